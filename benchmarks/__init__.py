@@ -1,0 +1,1 @@
+"""Side-by-side comparisons with peers; never part of the tests."""

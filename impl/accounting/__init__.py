@@ -1,0 +1,1 @@
+"""Bounds, calibration, composition, filters."""

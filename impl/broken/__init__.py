@@ -1,0 +1,1 @@
+"""Deliberately wrong variants, each with the laws that must catch it."""

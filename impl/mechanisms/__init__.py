@@ -1,0 +1,1 @@
+"""Mechanisms, one family a file."""

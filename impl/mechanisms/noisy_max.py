@@ -1,0 +1,142 @@
+"""Report-noisy-max: the index of the largest of several noisy answers."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import Claim, PureDP, VectorNeighbours, require_at_least, require_positive
+from dpassay.impl.accounting.noisy_max import gaussian_noisy_max_epsilon
+from dpassay.impl.catalogue import catalogue
+from dpassay.impl.mechanisms.sampling import in_chunks
+from dpassay.impl.validation import require_count, require_range, require_vector
+
+__all__ = ["GaussianNoisyMax", "LaplaceNoisyMax", "gaussian_noisy_max", "laplace_noisy_max"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GaussianNoisyMax:
+    """The index of the largest answer after adding N(0, sigma^2) to each; ties go to the first.
+
+    Lebensold, Precup and Balle 2024, section 3.1. The claim is Thm 8 = Thm 12 with its logarithm.
+
+    Parameters
+    ----------
+    size : int
+        Number of answers, at least 1.
+    sigma : float
+        Standard deviation of the noise, positive.
+    low, high : float
+        Every answer lies in [low, high], finite.
+    sensitivity : float
+        How far each answer may move between neighbours, at least 0.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain.
+    """
+
+    size: int
+    sigma: float
+    low: float
+    high: float
+    sensitivity: float
+
+    def __post_init__(self) -> None:
+        require_count("size", self.size)
+        require_positive("sigma", self.sigma)
+        require_range(self.low, self.high)
+        require_at_least("sensitivity", self.sensitivity, 0)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Pure DP with the exact worst-case loss, rounded up."""
+        width = self.high - self.low
+        return (PureDP(float(gaussian_noisy_max_epsilon(self.size, self.sigma, width, self.sensitivity))),)
+
+    @property
+    def neighbours(self) -> VectorNeighbours:
+        """Answers in [low, high], each moved by at most the sensitivity."""
+        return VectorNeighbours(size=self.size, linf=self.sensitivity, low=self.low, high=self.high)
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw `size` winners (indices from 0) on the answers `data`."""
+        answers = require_vector("data", data, self.size, self.low, self.high)
+
+        def draw(rows: int) -> NDArray[Any]:
+            return np.asarray(np.argmax(answers + self.noise(rows, rng), axis=1))
+
+        return in_chunks(draw, size, self.size)
+
+    def noise(self, rows: int, rng: np.random.Generator) -> Array:
+        """Draw the noise of `rows` runs, one row a run."""
+        return self.sigma * rng.standard_normal((rows, self.size))
+
+
+@dataclass(frozen=True)
+class LaplaceNoisyMax:
+    """The index of the largest answer after adding Lap(2 sensitivity / epsilon) to each; ties go to the first.
+
+    Dwork and Roth 2014, Claim 3.9, with the factor 2 that answers moving both ways need.
+
+    Parameters
+    ----------
+    size : int
+        Number of answers, at least 1.
+    epsilon : float
+        Target of pure DP, positive.
+    sensitivity : float
+        How far each answer may move between neighbours, positive.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain.
+    """
+
+    size: int
+    epsilon: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_count("size", self.size)
+        require_positive("epsilon", self.epsilon)
+        require_positive("sensitivity", self.sensitivity)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Pure DP."""
+        return (PureDP(self.epsilon),)
+
+    @property
+    def neighbours(self) -> VectorNeighbours:
+        """Answers each moved by at most the sensitivity."""
+        return VectorNeighbours(size=self.size, linf=self.sensitivity)
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw `size` winners (indices from 0) on the answers `data`."""
+        answers = require_vector("data", data, self.size)
+        scale = 2 * self.sensitivity / self.epsilon
+
+        def draw(rows: int) -> NDArray[Any]:
+            return np.asarray(np.argmax(answers + rng.laplace(scale=scale, size=(rows, self.size)), axis=1))
+
+        return in_chunks(draw, size, self.size)
+
+
+gaussian_noisy_max = catalogue(
+    "dpassay.impl.mechanisms.noisy_max:gaussian_noisy_max",
+    GaussianNoisyMax(size=5, sigma=1.0, low=0.0, high=1.0, sensitivity=0.2),
+    items=(("lebensold2024", "gaussian_rnm"),),
+)
+
+laplace_noisy_max = catalogue(
+    "dpassay.impl.mechanisms.noisy_max:laplace_noisy_max",
+    LaplaceNoisyMax(size=5, epsilon=1.0),
+    items=(("lebensold2024", "laplace_rnm"),),
+)

@@ -1,0 +1,1 @@
+"""Anytime-valid tests of mechanisms that can only be sampled."""

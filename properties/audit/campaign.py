@@ -1,0 +1,200 @@
+"""A campaign: one claim, many pairs, one error budget.
+
+The wealth against a claim is the mixture of the games on all pairs with weights fixed in advance, so nothing is
+paid for choosing where to play, nor for stopping. Half of the mixed wealth against the claim itself insures the
+lower bounds: against a stronger claim the wealth is the mean of its own and the claim's, so that a refuted claim
+refutes every stronger one at the same level.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from dpassay.claims import BoundedRange, Claim, ExPost, UsageError
+from dpassay.properties.audit.betting import last_refuted
+from dpassay.properties.audit.game import FIRST_BATCH, Draw, PairGame
+from dpassay.properties.audit.hypotheses import Family, families_of
+from dpassay.properties.audit.outcomes import Outcomes
+
+__all__ = ["Bounds", "Campaign", "RunDraws"]
+
+Array = NDArray[np.float64]
+RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
+"""Carries out draws, in any order and anywhere, and returns the results in the order of the draws."""
+
+_PILOT_SIZES = (96, 288, 864)
+_FINALISTS = 4
+_TOGETHER = 8
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Lower confidence bounds, each at level 1 - alpha; None for what the claim does not speak of."""
+
+    epsilon: float
+    delta: float | None = None
+    rho: float | None = None
+    renyi_epsilon: float | None = None
+
+
+class Campaign:
+    """Games on all pairs against one claim.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    pairs : sequence of (left, right)
+        Pairs to play on, the most promising first; all have the same weight.
+    seed : int
+        Determines every random number.
+
+    Raises
+    ------
+    UsageError
+        If there are no pairs.
+    """
+
+    def __init__(self, claim: Claim, pairs: Sequence[tuple[Array, Array]], *, seed: int) -> None:
+        if not pairs:
+            raise UsageError("neighbours admits no pair of different inputs")
+        self.claim = claim
+        ex_post = claim if isinstance(claim, ExPost) else None
+        self.games = [
+            PairGame(left, right, seed=seed, index=k, ex_post=ex_post) for k, (left, right) in enumerate(pairs)
+        ]
+        self._families = families_of(claim)
+        self._claimed = next((family for family in self._families if family.claimed >= 0), None)
+        self._plan = self._plan_pilot()
+        self._scores = np.zeros(len(pairs))
+        self._explored = 0
+
+    @property
+    def calls(self) -> int:
+        """Calls spent on all pairs."""
+        return sum(game.calls for game in self.games)
+
+    # --- playing ------------------------------------------------------------------------------------------------
+
+    def play_round(
+        self, run: RunDraws, *, most_calls: int | None = None, is_over: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Play the next round of at most `most_calls` calls; return whether there was any left to spend.
+
+        Once `is_over` says so, no further batch of the round is settled; then no further round may be played. The
+        same result follows from `most_calls` alone.
+
+        The rounds depend on what was seen and on the seed, never on time or on the number of workers. After an
+        interruption each game stands as it was before or after its batch, so that bounds and evidence are valid.
+        """
+        orders = self._next_orders()
+        left_over = math.inf if most_calls is None else most_calls
+        prepared = []
+        for index, size in orders:
+            affordable = int(min(size, left_over))
+            if affordable > 0:
+                prepared.append((index, self.games[index].prepare(affordable)))
+                left_over -= affordable
+        results = iter(run([draw for _, batch in prepared for draw in batch.left + batch.right]))
+        for index, batch in prepared:
+            self.games[index].enter(batch, list(islice(results, len(batch.left) + len(batch.right))))
+            self._scores[index] = self._score(self.games[index])
+            if is_over():
+                break
+        return bool(prepared)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether every call on the first pairs raised: then there is a mistake to report, not a leak to find."""
+        return all(game.calls and game.only_failures for game in self.games[:_TOGETHER])
+
+    def _plan_pilot(self) -> list[list[int]]:
+        everyone = list(range(len(self.games)))
+        return [everyone[k : k + _TOGETHER] for k in range(0, len(everyone), _TOGETHER)]
+
+    def _next_orders(self) -> list[tuple[int, int]]:
+        """Return (pair, calls) for the next round: everyone, then the better half again and again, then leaders."""
+        if self._plan:
+            return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
+        ranking = np.argsort(-self._scores, kind="stable").tolist()
+        stage = next((n for n, size in enumerate(_PILOT_SIZES) if self._stage_open(n, size)), None)
+        if stage is not None:
+            kept = ranking[: max(_FINALISTS, len(ranking) >> (stage + 1))]
+            waiting = [k for k in kept if self.games[k].calls < _PILOT_SIZES[stage]]
+            self._plan = [waiting[k : k + _TOGETHER] for k in range(0, len(waiting), _TOGETHER)]
+            return self._next_orders()
+        leaders, others = ranking[:2], ranking[2:]
+        if others:
+            leaders.append(others[self._explored % len(others)])
+            self._explored += 1
+        return [(k, self._next_size(self.games[k])) for k in leaders]
+
+    def _stage_open(self, stage: int, size: int) -> bool:
+        kept = np.argsort(-self._scores, kind="stable")[: max(_FINALISTS, len(self.games) >> (stage + 1))]
+        return any(self.games[int(k)].calls < size for k in kept)
+
+    @staticmethod
+    def _next_size(game: PairGame) -> int:
+        """Return half of what was played before: the learners never lag behind by more than a third."""
+        wanted = game.calls // 2 if game.calls > FIRST_BATCH else 2 * FIRST_BATCH
+        return max(FIRST_BATCH, min(wanted, game.largest_batch))
+
+    def _score(self, game: PairGame) -> float:
+        """Return the evidence against the claim and, to tell the others apart, the rate at which sides are told."""
+        at_zero = float(game.log_wealth(0.0, 0.0)[0])
+        return float(self._claim_wealth(game)) + 3 * at_zero / max(game.calls, 1)
+
+    # --- wealth and bounds --------------------------------------------------------------------------------------
+
+    def _claim_wealth(self, game: PairGame) -> float:
+        if isinstance(self.claim, ExPost):
+            return game.log_wealth_ex_post()
+        assert self._claimed is not None
+        only = slice(self._claimed.claimed, self._claimed.claimed + 1)
+        return float(self._family_wealth(self._claimed, game, only)[0])
+
+    def _family_wealth(self, family: Family, game: PairGame, rows: slice = slice(None)) -> Array:
+        part = Family(family.parameter, family.grid[rows], family.epsilon[rows], family.delta[rows], -1)
+        if isinstance(self.claim, BoundedRange) and not part.delta.any():
+            return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
+        return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
+
+    def _mixed(self, wealth: Callable[[PairGame], Array | float]) -> Array:
+        played = [game for game in self.games if game.calls]
+        parts = np.array([np.atleast_1d(wealth(game)) for game in played])
+        # a pair that was not played yet keeps its share of the wealth; it is left out, on the safe side
+        mixed: Array = logsumexp(parts, axis=0) - math.log(len(self.games)) - 2.0**-40
+        return mixed
+
+    def log_evidence(self) -> float:
+        """Return the logarithm of the e-value against the claim: half of the wealth, see the module."""
+        if not self.calls:
+            return 0.0
+        return float(self._mixed(self._claim_wealth)[0]) - math.log(2)
+
+    def best_game(self) -> PairGame:
+        """Return the game with the most evidence."""
+        return self.games[int(np.argmax(self._scores))]
+
+    def bounds(self, alpha: float) -> Bounds:
+        """Return the lower confidence bounds at this moment, each valid at level 1 - alpha.
+
+        For a claim that is not of the form (epsilon, delta), `epsilon` is the bound at delta 0.
+        """
+        values: dict[str, float] = {}
+        claimed = self.log_evidence()
+        for family in self._families:
+            if not self.calls:
+                values[family.parameter] = 0.0
+                continue
+            own = self._mixed(lambda game, family=family: self._family_wealth(family, game))  # type: ignore[misc]
+            stronger = np.arange(len(own)) < family.claimed
+            shared = np.logaddexp(own - math.log(2), claimed)
+            refuted = np.where(stronger, shared, own) >= -math.log(alpha)
+            values[family.parameter] = last_refuted(family.grid, refuted)
+        return Bounds(values["epsilon"], values.get("delta"), values.get("rho"), values.get("renyi epsilon"))

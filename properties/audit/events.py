@@ -1,0 +1,194 @@
+"""Events: sets of outcomes in words that a reader understands and a replay can evaluate.
+
+    outcome in {0, 3, None}        argmax(outcome) > 2.0        outcome[0] in (-1.5, 2.0]
+
+Candidates come from the past only: thresholds, cells and sets of symbols.
+"""
+
+import ast
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import UsageError
+from dpassay.properties.audit.outcomes import Outcomes, comparable
+from dpassay.properties.audit.side_tree import quantile_edges
+
+__all__ = ["Event", "Interval", "Symbols", "best_event", "parse_event"]
+
+Array = NDArray[np.float64]
+Sides = NDArray[np.bool_]
+
+_MOST_SYMBOLS = 12
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The outcomes whose feature lies in (low, high]."""
+
+    feature: str
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        if self.low == math.nextafter(self.high, -math.inf):
+            return f"{self.feature} == {self.high!r}"
+        if self.low == -math.inf:
+            return f"{self.feature} <= {self.high!r}"
+        if self.high == math.inf:
+            return f"{self.feature} > {self.low!r}"
+        return f"{self.feature} in ({self.low!r}, {self.high!r}]"
+
+    def holds(self, outcomes: Outcomes) -> Sides:
+        """Tell for each outcome whether it belongs to the event; one without the feature does not."""
+        values = outcomes.features.get(self.feature)
+        if values is None:
+            return np.zeros(len(outcomes), dtype=np.bool_)
+        member: Sides = (values > self.low) & (values <= self.high)
+        return member if self.low > -math.inf else member | (values == -math.inf)
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """The outcomes in a finite set."""
+
+    members: tuple[Hashable, ...]
+
+    def __str__(self) -> str:
+        return f"outcome in {{{', '.join(map(_written, self.members))}}}"
+
+    def holds(self, outcomes: Outcomes) -> Sides:
+        """Tell for each outcome whether it belongs to the event."""
+        known = set(map(comparable, self.members))
+        return np.array([symbol in known for symbol in outcomes.atoms()], dtype=np.bool_)
+
+
+Event = Interval | Symbols
+
+
+def _written(symbol: Hashable) -> str:
+    if isinstance(symbol, float) and math.isinf(symbol):
+        return "1e999" if symbol > 0 else "-1e999"  # a literal that reads as infinity; inf is none
+    if isinstance(symbol, tuple):
+        return f"({', '.join(map(_written, symbol))}{',' * (len(symbol) == 1)})"
+    if isinstance(symbol, float) and symbol.is_integer() and abs(symbol) < 2**53:
+        return repr(int(symbol))
+    return repr(comparable(symbol))
+
+
+_NUMBER = r"(-?(?:inf|[0-9][0-9.e+-]*))"
+_FEATURE = r"(outcome(?:\[-?\d+\])?|[a-z]+\(outcome\))"
+
+
+def parse_event(text: str) -> Event:
+    """Read an event back from its words.
+
+    Raises
+    ------
+    UsageError
+        If they are not the words of an event.
+
+    Examples
+    --------
+    >>> parse_event("outcome[2] > 1.5")
+    Interval(feature='outcome[2]', low=1.5, high=inf)
+    >>> str(parse_event("outcome in {1.0, None}"))
+    'outcome in {1, None}'
+    """
+    if match := re.fullmatch(rf"{_FEATURE} == {_NUMBER}", text):
+        return Interval(match[1], math.nextafter(float(match[2]), -math.inf), float(match[2]))
+    if match := re.fullmatch(rf"{_FEATURE} <= {_NUMBER}", text):
+        return Interval(match[1], -math.inf, float(match[2]))
+    if match := re.fullmatch(rf"{_FEATURE} > {_NUMBER}", text):
+        return Interval(match[1], float(match[2]), math.inf)
+    if match := re.fullmatch(rf"{_FEATURE} in \({_NUMBER}, {_NUMBER}\]", text):
+        return Interval(match[1], float(match[2]), float(match[3]))
+    if match := re.fullmatch(r"outcome in \{(.*)\}", text, re.DOTALL):
+        try:
+            members = ast.literal_eval(f"({match[1]},)")
+        except (SyntaxError, ValueError):
+            members = None
+        if members is not None:
+            return Symbols(members)
+    raise UsageError(f"event {text!r} is not of the form 'outcome in {{...}}', 'FEATURE > x' or 'FEATURE <= x'")
+
+
+# --- choosing -----------------------------------------------------------------------------------------------
+
+Candidate = tuple[Event, int, int, float]
+"""An event, its calls on the left and on the right, and the largest epsilon of its outcomes."""
+
+
+def best_event(outcomes: Outcomes, is_left: Sides, epsilon: float | Array, delta: float) -> Event:
+    """Return the event of the past that speaks most clearly against (epsilon, delta), in either direction.
+
+    It is the one, sets of symbols first, with the largest deviation, in standard errors, of
+    left - e^epsilon right - delta (or the mirror image); half a call is added to each count, so that single calls
+    prove nothing. If each outcome has an epsilon of its own, that of an event is the largest one in it.
+    """
+    total = int(is_left.sum()), int((~is_left).sum())
+    bounds = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), len(outcomes))
+    candidates = itertools.chain(_symbol_sets(outcomes, is_left, bounds), _intervals(outcomes, is_left, bounds))
+    best: Event = Interval("outcome", -math.inf, math.inf)
+    best_score = -math.inf
+    for event, left, right, bound in candidates:
+        score = max(_deviation(left, right, total, bound, delta), _deviation(right, left, total[::-1], bound, delta))
+        if score > best_score:
+            best, best_score = event, score
+    return best
+
+
+def _deviation(a: int, b: int, total: tuple[int, int], epsilon: float, delta: float) -> float:
+    ratio = math.exp(min(epsilon, 50.0))
+    p, q = (a + 0.5) / (total[0] + 1), (b + 0.5) / (total[1] + 1)
+    return (p - ratio * q - delta) / math.sqrt(p / (total[0] + 1) + ratio**2 * q / (total[1] + 1))
+
+
+def _intervals(outcomes: Outcomes, is_left: Sides, epsilons: Array) -> Iterator[Candidate]:
+    for feature, values in outcomes.features.items():
+        edges = quantile_edges(values)
+        cells = np.searchsorted(edges, values)
+        cells[np.isnan(values)] = len(edges) + 1
+        left = np.bincount(cells[is_left], minlength=len(edges) + 2)[:-1]
+        right = np.bincount(cells[~is_left], minlength=len(edges) + 2)[:-1]
+        largest = np.zeros(len(edges) + 2)
+        np.maximum.at(largest, cells, epsilons)
+        largest = largest[:-1]
+        below_left, below_right, below = np.cumsum(left), np.cumsum(right), np.maximum.accumulate(largest)
+        above = np.maximum.accumulate(largest[::-1])[::-1]
+        bounds = [-math.inf, *edges.tolist(), math.inf]
+        for k, (low, high) in enumerate(itertools.pairwise(bounds)):
+            yield Interval(feature, low, high), int(left[k]), int(right[k]), float(largest[k])
+            if high < math.inf:  # the whole line is no event worth showing
+                yield Interval(feature, -math.inf, high), int(below_left[k]), int(below_right[k]), float(below[k])
+            if low > -math.inf:
+                rest_left, rest_right = below_left[-1] - below_left[k - 1], below_right[-1] - below_right[k - 1]
+                yield Interval(feature, low, math.inf), int(rest_left), int(rest_right), float(above[k])
+
+
+def _symbol_sets(outcomes: Outcomes, is_left: Sides, epsilons: Array) -> Iterator[Candidate]:
+    if outcomes.is_continuous:
+        return
+    left: Counter[Hashable] = Counter()
+    right: Counter[Hashable] = Counter()
+    bound: dict[Hashable, float] = {}
+    for symbol, side, epsilon in zip(outcomes.atoms(), is_left.tolist(), epsilons.tolist(), strict=True):
+        (left if side else right)[symbol] += 1
+        bound[symbol] = max(epsilon, bound.get(symbol, 0.0))
+    for a, b in ((left, right), (right, left)):
+        ranked = sorted(bound, key=lambda s: math.exp(min(bound[s], 50.0)) * (b[s] + 0.5) / (a[s] + 0.5))
+        likely = [s for s in ranked[:_MOST_SYMBOLS] if a[s] > math.exp(min(bound[s], 50.0)) * b[s]]
+        for count in range(1, len(likely) + 1):
+            chosen = tuple(likely[:count])
+            yield (
+                Symbols(chosen),
+                sum(left[s] for s in chosen),
+                sum(right[s] for s in chosen),
+                max(bound[s] for s in chosen),
+            )

@@ -1,0 +1,148 @@
+"""Learners: from past calls, predict which side an outcome came from.
+
+A learner sees whole batches of the past and is asked for the logits of the next one. It need not be right for the
+test to be valid, only to be powerful; but what it predicts for an outcome must depend on that outcome and on the
+past alone, never on the other outcomes of the batch. `Ensemble` mixes learners by their log-loss on
+the past, so it loses little against the best of them. A new learner is a class with `observe` and `logits`.
+"""
+
+import math
+from collections.abc import Hashable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, logit, logsumexp
+
+from dpassay.properties.audit.outcomes import Outcomes
+from dpassay.properties.audit.side_tree import fit_side_tree, quantile_edges
+
+__all__ = ["AtomLearner", "Ensemble", "Learner", "ScalarLearner"]
+
+Array = NDArray[np.float64]
+Sides = NDArray[np.bool_]
+
+_MOST_ATOMS = 50_000
+_MEMORY = 400_000
+
+
+class Learner(Protocol):
+    """A probabilistic predictor of the side."""
+
+    def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
+        """Learn from a batch that has been bet on."""
+        ...
+
+    def logits(self, outcomes: Outcomes) -> Array:
+        """Predict the logit of the probability of the left side for each outcome; 0 where nothing is known."""
+        ...
+
+
+class AtomLearner:
+    """Counts how often each symbol came from each side; half a call of each is added to every symbol.
+
+    It retires for good when a batch has nothing but different numbers.
+    """
+
+    def __init__(self) -> None:
+        self.retired = False
+        self.counts: dict[Hashable, tuple[int, int]] = {}
+
+    def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
+        """Count the batch."""
+        self.retired = self.retired or outcomes.is_continuous
+        if self.retired or len(self.counts) > _MOST_ATOMS:
+            return
+        for symbol, left in zip(outcomes.atoms(), is_left.tolist(), strict=True):
+            a, b = self.counts.get(symbol, (0, 0))
+            self.counts[symbol] = (a + left, b + (not left))
+
+    def logits(self, outcomes: Outcomes) -> Array:
+        """Predict log((left + 1/2) / (right + 1/2)) for the counts of each symbol."""
+        if not self.counts or self.retired:
+            return np.zeros(len(outcomes))
+        known = {symbol: math.log((a + 0.5) / (b + 0.5)) for symbol, (a, b) in self.counts.items()}
+        return np.array([known.get(symbol, 0.0) for symbol in outcomes.atoms()])
+
+
+class ScalarLearner:
+    """A context tree on the quantiles of one feature of the past outcomes."""
+
+    def __init__(self, feature: str) -> None:
+        self.feature = feature
+        self._values: list[Array] = []
+        self._sides: list[Sides] = []
+        self._edges: Array = np.empty(0)
+        self._leaf_logits: Array = np.zeros(1)
+
+    def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
+        """Remember the batch and fit the tree anew, on at most the last 400,000 calls."""
+        self._values.append(self._feature_of(outcomes))
+        self._sides.append(is_left)
+        while len(self._values) > 1 and sum(map(len, self._values[1:])) > _MEMORY:
+            del self._values[0], self._sides[0]
+        past, sides = np.concatenate(self._values), np.concatenate(self._sides)
+        self._edges = quantile_edges(past)
+        leaves = np.searchsorted(self._edges, past)
+        size = len(self._edges) + 2  # beyond the last edge, and NaN, which sorts last
+        leaves[np.isnan(past)] = size - 1
+        left = np.bincount(leaves[sides], minlength=size)
+        right = np.bincount(leaves[~sides], minlength=size)
+        self._leaf_logits = fit_side_tree(left, right)
+
+    def logits(self, outcomes: Outcomes) -> Array:
+        """Predict by the leaf that the feature falls into."""
+        if not self._values:
+            return np.zeros(len(outcomes))
+        values = self._feature_of(outcomes)
+        leaves = np.searchsorted(self._edges, values)
+        leaves[np.isnan(values)] = len(self._leaf_logits) - 1
+        predictions: Array = self._leaf_logits[leaves]
+        return predictions
+
+    def _feature_of(self, outcomes: Outcomes) -> Array:
+        values = outcomes.features.get(self.feature)
+        return values if values is not None else np.full(len(outcomes), np.nan)
+
+
+class Ensemble:
+    """The mixture of learners, each weighted by its likelihood on the past; new features bring new learners."""
+
+    def __init__(self) -> None:
+        self.learners: dict[str, Learner] = {"constant": _Constant(), "atoms": AtomLearner()}
+        self.log_likelihoods: dict[str, float] = dict.fromkeys(self.learners, 0.0)
+
+    def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
+        """Score every learner on the batch by the predictions it made before, then teach it."""
+        for name, learner in self.learners.items():
+            signed = np.where(is_left, 1, -1) * learner.logits(outcomes)
+            self.log_likelihoods[name] += float(log_expit(signed).sum())
+        for feature in outcomes.features:
+            if feature not in self.learners:
+                self.learners[feature] = ScalarLearner(feature)
+                self.log_likelihoods[feature] = self.log_likelihoods["constant"]
+        for learner in self.learners.values():
+            learner.observe(outcomes, is_left)
+
+    def logits(self, outcomes: Outcomes) -> Array:
+        """Mix the predicted probabilities."""
+        names = list(self.learners)
+        scores = np.array([self.log_likelihoods[name] for name in names])
+        shares = np.exp(scores - logsumexp(scores))
+        mixed = np.zeros(len(outcomes))
+        for name, share in zip(names, shares, strict=True):
+            if share > 1e-12:
+                mixed += share * expit(self.learners[name].logits(outcomes))
+        predictions: Array = logit(np.clip(mixed, 1e-12, 1 - 1e-12))
+        return predictions
+
+
+class _Constant:
+    """The learner that knows nothing: it keeps the others from losing where there is nothing to learn."""
+
+    def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
+        """Learn nothing."""
+
+    def logits(self, outcomes: Outcomes) -> Array:
+        """Predict neither side."""
+        return np.zeros(len(outcomes))

@@ -1,0 +1,292 @@
+"""Outcomes as the audit sees them: symbols that can be counted, and numbers that can be ordered.
+
+Any function of the outcome may be bet on, so nothing here can invalidate a test; it decides only what the audit
+is able to see.
+"""
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import Mechanism, UsageError
+
+__all__ = ["LONGEST_ATOM", "OUTCOME", "CallFailedError", "Outcomes", "Sampler", "call", "comparable", "sampler_of"]
+
+Array = NDArray[np.float64]
+Sampler = Callable[[Array, int, np.random.Generator], Any]
+
+OUTCOME = "outcome"
+LONGEST_ATOM = 1024
+"""Longer outcomes are seen through their features; as symbols only their lengths differ."""
+
+_SHOWN_COORDINATES = 6
+_SIZED = -2  # the group of outcomes that have a length and are not all numbers
+
+
+class CallFailedError(Exception):
+    """A call raised, which is itself something to observe; `symbol` is the outcome that stands for it."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.symbol = f"<raises {type(error).__name__}>"
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """A batch of outcomes in a normal form.
+
+    Parameters
+    ----------
+    rows : ndarray
+        Numbers of shape (n,) or (n, k), or hashable objects of shape (n,).
+    summary : dict, optional
+        The features, where the rows themselves were forgotten.
+    """
+
+    rows: NDArray[Any]
+    summary: dict[str, Array] | None = None
+
+    @classmethod
+    def of(cls, raw: Any) -> "Outcomes":
+        """Bring what a target returned into the normal form: numbers where all rows are, tuples for sequences."""
+        if isinstance(raw, np.ndarray) and raw.dtype.kind in "biuf" and raw.ndim in {1, 2}:
+            return cls(raw.copy())  # a target may use its buffer again
+        symbols = [_symbol(row) for row in raw]
+        shapes = {len(s) if isinstance(s, tuple) else -1 for s in symbols}
+        if len(shapes) == 1 and 0 not in shapes and all(map(_is_exact, symbols)):
+            return cls(np.array(symbols))
+        return cls(_objects(symbols))
+
+    @classmethod
+    def joined(cls, parts: Sequence["Outcomes"]) -> "Outcomes":
+        """Put batches one after the other."""
+        # of different types, numbers would change: what an outcome is must not depend on the others
+        if len({(part.rows.dtype, part.rows.shape[1:]) for part in parts}) == 1 and not any(
+            part.summary is not None for part in parts
+        ):
+            return cls(np.concatenate([part.rows for part in parts]))
+        if any(part.summary is not None for part in parts):
+            return cls(_objects([atom for part in parts for atom in part.atoms()]), _stacked(parts))
+        return cls.of([symbol for part in parts for symbol in part.symbols()])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def symbols(self) -> list[Hashable]:
+        """Return each outcome as a hashable Python object, as an ex-post bound or an event sees it."""
+        listed: list[Any] = self.rows.tolist()
+        return [tuple(row) for row in listed] if self.rows.ndim == 2 else listed
+
+    def atoms(self) -> list[Hashable]:
+        """Return each outcome as a symbol that equals itself; what is longer than `LONGEST_ATOM` by its length."""
+        if self.rows.ndim == 2 and self.rows.shape[1] > LONGEST_ATOM:
+            return [_too_long(self.rows.shape[1])] * len(self)
+        return list(map(comparable, self.symbols()))
+
+    @property
+    def width(self) -> int:
+        """The most numbers in one outcome."""
+        if self.rows.ndim == 2:
+            return int(self.rows.shape[1])
+        if self.rows.dtype != object:
+            return 1
+        return max((len(row) for row in self.rows if isinstance(row, (tuple, str, bytes))), default=1)
+
+    def condensed(self) -> "Outcomes":
+        """Return all that events look at, without long rows."""
+        return self if self.width <= LONGEST_ATOM else Outcomes(_objects(self.atoms()), self.features)
+
+    @cached_property
+    def features(self) -> dict[str, Array]:
+        """Numbers that summarise an outcome, by the expression that computes them; NaN where there is none.
+
+        Each is a function of its own outcome alone, whatever else is in the batch: a bet on an outcome must not
+        depend on other outcomes of the batch. A feature that is not listed is NaN for the whole batch.
+        """
+        if self.summary is not None:
+            return self.summary
+        if self.rows.dtype != object:
+            return _numeric_features(self.rows)
+        result: dict[str, Array] = {}
+        groups: dict[int, list[int]] = {}
+        for position, symbol in enumerate(self.rows):
+            if _is_numeric(symbol):
+                groups.setdefault(len(symbol) if isinstance(symbol, tuple) else -1, []).append(position)
+            elif isinstance(symbol, (str, bytes, tuple)):
+                groups.setdefault(_SIZED, []).append(position)
+        for width, positions in groups.items():
+            members = [self.rows[k] for k in positions]
+            partial = _sized_features(members) if width == _SIZED else _numeric_features(_floats(members, width))
+            for name, values in partial.items():
+                result.setdefault(name, np.full(len(self), np.nan))[positions] = values
+        return result
+
+    @cached_property
+    def is_continuous(self) -> bool:
+        """Whether (nearly) every outcome of a long batch is a number of its own: then counting symbols is idle."""
+        if self.rows.dtype.kind != "f" or len(self) < 64:
+            return False
+        sample = self.rows[:2048] if self.rows.ndim == 1 else self.rows[:2048, 0]
+        return np.unique(sample).size > 0.95 * sample.size
+
+
+def _numeric_features(rows: NDArray[Any]) -> dict[str, Array]:
+    values = np.asarray(rows, dtype=np.float64)
+    if values.ndim == 1:
+        return {OUTCOME: values}
+    count, width = values.shape
+    result = {"len(outcome)": np.full(count, float(width))}
+    # copies: a view would keep all of the rows
+    result |= {f"outcome[{k}]": values[:, k].copy() for k in range(min(width, _SHOWN_COORDINATES))}
+    if width > 1:
+        result |= {
+            "outcome[-1]": values[:, -1].copy(),
+            "max(outcome)": values.max(axis=1),
+            "min(outcome)": values.min(axis=1),
+        }
+        with np.errstate(over="ignore", invalid="ignore"):
+            result["sum(outcome)"] = reduce(np.add, values.T)  # in the same order for every shape and layout
+        result["argmax(outcome)"] = values.argmax(axis=1).astype(np.float64)
+    return result
+
+
+def _sized_features(symbols: Sequence[Any]) -> dict[str, Array]:
+    result = {"len(outcome)": np.array([float(len(symbol)) for symbol in symbols])}
+    for k in range(_SHOWN_COORDINATES):
+        result[f"outcome[{k}]"] = np.array([_coordinate(symbol, k) for symbol in symbols])
+    result["outcome[-1]"] = np.array([_coordinate(s, len(s) - 1) if len(s) > 1 else math.nan for s in symbols])
+    return result
+
+
+def _floats(symbols: Sequence[Any], width: int) -> Array:
+    """Return numbers or equally long tuples of numbers as an array; integers beyond float64 become infinite."""
+    flat = [part for symbol in symbols for part in (symbol if isinstance(symbol, tuple) else (symbol,))]
+    values = np.array([_float(part) for part in flat])
+    return values if width < 0 else values.reshape(len(symbols), width)
+
+
+def _float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _symbol(row: Any) -> Hashable:
+    if isinstance(row, (np.generic, np.ndarray)):
+        row = row.tolist()
+    if isinstance(row, (list, tuple)):
+        return tuple(_symbol(part) for part in row)
+    if isinstance(row, Mapping):
+        return _in_one_order((_symbol(key), _symbol(value)) for key, value in row.items())
+    if isinstance(row, (set, frozenset)):
+        return _in_one_order(map(_symbol, row))
+    return row if row is None or isinstance(row, (bool, int, float, str, bytes)) else _description(row)
+
+
+def _in_one_order(parts: Iterable[Hashable]) -> Hashable:
+    """Order what has no order of its own: the order of a hash table tells the process, not the outcome."""
+    return tuple(sorted(parts, key=repr))
+
+
+def _description(row: Any) -> str:
+    """Describe any other object by its value, without the addresses that tell one process or call from another."""
+    try:
+        return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(row))
+    except Exception:  # noqa: BLE001  # whatever a foreign __repr__ raises
+        return f"<{type(row).__qualname__}>"
+
+
+def _is_numeric(symbol: Any) -> bool:
+    parts = symbol if isinstance(symbol, tuple) else (symbol,)
+    return all(isinstance(part, (int, float)) for part in parts)
+
+
+def _is_exact(symbol: Any) -> bool:
+    """Whether an array of floats can hold a number unchanged: else what it is would depend on its batch."""
+    parts = symbol if isinstance(symbol, tuple) else (symbol,)
+    return _is_numeric(symbol) and all(isinstance(part, float) or abs(part) <= 2**53 for part in parts)
+
+
+def _objects(symbols: Sequence[Any]) -> NDArray[Any]:
+    rows = np.empty(len(symbols), dtype=object)
+    rows[:] = symbols
+    return rows
+
+
+def _coordinate(symbol: Any, k: int) -> float:
+    if isinstance(symbol, tuple) and k < len(symbol) and isinstance(symbol[k], (int, float)):
+        return _float(symbol[k])
+    return math.nan
+
+
+def comparable(symbol: Hashable) -> Hashable:
+    """Return a symbol that equals itself: NaN by its name, also inside tuples; what is too long by its length."""
+    if isinstance(symbol, (tuple, str, bytes)) and len(symbol) > LONGEST_ATOM:
+        return _too_long(len(symbol))
+    if isinstance(symbol, tuple):
+        return tuple(map(comparable, symbol))
+    return "<nan>" if isinstance(symbol, float) and math.isnan(symbol) else symbol
+
+
+def _too_long(length: int) -> str:
+    return f"<{length} values>"
+
+
+def _stacked(parts: Sequence["Outcomes"]) -> dict[str, Array]:
+    names = {name: None for part in parts for name in part.features}
+    return {
+        name: np.concatenate([part.features.get(name, np.full(len(part), np.nan)) for part in parts]) for name in names
+    }
+
+
+# --- calling a target ---------------------------------------------------------------------------------------
+
+
+def sampler_of(target: Any) -> Sampler:
+    """Return the function ``(data, size, rng) -> outcomes`` of a Mechanism or of a plain callable.
+
+    Raises
+    ------
+    UsageError
+        If the target is neither.
+    """
+    if isinstance(target, Mechanism):
+        return target.sample
+    if callable(target):
+        function: Sampler = target
+        return function
+    raise UsageError(f"target must be a Mechanism or a callable f(data, size, rng), got {type(target).__name__}")
+
+
+def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> Outcomes:
+    """Draw `size` outcomes.
+
+    Raises
+    ------
+    CallFailedError
+        If the target raises.
+    UsageError
+        If it returns something else than `size` outcomes.
+    """
+    try:
+        raw = sampler(data.copy(), size, rng)  # a copy: a target that edits its input must not spoil the pair
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also sys.exit: a target must not end the hunt with a status of its own
+        raise CallFailedError(error) from error
+    try:
+        count = len(raw)
+    except Exception:  # noqa: BLE001  # whatever a foreign __len__ raises
+        raise UsageError(
+            f"target must return {size} outcomes (a sequence or an array), got {type(raw).__name__}"
+        ) from None
+    if count != size or isinstance(raw, (str, bytes, dict, set)):
+        raise UsageError(f"target must return {size} outcomes for size={size}, got {count} in a {type(raw).__name__}")
+    return Outcomes.of(raw)

@@ -1,0 +1,1 @@
+"""Checks that hold a mechanism, its claim and its neighbours together."""

@@ -1,0 +1,38 @@
+"""Implementation bounds against enclosures: never below the truth, and above it by no more than is stated.
+
+A bound of :mod:`dpassay.impl.accounting` is a float64; the truth is enclosed by :mod:`dpassay.spec`. Both ends of
+the comparison are decided by balls.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from dpassay.spec.ball import Exact, Real, at_most, ball, exact
+from dpassay.spec.verdict import Verdict, conjunction
+
+SMALLEST = ball(float(np.finfo(np.float64).tiny))
+
+__all__ = ["ACCURACY", "on_the_safe_side"]
+
+ACCURACY = Fraction(1, 10**9)
+"""Relative error that the bounds of the selection chapter state for their domain."""
+
+
+def on_the_safe_side(bound: float, truth: Real, accuracy: Exact = ACCURACY) -> Verdict:
+    """Decide whether ``truth <= bound <= truth (1 + accuracy)``; the smallest normal float64 bounds all below it.
+
+    Parameters
+    ----------
+    bound : float
+        What the implementation returned; infinite or NaN is refused as a usage error.
+    truth : Real
+        Encloses the quantity that is bounded, not negative.
+    accuracy : exact number
+        The stated relative error.
+    """
+    value, allowance = exact("bound", bound), exact("accuracy", accuracy)
+    return conjunction([
+        at_most(truth, lambda: ball(value)),
+        at_most(lambda: ball(value), lambda: (truth() * (1 + ball(allowance))).max(SMALLEST)).with_(tightness=None),
+    ])  # fmt: skip

@@ -1,0 +1,44 @@
+"""The laws that mechanisms must obey, by name: what mutants are held against.
+
+A law takes a mechanism and says whether it obeys. Sampled laws say so at a stated level; a mechanism that is not
+refuted has not been proved private.
+"""
+
+from collections.abc import Callable
+
+from dpassay.claims import Mechanism, PureDP
+from dpassay.properties.checks.bounds import ACCURACY
+from dpassay.properties.search.hunt import hunt
+
+__all__ = ["LAWS", "privacy_of_claim", "tightness_of_claim"]
+
+Law = Callable[[Mechanism], bool]
+
+LEVEL = 1e-10
+STAGES = (10_000, 40_000, 200_000)
+
+
+def privacy_of_claim(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> bool:
+    """Whether no pair of neighbours is found on which the mechanism breaks its first claim.
+
+    From the exact distribution where it is known; otherwise from up to `most_calls` calls, in stages that share a
+    false-alarm probability of at most 1e-10, so that what is badly broken is told quickly.
+    """
+    share = LEVEL / len(STAGES)
+    stages = (calls for calls in STAGES if calls <= most_calls)
+    return all(hunt(mechanism, calls=calls, alpha=share).verdict != "violated" for calls in stages)
+
+
+def tightness_of_claim(mechanism: Mechanism) -> bool:
+    """Whether an exact loss is claimed: within 1e-9 of the certified loss at the worst pair found.
+
+    Speaks of mechanisms with a pure claim and a known distribution only; others obey vacuously.
+    """
+    claim, result = mechanism.claims[0], hunt(mechanism, calls=1)
+    if not isinstance(claim, PureDP) or result.evidence != "enclosed":
+        return True
+    return claim.epsilon <= result.epsilon_lower * (1 + float(ACCURACY))
+
+
+LAWS: dict[str, Law] = {"privacy_of_claim": privacy_of_claim, "tightness_of_claim": tightness_of_claim}
+"""Every law by the name under which mutants cite it."""

@@ -1,0 +1,85 @@
+"""What an experiment is, and the registry of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from dpassay.claims import Item, UsageError
+
+__all__ = ["Experiment", "Progress", "Runner", "experiment", "registered_experiments"]
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done and the share of it that is done, between 0 and 1."""
+
+
+class Runner(Protocol):
+    """The body of an experiment."""
+
+    def __call__(self, out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
+        """Write tables and figures into the folder `out` and return their paths.
+
+        Parameters
+        ----------
+        out : Path
+            An existing folder.
+        seed : int
+            Seed of everything random.
+        trials : int or None
+            Number of repetitions, None for the paper's own.
+        progress : callable
+            To be told how far the run is.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of a paper: its name on the command line, what it shows, which items it covers."""
+
+    name: str
+    summary: str
+    items: tuple[Item, ...]
+    run: Runner
+    where: str
+
+
+_EXPERIMENTS: dict[str, Experiment] = {}
+
+
+def experiment(name: str, *items: Item) -> Callable[[Runner], Runner]:
+    """Register a function as the experiment `name`; its docstring's first line is the summary.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+
+    def register(run: Runner) -> Runner:
+        if name in _EXPERIMENTS:
+            raise ValueError(f"experiment {name!r} stands in {_EXPERIMENTS[name].where} already")
+        summary = (run.__doc__ or "").strip().splitlines()[0]
+        where = f"{run.__module__}:{getattr(run, '__name__', name)}"
+        _EXPERIMENTS[name] = Experiment(name, summary, items, run, where)
+        return run
+
+    return register
+
+
+def registered_experiments() -> tuple[Experiment, ...]:
+    """Return the experiments registered so far."""
+    return tuple(_EXPERIMENTS.values())
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return the experiment of that name.
+
+    Raises
+    ------
+    UsageError
+        If there is none; the message lists those there are.
+    """
+    if name not in _EXPERIMENTS:
+        raise UsageError(f"there is no experiment {name!r}; there are {', '.join(sorted(_EXPERIMENTS))}")
+    return _EXPERIMENTS[name]

@@ -1,0 +1,33 @@
+"""The mechanisms as the command line lists them: claims, neighbours, what is known of their distribution."""
+
+from typing import Any
+
+from dpassay.impl.catalogue import Entry, entries
+from dpassay.properties.records import SCHEMA
+from dpassay.properties.search.words import claim_words, relation_words
+
+__all__ = ["mechanism_record", "mechanism_records"]
+
+
+def mechanism_records() -> list[dict[str, Any]]:
+    """Return one record for each mechanism of the catalogue, right or broken."""
+    return [mechanism_record(entry) for entry in entries()]
+
+
+def mechanism_record(entry: Entry) -> dict[str, Any]:
+    """Return the record of one mechanism."""
+    from dpassay.properties.pairing import has_exact_law
+
+    mutation = entry.mutation
+    return {
+        "schema": SCHEMA,
+        "where": entry.where,
+        "claims": [claim_words(claim) for claim in entry.mechanism.claims],
+        "neighbours": relation_words(entry.mechanism.neighbours),
+        "exact_distribution": has_exact_law(entry.mechanism),
+        "broken": mutation is not None,
+        "fault": None if mutation is None else mutation.fault,
+        "caught_by": [] if mutation is None else list(mutation.caught_by),
+        "sources": sorted({source for source, _ in entry.items}),
+        "items": [list(item) for item in entry.items],
+    }

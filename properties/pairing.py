@@ -1,0 +1,155 @@
+"""Pairs each mechanism of `impl` with its exact output distribution and its worst-pair theorem.
+
+Importing this module fills the registries of :mod:`dpassay.properties.search.laws`. A law is declared for one
+exact type: what a mutant samples is its own business.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from dpassay.claims import BoundedRange, Claim, ExPost, PureDP
+from dpassay.impl.broken.above_threshold import RedrawnThresholdNoise, VariancesForSigmas, WrongBound
+from dpassay.impl.broken.noisy_max import HalfScale, VarianceForSigma, WrongClaim
+from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
+from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
+from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
+from dpassay.properties.search.laws import exact_law, register_law, register_worst_case
+from dpassay.properties.search.pairs import adversarial_pairs
+from dpassay.spec.ball import Real, ball
+from dpassay.spec.distributions.above_threshold import (
+    ALL_BELOW,
+    GaussianAboveThresholdLaw,
+    IndependentComparisonsLaw,
+)
+from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
+from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxLaw
+from dpassay.spec.distributions.noisy_max import GaussianNoisyMaxLaw
+from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipLaw
+from dpassay.spec.distributions.selection import SelectionLaw
+from dpassay.spec.streams import ThresholdSetting
+from dpassay.spec.theorems.above_threshold_expost import all_below_epsilon, halting_epsilon
+from dpassay.spec.theorems.noisy_max import noisy_max_epsilon
+
+__all__ = ["has_exact_law"]
+
+Array = NDArray[np.float64]
+LONGEST_STREAM = 64
+"""Streams up to this length are certified outcome by outcome: two races each."""
+
+
+def has_exact_law(mechanism: Any) -> bool:
+    """Whether the exact output distribution of a mechanism is known."""
+    ((data, _),) = adversarial_pairs(mechanism.neighbours, seed=0, limit=1)
+    return exact_law(mechanism, data) is not None
+
+
+# --- noisy max ----------------------------------------------------------------------------------------------
+
+
+def _noisy_max_law(mechanism: GaussianNoisyMax, data: Array) -> GaussianNoisyMaxLaw:
+    return GaussianNoisyMaxLaw(tuple(data.tolist()), mechanism.sigma)
+
+
+def _noisy_max_worst_case(mechanism: GaussianNoisyMax, claim: Claim) -> Real | None:
+    """Thm 8 = Thm 12 of Lebensold, Precup and Balle (2024), corrected: attained, hence exact."""
+    if not isinstance(claim, PureDP):
+        return None
+    width = Fraction(mechanism.high) - Fraction(mechanism.low)
+    return lambda: noisy_max_epsilon(mechanism.size, mechanism.sigma, width, mechanism.sensitivity)
+
+
+register_law(GaussianNoisyMax, _noisy_max_law)
+register_worst_case(GaussianNoisyMax, _noisy_max_worst_case)
+
+
+# --- AboveThreshold -----------------------------------------------------------------------------------------
+
+
+def _above_threshold_law(mechanism: GaussianAboveThreshold, data: Array) -> GaussianAboveThresholdLaw:
+    return GaussianAboveThresholdLaw(
+        tuple(data.tolist()), mechanism.threshold, mechanism.sigma_threshold, mechanism.sigma_query
+    )
+
+
+def _above_threshold_worst_case(mechanism: GaussianAboveThreshold, claim: Claim) -> Real | None:
+    """Thm 17 corrected, and the all-below outcome: the largest excess of a loss over its ex-post bound."""
+    if not isinstance(claim, ExPost) or mechanism.size > LONGEST_STREAM:
+        return None
+    setting = ThresholdSetting(
+        low=Fraction(mechanism.low),
+        high=Fraction(mechanism.high),
+        sensitivity=Fraction(mechanism.sensitivity),
+        threshold=Fraction(mechanism.threshold),
+        sigma_threshold=Fraction(mechanism.sigma_threshold),
+        sigma_query=Fraction(mechanism.sigma_query),
+    )
+
+    def largest_excess() -> arb:
+        excess = all_below_epsilon(setting, mechanism.size) - ball(claim.epsilon_of(ALL_BELOW))
+        for time in range(1, mechanism.size + 1):
+            excess = excess.max(halting_epsilon(setting, time) - ball(claim.epsilon_of(time)))
+        return excess
+
+    return largest_excess
+
+
+register_law(GaussianAboveThreshold, _above_threshold_law)
+register_worst_case(GaussianAboveThreshold, _above_threshold_worst_case)
+
+
+# --- selection by scores ------------------------------------------------------------------------------------
+
+
+def _selection_law(law: type[SelectionLaw]) -> Callable[[Any, Array], SelectionLaw]:
+    return lambda mechanism, data: law(tuple(data.tolist()), mechanism.epsilon, mechanism.sensitivity)
+
+
+def _epsilon_of_the_theorem(mechanism: Any, claim: Claim) -> Real | None:
+    """Each is epsilon-DP for the epsilon that it is built with; the exponential mechanism has that range, too."""
+    covered = (PureDP, BoundedRange) if isinstance(mechanism, ExponentialMechanism) else PureDP
+    return (lambda: ball(mechanism.epsilon)) if isinstance(claim, covered) else None
+
+
+for mechanism_type, law_type in (
+    (ExponentialMechanism, ExponentialMechanismLaw),
+    (PermuteAndFlip, PermuteAndFlipLaw),
+    (LaplaceNoisyMax, LaplaceNoisyMaxLaw),
+):
+    register_law(mechanism_type, _selection_law(law_type))
+    register_worst_case(mechanism_type, _epsilon_of_the_theorem)
+
+
+# --- mutants whose law is known -----------------------------------------------------------------------------
+
+register_law(WrongClaim, _noisy_max_law)
+register_law(WrongBound, _above_threshold_law)
+
+
+def _noisy_max_law_of_squared_sigma(mechanism: VarianceForSigma, data: Array) -> GaussianNoisyMaxLaw:
+    return GaussianNoisyMaxLaw(tuple(data.tolist()), Fraction(mechanism.sigma) ** 2)
+
+
+def _above_threshold_law_of_squared_sigmas(mechanism: VariancesForSigmas, data: Array) -> GaussianAboveThresholdLaw:
+    squares = (Fraction(sigma) ** 2 for sigma in (mechanism.sigma_threshold, mechanism.sigma_query))
+    return GaussianAboveThresholdLaw(tuple(data.tolist()), mechanism.threshold, *squares)
+
+
+def _independent_comparisons_law(mechanism: RedrawnThresholdNoise, data: Array) -> IndependentComparisonsLaw:
+    return IndependentComparisonsLaw(
+        tuple(data.tolist()), mechanism.threshold, mechanism.sigma_threshold, mechanism.sigma_query
+    )
+
+
+def _law_of_a_quarter_of_the_scale(mechanism: HalfScale, data: Array) -> LaplaceNoisyMaxLaw:
+    return LaplaceNoisyMaxLaw(tuple(data.tolist()), 4 * Fraction(mechanism.epsilon), mechanism.sensitivity)
+
+
+register_law(VarianceForSigma, _noisy_max_law_of_squared_sigma)
+register_law(VariancesForSigmas, _above_threshold_law_of_squared_sigmas)
+register_law(RedrawnThresholdNoise, _independent_comparisons_law)
+register_law(HalfScale, _law_of_a_quarter_of_the_scale)

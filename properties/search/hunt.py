@@ -1,0 +1,118 @@
+"""The hunt for a pair of neighbouring inputs on which a mechanism breaks its claim."""
+
+import time
+from typing import Any
+
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, require_at_least, require_positive
+from dpassay.properties.audit.outcomes import Sampler, sampler_of
+from dpassay.properties.search.black_box import Progress, sample_pairs
+from dpassay.properties.search.pairs import adversarial_pairs
+from dpassay.properties.search.result import HuntResult
+from dpassay.properties.search.target import describe_target, load_target
+from dpassay.properties.search.task import Task, claim_of, neighbours_of, require_level, require_seed
+from dpassay.properties.search.white_box import has_law, hunt_white_box
+from dpassay.properties.search.words import claim_words
+
+__all__ = ["BACKENDS", "hunt"]
+
+BACKENDS = ("loky", "threading", "dask", "ray")
+
+
+def hunt(
+    target: str | Mechanism | Sampler,
+    claim: Claim | str | None = None,
+    neighbours: NeighbourRelation | str | None = None,
+    *,
+    budget_seconds: float = 60.0,
+    calls: int | None = None,
+    alpha: float = 1e-6,
+    seed: int = 0,
+    jobs: int = 1,
+    backend: str = "loky",
+    progress: Progress | None = None,
+    white_box: bool = True,
+) -> HuntResult:
+    """Look for a violation of a privacy claim.
+
+    Where the exact output distribution of the target is known, figures are certified; otherwise it is sampled, and
+    a betting e-process decides at level `alpha`, whatever was looked at and whenever it stopped.
+
+    Parameters
+    ----------
+    target : str, Mechanism or callable
+        ``package.module:object``, ``path/to/file.py:object``, or the object: a Mechanism, or a callable
+        ``f(data, size, rng)`` that returns `size` independent outcomes.
+    claim, neighbours : optional
+        Objects or their words on the command line; by default the first claim and the relation of the Mechanism.
+    budget_seconds : float
+        Time after which no further batch begins.
+    calls : int, optional
+        Number of calls to spend. Without it a hunt that refutes the claim spends as many calls again to sharpen its
+        bounds, then stops.
+    alpha : float
+        Probability of a false alarm, in (0, 1).
+    seed : int
+        At least 0. The same seed and `calls` give the same result with any number of jobs.
+    jobs : int
+        Workers that sample.
+    backend : {"loky", "threading", "dask", "ray"}
+        The joblib backend; dask and ray must be set up by the caller.
+    progress : callable, optional
+        Called after every round.
+    white_box : bool
+        Whether to use the exact law where it is known.
+
+    Returns
+    -------
+    HuntResult
+        Also after an interruption from the keyboard, with what is known by then.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain, the target cannot be loaded, fails on every call or returns a wrong
+        number of outcomes.
+    """
+    loaded = load_target(target) if isinstance(target, str) else target
+    task = Task(
+        target,
+        claim_of(loaded, claim),
+        neighbours_of(loaded, neighbours),
+        require_level(alpha),
+        require_seed(seed),
+        calls if calls is None else int(require_at_least("calls", calls, 1)),
+        require_positive("budget_seconds", budget_seconds),
+        own_claim=claim is None,
+    )
+    if jobs == 0:
+        raise UsageError("jobs must be at least 1, or -1 for one per core, got 0")
+    if backend not in BACKENDS:
+        raise UsageError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if white_box and has_law(loaded, task.neighbours, seed=task.seed):
+        return _certify(task, loaded)
+    pairs = adversarial_pairs(task.neighbours, seed=task.seed)
+    return sample_pairs(task, sampler_of(loaded), pairs, jobs=jobs, backend=backend, progress=progress)
+
+
+def _certify(task: Task, mechanism: Any) -> HuntResult:
+    clock, cpu = time.perf_counter(), time.process_time()
+    found = hunt_white_box(mechanism, task.claim, task.neighbours, seed=task.seed)
+    return HuntResult(
+        target=describe_target(task.target),
+        claim=claim_words(task.claim),
+        verdict=found.verdict,
+        epsilon_lower=found.epsilon_lower,
+        delta_lower=found.delta_lower,
+        rho_lower=found.rho_lower,
+        renyi_epsilon_lower=found.renyi_epsilon_lower,
+        evidence=found.evidence,
+        scope=found.scope,
+        alpha=task.alpha,
+        e_value_log10=None,
+        calls=0,
+        seconds=time.perf_counter() - clock,
+        cpu_seconds=time.process_time() - cpu,
+        witness=found.witness if found.verdict == "violated" else None,
+        seed=task.seed,
+        replay=task.replay_command(None),
+    )

@@ -1,0 +1,101 @@
+"""What a hunt found, with the fields of the command line's contract."""
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from dpassay.properties.records import SCHEMA, plain
+
+__all__ = ["HuntResult", "Witness", "replay_command"]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two neighbouring inputs and an event on which they differ too much.
+
+    Parameters
+    ----------
+    left, right : tuple of float
+        The inputs.
+    event : str
+        A set of outcomes, in words that :func:`dpassay.properties.audit.events.parse_event` reads.
+    p_left, p_right : (float, float)
+        Intervals of its probability on each input: certified if the law is known, else of 95 % confidence, from
+        calls that had no part in the choice of the event.
+    """
+
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+    event: str
+    p_left: tuple[float, float]
+    p_right: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class HuntResult:
+    """The outcome of a hunt.
+
+    Parameters
+    ----------
+    target, claim : str
+        What was hunted.
+    verdict : {"violated", "not refuted", "holds"}
+        "holds" is said of known output distributions only, with its scope.
+    epsilon_lower : float
+        Lower bound on epsilon at the claim's delta (at delta 0 for zCDP, RDP and ex-post claims; on the range of
+        the losses for bounded range): certified where
+        `evidence` is "enclosed", at confidence 1 - alpha where it is "sampled".
+    delta_lower : float or None
+        The same for delta at the claim's epsilon; None for claims that state none.
+    rho_lower, renyi_epsilon_lower : float or None
+        The same for zCDP and RDP claims; sampled ones come through the implied (epsilon, delta) curve.
+    evidence : {"enclosed", "sampled"}
+        How the verdict was reached.
+    scope : {"all", "points", "samples"}
+        How far it reaches.
+    alpha : float
+        Probability of a false "violated"; also of each sampled bound being wrong.
+    e_value_log10 : float or None
+        Evidence against the claim at the end; None where nothing was sampled.
+    calls : int
+        Outcomes drawn from the target.
+    seconds, cpu_seconds : float
+        Time on the clock, and time of this process (workers not counted).
+    witness : Witness or None
+        For a violated claim.
+    seed : int
+        Determines the result, together with `calls`.
+    replay : str
+        The command that repeats the hunt.
+    """
+
+    target: str
+    claim: str
+    verdict: str
+    epsilon_lower: float
+    delta_lower: float | None
+    rho_lower: float | None
+    renyi_epsilon_lower: float | None
+    evidence: str
+    scope: str
+    alpha: float
+    e_value_log10: float | None
+    calls: int
+    seconds: float
+    cpu_seconds: float
+    witness: Witness | None
+    seed: int
+    replay: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""
+        return {"schema": SCHEMA, **plain(self)}
+
+
+def replay_command(
+    target: str, claim: str | None, neighbours: str, *, alpha: float, seed: int, calls: int | None
+) -> str:
+    """Return the shell command that repeats a hunt; without a claim it takes the target's own."""
+    words = ["dpassay", "hunt", target, *(() if claim is None else ("--claim", claim)), "--neighbours", neighbours]
+    words += ["--alpha", repr(alpha), "--seed", str(seed)]
+    return shlex.join(words if calls is None else [*words, "--calls", str(calls)])

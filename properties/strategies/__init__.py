@@ -1,0 +1,30 @@
+"""Hypothesis strategies for the domains over which statements quantify.
+
+`strategy_for` maps a domain to a strategy that builds its members (it does not filter), corners first, so that
+the points where theorems are tight or break are always tried. A new type of domain registers its strategy with
+``@strategy_for.register`` in a module of this package.
+"""
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from dpassay.properties.strategies.base import strategy_for
+from dpassay.spec.statement import Statement
+
+__all__ = ["quantifier_strategies", "strategy_for"]
+
+
+@cache
+def _import_all() -> None:
+    for module in pkgutil.iter_modules(__path__, __name__ + "."):
+        importlib.import_module(module.name)
+
+
+def quantifier_strategies(statement: Statement) -> dict[str, st.SearchStrategy[Any]]:
+    """Return a strategy for each quantifier of a statement."""
+    _import_all()
+    return {name: strategy_for(domain) for name, domain in statement.quantifiers.items()}

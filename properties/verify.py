@@ -1,0 +1,230 @@
+"""Verification: every statement against adversarial members of its domains, every erratum at its witness.
+
+A statement without quantifiers is a proof and is asked once. One with quantifiers is decided at its examples
+and at points that hypothesis draws, climbing towards the bound where the statement reports a tightness; a
+violation is shrunk to a minimal point. An undecided point is counted as such and never as a pass.
+"""
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hypothesis import HealthCheck, Phase, given, seed, settings, target
+from joblib import Parallel, delayed
+
+from dpassay.properties.records import SCHEMA, plain
+from dpassay.properties.strategies import quantifier_strategies
+from dpassay.spec.statement import Erratum, Statement, find_statement
+from dpassay.spec.verdict import Evidence, Outcome, Scope, Verdict
+
+__all__ = ["ErratumReport", "Profile", "StatementReport", "verify", "verify_errata", "verify_statement"]
+
+Profile = Literal["quick", "thorough"]
+
+
+THOROUGH_FACTOR = 10
+
+
+@dataclass(frozen=True)
+class StatementReport:
+    """What became of one statement."""
+
+    statement: Statement
+    outcome: Outcome
+    evidence: Evidence
+    scope: Scope
+    cases: int
+    undecided: int
+    tightness: float | None
+    seconds: float
+    witness: Mapping[str, Any]
+    detail: str
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether it holds in its corrected form, with no undecided case."""
+        return self.outcome is Outcome.HOLDS and self.undecided == 0
+
+    def record(self) -> dict[str, Any]:
+        """Return the object of the command line's contract."""
+        return {
+            "schema": SCHEMA,
+            "statement": self.statement.name,
+            "source": self.statement.source.key,
+            "item": self.statement.item.item,
+            "kind": self.statement.item.kind,
+            "verdict": str(self.outcome),
+            "evidence": self.evidence.label,
+            "scope": self.scope.label,
+            "cases": self.cases,
+            "undecided": self.undecided,
+            "tightness": plain(self.tightness),
+            "seconds": round(self.seconds, 3),
+            "witness": plain(self.witness) if self.outcome is Outcome.VIOLATED else None,
+            "as_expected": self.as_expected,
+        }
+
+
+@dataclass(frozen=True)
+class ErratumReport:
+    """What became of one erratum: the print and its correction, both at the witness."""
+
+    statement: Statement
+    erratum: Erratum
+    printed: Verdict
+    corrected: Verdict
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the print fails (or, for a loose one, is merely weaker) where the correction stands."""
+        printed = Outcome.HOLDS if self.erratum.kind == "loose" else Outcome.VIOLATED
+        return self.printed.outcome is printed and self.corrected.outcome is Outcome.HOLDS
+
+    def record(self) -> dict[str, Any]:
+        """Return the object of the command line's contract."""
+        return {
+            "schema": SCHEMA,
+            "erratum_of": self.statement.name,
+            "source": self.statement.source.key,
+            "item": self.item,
+            "class": self.erratum.kind,
+            "printed": str(self.printed.outcome),
+            "corrected": str(self.corrected.outcome),
+            "witness": plain(self.erratum.witness),
+            "evidence": min(self.printed.evidence, self.corrected.evidence).label,
+            "text": self.erratum.printed_text,
+            "detail": self.printed.detail,
+            "as_expected": self.as_expected,
+        }
+
+    @property
+    def item(self) -> str:
+        """The label of the item that has the erratum."""
+        rows = {row.name: row.item for row in (*self.statement.items, *self.statement.also)}
+        return rows[self.erratum.item] if self.erratum.item else self.statement.item.item
+
+
+@dataclass
+class _Tally:
+    """Verdicts of one statement, as they come in."""
+
+    cases: int = 0
+    undecided: int = 0
+    evidence: Evidence = Evidence.SYMBOLIC
+    scope: Scope = Scope.ALL
+    tightness: float | None = None
+    violation: tuple[Verdict, Mapping[str, Any]] | None = None
+    open_case: str = ""
+    details: list[str] = field(default_factory=list)
+
+    def add(self, verdict: Verdict, values: Mapping[str, Any]) -> None:
+        self.cases += 1
+        self.evidence = min(self.evidence, verdict.evidence)
+        self.scope = min(self.scope, verdict.scope)
+        if verdict.outcome is Outcome.VIOLATED:
+            self.violation = verdict, values
+        elif verdict.outcome is Outcome.UNDECIDED:
+            self.undecided += 1
+            self.open_case = f"{verdict.detail} at {plain(values)}"
+        if verdict.tightness is not None:
+            self.tightness = min(self.tightness or math.inf, verdict.tightness)
+        if verdict.detail and not values:
+            self.details.append(verdict.detail)
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.violation is not None:
+            return Outcome.VIOLATED
+        return Outcome.UNDECIDED if self.undecided else Outcome.HOLDS
+
+
+class _RefutedError(Exception):
+    """Tells hypothesis that a point violates the statement, so that it shrinks it."""
+
+
+def verify_statement(statement: Statement, profile: Profile = "quick", seed_value: int = 0) -> StatementReport:
+    """Decide one statement: at once if it is a proof, at its examples and at drawn points otherwise."""
+    start = time.perf_counter()
+    tally = _Tally()
+    if not statement.quantifiers:
+        verdict = statement()
+        tally.add(verdict, verdict.witness if verdict.outcome is Outcome.VIOLATED else {})
+    else:
+        for example in statement.examples:
+            tally.add(statement(**example), example)
+        if tally.violation is None:
+            _attack(statement, tally, statement.cases * (THOROUGH_FACTOR if profile == "thorough" else 1), seed_value)
+        widest = Scope.SAMPLES if tally.evidence is Evidence.SAMPLED else Scope.POINTS
+        tally.scope = min(tally.scope, widest)
+    violated, witness = tally.violation or (None, {})
+    return StatementReport(
+        statement=statement,
+        outcome=tally.outcome,
+        evidence=tally.evidence,
+        scope=tally.scope,
+        cases=tally.cases,
+        undecided=tally.undecided,
+        tightness=tally.tightness,
+        seconds=time.perf_counter() - start,
+        witness=witness,
+        detail=violated.detail if violated is not None else tally.open_case or "; ".join(tally.details),
+    )
+
+
+def _attack(statement: Statement, tally: _Tally, cases: int, seed_value: int) -> None:
+    @seed(seed_value)
+    @settings(
+        max_examples=cases,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.target, Phase.shrink),
+        report_multiple_bugs=False,
+        print_blob=False,
+    )
+    @given(**quantifier_strategies(statement))
+    def attack(**values: Any) -> None:
+        verdict = statement(**values)
+        tally.add(verdict, values)
+        if verdict.tightness is not None and 0 < verdict.tightness < math.inf:
+            target(-math.log(verdict.tightness))
+        if verdict.outcome is Outcome.VIOLATED:
+            raise _RefutedError
+
+    try:
+        attack()
+    except _RefutedError:  # the tally holds the shrunk point: hypothesis runs it last
+        return
+
+
+def verify(
+    statements: Iterable[Statement], profile: Profile = "quick", seed_value: int = 0, *, jobs: int = -1
+) -> Iterable[StatementReport]:
+    """Verify statements in parallel; reports come in the order of the statements.
+
+    The result does not depend on the number of jobs: every statement is seeded by itself.
+    """
+    work = [delayed(_verify_by_name)(statement.name, profile, seed_value) for statement in statements]
+    for fields in Parallel(n_jobs=jobs, return_as="generator")(work):
+        name, report = fields
+        yield StatementReport(statement=find_statement(name), **report)
+
+
+def _verify_by_name(name: str, profile: Profile, seed_value: int) -> tuple[str, dict[str, Any]]:
+    # Statements are found by name in the worker: claims are functions of modules and need not travel.
+    report = verify_statement(find_statement(name), profile, seed_value)
+    return name, {key: value for key, value in vars(report).items() if key != "statement"}
+
+
+def verify_errata(statements: Iterable[Statement]) -> Iterable[ErratumReport]:
+    """Evaluate every erratum of the statements, the print and the correction, at its witness."""
+    for statement in statements:
+        for erratum in statement.errata:
+            yield ErratumReport(
+                statement=statement,
+                erratum=erratum,
+                printed=erratum.printed(**erratum.witness),
+                corrected=erratum.corrected(**erratum.witness),
+            )

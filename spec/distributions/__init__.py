@@ -1,0 +1,1 @@
+"""Exact output distributions of mechanisms."""

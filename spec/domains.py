@@ -1,0 +1,74 @@
+"""Domains: the sets over which statements quantify, as data.
+
+A domain is a sentence for the reader, a predicate, and bounds. How to draw adversarial members of a domain is
+not mathematics and lives in :mod:`dpassay.properties.strategies`, keyed by the type of the domain.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpassay.spec.ball import Exact
+
+__all__ = ["Choices", "Domain", "Integers", "Reals"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A set, described by a sentence; subclasses add the predicate and what is needed to draw members."""
+
+    sentence: str
+
+    def contains(self, value: Any) -> bool:
+        """Whether `value` is a member."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Reals(Domain):
+    """Exact reals in [low, high].
+
+    Parameters
+    ----------
+    low, high : int, float or Fraction
+        Bounds, both included.
+    corners : tuple
+        Members at which theorems are tight or break; they are tried first.
+    logarithmic : bool
+        Whether orders of magnitude matter more than differences (needs low > 0).
+    """
+
+    low: Exact
+    high: Exact
+    corners: tuple[Exact, ...] = ()
+    logarithmic: bool = False
+
+    def contains(self, value: Any) -> bool:
+        """Whether `value` is an exact number between the bounds."""
+        return isinstance(value, (int, float, Fraction)) and self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Integers(Domain):
+    """Integers in [low, high]; the parameters mean what they mean for `Reals`."""
+
+    low: int
+    high: int
+    corners: tuple[int, ...] = ()
+    logarithmic: bool = False
+
+    def contains(self, value: Any) -> bool:
+        """Whether `value` is an integer between the bounds."""
+        return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Choices(Domain):
+    """A finite set of values."""
+
+    values: tuple[Hashable, ...]
+
+    def contains(self, value: Any) -> bool:
+        """Whether `value` is one of them."""
+        return value in self.values

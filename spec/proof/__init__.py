@@ -1,0 +1,1 @@
+"""Ways to prove a statement for all parameters, or for a box of them."""

@@ -1,0 +1,108 @@
+"""Symbolic proofs: identities and signs, by computer algebra, or undecided.
+
+Nothing here is heuristic in the dangerous direction: an identity holds when a difference is *transformed to
+0*, a sign when sympy derives it from the assumptions on the symbols. What is not reached is undecided, and so is
+whatever contains a float, in which small terms vanish.
+
+Take limits of expressions in one symbol only: with a free symbol beside it sympy is wrong about some of them (it
+returns 2 for erfc(y - x) as y grows).
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import sympy as sp
+
+from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated, conjunction
+
+__all__ = ["identity", "nonnegative", "positive", "proof", "symbolic_normal_cdf", "symbolic_normal_pdf"]
+
+TRANSFORMATIONS: tuple[Callable[[Any], Any], ...] = (
+    sp.expand,
+    sp.simplify,
+    lambda e: sp.simplify(sp.expand(e)),
+    lambda e: sp.simplify(sp.powsimp(sp.expand(e), force=False)),
+    lambda e: sp.simplify(e.rewrite(sp.exp)),
+)
+
+
+def identity(left: Any, right: Any, name: str) -> Verdict:
+    """Decide whether two expressions are equal for all values of their symbols.
+
+    Parameters
+    ----------
+    left, right : sympy expressions
+        What is compared, under the assumptions that their symbols carry.
+    name : str
+        The step's name, for the reader.
+
+    Returns
+    -------
+    Verdict
+        Holds if the difference is transformed to 0, which makes the two equal wherever both are defined; violated
+        if it is a non-zero number; undecided otherwise.
+    """
+    if _has_float(left) or _has_float(right):
+        return _undecided(f"{name}: a float is not exact")
+    difference = sp.sympify(left) - sp.sympify(right)
+    if difference == 0:
+        return _holds(name)
+    for transform in TRANSFORMATIONS:
+        reduced = transform(difference)
+        if reduced == 0:
+            return _holds(name)
+        if reduced.is_number and reduced.is_zero is False:
+            return Violated(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: differs by {reduced}")
+    return _undecided(f"{name}: {difference} is not reduced to 0")
+
+
+def nonnegative(expression: Any, name: str) -> Verdict:
+    """Decide whether an expression is at least 0 under the assumptions of its symbols."""
+    return _sign(expression, name, "is_nonnegative")
+
+
+def positive(expression: Any, name: str) -> Verdict:
+    """Decide whether an expression is above 0 under the assumptions of its symbols."""
+    return _sign(expression, name, "is_positive")
+
+
+def _sign(expression: Any, name: str, query: str) -> Verdict:
+    if _has_float(expression):
+        return _undecided(f"{name}: a float is not exact")
+    for form in (expression, sp.factor(expression), sp.simplify(expression)):
+        known = getattr(sp.sympify(form), query)
+        if known is True:
+            return _holds(name)
+        if known is False:
+            return Violated(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: {form} has the wrong sign")
+    return _undecided(f"{name}: the sign of {expression} is open")
+
+
+def _has_float(expression: Any) -> bool:
+    return bool(sp.sympify(expression).has(sp.Float))
+
+
+def _undecided(detail: str) -> Verdict:
+    return Undecided(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=detail)
+
+
+def proof(*steps: Verdict | Iterable[Verdict]) -> Verdict:
+    """Join the steps of a proof: it holds if every step does."""
+    flat: list[Verdict] = []
+    for step in steps:
+        flat.extend([step] if isinstance(step, Verdict) else step)
+    return conjunction(flat)
+
+
+def _holds(name: str) -> Verdict:
+    return Holds(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=name)
+
+
+def symbolic_normal_pdf(u: Any) -> Any:
+    """Return the standard normal density as a sympy expression."""
+    return sp.exp(-(u**2) / 2) / sp.sqrt(2 * sp.pi)
+
+
+def symbolic_normal_cdf(u: Any) -> Any:
+    """Return the standard normal distribution function as a sympy expression."""
+    return sp.erfc(-u / sp.sqrt(2)) / 2

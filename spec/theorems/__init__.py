@@ -1,0 +1,1 @@
+"""The theorems, one topic a file. Importing this package registers every statement."""

@@ -1,0 +1,31 @@
+"""dpassay: a formal-spec property-testing harness for differential privacy.
+
+The mathematics is stated in :mod:`dpassay.spec`, implemented in :mod:`dpassay.impl`, and the two are held
+against each other in :mod:`dpassay.properties`. The command line is :mod:`dpassay.cli`.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpassay.testing import assert_private
+
+__all__ = ["__version__", "assert_private"]
+
+__version__ = "0.1.0.dev0"
+
+if (Path(__file__).parent / "spec").is_file():  # a checkout that turned the links into text files
+    raise ImportError(
+        "src/dpassay/spec is a text file, not a link to the folder spec/: this checkout has no symbolic links. "
+        "Run `git config core.symlinks true` and check out again, or install without -e"
+    )
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for one of these
+
+    def __getattr__(name: str) -> Any:
+        if name == "assert_private":  # imported when asked for: it needs numpy, scipy and flint
+            from dpassay.testing import assert_private
+
+            return assert_private
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

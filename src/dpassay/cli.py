@@ -1,0 +1,420 @@
+"""The command line: ``dpassay list | show | verify | hunt | experiment``.
+
+With ``--json`` a command prints one JSON object per line on standard output and nothing else there; progress,
+warnings and summaries go to standard error. Exit status: 0 everything as expected, 1 something is not, 2 wrong
+usage or bad input, with one line on standard error; 130 an interruption from the keyboard, 141 a reader, such as
+`head`, that left before the end.
+"""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+import dpassay
+from dpassay.claims import UsageError
+
+if TYPE_CHECKING:
+    from dpassay.properties.search.black_box import Progress as HuntProgress
+    from dpassay.properties.search.result import HuntResult
+    from dpassay.properties.verify import ErratumReport, StatementReport
+    from dpassay.spec.statement import Statement
+
+__all__ = ["main"]
+
+R = TypeVar("R", "StatementReport", "ErratumReport")
+
+EXPECTED, UNEXPECTED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141  # the last two as the shell has them
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line on standard output.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed.")
+source_option = click.option("--source", metavar="KEY", help="Only this document, such as lebensold2024.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    try:
+        status = cli.main(args=arguments, prog_name="dpassay", standalone_mode=False)
+    except click.ClickException as error:
+        return _usage(error.format_message())
+    except (UsageError, OSError) as error:
+        return _usage(str(error))
+    except MemoryError as error:
+        return _usage(f"not enough memory: {error}")
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("dpassay: interrupted", err=True)
+        return INTERRUPTED
+    except SystemExit:  # so click ends on a closed pipe; its status 1 would say that something is not as expected
+        return PIPE_CLOSED
+    return status if isinstance(status, int) else EXPECTED
+
+
+def _usage(message: str) -> int:
+    click.echo(f"dpassay: {' '.join(message.split())}", err=True)
+    return USAGE
+
+
+def _print_records(records: Iterable[dict[str, Any]]) -> None:
+    for record in records:
+        click.echo(json.dumps(record, ensure_ascii=False))
+
+
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SystemExit as error:
+            if isinstance(error.__context__, BrokenPipeError):  # so rich ends on a closed pipe
+                raise
+            raise UsageError(f"the code that was called ended the program with status {error.code!r}") from None
+
+
+@click.group(
+    cls=_Commands,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(dpassay.__version__, prog_name="dpassay")
+def cli() -> None:
+    """Assay claims of differential privacy: verify theorems, hunt for counterexamples."""
+
+
+# --- list ---------------------------------------------------------------------------------------------------
+
+
+@cli.command("list")
+@source_option
+@click.option("--mechanisms", is_flag=True, help="List mechanisms, right and broken, in place of items.")
+@json_option
+def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
+    """List the items of the documents with what covers them, or the mechanisms."""
+    from dpassay.properties.coverage import coverage
+    from dpassay.properties.mechanisms import mechanism_records
+
+    _require_source(source)
+    if mechanisms:
+        records = [record for record in mechanism_records() if source is None or source in record["sources"]]
+        columns: tuple[str, ...] = ("where", "claims", "neighbours", "exact_distribution", "fault")
+    else:
+        records = [item.record() for item in coverage(source)]
+        columns = ("source", "item", "name", "kind", "covered_by", "where")
+    if as_json:
+        _print_records(records)
+    else:
+        _table(records, columns)
+
+
+def _require_source(source: str | None) -> None:
+    from dpassay.spec.sources import SOURCES
+
+    if source is not None and source not in SOURCES:
+        raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(SOURCES))}")
+
+
+def _table(records: Sequence[dict[str, Any]], columns: Sequence[str], title: str | None = None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text  # not markup: brackets are intervals
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column.replace("_", " "), overflow="fold")
+    for record in records:
+        table.add_row(*(Text(_cell(record.get(column))) for column in columns))
+    console = Console()
+    # a pipe or a file has no width: rows stay whole there
+    Console(width=None if console.is_terminal else 200).print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return "\n".join(map(str, value)) or "-"
+    return str(value)
+
+
+# --- verify -------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@source_option
+@click.option("--name", "pattern", metavar="GLOB", default="*", help="Only statements whose name matches.")
+@click.option("--errata", is_flag=True, help="Evaluate what is false, loose or wrongly proved in the print.")
+@click.option("--profile", type=click.Choice(["quick", "thorough"]), default="quick", show_default=True)
+@seed_option
+@click.option("--jobs", type=int, default=-1, show_default=True, help="Worker processes; -1: one per core.")
+@json_option
+def verify(source: str | None, pattern: str, errata: bool, profile: str, seed: int, jobs: int, as_json: bool) -> int:
+    """Verify statements in their corrected form, or the errata of their sources.
+
+    A verdict's scope says how far it reaches: `all` parameters, a `box` of them, or the `points` that were
+    decided, which is no proof.
+    """
+    statements = _select(source, pattern)
+    return _verify_errata(statements, as_json) if errata else _verify(statements, profile, seed, jobs, as_json)
+
+
+def _select(source: str | None, pattern: str) -> list["Statement"]:
+    from dpassay.spec.statement import all_statements
+
+    _require_source(source)
+    chosen = [
+        statement
+        for statement in all_statements()
+        if fnmatchcase(statement.name, pattern) and (source is None or source in _sources(statement))
+    ]
+    if not chosen:
+        of = f" of {source}" if source else ""
+        raise UsageError(f"no statement{of} matches --name {pattern!r}; `dpassay list` shows what there is")
+    return chosen
+
+
+def _sources(statement: "Statement") -> set[str]:
+    return {statement.source.key, *(row.source for row in statement.also)}
+
+
+def _verify(statements: list["Statement"], profile: str, seed: int, jobs: int, as_json: bool) -> int:
+    from dpassay.properties.verify import verify as run
+
+    if jobs == 0:
+        raise UsageError("--jobs must not be 0; -1 means one per core")
+    reports = run(statements, "thorough" if profile == "thorough" else "quick", seed, jobs=jobs)
+    columns = ("statement", "item", "verdict", "evidence", "scope", "cases", "tightness", "seconds")
+    unexpected = _collect("statements", reports, len(statements), columns, as_json)
+    for report in unexpected:
+        click.echo(f"{report.outcome}: {report.statement.name}: {report.detail}", err=True)
+        if report.witness:
+            click.echo(f"  at {json.dumps(report.record()['witness'], ensure_ascii=False)}", err=True)
+    return UNEXPECTED if unexpected else EXPECTED
+
+
+def _verify_errata(statements: list["Statement"], as_json: bool) -> int:
+    from dpassay.properties.verify import verify_errata
+
+    count = sum(len(statement.errata) for statement in statements)
+    columns = ("erratum_of", "item", "class", "printed", "corrected", "evidence", "text", "detail")
+    unexpected = _collect("errata", verify_errata(statements), count, columns, as_json)
+    for report in unexpected:
+        click.echo(f"not as expected: {report.statement.name}: {report.record()}", err=True)
+    return UNEXPECTED if unexpected else EXPECTED
+
+
+def _collect(what: str, reports: Iterable[R], count: int, columns: Sequence[str], as_json: bool) -> list[R]:
+    """Print reports, as they come or as a table, and their count; return those that are not as expected."""
+    from dpassay.properties.progress import progress_bar
+
+    collected = []
+    with progress_bar(f"verifying {what}", count) as advance:
+        for report in reports:
+            collected.append(report)
+            advance(report.statement.name)
+            if as_json:
+                _print_records([report.record()])
+    if not as_json:
+        _table([report.record() for report in collected], columns)
+    unexpected = [report for report in collected if not report.as_expected]
+    click.echo(f"{len(collected) - len(unexpected)} of {len(collected)} {what} as expected", err=True)
+    return unexpected
+
+
+# --- show ---------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show a statement or a mechanism: the sentence, the source, the erratum, its evidence and scope."""
+    from dpassay.properties.show import show_record
+
+    record = show_record(name)
+    if as_json:
+        _print_records([record])
+    else:
+        _print_card(record)
+
+
+def _print_card(record: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console()
+    for key, value in record.items():
+        if key == "schema" or value in (None, [], {}):
+            continue
+        console.print(f"[bold]{escape(key.replace('_', ' '))}[/bold]")
+        for line in value if isinstance(value, list) else str(value).splitlines():
+            console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+# --- hunt ---------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@click.argument("target", required=False)
+@click.option(
+    "--claim", metavar="CLAIM", help="pure:EPS, approx:EPS,DELTA, zcdp:RHO, rdp:ALPHA,EPS or bounded-range:EPS."
+)
+@click.option("--neighbours", metavar="SPEC", help="vector:size=N,... or records:size=N,...")
+@click.option(
+    "--budget", metavar="SECONDS", default="60s", show_default=True, help="Time after which no batch begins."
+)
+@click.option("--calls", type=click.IntRange(min=1), help="Number of calls to spend.")
+@click.option("--alpha", type=float, default=1e-6, show_default=True, help="Probability of a false alarm.")
+@seed_option
+@click.option("--jobs", type=int, default=1, show_default=True, help="Workers that sample; -1: one per core.")
+@click.option("--backend", default="loky", show_default=True, help="Joblib backend: loky, threading, dask or ray.")
+@click.option(
+    "--replay",
+    "witness",
+    type=click.Path(path_type=Path),
+    help="Draw fresh samples on the pair and event of a saved result.",
+)
+@json_option
+def hunt(
+    target: str | None,
+    claim: str | None,
+    neighbours: str | None,
+    budget: str,
+    calls: int | None,
+    alpha: float,
+    seed: int,
+    jobs: int,
+    backend: str,
+    witness: Path | None,
+    as_json: bool,
+) -> int:
+    """Hunt for a counterexample to the privacy claim of TARGET.
+
+    TARGET is package.module:object or path/to/file.py:object, a Mechanism or a callable f(data, size, rng) that
+    returns `size` outcomes. Importing it runs its code: the risk is yours. The folder of a file is put on sys.path.
+    Claim and neighbours may be left out where the target declares them.
+    """
+    from dpassay.properties.search.hunt import hunt as run
+    from dpassay.properties.search.replay import replay
+
+    seconds = _seconds(budget)
+    if witness is not None:
+        if claim is not None or neighbours is not None:
+            raise UsageError("--replay takes claim and inputs from the file: leave out --claim and --neighbours")
+        limit = {} if calls is None else {"calls": calls}
+        with _output_to_stderr():
+            result = replay(witness, target, alpha=alpha, seed=seed, budget_seconds=seconds, **limit)
+    elif target is None:
+        raise UsageError("hunt needs a TARGET, or --replay WITNESS.json")
+    else:
+        with _output_to_stderr(), _hunting(target, seconds) as progress:
+            result = run(
+                target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
+                backend=backend, progress=progress,
+            )  # fmt: skip
+    if as_json:
+        _print_records([result.to_json()])
+    else:
+        _print_hunt(result)
+    return UNEXPECTED if result.verdict == "violated" else EXPECTED
+
+
+def _print_hunt(result: "HuntResult") -> None:
+    click.echo(f"{result.verdict} ({result.evidence}, scope {result.scope}): {result.target}, claim {result.claim}")
+    figures = {"epsilon": result.epsilon_lower, "delta": result.delta_lower, "rho": result.rho_lower}
+    at_least = (f"{name} >= {value:.10g}" for name, value in figures.items() if value is not None)
+    click.echo(f"  {', '.join(at_least)}")
+    if result.witness is not None:
+        click.echo(f"  left   {list(result.witness.left)}")
+        click.echo(f"  right  {list(result.witness.right)}")
+        click.echo(f"  event  {result.witness.event}")
+        intervals = (result.witness.p_left, result.witness.p_right)
+        left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
+        click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
+    if result.evidence == "sampled":
+        click.echo(
+            f"  {result.calls:,} calls in {result.seconds:.3g} s, evidence 10^{result.e_value_log10:.1f}, "
+            f"false-alarm probability at most {result.alpha:g}"
+        )
+    if result.verdict == "not refuted":
+        click.echo("  not refuted is no proof: what was drawn does not tell the two sides apart further than claimed")
+    click.echo(f"  {result.replay}")
+
+
+def _seconds(text: str) -> float:
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
+    number, unit = (text[:-1], units[text[-1]]) if text and text[-1] in units else (text, 1.0)
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise UsageError(f"--budget {text!r} is not a time such as 30s, 5m or 1h")
+    return seconds
+
+
+@contextmanager
+def _output_to_stderr() -> Iterator[None]:
+    """Send what a target prints, also from C and from worker processes, to standard error: ours is for results."""
+    sys.stdout.flush()
+    with redirect_stdout(sys.stderr):
+        saved = os.dup(1)
+        os.dup2(2, 1)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+
+
+@contextmanager
+def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
+    from dpassay.properties.progress import share_bar
+
+    with share_bar(f"hunting {target}") as update:
+
+        def progress(*, calls: int, seconds: float, e_value_log10: float, limit: float = seconds) -> None:
+            update(f"{calls:,} calls, evidence 10^{e_value_log10:.1f}", min(seconds / limit, 1.0))
+
+        yield progress
+
+
+# --- experiments --------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@click.argument("name", required=False)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("results"), show_default=True)
+@click.option("--trials", type=click.IntRange(min=1), help="Repetitions, in place of the paper's number.")
+@seed_option
+def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> None:
+    """Run an experiment of a paper and write its tables and figures; without NAME, list them."""
+    from dpassay.properties.experiments import all_experiments
+    from dpassay.properties.experiments.base import find_experiment
+    from dpassay.properties.experiments.output import NO_FIGURES, can_draw
+    from dpassay.properties.progress import share_bar
+
+    experiments = all_experiments()
+    if name is None:
+        _table([{"name": one.name, "summary": one.summary} for one in experiments], ("name", "summary"))
+        return
+    chosen = find_experiment(name)
+    out.mkdir(parents=True, exist_ok=True)
+    with share_bar(name) as progress:
+        paths = chosen.run(out, seed=seed, trials=trials, progress=progress)
+    for path in paths:
+        click.echo(path)
+    if not can_draw():
+        click.echo(f"dpassay: {NO_FIGURES}", err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+"""Ways to cheat at the game, each of which must be noticed by the law that guards against it.
+
+Laws: the mean of a factor is at most 1 under every pair of distributions that obeys the claim (`best_mean`,
+computed exactly up to rounding); wealth against a true claim reaches 1/alpha in at most a share alpha of the runs
+(`false_alarms`, simulated from fixed seeds); a lower bound exceeds the truth no more often.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from dpassay.claims import PureDP
+from dpassay.properties.audit.betting import Ledger, last_refuted, log_factors, log_wealth, to_levels
+from dpassay.properties.audit.campaign import Campaign
+from dpassay.properties.audit.game import Batch, Draw, PairGame, sample_side
+from dpassay.properties.audit.outcomes import Outcomes
+
+Array = NDArray[np.float64]
+Factors = Callable[[Array, float, float], tuple[Array, Array]]
+
+EPSILON = math.log(2)
+ROUNDING = 1e-12  # of sums of four terms of order 1
+
+
+def hockey_stick(p: Array, q: Array) -> float:
+    return float(np.maximum(0, p - math.exp(EPSILON) * q).sum())
+
+
+def best_mean(factors: Factors, *, pure: bool) -> float:
+    """Return the largest mean factor over random pairs of distributions that obey the claim."""
+    rng, best = np.random.default_rng(0), 0.0
+    for _ in range(300):
+        if pure:  # two outcomes with losses of epsilon and minus epsilon: the bound is attained both ways
+            p = np.array([2 / 3, 1 / 3])
+            q = p[::-1]
+        else:
+            p, q = rng.dirichlet([0.5, 0.5, 0.5], 2)
+        delta = max(hockey_stick(p, q), hockey_stick(q, p))
+        logits = rng.normal(0, 4, p.size)
+        left, right = factors(logits, EPSILON, 0.0 if pure else min(delta, 1.0))
+        best = max(best, float((p @ left + q @ right) / 2))
+    return best
+
+
+def honest_pure(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    left, right = log_factors(logits, epsilon)
+    return np.exp(left), np.exp(right)
+
+
+def honest_approximate(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    left, right = log_factors(logits, epsilon, delta, direction="left over right")
+    return np.exp(left), np.exp(right)
+
+
+def stake(logits: Array, epsilon: float) -> Array:
+    a = expit(logits)
+    return np.maximum(0, a * math.exp(-epsilon) - (1 - a))
+
+
+def without_the_fee(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    bet = np.minimum(stake(logits, epsilon), 1 / (math.exp(epsilon) + delta / 2))
+    return 1 + bet, 1 - math.exp(epsilon) * bet
+
+
+def fee_paid_once_for_both_directions(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    most = 1 / (math.exp(epsilon) + delta)
+    fee, ratio = delta * most / 2, math.exp(epsilon)
+    up, down = np.minimum(stake(logits, epsilon), most), np.minimum(stake(-logits, epsilon), most)
+    return 1 + up - ratio * down - fee, 1 - ratio * up + down - fee
+
+
+def stake_above_the_declared_one(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    declared = 0.1 / (math.exp(epsilon) + delta / 2)
+    bet = stake(logits, epsilon)
+    return 1 + bet - delta * declared / 2, 1 - math.exp(epsilon) * bet - delta * declared / 2
+
+
+def stake_chosen_after_the_side(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    return 1 + stake(logits, epsilon), np.ones_like(logits)
+
+
+def capital_clipped_from_below(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    left, right = honest_pure(logits, epsilon, delta)
+    return np.maximum(left, 0.9), np.maximum(right, 0.9)
+
+
+def weight_chosen_after_the_outcome(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    claimed = np.where(logits > 0, 0.25, 0.75)  # the coin was fair
+    parts = [log_factors(logits[k], epsilon, weight=float(w)) for k, w in enumerate(claimed)]
+    return np.exp([part[0] for part in parts]), np.exp([part[1] for part in parts])
+
+
+def test_honest_factors_have_mean_at_most_one() -> None:
+    assert best_mean(honest_pure, pure=True) <= 1 + ROUNDING
+    assert best_mean(honest_approximate, pure=False) <= 1 + ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("mutant", "pure"),
+    [
+        (without_the_fee, False),
+        (fee_paid_once_for_both_directions, False),
+        (stake_above_the_declared_one, False),
+        (stake_chosen_after_the_side, True),
+        (capital_clipped_from_below, True),
+        (weight_chosen_after_the_outcome, True),
+    ],
+)
+def test_dishonest_factors_are_noticed(mutant: Factors, pure: bool) -> None:
+    assert best_mean(mutant, pure=pure) > 1.001
+
+
+# --- whole games --------------------------------------------------------------------------------------------
+
+ALPHA, RUNS, CALLS = 0.05, 100, 400
+# the probability that an honest game (share at most 0.05) exceeds 20 alarms of 100 is below 1e-7
+MOST_ALARMS = 20
+
+
+def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
+    return np.asarray(data[0] + rng.laplace(0, 1.0, size))
+
+
+def run_draws(draws: object) -> list[Outcomes | None]:
+    assert isinstance(draws, list)
+    return [sample_side(laplace, draw) for draw in draws]
+
+
+class TrainedOnTheBatchItBetsOn(PairGame):
+    def _settle(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
+        self._ensemble.observe(outcomes, is_left)
+        super()._settle(outcomes, is_left)
+
+
+def false_alarms(make: Callable[[int], PairGame]) -> int:
+    alarms = 0
+    for seed in range(RUNS):
+        game = make(seed)
+        for _ in range(CALLS // 100):
+            batch = game.prepare(100)
+            game.enter(batch, run_draws([*batch.left, *batch.right]))
+        alarms += bool(game.log_wealth(1.0, 0.0)[0] >= -math.log(ALPHA))
+    return alarms
+
+
+def game_on(kind: type[PairGame]) -> Callable[[int], PairGame]:
+    return lambda seed: kind(np.zeros(1), np.ones(1), seed=seed, index=0)
+
+
+def test_honest_games_raise_few_alarms() -> None:
+    assert false_alarms(game_on(PairGame)) <= MOST_ALARMS
+
+
+def test_training_on_the_batch_that_is_bet_on_is_noticed() -> None:
+    assert false_alarms(game_on(TrainedOnTheBatchItBetsOn)) > MOST_ALARMS
+
+
+def response(epsilon: float, rng: np.random.Generator, calls: int) -> Ledger:
+    """Play randomised response of this epsilon against a bettor who knows it."""
+    ledger = Ledger()
+    is_left = rng.random(calls) < 0.5
+    truthful = rng.random(calls) < 1 / (1 + math.exp(-epsilon))
+    ledger.record(to_levels(np.where(is_left == truthful, epsilon, -epsilon)), is_left)
+    return ledger
+
+
+def test_reading_the_first_standing_point_as_the_bound_is_noticed() -> None:
+    truth, grid = 0.55, np.array([0.25, 0.5, 1.0])
+    rng, honest, mutant = np.random.default_rng(0), 0, 0
+    for _ in range(RUNS):
+        refuted = log_wealth(response(truth, rng, 20_000), grid) >= -math.log(ALPHA)
+        honest += last_refuted(grid, refuted) > truth
+        mutant += float(grid[int(np.argmin(refuted))]) > truth
+    assert honest <= MOST_ALARMS
+    assert mutant > MOST_ALARMS
+
+
+def test_the_maximum_over_pairs_instead_of_the_mixture_is_noticed() -> None:
+    """Exactly, for two pairs and one call each: the mean of the larger wealth exceeds 1, of the mean wealth not."""
+    left, right = (np.exp(part) for part in log_factors(np.array([4.0, -4.0]), EPSILON))
+    p = np.array([2 / 3, 1 / 3])
+    values, shares = np.concatenate([left, right]), np.concatenate([p, p[::-1]]) / 2
+    both = np.multiply.outer(shares, shares)
+    assert np.sum(both * (values[:, None] + values) / 2) <= 1 + ROUNDING
+    assert np.sum(both * np.maximum(values[:, None], values)) > 1.001
+
+
+def test_a_campaign_mixes_its_pairs() -> None:
+    pairs = [(np.zeros(1), np.ones(1)), (np.ones(1), np.full(1, 2.0)), (np.full(1, 3.0), np.full(1, 4.0))]
+    campaign = Campaign(PureDP(0.2), pairs, seed=0)
+    for _ in range(4):
+        campaign.play_round(lambda draws: run_draws(list(draws)))
+    wealth = [float(game.log_wealth(0.2, 0.0)[0]) for game in campaign.games]
+    assert campaign.log_evidence() <= math.log(sum(map(math.exp, wealth)) / 3 / 2)
+
+
+def dropping_failures(draw: Draw) -> Outcomes:
+    """Call again and again until the call does not raise."""
+    shares = {0.0: [0.9, 0.1], 1.0: [0.1, 0.9]}[float(draw.data[0])]
+    return Outcomes.of(np.random.default_rng(draw.seed).choice(2, p=shares, size=draw.size))
+
+
+def test_dropping_calls_that_raise_is_noticed() -> None:
+    """A mechanism that answers rarely: with 1/100 it tells the side with 9 to 1, else it raises.
+
+    Its total variation distance is 0.008, so (0, 0.008)-DP is true; answers alone break it at once.
+    """
+
+    def rarely(data: Array, size: int, rng: np.random.Generator) -> Array:
+        if (rng.random(size) > 0.01).any():
+            raise ValueError("no answer")
+        told = rng.random(size) < (0.9 if data[0] == 1 else 0.1)
+        return told.astype(np.float64)
+
+    def play(sample: Callable[[Draw], Outcomes | None]) -> float:
+        game = PairGame(np.zeros(1), np.ones(1), seed=0, index=0)
+        for _ in range(4):
+            batch: Batch = game.prepare(200)
+            game.enter(batch, [sample(draw) for draw in batch.left + batch.right])
+        return float(game.log_wealth(0.0, 0.008)[0])
+
+    assert play(lambda draw: sample_side(rarely, draw)) < -math.log(ALPHA)
+    assert play(dropping_failures) > -math.log(ALPHA)
+
+
+def test_leaving_out_a_batch_that_raised_costs_the_stake() -> None:
+    game = PairGame(np.zeros(1), np.ones(1), seed=0, index=0)
+    first = game.prepare(32)
+    game.enter(first, run_draws([*first.left, *first.right]))
+    second = game.prepare(100)
+    game.enter(second, [None] * len(second.left + second.right))
+    assert game.calls == 132
+    assert game.log_wealth(1.0, 0.0)[0] <= math.log(1 / 64)
+    third = game.prepare(10)
+    assert all(draw.one_by_one for draw in third.left + third.right)

@@ -1,0 +1,63 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dpassay
+from dpassay.claims import ZCDP, ApproximateDP, BoundedRange, Claim, ExPost, PureDP, RenyiDP, UsageError
+from dpassay.testing import DEFAULT_LEVEL, assert_private, take_levels
+
+Array = NDArray[np.float64]
+LINE = "vector:size=1,linf=1"
+
+
+def half_the_noise(data: Array, size: int, rng: np.random.Generator) -> Array:
+    return np.asarray(data[0] + rng.laplace(0, 0.5, size))
+
+
+def test_a_failure_prints_all_that_is_needed() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_private(half_the_noise, PureDP(1.0), LINE, calls=5_000, seed=4)
+    first, *rest = str(caught.value).splitlines()
+    assert first.startswith("privacy loss >= 1.")
+    assert "(confidence 1 - 1e-09), but PureDP(1.0) allows at most 1 [assert_private(" in first
+    for label in ("left:", "right:", "event: outcome", "probability on the left:", "probability on the right:"):
+        assert any(line.startswith(label) for line in rest)
+    assert "seed:  4, calls: 5000, alpha: 1e-09" in rest
+    assert f"    from {half_the_noise.__module__} import half_the_noise" in rest
+    assert "PureDP(1.0), 'vector:size=1,linf=1.0', level=1e-09, seed=4, calls=5000)" in rest[-1]
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        (ApproximateDP(1.0, 1e-3), "epsilon at delta 0.001 >= "),
+        (ZCDP(0.05), "rho >= "),
+        (RenyiDP(2.0, 0.05), "Renyi divergence of order 2 >= "),
+        (BoundedRange(1.0), "range of the privacy loss >= "),
+        (ExPost(lambda _: 0.5), "privacy loss above its ex-post bound (e-value 10^"),
+    ],
+    ids=repr,
+)
+def test_every_notion_has_its_own_quantity(claim: Claim, words: str) -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_private(half_the_noise, claim, LINE, calls=20_000)
+    assert str(caught.value).startswith(words)
+
+
+def test_levels_are_counted_and_forgotten() -> None:
+    take_levels()
+    result = assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=500, level=1e-4)
+    assert result.verdict == "not refuted"
+    assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=500)
+    assert take_levels() == [1e-4, DEFAULT_LEVEL]
+    assert take_levels() == []
+
+
+def test_the_assertion_is_at_hand_and_refuses_nonsense() -> None:
+    assert dpassay.assert_private is assert_private
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        dpassay.nonsense  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(UsageError, match="alpha"):
+        assert_private(half_the_noise, "pure:1", LINE, level=math.nan)
