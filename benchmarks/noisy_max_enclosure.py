@@ -21,7 +21,7 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 from dpassay.spec.ball import enclosure, float_upper, midpoint
-from dpassay.spec.theorems.noisy_max import noisy_max_epsilon
+from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon
 
 Case = tuple[int, Fraction, Fraction, Fraction]  # d, sigma, width, sensitivity
 CASES: tuple[Case, ...] = (

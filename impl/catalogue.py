@@ -4,12 +4,11 @@ A mechanism enters it by :func:`catalogue`, as a module-level object with concre
 ``dpassay hunt dpassay.impl.mechanisms.noisy_max:gaussian_noisy_max`` finds it.
 """
 
-import importlib
-import pkgutil
 from dataclasses import dataclass
 from typing import TypeVar
 
 from dpassay.claims import Item, Mechanism
+from dpassay.discovery import import_all_below
 
 __all__ = ["Entry", "Mutation", "catalogue", "entries"]
 
@@ -62,7 +61,5 @@ def catalogue(where: str, mechanism: M, *, items: tuple[Item, ...] = (), mutatio
 def entries() -> tuple[Entry, ...]:
     """Return the whole catalogue, in order of place; imports every module of mechanisms first."""
     for package_name in ("dpassay.impl.mechanisms", "dpassay.impl.broken"):
-        package = importlib.import_module(package_name)
-        for module in pkgutil.iter_modules(package.__path__, package_name + "."):
-            importlib.import_module(module.name)
+        import_all_below(package_name)
     return tuple(_ENTRIES[where] for where in sorted(_ENTRIES))

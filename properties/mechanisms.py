@@ -4,6 +4,7 @@ from typing import Any
 
 from dpassay.impl.catalogue import Entry, entries
 from dpassay.properties.records import SCHEMA
+from dpassay.properties.search.laws import has_exact_law
 from dpassay.properties.search.words import claim_words, relation_words
 
 __all__ = ["mechanism_record", "mechanism_records"]
@@ -16,8 +17,6 @@ def mechanism_records() -> list[dict[str, Any]]:
 
 def mechanism_record(entry: Entry) -> dict[str, Any]:
     """Return the record of one mechanism."""
-    from dpassay.properties.pairing import has_exact_law
-
     mutation = entry.mutation
     return {
         "schema": SCHEMA,

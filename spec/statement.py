@@ -5,14 +5,13 @@ A statement is made by the decorator `statement` from a typed function: its para
 always the *corrected* claim; what the print says instead is an `Erratum`, executable too.
 """
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from dpassay.claims import Item, UsageError
+from dpassay.discovery import import_all_below
 from dpassay.spec.domains import Domain
 from dpassay.spec.sources import ItemRow, Source, item_row, item_table
 from dpassay.spec.verdict import Verdict
@@ -182,9 +181,7 @@ def _quantifiers(claim: Callable[..., Verdict], where: str) -> dict[str, Domain]
 def all_statements() -> tuple[Statement, ...]:
     """Return every statement, in order of registration; imports the modules that state them first."""
     for package_name in ("dpassay.spec.notions", "dpassay.spec.theorems"):
-        package = importlib.import_module(package_name)
-        for module in pkgutil.iter_modules(package.__path__, package_name + "."):
-            importlib.import_module(module.name)
+        import_all_below(package_name)
     return tuple(_REGISTRY.values())
 
 

@@ -1,8 +1,6 @@
 """Experiments of the papers, on real or synthetic data: tables as CSV, figures where matplotlib is installed."""
 
-import importlib
-import pkgutil
-
+from dpassay.discovery import import_all_below
 from dpassay.properties.experiments.base import Experiment, registered_experiments
 
 __all__ = ["all_experiments"]
@@ -10,6 +8,5 @@ __all__ = ["all_experiments"]
 
 def all_experiments() -> tuple[Experiment, ...]:
     """Return every experiment; imports the modules that define them first."""
-    for module in pkgutil.iter_modules(__path__, __name__ + "."):
-        importlib.import_module(module.name)
+    import_all_below(__name__)
     return registered_experiments()

@@ -1,6 +1,6 @@
 """Which mechanisms have a known output distribution, and which a worst-pair theorem: the pairing registries.
 
-`properties/pairing.py` fills them; anybody may add the law of a mechanism of theirs:
+The modules of `properties/pairing/` fill them; anybody may add the law of a mechanism of theirs:
 
 >>> from dpassay.spec.distributions.discrete import FiniteDistribution
 >>> class FairCoin:
@@ -10,8 +10,6 @@
 (0, 1)
 """
 
-import importlib
-import importlib.util
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -20,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim
+from dpassay.discovery import import_all_below
+from dpassay.properties.search.pairs import adversarial_pairs
 from dpassay.spec.ball import Real
 from dpassay.spec.distributions.discrete import DiscreteDistribution
 
-__all__ = ["exact_law", "register_law", "register_worst_case", "worst_case"]
+__all__ = ["exact_law", "has_exact_law", "register_law", "register_worst_case", "worst_case"]
 
 Array = NDArray[np.float64]
 Law = Callable[[Any, Array], DiscreteDistribution | None]
@@ -100,5 +100,10 @@ def _find(registry: dict[type, Any], mechanism: Any) -> Any:
 
 @cache
 def _import_pairing() -> None:
-    if importlib.util.find_spec(_PAIRING) is not None:
-        importlib.import_module(_PAIRING)
+    import_all_below(_PAIRING)
+
+
+def has_exact_law(mechanism: Any) -> bool:
+    """Whether the exact output distribution of a mechanism is known."""
+    ((data, _),) = adversarial_pairs(mechanism.neighbours, seed=0, limit=1)
+    return exact_law(mechanism, data) is not None

@@ -5,13 +5,12 @@ the points where theorems are tight or break are always tried. A new type of dom
 ``@strategy_for.register`` in a module of this package.
 """
 
-import importlib
-import pkgutil
 from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
 
+from dpassay.discovery import import_all_below
 from dpassay.properties.strategies.base import strategy_for
 from dpassay.spec.statement import Statement
 
@@ -20,8 +19,7 @@ __all__ = ["quantifier_strategies", "strategy_for"]
 
 @cache
 def _import_all() -> None:
-    for module in pkgutil.iter_modules(__path__, __name__ + "."):
-        importlib.import_module(module.name)
+    import_all_below(__name__)
 
 
 def quantifier_strategies(statement: Statement) -> dict[str, st.SearchStrategy[Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import exact_reals, strategy_for
-from dpassay.spec.theorems.monotone_ratios import AtomLists, SlopeLists
+from dpassay.spec.theorems.gaussian_selection.monotone_ratios import AtomLists, SlopeLists
 
 Pieces = tuple[tuple[Fraction, Fraction], ...]
 

@@ -5,8 +5,6 @@ the documents define it, how to decide a claim about two discrete distributions,
 it is stated, with the conversion, in :mod:`dpassay.spec.notions.implications`.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -14,6 +12,7 @@ from typing import Generic, TypeVar
 from flint import arb
 
 from dpassay.claims import Claim, Item, UsageError
+from dpassay.discovery import import_all_below
 from dpassay.spec.distributions.discrete import DiscreteDistribution
 from dpassay.spec.verdict import Verdict
 
@@ -61,9 +60,7 @@ def register(notion: "Notion[C]") -> "Notion[C]":
 
 def all_notions() -> tuple["Notion[Claim]", ...]:
     """Return every notion; imports the modules that define them first."""
-    package = importlib.import_module("dpassay.spec.notions")
-    for module in pkgutil.iter_modules(package.__path__, "dpassay.spec.notions."):
-        importlib.import_module(module.name)
+    import_all_below("dpassay.spec.notions")
     return tuple(_NOTIONS.values())
 
 

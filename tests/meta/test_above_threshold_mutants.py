@@ -24,14 +24,14 @@ from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
 from dpassay.spec.streams import NeighbouringStreams, ThresholdSetting
-from dpassay.spec.theorems import (
+from dpassay.spec.theorems.gaussian_selection import (
     above_threshold_expost,
     above_threshold_law,
     above_threshold_monotone,
     above_threshold_renyi,
     normal_hazard,
 )
-from dpassay.spec.theorems.renyi_scalar_inequality import ScalarInequality, prove_gap
+from dpassay.spec.theorems.gaussian_selection.renyi_scalar_inequality import ScalarInequality, prove_gap
 from dpassay.spec.verdict import Outcome
 
 Grouped = Iterable[tuple[Fraction, int]]

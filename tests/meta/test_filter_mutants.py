@@ -22,7 +22,7 @@ from dpassay.spec.filter_rules import FullyAdaptiveRule, FullyAdaptiveState, Sel
 from dpassay.spec.interactions import Analyst, Branch, FilterRule, Round
 from dpassay.spec.rational import Ratio
 from dpassay.spec.statement import find_statement
-from dpassay.spec.theorems import (
+from dpassay.spec.theorems.gaussian_selection import (
     filtered_composition,
     fully_adaptive_filter,
     gaussian_sparse_vector,

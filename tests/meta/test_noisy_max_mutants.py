@@ -14,7 +14,7 @@ from dpassay.spec.distributions.gaussian_race import GaussianRace
 from dpassay.spec.distributions.noisy_max import log_win_probability
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
-from dpassay.spec.theorems import monotone_ratios, noisy_max
+from dpassay.spec.theorems.gaussian_selection import monotone_ratios, noisy_max
 from dpassay.spec.verdict import Outcome
 
 Bound = Callable[[int, Fraction, Fraction, Fraction], arb]
@@ -168,5 +168,5 @@ def test_a_smaller_shift_of_the_gaussian_mechanism_is_refuted(
     monkeypatch: pytest.MonkeyPatch, factor: Fraction
 ) -> None:
     shrunk = lambda shift, epsilon: gaussian_hockey_stick(shift * ball(factor), epsilon)
-    monkeypatch.setattr("dpassay.spec.theorems.noisy_max.gaussian_hockey_stick", shrunk)
+    monkeypatch.setattr("dpassay.spec.theorems.gaussian_selection.noisy_max.gaussian_hockey_stick", shrunk)
     assert outcome_of("approximate_dp_of_gaussian_noisy_max_by_post_processing") is Outcome.VIOLATED

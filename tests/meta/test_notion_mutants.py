@@ -32,14 +32,14 @@ from dpassay.spec.distributions.selection import Rivals, selection_rate
 from dpassay.spec.notions import conversions
 from dpassay.spec.notions.conversions import approximate_epsilon_of_renyi, probabilistic_epsilon_of_renyi
 from dpassay.spec.statement import find_statement
-from dpassay.spec.theorems import (
+from dpassay.spec.theorems.gaussian_selection import (
     approximate_privacy,
     ex_post_privacy,
     gaussian_mechanism,
     renyi_privacy,
     selection_baselines,
 )
-from dpassay.spec.theorems.approximate_privacy import worst_advantage
+from dpassay.spec.theorems.gaussian_selection.approximate_privacy import worst_advantage
 from dpassay.spec.verdict import Outcome, Verdict
 
 Finite = FiniteDistribution

@@ -5,14 +5,14 @@ import pytest
 
 import _dpassay_pytestplugin
 from dpassay.impl.catalogue import entries
-from dpassay.properties import pairing
+from dpassay.properties.mechanisms import mechanism_records
 from dpassay.spec.statement import all_statements
 from dpassay.testing import DEFAULT_LEVEL
 
 pytest_plugins = ["pytester"]
 
 # pytester forgets what an inner run imports first; imported again, a module would fill its registry a second time
-IMPORTED_BEFORE = (pairing, entries(), all_statements())
+IMPORTED_BEFORE = (mechanism_records(), entries(), all_statements())
 
 MODULE = """
 import pytest

@@ -17,7 +17,7 @@ from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.properties.strategies.base import log_integers
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.above_threshold import log_halting_probability
-from dpassay.spec.theorems.noisy_max import noisy_max_epsilon
+from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon
 from dpassay.spec.verdict import Outcome
 
 # relative to the width of the range; the impl reads the same floats

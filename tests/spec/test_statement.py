@@ -16,7 +16,7 @@ def test_a_second_statement_of_the_same_name_is_refused_with_both_places() -> No
         return Holds(evidence=Evidence.EXACT)
 
     all_statements()
-    with pytest.raises(ValueError, match=r"theorems\.noisy_max.*test_statement"):
+    with pytest.raises(ValueError, match=r"theorems\.gaussian_selection\.noisy_max.*test_statement"):
         statement(LEBENSOLD_2024, "rnm_pure_dp")(pure_dp_of_gaussian_noisy_max)
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.properties.experiments.above_threshold_ante import ante_by_halting_moment, ante_direct
-from dpassay.properties.experiments.above_threshold_figures import (
+from dpassay.properties.experiments.gaussian_selection.above_threshold_ante import ante_by_halting_moment, ante_direct
+from dpassay.properties.experiments.gaussian_selection.above_threshold_figures import (
     COMPARISON_COLUMNS,
     LOSS_COLUMNS,
     LOSS_SIGMA,

@@ -3,7 +3,7 @@ from datetime import date
 import pytest
 
 from dpassay.claims import UsageError
-from dpassay.properties.experiments.bike_data import REGISTERED_BOUND, registered_rides
+from dpassay.properties.experiments.gaussian_selection.bike_data import REGISTERED_BOUND, registered_rides
 
 
 def test_the_series_is_the_one_of_the_paper() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpassay.impl.accounting.gaussian import gaussian_delta
-from dpassay.properties.experiments.bike_selection import (
+from dpassay.properties.experiments.gaussian_selection.bike_selection import (
     DELTA,
     SELECTION_COLUMNS,
     WINDOWS,
@@ -12,7 +12,7 @@ from dpassay.properties.experiments.bike_selection import (
     selection_rows,
 )
 from dpassay.spec.ball import float_upper
-from dpassay.spec.theorems.noisy_max import noisy_max_epsilon
+from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon
 
 STEP = 1 / 6946
 

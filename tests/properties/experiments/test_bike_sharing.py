@@ -4,10 +4,11 @@ from pathlib import Path
 import pytest
 
 from dpassay.claims import UsageError
-from dpassay.properties.experiments import all_experiments, bike_sharing
+from dpassay.properties.experiments import all_experiments
 from dpassay.properties.experiments.base import find_experiment
-from dpassay.properties.experiments.bike_selection import SELECTION_COLUMNS
-from dpassay.properties.experiments.bike_threshold import BUDGET_COLUMNS, SPENT_COLUMNS
+from dpassay.properties.experiments.gaussian_selection import bike_sharing
+from dpassay.properties.experiments.gaussian_selection.bike_selection import SELECTION_COLUMNS
+from dpassay.properties.experiments.gaussian_selection.bike_threshold import BUDGET_COLUMNS, SPENT_COLUMNS
 from dpassay.spec.sources import item_table
 
 
@@ -16,7 +17,10 @@ def test_experiments_are_registered_with_items_that_exist() -> None:
     assert {"bike-sharing", "noisy-max-figures", "above-threshold-figures"} <= set(experiments)
     items = {item for experiment in experiments.values() for item in experiment.items}
     assert items <= set(item_table())
-    assert find_experiment("bike-sharing").where == "dpassay.properties.experiments.bike_sharing:bike_sharing"
+    assert (
+        find_experiment("bike-sharing").where
+        == "dpassay.properties.experiments.gaussian_selection.bike_sharing:bike_sharing"
+    )
 
 
 def run(out: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpassay.impl.accounting.filters import Offer
-from dpassay.properties.experiments.bike_threshold import (
+from dpassay.properties.experiments.gaussian_selection.bike_threshold import (
     BUDGET_COLUMNS,
     SPENT_COLUMNS,
     Passes,
@@ -10,7 +10,12 @@ from dpassay.properties.experiments.bike_threshold import (
     passes_at,
     spent_rows,
 )
-from dpassay.properties.experiments.threshold_accounts import ACCOUNTS, Account, admitted_rounds, filter_budgets
+from dpassay.properties.experiments.gaussian_selection.threshold_accounts import (
+    ACCOUNTS,
+    Account,
+    admitted_rounds,
+    filter_budgets,
+)
 
 DELTA = 1 / 6946
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.properties.experiments import noisy_max_figures as figures
-from dpassay.properties.experiments.noisy_max_figures import (
+from dpassay.properties.experiments.gaussian_selection import noisy_max_figures as figures
+from dpassay.properties.experiments.gaussian_selection.noisy_max_figures import (
     GAIN_COLUMNS,
     GROWTH_COLUMNS,
     MONTE_CARLO_COLUMNS,
@@ -13,7 +13,7 @@ from dpassay.properties.experiments.noisy_max_figures import (
     noisy_max_figures,
 )
 from dpassay.spec.ball import float_lower
-from dpassay.spec.theorems.noisy_max import noisy_max_epsilon
+from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon
 
 
 def test_growth_with_the_number_of_queries() -> None:

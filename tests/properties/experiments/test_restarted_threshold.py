@@ -1,7 +1,7 @@
 import numpy as np
 
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
-from dpassay.properties.experiments.restarted_threshold import Rounds, pass_through
+from dpassay.properties.experiments.gaussian_selection.restarted_threshold import Rounds, pass_through
 
 
 def almost_noiseless(size: int) -> GaussianAboveThreshold:

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpassay.properties.experiments.selection_utility import (
+from dpassay.properties.experiments.gaussian_selection.selection_utility import (
     accuracy_of_choices,
     exponential_probabilities,
     gaussian_max_probabilities,

@@ -18,7 +18,7 @@ from dpassay.spec.ball import Exact, at_most, ball, exact
 from dpassay.spec.domains import Integers, Reals
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, statement
-from dpassay.spec.theorems.noisy_max import noisy_max_epsilon
+from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon
 from dpassay.spec.verdict import Verdict
 
 __all__ = ["default_quadrature_epsilon", "windowed_quadrature_epsilon"]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpassay.impl.accounting.filters import FullyAdaptiveFilter, Offer, SelfReportingFilter
 from dpassay.impl.accounting.search import smallest_accepted
-from dpassay.properties.experiments.bike_data import REGISTERED_BOUND
+from dpassay.properties.experiments.gaussian_selection.bike_data import REGISTERED_BOUND
 
 __all__ = ["ACCOUNTS", "MOST_ROUNDS", "Account", "admitted_rounds", "filter_budgets"]
 

@@ -17,9 +17,8 @@ from dpassay.claims import Mechanism
 from dpassay.impl.accounting.calibration import gaussian_sigma, noisy_max_sigma
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
-from dpassay.properties.experiments.bike_data import REGISTERED_BOUND, DailyCounts, registered_rides
-from dpassay.properties.experiments.output import mean_and_error
-from dpassay.properties.experiments.selection_utility import (
+from dpassay.properties.experiments.gaussian_selection.bike_data import REGISTERED_BOUND, DailyCounts, registered_rides
+from dpassay.properties.experiments.gaussian_selection.selection_utility import (
     accuracy_of_choices,
     exponential_probabilities,
     gaussian_max_probabilities,
@@ -27,6 +26,7 @@ from dpassay.properties.experiments.selection_utility import (
     permute_and_flip_probabilities,
     relative_regret,
 )
+from dpassay.properties.experiments.output import mean_and_error
 
 __all__ = ["EPSILONS", "SELECTION_COLUMNS", "WINDOWS", "Contender", "contenders", "paint_selection", "selection_rows"]
 

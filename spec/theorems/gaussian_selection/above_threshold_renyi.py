@@ -37,7 +37,7 @@ from dpassay.spec.quadrature import normal_sandwich
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.streams import NeighbouringStreams, StreamPairs, ThresholdSetting
-from dpassay.spec.theorems.normal_hazard import hazard, normal_hazard, survival
+from dpassay.spec.theorems.gaussian_selection.normal_hazard import hazard, normal_hazard, survival
 from dpassay.spec.verdict import Verdict
 
 __all__ = ["log_stopping_moment", "rdp_direct", "rdp_general", "rdp_general_of_stream", "rdp_nonneg"]

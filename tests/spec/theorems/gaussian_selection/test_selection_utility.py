@@ -8,8 +8,11 @@ from dpassay.claims import UsageError
 from dpassay.properties.verify import verify_errata, verify_statement
 from dpassay.spec.ball import float_lower, float_upper
 from dpassay.spec.statement import find_statement
-from dpassay.spec.theorems.quadrature_claims import default_quadrature_epsilon, windowed_quadrature_epsilon
-from dpassay.spec.theorems.selection_utility import f1_score, noisy_max_accuracy
+from dpassay.spec.theorems.gaussian_selection.quadrature_claims import (
+    default_quadrature_epsilon,
+    windowed_quadrature_epsilon,
+)
+from dpassay.spec.theorems.gaussian_selection.selection_utility import f1_score, noisy_max_accuracy
 
 STATEMENTS = (
     "noisy_max_is_no_worse_than_a_uniform_choice",

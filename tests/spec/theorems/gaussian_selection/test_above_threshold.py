@@ -17,10 +17,10 @@ from dpassay.spec.answers import Block
 from dpassay.spec.ball import FAR, ball, enclosure, float_lower, float_upper, log_normal_sf, midpoint, precision
 from dpassay.spec.statement import Statement, find_statement
 from dpassay.spec.streams import NeighbouringStreams, StreamPairs, ThresholdSetting, ThresholdSettings
-from dpassay.spec.theorems import above_threshold_renyi as renyi
-from dpassay.spec.theorems.above_threshold_expost import all_below_epsilon, halting_epsilon
-from dpassay.spec.theorems.normal_hazard import normal_hazard
-from dpassay.spec.theorems.renyi_scalar_inequality import ScalarInequality, prove_gap
+from dpassay.spec.theorems.gaussian_selection import above_threshold_renyi as renyi
+from dpassay.spec.theorems.gaussian_selection.above_threshold_expost import all_below_epsilon, halting_epsilon
+from dpassay.spec.theorems.gaussian_selection.normal_hazard import normal_hazard
+from dpassay.spec.theorems.gaussian_selection.renyi_scalar_inequality import ScalarInequality, prove_gap
 from dpassay.spec.verdict import Evidence, Outcome, Scope
 
 NAMES = (

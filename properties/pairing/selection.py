@@ -1,8 +1,4 @@
-"""Pairs each mechanism of `impl` with its exact output distribution and its worst-pair theorem.
-
-Importing this module fills the registries of :mod:`dpassay.properties.search.laws`. A law is declared for one
-exact type: what a mutant samples is its own business.
-"""
+"""Selection mechanisms: their exact distributions and worst-pair theorems."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,8 +14,7 @@ from dpassay.impl.broken.noisy_max import HalfScale, VarianceForSigma, WrongClai
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
-from dpassay.properties.search.laws import exact_law, register_law, register_worst_case
-from dpassay.properties.search.pairs import adversarial_pairs
+from dpassay.properties.search.laws import register_law, register_worst_case
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.distributions.above_threshold import (
     ALL_BELOW,
@@ -32,20 +27,12 @@ from dpassay.spec.distributions.noisy_max import GaussianNoisyMaxLaw
 from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipLaw
 from dpassay.spec.distributions.selection import SelectionLaw
 from dpassay.spec.streams import ThresholdSetting
-from dpassay.spec.theorems.above_threshold_expost import all_below_epsilon, halting_epsilon
-from dpassay.spec.theorems.noisy_max import noisy_max_epsilon
-
-__all__ = ["has_exact_law"]
+from dpassay.spec.theorems.gaussian_selection.above_threshold_expost import all_below_epsilon, halting_epsilon
+from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon
 
 Array = NDArray[np.float64]
 LONGEST_STREAM = 64
 """Streams up to this length are certified outcome by outcome: two races each."""
-
-
-def has_exact_law(mechanism: Any) -> bool:
-    """Whether the exact output distribution of a mechanism is known."""
-    ((data, _),) = adversarial_pairs(mechanism.neighbours, seed=0, limit=1)
-    return exact_law(mechanism, data) is not None
 
 
 # --- noisy max ----------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dpassay.impl.accounting.above_threshold import gaussian_above_threshold_loss
-from dpassay.properties.experiments.above_threshold_ante import ANTE_BOUNDS
 from dpassay.properties.experiments.base import Progress, experiment
-from dpassay.properties.experiments.halting_times import halting_time_quantile
+from dpassay.properties.experiments.gaussian_selection.above_threshold_ante import ANTE_BOUNDS
+from dpassay.properties.experiments.gaussian_selection.halting_times import halting_time_quantile
 from dpassay.properties.experiments.output import draw, repetitions, table
 
 __all__ = ["above_threshold_figures", "comparison_rows", "loss_rows", "quantile_rows"]

@@ -26,7 +26,7 @@ from dpassay.spec.proof.symbolic import identity, nonnegative, proof
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
-from dpassay.spec.theorems.approximate_privacy import Processing
+from dpassay.spec.theorems.gaussian_selection.approximate_privacy import Processing
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["Order", "Pair", "rdp_curve_optimum"]

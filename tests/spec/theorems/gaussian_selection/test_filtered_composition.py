@@ -13,9 +13,13 @@ from dpassay.spec.ball import ball, float_lower, float_upper, precision
 from dpassay.spec.filter_rules import FullyAdaptiveRule, SelfReportingRule
 from dpassay.spec.interactions import leak_or_nothing, loss_law, randomised_response, star_or_nothing
 from dpassay.spec.statement import find_statement
-from dpassay.spec.theorems.filtered_composition import accumulated_delta, leaked_by_then
-from dpassay.spec.theorems.fully_adaptive_filter import binomial_hockey_stick, filter_halts, filter_length
-from dpassay.spec.theorems.gaussian_sparse_vector import RestartedAboveThreshold
+from dpassay.spec.theorems.gaussian_selection.filtered_composition import accumulated_delta, leaked_by_then
+from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import (
+    binomial_hockey_stick,
+    filter_halts,
+    filter_length,
+)
+from dpassay.spec.theorems.gaussian_selection.gaussian_sparse_vector import RestartedAboveThreshold
 
 STATEMENTS = (
     "probabilistic_dp_of_self_reporting_filter",

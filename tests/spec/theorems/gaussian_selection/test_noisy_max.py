@@ -5,7 +5,7 @@ import pytest
 from dpassay.spec.answers import Block, NeighbouringAnswers
 from dpassay.spec.ball import max_balls
 from dpassay.spec.statement import find_statement
-from dpassay.spec.theorems.noisy_max import noisy_max_epsilon, noisy_max_losses
+from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon, noisy_max_losses
 from dpassay.spec.verdict import Outcome
 
 HALF, ONE = Fraction(1, 2), Fraction(1)

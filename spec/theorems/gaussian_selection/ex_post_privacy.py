@@ -11,7 +11,12 @@ from dpassay.spec.distributions.pairs import Kernel, PairAtRatio
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
-from dpassay.spec.theorems.approximate_privacy import Pair, Processing, merge_first_two, worst_advantage
+from dpassay.spec.theorems.gaussian_selection.approximate_privacy import (
+    Pair,
+    Processing,
+    merge_first_two,
+    worst_advantage,
+)
 from dpassay.spec.verdict import Evidence, Holds, Scope, Verdict, Violated, conjunction
 
 __all__ = ["Ratio", "composed_bound", "image_bound", "least_bound"]

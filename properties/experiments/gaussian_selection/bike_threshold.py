@@ -20,17 +20,17 @@ from dpassay.impl.accounting.above_threshold import gaussian_above_threshold_all
 from dpassay.impl.accounting.filters import Offer
 from dpassay.impl.accounting.utility import f1_score
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
-from dpassay.properties.experiments.above_threshold_ante import ANTE_BOUNDS
-from dpassay.properties.experiments.bike_data import registered_rides
-from dpassay.properties.experiments.output import mean_and_error
-from dpassay.properties.experiments.restarted_threshold import Rounds, pass_through
-from dpassay.properties.experiments.threshold_accounts import (
+from dpassay.properties.experiments.gaussian_selection.above_threshold_ante import ANTE_BOUNDS
+from dpassay.properties.experiments.gaussian_selection.bike_data import registered_rides
+from dpassay.properties.experiments.gaussian_selection.restarted_threshold import Rounds, pass_through
+from dpassay.properties.experiments.gaussian_selection.threshold_accounts import (
     ACCOUNTS,
     MOST_ROUNDS,
     Account,
     admitted_rounds,
     filter_budgets,
 )
+from dpassay.properties.experiments.output import mean_and_error
 
 __all__ = [
     "BUDGET_COLUMNS",

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from dpassay.properties.experiments.base import Progress, experiment
-from dpassay.properties.experiments.bike_selection import (
+from dpassay.properties.experiments.gaussian_selection.bike_selection import (
     EPSILONS,
     SELECTION_COLUMNS,
     WINDOWS,
     paint_selection,
     selection_rows,
 )
-from dpassay.properties.experiments.bike_threshold import (
+from dpassay.properties.experiments.gaussian_selection.bike_threshold import (
     BUDGET_COLUMNS,
     SIGMAS,
     SPENT_COLUMNS,

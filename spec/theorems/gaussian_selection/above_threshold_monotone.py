@@ -19,9 +19,15 @@ from dpassay.spec.proof.symbolic import identity, nonnegative, positive, proof
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.streams import AnyStreams, ThresholdSetting, last_apart
-from dpassay.spec.theorems.above_threshold_expost import NEGATIVE_RANGE, halting_epsilon, worst_halting_pair
-from dpassay.spec.theorems.monotone_ratios import ratio_monotone_of_derivative_ratio_monotone_by_proof
-from dpassay.spec.theorems.normal_hazard import hazard, normal_cdf_is_log_concave, survival
+from dpassay.spec.theorems.gaussian_selection.above_threshold_expost import (
+    NEGATIVE_RANGE,
+    halting_epsilon,
+    worst_halting_pair,
+)
+from dpassay.spec.theorems.gaussian_selection.monotone_ratios import (
+    ratio_monotone_of_derivative_ratio_monotone_by_proof,
+)
+from dpassay.spec.theorems.gaussian_selection.normal_hazard import hazard, normal_cdf_is_log_concave, survival
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["log_enlarged_ratio", "log_tilted_ratio"]

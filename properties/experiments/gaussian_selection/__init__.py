@@ -1,0 +1,1 @@
+"""The experiments of Lebensold, Precup and Balle (2024)."""

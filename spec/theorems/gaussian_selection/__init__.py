@@ -1,0 +1,1 @@
+"""Selection with Gaussian noise: Lebensold, Precup and Balle (2024)."""
