@@ -7,8 +7,8 @@ is drawn. Under epsilon-DP no prediction beats the logit of the weight by more t
     a(x) / c(x) on the left,   (1 - a(x)) / (1 - c(x)) on the right,   logit c = logit a clipped to logit w -+ epsilon
 
 has expectation at most 1: it is the growth-optimal bet lambda(x) = 2 (a (w + (1 - w) e^-epsilon) - w)_+ and its
-mirror image, written without cancellation. For delta > 0 a fee delta lambda_max / 2 is paid on every call and the
-two directions are played with separate wealth (both in one factor would owe both fees).
+mirror image, written without cancellation. For delta > 0 a fee delta lambda_max / 2 is paid on every call for each
+direction that is bet on; where delta is small, both in one factor are worth both fees.
 
 Since a factor depends on the outcome through its prediction alone, predictions are rounded to a fixed list of
 levels, and the wealth against *every* (epsilon, delta) follows from the number of left and right calls at each
@@ -45,6 +45,9 @@ Direction = Literal["both", "left over right", "right over left"]
 
 CAP_FRACTIONS = (1.0, 1 / 8, 1 / 64)
 """For delta > 0: the declared lambda_max, as fractions of the largest one; a lower one pays a lower fee."""
+
+_SMALL_DELTA, _FIRST_SHARE = 1e-3, 15 / 16
+"""For a delta this small fees hardly count, and the bet on both directions at the largest cap has this share."""
 
 _FINEST, _RATIO, _HALF = 2.0**-9, 2.0**-7, 1242
 LEVELS: Array = _FINEST * np.sinh(_RATIO * np.arange(-_HALF, _HALF + 1))
@@ -90,7 +93,7 @@ def log_factors(
     weight : float
         Probability of the left side, in (0, 1).
     direction : {"both", "left over right", "right over left"}
-        Which inequality is bet against; "both" needs delta = 0.
+        Which inequality is bet against; "both" with delta > 0 needs a weight of 1/2.
     cap_fraction : float
         lambda_max as a fraction of the largest one, 2 (1 - w) / (e^epsilon + delta (1 - w)); used if delta > 0.
 
@@ -102,7 +105,7 @@ def log_factors(
     Raises
     ------
     UsageError
-        For parameters outside their domain, or both directions at once with delta > 0.
+        For parameters outside their domain, or both directions with delta > 0 and a weight other than 1/2.
     """
     if not 0 < weight < 1:
         raise UsageError(f"weight must lie strictly between 0 and 1, got {weight!r}")
@@ -124,10 +127,26 @@ def log_factors(
         if direction == "both":
             allowed = np.maximum(allowed, centre - bound)
         return log_expit(guess) - log_expit(allowed), log_expit(-guess) - log_expit(-allowed)
-    if direction == "both":
-        raise UsageError("delta > 0 owes one fee for each direction: bet on them separately")
     require_at_least("cap_fraction", cap_fraction, 0)
+    if direction == "both":
+        if weight != 0.5:
+            raise UsageError(f"weight must be 1/2 for both directions with delta > 0, got {weight!r}")
+        return _factors_with_both_fees(guess, bound, slack, min(cap_fraction, 1.0))
     return _factors_with_fee(guess, bound, slack, weight, min(cap_fraction, 1.0))
+
+
+def _factors_with_both_fees(guess: Array, bound: Array, delta: Array, fraction: float) -> tuple[Array, Array]:
+    # The stake u lies on the side that is believed the less likely; u + both fees must not exceed 1.
+    discount = np.exp(-bound)
+    cap = fraction / (1 + delta * discount)
+    fee = delta * discount * cap
+    trust = np.abs(guess)
+    stake = (1 - fee) * (np.exp(log_expit(trust)) - np.exp(np.minimum(log_expit(-trust) + bound, 1.0)))
+    stake = np.clip(stake, 0, cap)
+    with np.errstate(divide="ignore"):
+        right_guess, wrong_guess = np.log1p(stake * discount - fee), np.log1p(np.maximum(-fee - stake, -1.0))
+    left_believed = guess >= 0
+    return np.where(left_believed, right_guess, wrong_guess), np.where(left_believed, wrong_guess, right_guess)
 
 
 def _factors_with_fee(guess: Array, bound: Array, delta: Array, weight: float, fraction: float) -> tuple[Array, Array]:
@@ -173,8 +192,8 @@ class Ledger:
 def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Array:
     """Return the logarithm of the wealth against each claim (epsilon, delta), rounded down.
 
-    For delta = 0 one process bets on both directions; for delta > 0 it is the equal mixture over both directions
-    and over `CAP_FRACTIONS`. Sides are drawn with probability 1/2.
+    For delta = 0 one process bets on both directions; for delta > 0 it is a mixture over directions (left over
+    right, right over left, both) and over `CAP_FRACTIONS`. Sides are drawn with probability 1/2.
 
     Parameters
     ----------
@@ -203,9 +222,11 @@ def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Ar
     if pure.any():
         result[pure] = process(pure, "both", 1.0)
     if not pure.all():
-        directions: Sequence[Direction] = ("left over right", "right over left")
-        parts = [process(~pure, way, fraction) for way in directions for fraction in CAP_FRACTIONS]
-        result[~pure] = logsumexp(parts, axis=0) - math.log(len(parts)) - ERROR_PER_CALL
+        directions: Sequence[Direction] = ("both", "left over right", "right over left")
+        parts = np.array([process(~pure, way, fraction) for way in directions for fraction in CAP_FRACTIONS])
+        first = np.where(dlt[~pure] <= _SMALL_DELTA, _FIRST_SHARE, 1 / len(parts))
+        shares = np.vstack([first, np.tile((1 - first) / (len(parts) - 1), (len(parts) - 1, 1))])
+        result[~pure] = logsumexp(parts, axis=0, b=shares) - ERROR_PER_CALL
     rounded: Array = result - ERROR_PER_CALL * ledger.calls
     return rounded
 

@@ -1,9 +1,9 @@
 """A campaign: one claim, many pairs, one error budget.
 
 The wealth against a claim is the mixture of the games on all pairs with weights fixed in advance, so nothing is
-paid for choosing where to play, nor for stopping. Half of the mixed wealth against the claim itself insures the
-lower bounds: against a stronger claim the wealth is the mean of its own and the claim's, so that a refuted claim
-refutes every stronger one at the same level.
+paid for choosing where to play, nor for stopping. Against a stronger claim than the one at issue it is mixed once
+more, one part its own and fifteen the claim's, so that a refuted claim refutes every stronger one at the same level;
+the evidence against the claim itself is those fifteen parts.
 """
 
 import math
@@ -30,6 +30,9 @@ RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 _PILOT_SIZES = (96, 288, 864)
 _FINALISTS = 4
 _TOGETHER = 8
+_FEW_PAIRS = 2
+_UNHURRIED = 1024
+_OWN_SHARE = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Campaign:
         Pairs to play on, the most promising first; all have the same weight.
     seed : int
         Determines every random number.
+    ignored : frozenset of str
+        Features of the outcomes that nobody may bet on.
 
     Raises
     ------
@@ -60,13 +65,21 @@ class Campaign:
         If there are no pairs.
     """
 
-    def __init__(self, claim: Claim, pairs: Sequence[tuple[Array, Array]], *, seed: int) -> None:
+    def __init__(
+        self,
+        claim: Claim,
+        pairs: Sequence[tuple[Array, Array]],
+        *,
+        seed: int,
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
         if not pairs:
             raise UsageError("neighbours admits no pair of different inputs")
         self.claim = claim
         ex_post = claim if isinstance(claim, ExPost) else None
         self.games = [
-            PairGame(left, right, seed=seed, index=k, ex_post=ex_post) for k, (left, right) in enumerate(pairs)
+            PairGame(left, right, seed=seed, index=k, ex_post=ex_post, ignored=ignored)
+            for k, (left, right) in enumerate(pairs)
         ]
         self._families = families_of(claim)
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
@@ -138,9 +151,13 @@ class Campaign:
         kept = np.argsort(-self._scores, kind="stable")[: max(_FINALISTS, len(self.games) >> (stage + 1))]
         return any(self.games[int(k)].calls < size for k in kept)
 
-    @staticmethod
-    def _next_size(game: PairGame) -> int:
-        """Return half of what was played before: the learners never lag behind by more than a third."""
+    def _next_size(self, game: PairGame) -> int:
+        """Return half of what was played before: the learners never lag behind by more than a third.
+
+        On few pairs there is time to begin call by call: gross violations show within some dozens of calls.
+        """
+        if len(self.games) <= _FEW_PAIRS and game.calls < _UNHURRIED:
+            return max(1, game.calls // 32)
         wanted = game.calls // 2 if game.calls > FIRST_BATCH else 2 * FIRST_BATCH
         return max(FIRST_BATCH, min(wanted, game.largest_batch))
 
@@ -172,10 +189,10 @@ class Campaign:
         return mixed
 
     def log_evidence(self) -> float:
-        """Return the logarithm of the e-value against the claim: half of the wealth, see the module."""
+        """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
         if not self.calls:
             return 0.0
-        return float(self._mixed(self._claim_wealth)[0]) - math.log(2)
+        return float(self._mixed(self._claim_wealth)[0]) + math.log1p(-_OWN_SHARE)
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
@@ -194,7 +211,7 @@ class Campaign:
                 continue
             own = self._mixed(lambda game, family=family: self._family_wealth(family, game))  # type: ignore[misc]
             stronger = np.arange(len(own)) < family.claimed
-            shared = np.logaddexp(own - math.log(2), claimed)
+            shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
             refuted = np.where(stronger, shared, own) >= -math.log(alpha)
             values[family.parameter] = last_refuted(family.grid, refuted)
         return Bounds(values["epsilon"], values.get("delta"), values.get("rho"), values.get("renyi epsilon"))

@@ -83,7 +83,7 @@ def _written(symbol: Hashable) -> str:
 
 
 _NUMBER = r"(-?(?:inf|[0-9][0-9.e+-]*))"
-_FEATURE = r"(outcome(?:\[-?\d+\])?|[a-z]+\(outcome\))"
+_FEATURE = r"(outcome(?:\[-?\d+\])?|[a-z_]+\(outcome\))"
 
 
 def parse_event(text: str) -> Event:
@@ -125,21 +125,30 @@ Candidate = tuple[Event, int, int, float]
 """An event, its calls on the left and on the right, and the largest epsilon of its outcomes."""
 
 
-def best_event(outcomes: Outcomes, is_left: Sides, epsilon: float | Array, delta: float) -> Event:
+def best_event(
+    outcomes: Outcomes,
+    is_left: Sides,
+    epsilon: float | Array,
+    delta: float,
+    ignored: frozenset[str] = frozenset(),
+) -> Event:
     """Return the event of the past that speaks most clearly against (epsilon, delta), in either direction.
 
-    It is the one, sets of symbols first, with the largest deviation, in standard errors, of
-    left - e^epsilon right - delta (or the mirror image); half a call is added to each count, so that single calls
+    It is the one with the largest deviation, in standard errors, of left - e^epsilon right - delta (or the mirror
+    image), or a set of symbols that comes within a twentieth of it: an exception says more than a number; half a call is added to each count, so that single calls
     prove nothing. If each outcome has an epsilon of its own, that of an event is the largest one in it.
     """
     total = int(is_left.sum()), int((~is_left).sum())
     bounds = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), len(outcomes))
-    candidates = itertools.chain(_symbol_sets(outcomes, is_left, bounds), _intervals(outcomes, is_left, bounds))
+    candidates = itertools.chain(
+        _symbol_sets(outcomes, is_left, bounds), _intervals(outcomes, is_left, bounds, ignored)
+    )
     best: Event = Interval("outcome", -math.inf, math.inf)
     best_score = -math.inf
     for event, left, right, bound in candidates:
         score = max(_deviation(left, right, total, bound, delta), _deviation(right, left, total[::-1], bound, delta))
-        if score > best_score:
+        challenges_symbols = isinstance(best, Symbols) and isinstance(event, Interval)
+        if score > best_score + (abs(best_score) / 20 if challenges_symbols else 0):
             best, best_score = event, score
     return best
 
@@ -150,8 +159,10 @@ def _deviation(a: int, b: int, total: tuple[int, int], epsilon: float, delta: fl
     return (p - ratio * q - delta) / math.sqrt(p / (total[0] + 1) + ratio**2 * q / (total[1] + 1))
 
 
-def _intervals(outcomes: Outcomes, is_left: Sides, epsilons: Array) -> Iterator[Candidate]:
+def _intervals(outcomes: Outcomes, is_left: Sides, epsilons: Array, ignored: frozenset[str]) -> Iterator[Candidate]:
     for feature, values in outcomes.features.items():
+        if feature in ignored:
+            continue
         edges = quantile_edges(values)
         cells = np.searchsorted(edges, values)
         cells[np.isnan(values)] = len(edges) + 1

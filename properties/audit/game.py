@@ -122,16 +122,27 @@ class PairGame:
         Which pair of the hunt this is; together they determine every random number of the game.
     ex_post : ExPost, optional
         The claim, if its bound depends on the outcome.
+    ignored : frozenset of str
+        Features of the outcomes that are not to be bet on.
     """
 
-    def __init__(self, left: Array, right: Array, *, seed: int, index: int, ex_post: ExPost | None = None) -> None:
+    def __init__(
+        self,
+        left: Array,
+        right: Array,
+        *,
+        seed: int,
+        index: int,
+        ex_post: ExPost | None = None,
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
         self.left, self.right = left, right
         self._books = _Books()
         self.archive: list[tuple[Outcomes, NDArray[np.bool_]]] = []
         self.calls = 0
         self.only_failures = True
         self._ex_post = ex_post
-        self._ensemble = Ensemble()
+        self.ignored, self._ensemble = ignored, Ensemble(ignored)
         self._seed, self._index, self._batches = seed, index, 0
         self._one_by_one = True
         self.largest_batch = LARGEST_BATCH
@@ -180,7 +191,7 @@ class PairGame:
     def _remember(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
         failures = [isinstance(s, str) and s.startswith("<raises ") for s in outcomes.atoms()]
         self.only_failures = self.only_failures and all(failures)
-        self._one_by_one = self._books.failed or any(failures) or (self._one_by_one and self._batches > 1)
+        self._one_by_one = self._books.failed or any(failures) or self.calls < FIRST_BATCH
         self.largest_batch = max(FIRST_BATCH, min(LARGEST_BATCH, MOST_NUMBERS // max(outcomes.width, 1)))
         self.archive.append((outcomes if self._ex_post is not None else outcomes.condensed(), is_left))
         while len(self.archive) > 2 and sum(len(o) for o, _ in self.archive[1:]) > ARCHIVED_CALLS:

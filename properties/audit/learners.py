@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logit, logsumexp
 
+from dpassay.properties.audit.combining import CombiningLearner
 from dpassay.properties.audit.outcomes import Outcomes
 from dpassay.properties.audit.side_tree import fit_side_tree, quantile_edges
+from dpassay.properties.audit.two_sample import ScaleLearner
 
 __all__ = ["AtomLearner", "Ensemble", "Learner", "ScalarLearner"]
 
@@ -24,6 +26,9 @@ Sides = NDArray[np.bool_]
 
 _MOST_ATOMS = 50_000
 _MEMORY = 400_000
+_PRIOR = {"gaussian scale": math.log(64), "laplace scale": math.log(64)}
+"""Odds on the learners that need the fewest calls, against one for each other: ahead of them, there is no time to
+find out which is right; the others lose these few nats once, of the many that they win."""
 
 
 class Learner(Protocol):
@@ -106,11 +111,26 @@ class ScalarLearner:
 
 
 class Ensemble:
-    """The mixture of learners, each weighted by its likelihood on the past; new features bring new learners."""
+    """The mixture of learners, each weighted by its likelihood on the past; new features bring new learners.
 
-    def __init__(self) -> None:
-        self.learners: dict[str, Learner] = {"constant": _Constant(), "atoms": AtomLearner()}
-        self.log_likelihoods: dict[str, float] = dict.fromkeys(self.learners, 0.0)
+    Parameters
+    ----------
+    ignored : frozenset of str
+        Features that bring none.
+    """
+
+    def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
+        self._ignored = ignored
+        self.learners: dict[str, Learner] = {
+            "constant": _Constant(),
+            "atoms": AtomLearner(),
+            "gaussian scale": ScaleLearner("gaussian"),
+            "laplace scale": ScaleLearner("laplace"),
+            "coordinates": CombiningLearner(pooled=False),
+            "faint coordinates": CombiningLearner(pooled=False, precision=1e4),
+            "all coordinates alike": CombiningLearner(pooled=True),
+        }
+        self.log_likelihoods: dict[str, float] = {name: _PRIOR.get(name, 0.0) for name in self.learners}
 
     def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
         """Score every learner on the batch by the predictions it made before, then teach it."""
@@ -118,7 +138,7 @@ class Ensemble:
             signed = np.where(is_left, 1, -1) * learner.logits(outcomes)
             self.log_likelihoods[name] += float(log_expit(signed).sum())
         for feature in outcomes.features:
-            if feature not in self.learners:
+            if feature not in self.learners and feature not in self._ignored:
                 self.learners[feature] = ScalarLearner(feature)
                 self.log_likelihoods[feature] = self.log_likelihoods["constant"]
         for learner in self.learners.values():

@@ -16,12 +16,24 @@ from numpy.typing import NDArray
 
 from dpassay.claims import Mechanism, UsageError
 
-__all__ = ["LONGEST_ATOM", "OUTCOME", "CallFailedError", "Outcomes", "Sampler", "call", "comparable", "sampler_of"]
+__all__ = [
+    "LONGEST_ATOM",
+    "LOWEST_BIT",
+    "OUTCOME",
+    "CallFailedError",
+    "Outcomes",
+    "Sampler",
+    "call",
+    "comparable",
+    "lowest_bit",
+    "sampler_of",
+]
 
 Array = NDArray[np.float64]
 Sampler = Callable[[Array, int, np.random.Generator], Any]
 
 OUTCOME = "outcome"
+LOWEST_BIT = "lowest_bit(outcome)"
 LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
 
@@ -127,6 +139,23 @@ class Outcomes:
                 result.setdefault(name, np.full(len(self), np.nan))[positions] = values
         return result
 
+    def widths(self) -> list[int]:
+        """Return the different lengths of the outcomes that are vectors of numbers, in order of appearance."""
+        if self.rows.dtype != object:
+            return [int(self.rows.shape[1])] if self.rows.ndim == 2 else []
+        return list(dict.fromkeys(len(row) for row in self.rows if isinstance(row, tuple) and _is_numeric(row)))
+
+    def vectors(self, width: int) -> tuple[NDArray[np.intp], Array]:
+        """Return the positions of the outcomes that are vectors of so many numbers, and their coordinates."""
+        if self.rows.dtype != object:
+            fits = self.rows.ndim == 2 and self.rows.shape[1] == width
+            positions = np.arange(len(self) if fits else 0)
+            return positions, (self.rows if fits else np.empty((0, width))).astype(np.float64)
+        found = [
+            k for k, row in enumerate(self.rows) if isinstance(row, tuple) and len(row) == width and _is_numeric(row)
+        ]
+        return np.array(found, dtype=np.intp), _floats([self.rows[k] for k in found], width)
+
     @cached_property
     def is_continuous(self) -> bool:
         """Whether (nearly) every outcome of a long batch is a number of its own: then counting symbols is idle."""
@@ -139,7 +168,7 @@ class Outcomes:
 def _numeric_features(rows: NDArray[Any]) -> dict[str, Array]:
     values = np.asarray(rows, dtype=np.float64)
     if values.ndim == 1:
-        return {OUTCOME: values}
+        return {OUTCOME: values, LOWEST_BIT: lowest_bit(values)}
     count, width = values.shape
     result = {"len(outcome)": np.full(count, float(width))}
     # copies: a view would keep all of the rows
@@ -153,7 +182,27 @@ def _numeric_features(rows: NDArray[Any]) -> dict[str, Array]:
         with np.errstate(over="ignore", invalid="ignore"):
             result["sum(outcome)"] = reduce(np.add, values.T)  # in the same order for every shape and layout
         result["argmax(outcome)"] = values.argmax(axis=1).astype(np.float64)
+        result[LOWEST_BIT] = lowest_bit(values).min(axis=1)
     return result
+
+
+def lowest_bit(values: Array) -> Array:
+    """Return the exponent of the lowest set bit of each float64: the finest lattice of powers of two it lies on.
+
+    Noise that is computed in float64 and added to an answer lies on a lattice that depends on the answer (Mironov
+    2012). 0, infinity and NaN have no lowest bit: they get one above all others.
+
+    Examples
+    --------
+    >>> lowest_bit(np.array([1.0, 0.75, 6.0, 0.1, 0.0]))
+    array([   0.,   -2.,    1.,  -55., 1100.])
+    """
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
+    biased = (bits >> 52) & 0x7FF
+    mantissa = (bits & ((1 << 52) - 1)) | np.where(biased > 0, 1 << 52, 0)
+    trailing = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
+    exponents = (np.maximum(biased, 1) - 1075 + trailing).astype(np.float64)
+    return np.where((mantissa == 0) | (biased == 0x7FF), 1100.0, exponents)
 
 
 def _sized_features(symbols: Sequence[Any]) -> dict[str, Array]:

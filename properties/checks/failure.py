@@ -17,7 +17,9 @@ from dpassay.properties.search.words import claim_words, relation_words
 __all__ = ["claim_expression", "failure_message"]
 
 
-def failure_message(result: HuntResult, claim: Claim, neighbours: NeighbourRelation, *, calls: int) -> str:
+def failure_message(
+    result: HuntResult, claim: Claim, neighbours: NeighbourRelation, *, calls: int, low_bits: bool = True
+) -> str:
     """Return the report of a violated claim.
 
     Its first line reads ``<quantity> = <value> (certified), but <claim> allows at most <bound> [law(arguments)]``,
@@ -28,7 +30,7 @@ def failure_message(result: HuntResult, claim: Claim, neighbours: NeighbourRelat
     if result.witness is not None:
         lines += _witness_lines(result.witness, certified=result.evidence != "sampled")
     lines.append(f"seed:  {result.seed}, calls: {result.calls}, alpha: {result.alpha:g}")
-    lines += ["", *_snippet(result, claim, neighbours, calls)]
+    lines += ["", *_snippet(result, claim, neighbours, calls, low_bits=low_bits)]
     return "\n".join(lines)
 
 
@@ -84,7 +86,9 @@ def _witness_lines(witness: Witness, *, certified: bool) -> list[str]:
     ]
 
 
-def _snippet(result: HuntResult, claim: Claim, neighbours: NeighbourRelation, calls: int) -> list[str]:
+def _snippet(
+    result: HuntResult, claim: Claim, neighbours: NeighbourRelation, calls: int, *, low_bits: bool
+) -> list[str]:
     module, _, name = result.target.partition(":")
     importable = name.isidentifier() and all(part.isidentifier() for part in module.split("."))
     lines = [f"from {module} import {name}"] if importable else [f"mechanism = ...  # {result.target}"]
@@ -95,7 +99,7 @@ def _snippet(result: HuntResult, claim: Claim, neighbours: NeighbourRelation, ca
     else:
         lines += [f"from dpassay.claims import {type(claim).__name__}", "from dpassay.testing import assert_private"]
         stated = claim_expression(claim)
-    arguments = f"level={result.alpha!r}, seed={result.seed}, calls={calls}"
+    arguments = f"level={result.alpha!r}, seed={result.seed}, calls={calls}{'' if low_bits else ', low_bits=False'}"
     return [
         "to repeat it:",
         *(f"    {line}" for line in lines),

@@ -17,7 +17,7 @@ from dpassay.properties.audit.events import Event, best_event
 from dpassay.properties.audit.game import Draw, PairGame, sample_side
 from dpassay.properties.audit.hypotheses import epsilon_delta_of, ex_post_bound
 from dpassay.properties.audit.intervals import clopper_pearson
-from dpassay.properties.audit.outcomes import CallFailedError, Outcomes, Sampler, call, sampler_of
+from dpassay.properties.audit.outcomes import LOWEST_BIT, CallFailedError, Outcomes, Sampler, call, sampler_of
 from dpassay.properties.search.pairs import Pair
 from dpassay.properties.search.result import HuntResult, Witness
 from dpassay.properties.search.target import describe_target, load_target
@@ -69,7 +69,8 @@ def sample_pairs(
         With sampled evidence; also after an interruption from the keyboard.
     """
     clock, cpu = time.perf_counter(), time.process_time()
-    campaign = Campaign(task.claim, pairs, seed=task.seed)
+    ignored = frozenset[str]() if task.low_bits else frozenset({LOWEST_BIT})
+    campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored)
     threshold, refuted_after = -math.log(task.alpha), None
 
     def is_over() -> bool:
@@ -162,7 +163,11 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
 def _witness(game: PairGame, claim: Claim, shown: Event | None) -> Witness:
     """Measure an event: the one given on all calls, else one chosen from the earlier batches on the later ones."""
     held_out = game.archive if shown is not None else game.archive[_first_held_out(game) :]
-    event = shown if shown is not None else _chosen_event(game.archive[: -len(held_out)] or game.archive, claim)
+    event = (
+        shown
+        if shown is not None
+        else _chosen_event(game.archive[: -len(held_out)] or game.archive, claim, game.ignored)
+    )
     batch, is_left = _joined(held_out)
     hits = event.holds(batch)
     p_left, p_right = (clopper_pearson(int(hits[side].sum()), int(side.sum())) for side in (is_left, ~is_left))
@@ -181,12 +186,12 @@ def _first_held_out(game: PairGame) -> int:
     return first
 
 
-def _chosen_event(archive: Archive, claim: Claim) -> Event:
+def _chosen_event(archive: Archive, claim: Claim, ignored: frozenset[str]) -> Event:
     outcomes, is_left = _joined(archive)
     if isinstance(claim, ExPost):
         bounds = np.array([ex_post_bound(claim, symbol) for symbol in outcomes.symbols()])
-        return best_event(outcomes, is_left, bounds, 0.0)
-    return best_event(outcomes, is_left, *(epsilon_delta_of(claim) or (0.0, 0.0)))
+        return best_event(outcomes, is_left, bounds, 0.0, ignored)
+    return best_event(outcomes, is_left, *(epsilon_delta_of(claim) or (0.0, 0.0)), ignored)
 
 
 def _joined(archive: Archive) -> tuple[Outcomes, NDArray[np.bool_]]:

@@ -31,6 +31,7 @@ def hunt(
     backend: str = "loky",
     progress: Progress | None = None,
     white_box: bool = True,
+    low_bits: bool = True,
 ) -> HuntResult:
     """Look for a violation of a privacy claim.
 
@@ -61,6 +62,9 @@ def hunt(
         Called after every round.
     white_box : bool
         Whether to use the exact law where it is known.
+    low_bits : bool
+        Whether to look at the low-order bits of numbers, by which noise computed in float64 gives answers away
+        (Mironov 2012). Without them the test is one of the ideal mechanism.
 
     Returns
     -------
@@ -83,6 +87,7 @@ def hunt(
         calls if calls is None else int(require_at_least("calls", calls, 1)),
         require_positive("budget_seconds", budget_seconds),
         own_claim=claim is None,
+        low_bits=low_bits,
     )
     if jobs == 0:
         raise UsageError("jobs must be at least 1, or -1 for one per core, got 0")

@@ -93,9 +93,17 @@ class HuntResult:
 
 
 def replay_command(
-    target: str, claim: str | None, neighbours: str, *, alpha: float, seed: int, calls: int | None
+    target: str,
+    claim: str | None,
+    neighbours: str,
+    *,
+    alpha: float,
+    seed: int,
+    calls: int | None,
+    low_bits: bool = True,
 ) -> str:
     """Return the shell command that repeats a hunt; without a claim it takes the target's own."""
     words = ["dpassay", "hunt", target, *(() if claim is None else ("--claim", claim)), "--neighbours", neighbours]
     words += ["--alpha", repr(alpha), "--seed", str(seed)]
+    words += [] if low_bits else ["--ignore-low-bits"]
     return shlex.join(words if calls is None else [*words, "--calls", str(calls)])

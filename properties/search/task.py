@@ -27,6 +27,8 @@ class Task:
         As for `hunt`.
     own_claim : bool
         Whether the claim is the one that the target declares; it need not have words on the command line then.
+    low_bits : bool
+        Whether the low-order bits of numbers may be bet on.
     """
 
     target: Any
@@ -37,6 +39,7 @@ class Task:
     calls: int | None
     budget_seconds: float
     own_claim: bool = False
+    low_bits: bool = True
 
     def replay_command(self, calls: int | None) -> str:
         """Return the shell command that repeats the hunt, with the number of calls that it took if that decides."""
@@ -47,6 +50,7 @@ class Task:
             alpha=self.alpha,
             seed=self.seed,
             calls=calls,
+            low_bits=self.low_bits,
         )
 
 

@@ -277,6 +277,9 @@ def _print_card(record: dict[str, Any]) -> None:
 @click.option("--jobs", type=int, default=1, show_default=True, help="Workers that sample; -1: one per core.")
 @click.option("--backend", default="loky", show_default=True, help="Joblib backend: loky, threading, dask or ray.")
 @click.option(
+    "--ignore-low-bits", is_flag=True, help="Test the ideal mechanism: do not look at the low-order bits of floats."
+)
+@click.option(
     "--replay",
     "witness",
     type=click.Path(path_type=Path),
@@ -293,6 +296,7 @@ def hunt(
     seed: int,
     jobs: int,
     backend: str,
+    ignore_low_bits: bool,
     witness: Path | None,
     as_json: bool,
 ) -> int:
@@ -318,7 +322,7 @@ def hunt(
         with _output_to_stderr(), _hunting(target, seconds) as progress:
             result = run(
                 target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
-                backend=backend, progress=progress,
+                backend=backend, progress=progress, low_bits=not ignore_low_bits,
             )  # fmt: skip
     if as_json:
         _print_records([result.to_json()])
@@ -328,6 +332,8 @@ def hunt(
 
 
 def _print_hunt(result: "HuntResult") -> None:
+    from dpassay.properties.audit.outcomes import LOWEST_BIT
+
     click.echo(f"{result.verdict} ({result.evidence}, scope {result.scope}): {result.target}, claim {result.claim}")
     figures = {"epsilon": result.epsilon_lower, "delta": result.delta_lower, "rho": result.rho_lower}
     at_least = (f"{name} >= {value:.10g}" for name, value in figures.items() if value is not None)
@@ -336,6 +342,10 @@ def _print_hunt(result: "HuntResult") -> None:
         click.echo(f"  left   {list(result.witness.left)}")
         click.echo(f"  right  {list(result.witness.right)}")
         click.echo(f"  event  {result.witness.event}")
+        if LOWEST_BIT in result.witness.event:
+            click.echo(
+                "         floating-point noise gives the answer away; --ignore-low-bits tests the ideal mechanism"
+            )
         intervals = (result.witness.p_left, result.witness.p_right)
         left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")

@@ -3,8 +3,8 @@
 >>> import numpy as np
 >>> from dpassay.claims import PureDP
 >>> def noisy(data, size, rng):
-...     return data[0] + rng.laplace(0, 1, size)
->>> result = assert_private(noisy, PureDP(1.0), "vector:size=1,linf=1", calls=2000)
+...     return data[0] + rng.geometric(0.6, size) - rng.geometric(0.6, size)
+>>> result = assert_private(noisy, PureDP(1.0), "vector:size=1,linf=1,integer", calls=2000)
 >>> result.verdict
 'not refuted'
 """
@@ -38,6 +38,7 @@ def assert_private(
     calls: int = 50_000,
     jobs: int = 1,
     white_box: bool = True,
+    low_bits: bool = True,
 ) -> HuntResult:
     """Fail if a mechanism is caught breaking its privacy claim.
 
@@ -59,6 +60,9 @@ def assert_private(
         Workers that sample.
     white_box : bool
         Whether to use the exact law where it is known.
+    low_bits : bool
+        Whether to look at the low-order bits of numbers. Noise computed in float64 is given away by them; without
+        them the assertion is about the ideal mechanism.
 
     Returns
     -------
@@ -82,13 +86,16 @@ def assert_private(
         calls=calls,
         jobs=jobs,
         white_box=white_box,
+        low_bits=low_bits,
         budget_seconds=_NO_TIME_LIMIT,
     )
     _levels.append(level if result.evidence == "sampled" else 0.0)
     if result.verdict == "violated":
         target = load_target(mechanism) if isinstance(mechanism, str) else mechanism
         raise AssertionError(
-            failure_message(result, claim_of(target, claim), neighbours_of(target, neighbours), calls=calls)
+            failure_message(
+                result, claim_of(target, claim), neighbours_of(target, neighbours), calls=calls, low_bits=low_bits
+            )
         )
     return result
 

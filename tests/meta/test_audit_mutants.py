@@ -56,6 +56,11 @@ def honest_approximate(logits: Array, epsilon: float, delta: float) -> tuple[Arr
     return np.exp(left), np.exp(right)
 
 
+def honest_in_both_directions(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    left, right = log_factors(logits, epsilon, delta)
+    return np.exp(left), np.exp(right)
+
+
 def stake(logits: Array, epsilon: float) -> Array:
     a = expit(logits)
     return np.maximum(0, a * math.exp(-epsilon) - (1 - a))
@@ -97,6 +102,7 @@ def weight_chosen_after_the_outcome(logits: Array, epsilon: float, delta: float)
 def test_honest_factors_have_mean_at_most_one() -> None:
     assert best_mean(honest_pure, pure=True) <= 1 + ROUNDING
     assert best_mean(honest_approximate, pure=False) <= 1 + ROUNDING
+    assert best_mean(honest_in_both_directions, pure=False) <= 1 + ROUNDING
 
 
 @pytest.mark.parametrize(
@@ -122,7 +128,7 @@ MOST_ALARMS = 20
 
 
 def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
-    return np.asarray(data[0] + rng.laplace(0, 1.0, size))
+    return np.asarray(np.round(data[0] + rng.laplace(0, 1.0, size), 6))  # low bits would tell the side
 
 
 def run_draws(draws: object) -> list[Outcomes | None]:
@@ -195,7 +201,7 @@ def test_a_campaign_mixes_its_pairs() -> None:
     for _ in range(4):
         campaign.play_round(lambda draws: run_draws(list(draws)))
     wealth = [float(game.log_wealth(0.2, 0.0)[0]) for game in campaign.games]
-    assert campaign.log_evidence() <= math.log(sum(map(math.exp, wealth)) / 3 / 2)
+    assert campaign.log_evidence() <= math.log(sum(map(math.exp, wealth)) / 3 * 15 / 16)
 
 
 def dropping_failures(draw: Draw) -> Outcomes:

@@ -90,7 +90,7 @@ def test_an_infinite_bound_forbids_nothing() -> None:
         {"epsilon": math.nan},
         {"epsilon": 1.0, "delta": 2.0},
         {"epsilon": 1.0, "weight": 1.0},
-        {"epsilon": 1.0, "delta": 0.1, "direction": "both"},
+        {"epsilon": 1.0, "delta": 0.1, "weight": 0.25, "direction": "both"},
     ],
 )
 def test_parameters_outside_their_domain_are_refused(arguments: dict[str, float]) -> None:

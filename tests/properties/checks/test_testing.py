@@ -13,7 +13,7 @@ LINE = "vector:size=1,linf=1"
 
 
 def half_the_noise(data: Array, size: int, rng: np.random.Generator) -> Array:
-    return np.asarray(data[0] + rng.laplace(0, 0.5, size))
+    return np.asarray(np.round(data[0] + rng.laplace(0, 0.5, size), 6))
 
 
 def test_a_failure_prints_all_that_is_needed() -> None:

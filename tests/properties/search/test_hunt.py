@@ -17,16 +17,36 @@ Array = NDArray[np.float64]
 LINE = "vector:size=1,linf=1"
 
 
+def without_low_bits(outcomes: Array) -> Array:
+    """Round to a lattice, so that floats do not give away what an ideal mechanism hides."""
+    return np.asarray(np.round(outcomes * 2**20) / 2**20)
+
+
 def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
+    return without_low_bits(data[0] + rng.laplace(0, 1.0, size))
+
+
+def naive_laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
     return np.asarray(data[0] + rng.laplace(0, 1.0, size))
 
 
 def half_the_noise(data: Array, size: int, rng: np.random.Generator) -> Array:
-    return np.asarray(data[0] + rng.laplace(0, 0.5, size))
+    return without_low_bits(data[0] + rng.laplace(0, 0.5, size))
 
 
 def gaussian(data: Array, size: int, rng: np.random.Generator) -> Array:
-    return np.asarray(data[0] + rng.normal(0, 1.0, size))
+    return without_low_bits(data[0] + rng.normal(0, 1.0, size))
+
+
+def test_noise_in_float64_gives_the_answer_away_unless_low_bits_are_ignored() -> None:
+    result = hunt(naive_laplace, "pure:1.0", LINE, calls=200_000, alpha=1e-9)
+    assert result.verdict == "violated"
+    assert result.epsilon_lower > 6
+    assert result.witness is not None
+    assert result.witness.event.startswith("lowest_bit(outcome) <= ")
+    ideal = hunt(naive_laplace, "pure:1.0", LINE, calls=20_000, alpha=1e-9, low_bits=False)
+    assert ideal.verdict == "not refuted"
+    assert "--ignore-low-bits" in ideal.replay
 
 
 def raises_on_large(data: Array, size: int, rng: np.random.Generator) -> Array:

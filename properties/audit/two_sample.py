@@ -1,0 +1,97 @@
+"""A learner for very few calls: both sides follow one family about one centre and differ in scale.
+
+The families are those of the noise that private mechanisms add, Gaussian and Laplace. Each side has the conjugate
+prior of its scale, worth a few calls at the deviation of all calls together, and predicts by its predictive density
+(Student's and Lomax'). A scale that depends on the data, as where the noise of a mean is calibrated with the true
+number of records, shows itself after some thirty pairs of calls.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from dpassay.properties.audit.outcomes import OUTCOME, Outcomes
+
+__all__ = ["Family", "ScaleLearner"]
+
+Array = NDArray[np.float64]
+Sides = NDArray[np.bool_]
+Family = Literal["gaussian", "laplace"]
+
+PRIOR_CALLS = 4.0
+"""What the prior of each side is worth, in calls."""
+
+_LEARNING = 4096  # from here on the centre stays
+_LEAST, _MOST_LOGIT = 2, 4.0
+
+
+class ScaleLearner:
+    """Predicts the side of a number from how far it lies from the centre.
+
+    Parameters
+    ----------
+    family : {"gaussian", "laplace"}
+        The density of both sides.
+    """
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self._values, self._sides = np.empty(0), np.empty(0, dtype=np.bool_)
+        self._centre, self._spread = 0.0, 0.0
+        self._calls, self._deviation = np.zeros(2), np.zeros(2)  # of the right and of the left side
+
+    def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
+        """Learn from a batch; what is not a finite number is left out."""
+        values, sides = _finite(outcomes, is_left)
+        if self._calls.sum() < _LEARNING:
+            self._values = np.concatenate([self._values, values])
+            self._sides = np.concatenate([self._sides, sides])
+            if self._values.size >= _LEAST:
+                self._centre = float(np.median(self._values))
+                self._spread = float(np.median(np.abs(self._values - self._centre)))
+            values, sides = self._values, self._sides
+            self._calls, self._deviation = np.zeros(2), np.zeros(2)
+        deviation = self._deviations(values)
+        for side in (0, 1):
+            self._calls[side] += np.count_nonzero(sides == side)
+            self._deviation[side] += float(deviation[sides == side].sum())
+
+    def logits(self, outcomes: Outcomes) -> Array:
+        """Predict the difference of the logarithms of the two predictive densities, at most 4 either way."""
+        values = outcomes.features.get(OUTCOME)
+        if values is None or self._calls.sum() < _LEAST or self._spread == 0:
+            return np.zeros(len(outcomes))
+        known = np.isfinite(values)
+        own = self._deviations(np.where(known, values, self._centre))
+        typical = (self._deviation.sum() + own) / (self._calls.sum() + 1)
+        right, left = (self._log_density(own, side, typical) for side in (0, 1))
+        return np.where(known, np.clip(left - right, -_MOST_LOGIT, _MOST_LOGIT), 0.0)
+
+    def _deviations(self, values: Array) -> Array:
+        """Return the sufficient statistic of the scale, in units of the spread; far outliers count as less."""
+        with np.errstate(over="ignore"):
+            distance = np.minimum(np.abs(values - self._centre) / (self._spread or 1.0), 1e6)
+        return distance**2 if self.family == "gaussian" else distance
+
+    def _log_density(self, own: Array, side: int, typical: Array) -> Array:
+        # a Gaussian call is worth half a degree of freedom, a Laplace one a whole; constants cancel between sides
+        worth = 0.5 if self.family == "gaussian" else 1.0
+        shape = worth * (self._calls[side] + PRIOR_CALLS)
+        rate = worth * (self._deviation[side] + PRIOR_CALLS * typical)
+        density: Array = (
+            gammaln(shape + worth)
+            - gammaln(shape)
+            - worth * np.log(rate)
+            - (shape + worth) * np.log1p(worth * own / rate)
+        )
+        return density
+
+
+def _finite(outcomes: Outcomes, is_left: Sides) -> tuple[Array, Sides]:
+    values = outcomes.features.get(OUTCOME)
+    if values is None:
+        return np.empty(0), np.empty(0, dtype=np.bool_)
+    known = np.isfinite(values)
+    return values[known], is_left[known]
