@@ -135,8 +135,9 @@ def best_event(
     """Return the event of the past that speaks most clearly against (epsilon, delta), in either direction.
 
     It is the one with the largest deviation, in standard errors, of left - e^epsilon right - delta (or the mirror
-    image), or a set of symbols that comes within a twentieth of it: an exception says more than a number; half a call is added to each count, so that single calls
-    prove nothing. If each outcome has an epsilon of its own, that of an event is the largest one in it.
+    image), or a set of symbols that comes within a fifth of it: an exception says more than a number. Half a call is
+    added to each count, so that single calls prove nothing. If each outcome has an epsilon of its own, that of an
+    event is the largest one in it.
     """
     total = int(is_left.sum()), int((~is_left).sum())
     bounds = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), len(outcomes))
@@ -148,7 +149,7 @@ def best_event(
     for event, left, right, bound in candidates:
         score = max(_deviation(left, right, total, bound, delta), _deviation(right, left, total[::-1], bound, delta))
         challenges_symbols = isinstance(best, Symbols) and isinstance(event, Interval)
-        if score > best_score + (abs(best_score) / 20 if challenges_symbols else 0):
+        if score > best_score + (abs(best_score) / 5 if challenges_symbols else 0):
             best, best_score = event, score
     return best
 
