@@ -189,9 +189,9 @@ class PairGame:
         self._books = _Books(books.ledger + singles, books.duels + duels, ex_post, books.failed)
 
     def _remember(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
-        failures = [isinstance(s, str) and s.startswith("<raises ") for s in outcomes.atoms()]
-        self.only_failures = self.only_failures and all(failures)
-        self._one_by_one = self._books.failed or any(failures) or self.calls < FIRST_BATCH
+        failures = outcomes.failures
+        self.only_failures = self.only_failures and failures == len(outcomes)
+        self._one_by_one = self._books.failed or failures > 0 or self.calls < FIRST_BATCH
         self.largest_batch = max(FIRST_BATCH, min(LARGEST_BATCH, MOST_NUMBERS // max(outcomes.width, 1)))
         self.archive.append((outcomes if self._ex_post is not None else outcomes.condensed(), is_left))
         while len(self.archive) > 2 and sum(len(o) for o, _ in self.archive[1:]) > ARCHIVED_CALLS:

@@ -38,6 +38,7 @@ LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
 
 _SHOWN_COORDINATES = 6
+_RAISES = "<raises "
 _SIZED = -2  # the group of outcomes that have a length and are not all numbers
 
 
@@ -46,7 +47,7 @@ class CallFailedError(Exception):
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
-        self.symbol = f"<raises {type(error).__name__}>"
+        self.symbol = f"{_RAISES}{type(error).__name__}>"
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,13 @@ class Outcomes:
         if self.rows.ndim == 2 and self.rows.shape[1] > LONGEST_ATOM:
             return [_too_long(self.rows.shape[1])] * len(self)
         return list(map(comparable, self.symbols()))
+
+    @property
+    def failures(self) -> int:
+        """How many of the outcomes stand for a call that raised."""
+        if self.rows.dtype != object:
+            return 0
+        return sum(isinstance(row, str) and row.startswith(_RAISES) for row in self.rows)
 
     @property
     def width(self) -> int:
