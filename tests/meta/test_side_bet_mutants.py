@@ -55,8 +55,8 @@ def first_standing_point(refuted: tuple[bool, ...]) -> int:
     return min(side_bets_bound(refuted) + 1, len(refuted))
 
 
-def stake_of_the_likelihood_alone(posterior: Any, ratio: Any) -> Any:
-    return posterior - (1 - posterior) * ratio
+def stake_that_forgets_what_a_miss_costs(posterior: Any, ratio: Any) -> Any:
+    return posterior / ratio + posterior
 
 
 def growth_of_left_calls_alone(weight: Fraction, mass: Fraction, ratio: Fraction) -> arb:
@@ -80,7 +80,7 @@ def case(statement: str, name: str, wrong: Callable[..., Any]) -> Any:
         case("fair_side_bet_under_approximate_dp", "largest_stake", cap_that_ignores_the_weight),
         case("fair_two_sided_bet_under_approximate_dp", "two_sided_bet", one_fee_for_both_directions),
         case("pure_dp_bounds_the_posterior_of_the_side", "_posteriors", posteriors_of_fair_sides),
-        case("growth_optimal_side_bet_by_proof", "_best_stake", stake_of_the_likelihood_alone),
+        case("growth_optimal_side_bet_by_proof", "_best_stake", stake_that_forgets_what_a_miss_costs),
         case("bounded_range_is_pure_dp_of_ordered_pairs", "_has_range", largest_loss_for_the_range),
         case("stopped_wealth_has_mean_at_most_one", "side_bet", capital_clipped_from_below),
         case("stopped_wealth_has_mean_at_most_one", "side_bet", without_the_fee),

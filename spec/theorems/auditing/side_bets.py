@@ -39,6 +39,7 @@ Factor = tuple[Fraction, Fraction]
 
 _TRUTH = PairAtRatio(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2), Fraction(2))
 _BEYOND = PairAtRatio(FiniteDistribution.of(8, 1), FiniteDistribution.of(1, 8), Fraction(2))
+_BOTH_WAYS = PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3), Fraction(1))
 _LEAK = PairAtRatio(FiniteDistribution.of(2, 1, 1), FiniteDistribution.of(0, 2, 2), Fraction(2))
 
 
@@ -102,6 +103,7 @@ def _is_fair(pair: PairAtRatio, weight: Fraction, factor: Callable[[Hashable], F
     examples=(
         {"pair": _TRUTH, "belief": _TRUTH, "weight": Fraction(1, 3)},
         {"pair": _LEAK, "belief": _LEAK, "weight": Fraction(1, 2)},
+        {"pair": _LEAK, "belief": _LEAK, "weight": Fraction(9, 10)},
     ),
 )
 def fair_side_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: Weight) -> Verdict:
@@ -114,7 +116,7 @@ def fair_side_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: Weigh
     return _is_fair(pair, weight, lambda x: side_bet(stake(x), pair.ratio, delta, weight, cap))
 
 
-@statement(DPASSAY, "both fees", examples=({"pair": _LEAK, "belief": _LEAK}, {"pair": _TRUTH, "belief": _TRUTH}))
+@statement(DPASSAY, "both fees", examples=({"pair": _LEAK, "belief": _LEAK}, {"pair": _BOTH_WAYS, "belief": _BEYOND}))
 def fair_two_sided_bet_under_approximate_dp(pair: Pair, belief: Belief) -> Verdict:
     """With fair sides one factor may bet left over right on some outcomes and right over left on others, if it pays
     the fee of each direction; the cap is 1/(e^epsilon + delta). delta is the larger of the two divergences.
