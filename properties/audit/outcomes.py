@@ -202,8 +202,8 @@ def lowest_bit(values: Array) -> Array:
 
     Examples
     --------
-    >>> lowest_bit(np.array([1.0, 0.75, 6.0, 0.1, 0.0]))
-    array([   0.,   -2.,    1.,  -55., 1100.])
+    >>> lowest_bit(np.array([1.0, 0.75, 6.0, 0.1])).tolist()
+    [0.0, -2.0, 1.0, -55.0]
     """
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
     biased = (bits >> 52) & 0x7FF
