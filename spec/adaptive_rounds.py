@@ -18,7 +18,7 @@ from typing import Any
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, float_upper, precision
-from dpassay.spec.distributions.discrete import FiniteDistribution, loss_tail_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains import Domain
 from dpassay.spec.interactions import Interaction, Round, Transcript
 from dpassay.spec.rational import Ratio
@@ -34,7 +34,7 @@ __all__ = [
     "ex_post",
     "ex_post_leak",
     "ex_post_response",
-    "lookaheads",
+    "levels_of",
     "rho_of_ratio",
     "stopped_run",
 ]
@@ -189,11 +189,6 @@ def ex_post_leak(delta: Fraction) -> ExPostRound:
     return ex_post(leak.left, leak.right, dict.fromkeys(("left", "right", "nothing"), ONE))
 
 
-def loss_beyond(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction) -> Fraction:
-    """Return Pr[loss > log ratio] in the worse order."""
-    return max(loss_tail_exact(left, right, ratio), loss_tail_exact(right, left, ratio))
-
-
 # --- noise reduction ----------------------------------------------------------------------------------------
 
 
@@ -276,10 +271,10 @@ class MixedInteractions(Domain):
         allowed = tuple(KINDS[kind] for kind in self.kinds)
         if not (isinstance(value, Interaction) and value.depth <= self.largest_depth):
             return False
-        return all(isinstance(offer, allowed) for offers in lookaheads(value) for offer in offers)
+        return all(isinstance(offer, allowed) for offers in levels_of(value) for offer in offers)
 
 
-def lookaheads(interaction: Interaction) -> Iterator[tuple[Round, ...]]:
+def levels_of(interaction: Interaction) -> Iterator[tuple[Round, ...]]:
     """Yield, level by level, the offers that the analyst may make in that round."""
     level = [interaction]
     while level:
