@@ -20,6 +20,7 @@ from dpassay.spec.interactions import Round
 from dpassay.spec.rational import Ratio, product
 
 __all__ = [
+    "AdmitEverything",
     "ConcentratedRule",
     "ExPostRule",
     "TwoBudgetRule",
@@ -27,6 +28,20 @@ __all__ = [
     "concentrated_epsilon",
     "within_concentrated_budget",
 ]
+
+class AdmitEverything:
+    """The rule that admits everything, to list what an analyst may offer."""
+
+    def start(self) -> None:
+        """No state."""
+
+    def admits(self, state: None, offer: Round) -> bool:  # noqa: ARG002  # the signature of a rule
+        """Whatever it is."""
+        return True
+
+    def spend(self, state: None, offer: Round, outcome: Hashable) -> None:
+        """Nothing to remember."""
+
 
 ConcentratedState = tuple[Fraction, Fraction]
 ExPostState = tuple[Ratio, Fraction]

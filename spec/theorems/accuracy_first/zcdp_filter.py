@@ -17,7 +17,7 @@ from flint import arb
 
 from dpassay.spec.adaptive_rounds import ConcentratedRound, concentrated_leak, concentrated_response, rho_of_ratio
 from dpassay.spec.ball import at_most, ball
-from dpassay.spec.budget_rules import ConcentratedRule, within_concentrated_budget
+from dpassay.spec.budget_rules import AdmitEverything, ConcentratedRule, within_concentrated_budget
 from dpassay.spec.interactions import Interaction, Round, branches, chain, repeated
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import ROGERS_2023
@@ -139,19 +139,6 @@ def approximate_dp_of_zcdp_filtered_responses(
 # --- Def 3.1 ------------------------------------------------------------------------------------------------
 
 
-class _Everything:
-    """The rule that admits everything, to list what an analyst may offer."""
-
-    def start(self) -> None:
-        """No state."""
-
-    def admits(self, state: None, offer: Round) -> bool:  # noqa: ARG002  # the signature of a rule
-        return True
-
-    def spend(self, state: None, offer: Round, outcome: Hashable) -> None:
-        """Nothing to remember."""
-
-
 def stopping_index(offers: Sequence[Round], rule: ConcentratedRule) -> float:
     """Return N for the parameters of some offers by its definition: the first n whose sums to n + 1 are too large."""
     for n in range(len(offers)):
@@ -182,7 +169,7 @@ def privacy_filter_is_a_stopping_time(
     """
     rule = ConcentratedRule(budget, slack_delta, delta)
     decided: dict[tuple[Hashable, ...], bool] = {}
-    for branch in branches(interaction, _Everything()):
+    for branch in branches(interaction, AdmitEverything()):
         length = stopping_index(branch.rounds, rule)
         for n in range(len(branch.rounds)):
             prefix = branch.transcript[:n]
