@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpassay.claims import ApproximateDP, Claim, UsageError, VectorNeighbours, require_probability
 from dpassay.impl.accounting.filters import (
     FullyAdaptiveFilter,
+    AnyOffer,
     Offer,
     PrivacyFilter,
     Round,
@@ -60,7 +61,7 @@ class Star:
 
     truth: float
     loss: float
-    offer: Offer
+    offer: AnyOffer
 
     def __post_init__(self) -> None:
         require_probability("truth", self.truth)
