@@ -27,6 +27,8 @@ POINTS: tuple[tuple[Fraction, Fraction], ...] = tuple(
 )  # fmt: skip
 RESPONSES = (1, 2, 3, 4, 6, 8, 12)
 LEVELS = 144
+WIDTH = Fraction(1, 2**38)
+"""Relative width of the enclosures of values, at the most."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,9 @@ class FilterGame:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the worst delta, rounded up, stays within the claim."""
-        return at_most_exact(Fraction(self.game.value[1]), self.delta, "worst delta")
+        """Whether the worst delta, rounded up, stays within the claim, enlarged by `WIDTH` since it may be attained."""
+        worst = Fraction(self.game.value[1])
+        return at_most_exact(worst, self.delta * (1 + WIDTH), "worst delta").with_(slack=WIDTH)
 
     def row(self) -> dict[str, float | str]:
         """Return the line of the table."""
