@@ -110,7 +110,7 @@ def forward_martingale_in_information_time() -> Verdict:
     ROGERS_2023,
     "backward_brownian_martingale",
     "analyst_filtration",
-    cases=12,
+    cases=8,
     examples=(
         {"run": LOW_WINDOW, "tilt": Fraction(2)},
         {"run": NEAR_ZERO, "tilt": Fraction(-3, 2)},
@@ -140,7 +140,7 @@ def following_run(run: StoppedRun, precision: Fraction, stopped_early: bool) -> 
 @statement(
     ROGERS_2023,
     "product_of_stopped_evalues",
-    cases=6,
+    cases=3,
     examples=({"run": LOW_WINDOW, "tilt": Fraction(1)}, {"run": NEAR_ZERO, "tilt": Fraction(-1)}),
 )
 def product_of_stopped_evalues_is_martingale(run: Run, tilt: Tilt) -> Verdict:
