@@ -7,6 +7,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import exact_reals, strategy_for
+from dpassay.spec.brownian_rounds import BrownianRound, BrownianRounds
 from dpassay.spec.distributions.brownian_path import BrownianPath, BrownianPaths
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns
 
@@ -57,3 +58,14 @@ def falling_times(count: int) -> st.SearchStrategy[tuple[Fraction, ...]]:
 
     starts = st.sampled_from([Fraction(1), Fraction(4), Fraction(1, 3), Fraction(100)])
     return st.builds(build, starts, st.tuples(*[shares] * (count - 1)))
+
+
+@strategy_for.register
+def _(domain: BrownianRounds) -> st.SearchStrategy[tuple[BrownianRound, ...]]:
+    def build(times: tuple[Fraction, ...], end: int) -> BrownianRound:
+        precisions = tuple(1 / time for time in times)
+        return BrownianRound(precisions, min(end, len(precisions) - 1))
+
+    grids = st.integers(1, 4).flatmap(falling_times)
+    rounds = st.builds(build, grids, st.integers(0, 3))
+    return st.lists(rounds, max_size=domain.most).map(tuple)

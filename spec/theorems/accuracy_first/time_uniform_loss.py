@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 import sympy as sp
-from flint import arb
+from flint import arb, ctx
 
 from dpassay.spec.ball import Exact, at_least, at_most, ball, exact, less_than, normal_cdf
 from dpassay.spec.domains import Reals
@@ -79,7 +79,7 @@ def half_normal_boundary(information: Exact, tuning: Exact, delta: Exact) -> arb
     goal = -ball(delta).log()
     low, high = arb(0), mixture_boundary(information, tuning, delta)
     high = arb(high.upper())
-    for _ in range(arb(1).bits() + 200):
+    for _ in range(2 * ctx.prec):
         middle = arb(((low + high) / 2).mid())
         value = half_normal_mixture(middle, information, tuning)
         if value < goal:
@@ -122,7 +122,7 @@ def two_sided_crossing_probability(looks: tuple[Fraction, Fraction], boundary: B
 
 
 def loss_crossing_probability(looks: tuple[Fraction, Fraction], distance: Fraction, threshold: Boundary) -> arb:
-    """Enclose Pr[L(v) >= threshold(v) at one of two looks v], for the loss L = s^2 v/2 + s W(v) of a query moving by s."""
+    """Enclose Pr[L(v) >= threshold(v) at one of two looks v]; L = s^2 v/2 + s W(v), the loss of a query moving by s."""
     s = ball(distance)
     return crossing_probability(looks, lambda v: (threshold(v) - s * s * ball(v) / 2) / s)
 
@@ -159,8 +159,8 @@ TERM_TOO_MANY = Erratum(
 
 @statement(ROGERS_2023, "gaussian_mixture_bound")
 def mixture_of_evalues_has_closed_form() -> Verdict:
-    """The mean of exp(lambda S - lambda^2 V/2) over lambda ~ N(0, 1/g) is sqrt(g/(V+g)) exp(S^2/(2(V+g))); it is 1/d at
-    |S| = psi(V; g, d), grows with |S|, and psi grows with V.
+    """The mean of exp(lambda S - lambda^2 V/2) over lambda ~ N(0, 1/g) is sqrt(g/(V+g)) exp(S^2/(2(V+g))); it is 1/d
+    at |S| = psi(V; g, d), grows with |S|, and psi grows with V.
 
     As a mixture of nonnegative supermartingales that start at 1 it exceeds 1/d at some time with probability at most d
     (Ville): |S| >= psi ever happens with probability at most d. Because psi grows with V, queries that move by less
@@ -219,8 +219,8 @@ def mixture_bound_holds_at_all_looks(information: Information, share: Share, tun
 
 NO_DRIFT = Erratum(
     kind="false",
-    printed_text="Thm 5 bounds the loss by psi(V; g, d) without its drift V/2. One Brownian mechanism at the fixed time "
-    "1/V = 1/100 exceeds psi(100; 1, 0.01) = 37.4 with probability 0.897.",
+    printed_text="Thm 5 bounds the loss by psi(V; g, d) without its drift V/2. One Brownian mechanism at the fixed "
+    "time 1/V = 1/100 exceeds psi(100; 1, 0.01) = 37.4 with probability 0.897.",
     witness={"information": Fraction(100), "tuning": Fraction(1), "delta": Fraction(1, 100)},
     printed=lambda information, tuning, delta: at_most(
         lambda: fixed_time_failure(information, lambda v: printed_loss_threshold(v, tuning, delta)),
