@@ -1,0 +1,104 @@
+"""The density of a whole run of Brownian noise reduction, exactly, and in three ways.
+
+For rational times, answers and noises the logarithm of a ratio of two densities with the same variances is rational:
+the normalisations cancel. A run released at falling times t_1 > ... > t_k has the density of its values
+
+- by the Brownian bridge, each given the one before;
+- in information time u = 1/t, as independent Gaussian mechanisms of precision u_k - u_(k-1);
+- or, as far as ratios go, of its last value alone: which is what the theorems say.
+"""
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpassay.spec.domains import Domain
+
+__all__ = ["BrownianPath", "BrownianPaths", "Vector", "bridge_log_ratio", "increment_log_ratio", "last_log_ratio"]
+
+Vector = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class BrownianPath:
+    """What a run releases on the left of two answers: `left` plus `noise[k]` at `times[k]`.
+
+    Parameters
+    ----------
+    times : tuple of Fraction
+        Positive, falling strictly.
+    left, right : tuple of Fraction
+        The answers on the two data sets.
+    noise : tuple of tuples of Fraction
+        The noise at each time.
+    """
+
+    times: tuple[Fraction, ...]
+    left: Vector
+    right: Vector
+    noise: tuple[Vector, ...]
+
+    @property
+    def last_time(self) -> Fraction:
+        """The time of the last release."""
+        return self.times[-1]
+
+    def residuals(self, answer: Vector) -> list[Vector]:
+        """Return the releases minus an answer: the noise, if it was the true one."""
+        return [tuple(a + b - c for a, b, c in zip(self.left, noise, answer, strict=True)) for noise in self.noise]
+
+
+def _log_density(residual: Vector, mean: Vector, variance: Fraction) -> Fraction:
+    """Return the log-density of a spherical normal distribution, up to a constant."""
+    return -sum(((x - m) ** 2 for x, m in zip(residual, mean, strict=True)), Fraction(0)) / (2 * variance)
+
+
+def bridge_log_ratio(path: BrownianPath) -> Fraction:
+    """Return the log-ratio of the joint densities, each release given the one before."""
+    logs = []
+    for answer in (path.left, path.right):
+        noise = path.residuals(answer)
+        total = _log_density(noise[0], (Fraction(0),) * len(answer), path.times[0])
+        for (t, before), (s, after) in itertools.pairwise(zip(path.times, noise, strict=True)):
+            mean = tuple(s / t * x for x in before)
+            total += _log_density(after, mean, s * (t - s) / t)
+        logs.append(total)
+    return logs[0] - logs[1]
+
+
+def increment_log_ratio(path: BrownianPath) -> Fraction:
+    """Return the log-ratio of the densities of u_k y_k - u_(k-1) y_(k-1): independent Gaussian mechanisms."""
+    size = len(path.left)
+    total, before_u, before = Fraction(0), Fraction(0), (Fraction(0),) * size
+    releases = path.residuals((Fraction(0),) * size)
+    for time, release in zip(path.times, releases, strict=True):
+        precision = 1 / time
+        scaled = tuple(precision * y for y in release)
+        step, gained = tuple(a - b for a, b in zip(scaled, before, strict=True)), precision - before_u
+        for answer, sign in ((path.left, 1), (path.right, -1)):
+            total += sign * _log_density(step, tuple(gained * f for f in answer), gained)
+        before_u, before = precision, scaled
+    return total
+
+
+def last_log_ratio(path: BrownianPath) -> Fraction:
+    """Return the log-ratio of the densities of the last release alone."""
+    zero = (Fraction(0),) * len(path.left)
+    left, right = (_log_density(path.residuals(f)[-1], zero, path.last_time) for f in (path.left, path.right))
+    return left - right
+
+
+@dataclass(frozen=True)
+class BrownianPaths(Domain):
+    """Paths of a few releases in a few dimensions, the answers possibly equal."""
+
+    def contains(self, value: Any) -> bool:
+        """Whether `value` is such a path."""
+        return (
+            isinstance(value, BrownianPath)
+            and len(value.times) == len(value.noise) > 0
+            and value.last_time > 0
+            and all(a > b for a, b in itertools.pairwise(value.times))
+            and all(len(vector) == len(value.left) for vector in (value.right, *value.noise))
+        )
