@@ -121,9 +121,7 @@ def concentrated_response(ratio: Fraction) -> ConcentratedRound:
 def concentrated_leak(delta: Fraction) -> ConcentratedRound:
     """Name the secret bit with probability delta, else say nothing: delta-approximate 0-zCDP."""
     silent = FiniteDistribution({"nothing": ONE})
-    return concentrated(
-        silent, silent, delta, FiniteDistribution({"left": ONE}), FiniteDistribution({"right": ONE})
-    )
+    return concentrated(silent, silent, delta, FiniteDistribution({"left": ONE}), FiniteDistribution({"right": ONE}))
 
 
 # --- ex-post private rounds ---------------------------------------------------------------------------------
@@ -218,13 +216,13 @@ def stopped_run(steps: Sequence[ConcentratedRound], stops: Callable[[Transcript]
     """
     if not steps or any(step.delta for step in steps):
         raise UsageError(f"a run needs at least one step, and none with a delta, got {len(steps)} steps")
-    left, right, costs = {}, {}, {}
+    left: dict[Hashable, Fraction] = {}
+    right: dict[Hashable, Fraction] = {}
+    costs: dict[Hashable, Fraction] = {}
     for transcript, p, q in _paths(steps, stops):
         left[transcript], right[transcript] = p, q
         costs[transcript] = sum((step.rho for step in steps[: len(transcript)]), NOTHING)
-    return StoppedRun(
-        FiniteDistribution(left), FiniteDistribution(right), ONE, steps=tuple(steps), costs=costs
-    )
+    return StoppedRun(FiniteDistribution(left), FiniteDistribution(right), ONE, steps=tuple(steps), costs=costs)
 
 
 def _paths(

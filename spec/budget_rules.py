@@ -29,6 +29,7 @@ __all__ = [
     "within_concentrated_budget",
 ]
 
+
 class AdmitEverything:
     """The rule that admits everything, to list what an analyst may offer."""
 

@@ -17,6 +17,7 @@ from dpassay.spec.domains import Domain
 
 __all__ = [
     "Adversary",
+    "History",
     "InteractiveSystem",
     "InteractiveSystems",
     "adversaries",
@@ -182,4 +183,6 @@ class InteractiveSystems(Domain):
 
     def contains(self, value: Any) -> bool:
         """Whether `value` is a tuple of at most two interactive systems."""
-        return isinstance(value, tuple) and 1 <= len(value) <= 2 and all(isinstance(s, InteractiveSystem) for s in value)  # noqa: PLR2004
+        return (
+            isinstance(value, tuple) and 1 <= len(value) <= 2 and all(isinstance(s, InteractiveSystem) for s in value)
+        )

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from dpassay.claims import ApproximateDP, Claim, UsageError, VectorNeighbours, require_probability
 from dpassay.impl.accounting.filters import (
-    FullyAdaptiveFilter,
     AnyOffer,
+    FullyAdaptiveFilter,
     Offer,
     PrivacyFilter,
     Round,

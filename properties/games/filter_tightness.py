@@ -57,7 +57,7 @@ class FilterGame:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the worst delta, rounded up, stays within the claim, enlarged by `WIDTH` since it may be attained."""
+        """Whether the worst delta, rounded up, stays within the claim, enlarged by `WIDTH`: it may be attained."""
         worst = Fraction(self.game.value[1])
         return at_most_exact(worst, self.delta * (1 + WIDTH), "worst delta").with_(slack=WIDTH)
 
@@ -80,7 +80,10 @@ class FilterGame:
 
 
 def _rho_unit(rho: Fraction, levels: int) -> Real:
-    return lambda: (2 * ball(rho) / levels).sqrt()
+    def unit() -> arb:
+        return (2 * ball(rho) / levels).sqrt()
+
+    return unit
 
 
 def _epsilon(rho: Fraction, slack: Fraction) -> Real:
@@ -124,9 +127,13 @@ def _zcdp_filter_with_leaks() -> FilterGame:
     return FilterGame("zCDP with leaks", _setting(rho=rho, slack=slack, delta=delta), game, slack + delta)
 
 
+def _eighth() -> arb:
+    return ball(Fraction(1, 8))
+
+
 def _ex_post_filter() -> FilterGame:
     levels, leaks, delta = 24, 5, Fraction(1, 10)
-    unit: Real = lambda: ball(Fraction(1, 8))
+    unit = _eighth
     moves = [
         *(response(unit, k, (k, 0)) for k in (1, 2, 4, 8)),
         star(unit, Fraction(1, 4), 8, (8, 0), (0, 0)),
@@ -139,7 +146,7 @@ def _ex_post_filter() -> FilterGame:
 def _ex_post_filter_below_its_budget() -> FilterGame:
     """At a smaller epsilon than the budget the delta is not bounded by the lemma; pure privacy bounds it."""
     levels = 24
-    unit: Real = lambda: ball(Fraction(1, 8))
+    unit = _eighth
     moves = [*(response(unit, k, (k,)) for k in (1, 2, 4, 8, 24)), star(unit, Fraction(1, 4), 8, (8,), (0,))]
     below = Fraction(2)
     claim = Fraction(float_upper((ball(3).exp() - ball(below).exp()) / (1 + ball(3).exp())))
@@ -188,5 +195,3 @@ def filter_games() -> Iterator[FilterGame]:
     yield _ex_post_filter_below_its_budget()
     yield _two_budget_filter()
     yield from _unified_filters()
-
-

@@ -43,9 +43,7 @@ def mixed_interactions(draw: st.DrawFn, kinds: tuple[str, ...], largest_depth: i
     goes_on = [outcome for outcome in offer.outcomes if draw(st.integers(0, 3))]
     if draw(st.integers(0, 2)):  # mostly the same continuation: long interactions are cheap to draw
         return Interaction(offer, dict.fromkeys(goes_on, draw(mixed_interactions(kinds, largest_depth - 1))))
-    return Interaction(
-        offer, {outcome: draw(mixed_interactions(kinds, largest_depth - 1)) for outcome in goes_on}
-    )
+    return Interaction(offer, {outcome: draw(mixed_interactions(kinds, largest_depth - 1)) for outcome in goes_on})
 
 
 @st.composite

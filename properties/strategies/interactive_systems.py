@@ -15,7 +15,7 @@ Answers = dict[tuple[tuple[tuple[Hashable, Hashable], ...], Hashable], tuple[Fin
 
 
 @strategy_for.register
-def _(domain: InteractiveSystems) -> st.SearchStrategy[tuple[InteractiveSystem, ...]]:  # noqa: ARG001
+def _(domain: InteractiveSystems) -> st.SearchStrategy[tuple[InteractiveSystem, ...]]:
     return st.tuples(interactive_systems(2), interactive_systems(1))
 
 

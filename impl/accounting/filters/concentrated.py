@@ -99,8 +99,8 @@ class ZCDPFilter(UnifiedFilter):
     next one, and the deltas sum to at most `delta_mechanisms`. Together the mechanisms admitted are
     (epsilon, delta_slack + delta_mechanisms)-DP.
 
-    Rogers, Samorodnitsky, Wu and Ramdas 2023, Thm 2 (of Whitehouse, Ramdas, Rogers and Wu 2023); the first mechanism may
-    be refused, and the deltas of the guarantee are the two together.
+    Rogers, Samorodnitsky, Wu and Ramdas 2023, Thm 2 (of Whitehouse, Ramdas, Rogers and Wu 2023); the first mechanism
+    may be refused, and the delta of the guarantee is the sum of the two.
 
     Parameters
     ----------
@@ -125,9 +125,7 @@ class ZCDPFilter(UnifiedFilter):
     @property
     def claim(self) -> ApproximateDP:
         """What holds of everything that the filter ever admits."""
-        return ApproximateDP(
-            self.epsilon, min(1.0, _float_up(Fraction(self.delta_slack) + Fraction(self.delta)))
-        )
+        return ApproximateDP(self.epsilon, min(1.0, _float_up(Fraction(self.delta_slack) + Fraction(self.delta))))
 
 
 def refuse_if_it_exceeds(privacy_filter: Any, offer: AnyOffer) -> None:

@@ -39,9 +39,7 @@ class ExPostFilter:
     @property
     def remaining(self) -> Remaining:
         """What is left of both budgets, to the nearest float64."""
-        return Remaining(
-            float(Fraction(self.epsilon) - self._spent), float(Fraction(self.delta) - self._delta_sum)
-        )
+        return Remaining(float(Fraction(self.epsilon) - self._spent), float(Fraction(self.delta) - self._delta_sum))
 
     @property
     def claim(self) -> ApproximateDP:

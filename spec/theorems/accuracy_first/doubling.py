@@ -114,6 +114,8 @@ def doubling_is_private_at_the_sum_of_its_steps(last: Last, steps: Steps, slack_
 
     def delta() -> arb:
         shift = ball(sum(precisions, Fraction(0))).sqrt()
-        return gaussian_hockey_stick(shift, concentrated_epsilon(ball(charged_precision(precisions) / 2), ball(slack_delta)))
+        return gaussian_hockey_stick(
+            shift, concentrated_epsilon(ball(charged_precision(precisions) / 2), ball(slack_delta))
+        )
 
     return at_most(delta, lambda: ball(slack_delta))

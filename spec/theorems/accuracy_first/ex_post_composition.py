@@ -6,7 +6,7 @@ mechanism is (E, delta)-ex-post private if Pr[L(y) > E(y)] <= delta, strictly mo
 
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
-from math import inf, prod
+from math import prod
 
 from dpassay.spec.adaptive_rounds import (
     ExPostRound,
@@ -17,12 +17,12 @@ from dpassay.spec.adaptive_rounds import (
 )
 from dpassay.spec.budget_rules import AdmitEverything, ExPostRule
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
-from dpassay.spec.interactions import Branch, Interaction, Round, branches, chain
+from dpassay.spec.interactions import Branch, Interaction, branches, chain
 from dpassay.spec.rational import Ratio, at_most_exact, equal_exact, product
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.theorems.accuracy_first.parameters import Budget, DeltaBudget, ExPostPrivate
-from dpassay.spec.verdict import Evidence, Holds, Scope, Verdict, Violated, conjunction
+from dpassay.spec.verdict import Scope, Verdict, conjunction
 
 __all__ = ["composed_delta", "constant_deltas", "excess_probability", "merged"]
 
@@ -162,7 +162,14 @@ def ex_post_privacy_does_not_survive_post_processing() -> Verdict:
     ]).with_(scope=Scope.ALL)  # fmt: skip
 
 
-@statement(ROGERS_2023, "ex_post_no_post_processing", cases=25)
+@statement(
+    ROGERS_2023,
+    "ex_post_no_post_processing",
+    cases=25,
+    examples=(
+        {"interaction": chain(*[ex_post_response(Fraction(3))] * 3), "budget": Fraction(9), "delta": Fraction(0)},
+    ),
+)
 def filtered_transcript_survives_post_processing(
     interaction: ExPostPrivate, budget: Budget, delta: DeltaBudget
 ) -> Verdict:

@@ -8,7 +8,13 @@ may be infinite.
 
 from fractions import Fraction
 
-from dpassay.spec.adaptive_rounds import ExPostRound, concentrated_response, ex_post_leak, ex_post_response
+from dpassay.spec.adaptive_rounds import (
+    ExPostRound,
+    concentrated_leak,
+    concentrated_response,
+    ex_post_leak,
+    ex_post_response,
+)
 from dpassay.spec.budget_rules import ConcentratedRule, ExPostRule, ExPostState, TwoBudgetRule
 from dpassay.spec.interactions import Round, chain
 from dpassay.spec.rational import at_most_exact
@@ -109,6 +115,30 @@ def loss_of_pure_ex_post_filter_reaches_the_budget(ratio: Budget) -> Verdict:
             "delta": Fraction(0),
             "ex_post_budget": Fraction(3),
             "ex_post_delta": Fraction(1, 10),
+        },
+        {
+            "interaction": chain(ex_post_response(Fraction(3)), concentrated_response(Fraction(11, 10))),
+            "budget": Fraction(3),
+            "slack_delta": Fraction(1, 100),
+            "delta": Fraction(0),
+            "ex_post_budget": Fraction(3),
+            "ex_post_delta": Fraction(0),
+        },
+        {
+            "interaction": chain(ex_post_leak(Fraction(1, 10)), concentrated_leak(Fraction(1, 10))),
+            "budget": Fraction(3),
+            "slack_delta": Fraction(1, 10**6),
+            "delta": Fraction(1, 10),
+            "ex_post_budget": Fraction(3),
+            "ex_post_delta": Fraction(1, 10),
+        },
+        {
+            "interaction": chain(*[ex_post_response(Fraction(3))] * 3),
+            "budget": Fraction(101, 100),
+            "slack_delta": Fraction(1, 100),
+            "delta": Fraction(0),
+            "ex_post_budget": Fraction(3),
+            "ex_post_delta": Fraction(0),
         },
     ),
 )

@@ -20,7 +20,7 @@ from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
-__all__ = ["Counts", "CountVectors", "gumbel_selection_law", "selection_rho"]
+__all__ = ["CountVectors", "Counts", "gumbel_selection_law", "selection_rho"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,9 @@ Ratio = Annotated[
     Fraction,
     Reals("e^epsilon", Fraction(1001, 1000), 50, (Fraction(11, 10), 2, Fraction(101, 100)), logarithmic=True),
 ]
-Order = Annotated[Fraction, Choices("an order", (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(8), Fraction(100)))]
+Order = Annotated[
+    Fraction, Choices("an order", (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(8), Fraction(100)))
+]
 
 
 def gumbel_selection_law(counts: Sequence[int], ratio: Fraction) -> FiniteDistribution:

@@ -1,9 +1,10 @@
 """Concurrent composition of interactive mechanisms: as private as the optimal composition of one-shot mechanisms.
 
-Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Defs 2.6 and 2.7, Thm 1 (of Lyu 2022): tried exactly on small
-systems, against every deterministic adversary.
+Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Defs 2.6 and 2.7, Thm 1 (of Lyu 2022): tried exactly on
+small systems, against every deterministic adversary.
 """
 
+from collections.abc import Hashable
 from fractions import Fraction
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from dpassay.spec.adaptive_rounds import concentrated_response
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains import Reals
 from dpassay.spec.interactive_systems import (
+    History,
     InteractiveSystem,
     InteractiveSystems,
     adversaries,
@@ -98,11 +100,13 @@ def concurrent_delta_is_that_of_the_best_deterministic_adversary(systems: System
 def _padded(secret_left: int, secret_right: int) -> InteractiveSystem:
     """Answer by a fair coin; but add the secret to the pad, should "pad" ever stand in its own history."""
     coin = FiniteDistribution.of(1, 1)
-    answers = {((), "add"): (coin, coin)}
+    answers: dict[tuple[History, Hashable], tuple[FiniteDistribution, FiniteDistribution]] = {
+        ((), "add"): (coin, coin)
+    }
     for pad in (0, 1):
         told = [FiniteDistribution({(secret + pad) % 2: Fraction(1)}) for secret in (secret_left, secret_right)]
         answers[(("pad", pad),), "add"] = told[0], told[1]
-    return InteractiveSystem(answers)  # type: ignore[arg-type]
+    return InteractiveSystem(answers)
 
 
 @statement(ROGERS_2023, "concurrent_dp", "interactive_system")

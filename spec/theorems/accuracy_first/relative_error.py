@@ -79,12 +79,11 @@ def noise_within_one_deviation_is_half_the_accuracy(share: Share, deviation: Dev
     noisy = threshold_above(deviation, accuracy)
     within = noisy - share * deviation
     low, high = accepted_noise(deviation, accuracy)
-    verdicts = [at_most_exact(abs(noisy / within - 1), accuracy / 2, "relative error")]
-    for noise in (low * abs(share) * Fraction(5, 4), high * abs(share) * Fraction(5, 4)):
-        verdicts.append(
-            equal_exact(is_accurate(noisy, noisy - noise, accuracy), low < noise < high, f"accurate with noise {noise}")
-        )
-    return conjunction(verdicts)
+    noises = [end * abs(share) * Fraction(5, 4) for end in (low, high)]
+    return conjunction([
+        at_most_exact(abs(noisy / within - 1), accuracy / 2, "relative error"),
+        *(equal_exact(is_accurate(noisy, noisy - x, accuracy), low < x < high, f"with noise {x}") for x in noises),
+    ])  # fmt: skip
 
 
 @statement(ROGERS_2023, "relative_error_predicate")

@@ -1,7 +1,7 @@
 """The l_p sensitivity of a query: the largest p-norm of its change between neighbouring data sets.
 
-Rogers, Samorodnitsky, Wu and Ramdas (2023), Section 2; Cesar and Rogers (2020), Section 6. Exact on a tiny universe: data
-sets of at most two records of two kinds, neighbours by adding or removing one.
+Rogers, Samorodnitsky, Wu and Ramdas (2023), Section 2; Cesar and Rogers (2020), Section 6. Exact on a tiny universe:
+data sets of at most two records of two kinds, neighbours by adding or removing one.
 """
 
 from collections.abc import Iterator
@@ -82,7 +82,10 @@ def sensitivity_bounds_every_path(query: Query) -> Verdict:
         for j, b in enumerate(DATA_SETS):
             steps = sum(abs(x - y) for x, y in zip(a, b, strict=True))
             for power in POWERS:
-                change, allowed = norm_power(_change(query, i, j), power), steps**power * sensitivity_power(query, power)
+                change, allowed = (
+                    norm_power(_change(query, i, j), power),
+                    steps**power * sensitivity_power(query, power),
+                )
                 verdicts.append(at_most_exact(Fraction(change), Fraction(allowed), f"change from {a} to {b}"))
     return conjunction(verdict.with_(tightness=None) for verdict in verdicts)
 

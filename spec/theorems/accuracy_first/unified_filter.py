@@ -8,6 +8,7 @@ proof has further slips without consequence: 1/t for 1/(2t) in X_n, arguments of
 place of t^(k).
 """
 
+from collections.abc import Hashable
 from fractions import Fraction
 from typing import Annotated
 
@@ -50,9 +51,12 @@ def printed_epsilon(rho: Fraction, slack_delta: Fraction) -> arb:
 
 
 def _exhausted(rho: Fraction, slack_delta: Fraction, epsilon: Real) -> Verdict:
-    """Decide delta(epsilon) <= delta'' for noise reduction that uses its budget up: a Gaussian of loss N(rho, 2 rho)."""
-    shift: Real = lambda: (2 * ball(rho)).sqrt()
-    return at_most(lambda: gaussian_hockey_stick(shift(), epsilon()), lambda: ball(slack_delta))
+    """Decide delta(epsilon) <= delta'' for noise reduction that uses its budget up: of loss N(rho, 2 rho)."""
+
+    def delta() -> arb:
+        return gaussian_hockey_stick((2 * ball(rho)).sqrt(), epsilon())
+
+    return at_most(delta, lambda: ball(slack_delta))
 
 
 def _printed_is_weaker(rho: Fraction, slack_delta: Fraction) -> Verdict:
@@ -111,10 +115,10 @@ def approximate_dp_of_exhausted_noise_reduction(rho: Rho, slack_delta: SlackDelt
 # --- eq (4) -------------------------------------------------------------------------------------------------
 
 
-def cost_of(offer: Round, outcome: object) -> Fraction:
+def cost_of(offer: Round, outcome: Hashable) -> Fraction:
     """Return rho_n of a concentrated mechanism, or 1/(2t) at the stop of a run."""
     if isinstance(offer, StoppedRun):
-        return offer.costs[outcome]  # type: ignore[index]
+        return offer.costs[outcome]
     assert isinstance(offer, ConcentratedRound)
     return offer.rho
 
@@ -165,8 +169,8 @@ def tilted_mean(interaction: Interaction, order: Fraction, discount: Fraction) -
     )
 
 
-def _log(core: Round, outcome: object) -> arb:
-    ratio = core.likelihood_ratio(outcome)  # type: ignore[arg-type]
+def _log(core: Round, outcome: Hashable) -> arb:
+    ratio = core.likelihood_ratio(outcome)
     assert isinstance(ratio, Fraction)
     return ball(ratio).log()
 
@@ -180,8 +184,8 @@ def _gaussian_tilted_mean(rho: Fraction, order: Fraction, discount: Fraction) ->
 
 HALVED_DISCOUNT = Erratum(
     kind="proof",
-    printed_text="the supermartingale of the zCDP rounds is printed with lambda (lambda - 1) rho_n / 2; for a Gaussian "
-    "with rho = 1/2 at lambda = 2 its mean is e^(1/2) > 1; without the half it is a supermartingale",
+    printed_text="the supermartingale of the zCDP rounds is printed with lambda (lambda - 1) rho_n / 2; for a "
+    "Gaussian with rho = 1/2 at lambda = 2 its mean is e^(1/2) > 1; without the half it is a supermartingale",
     witness={"rho": Fraction(1, 2), "order": Fraction(2)},
     printed=lambda rho, order: _gaussian_tilted_mean(rho, order, order * (order - 1) * rho / 2),
     corrected=lambda rho, order: _gaussian_tilted_mean(rho, order, order * (order - 1) * rho),
@@ -190,9 +194,9 @@ HALVED_DISCOUNT = Erratum(
 
 @statement(ROGERS_2023, "unified_filter_proof_objects", errata=(HALVED_DISCOUNT,), cases=25)
 def tilted_loss_is_a_supermartingale(interaction: NoiseReducing, order: Order) -> Verdict:
-    """Over the cores, exp((lambda - 1) L_{1:n} - lambda (lambda - 1) C_n) is a non-negative supermartingale that starts
-    at 1 for every lambda > 1, L the loss and C_n the sum of the rho_i and of the 1/(2t_i) at the stops: its mean
-    after any adaptive interaction is at most 1.
+    """Over the cores, exp((lambda - 1) L_{1:n} - lambda (lambda - 1) C_n) is a non-negative supermartingale that
+    starts at 1 for every lambda > 1, L the loss and C_n the sum of the rho_i and of the 1/(2t_i) at the stops: its
+    mean after any adaptive interaction is at most 1.
     """
     discount = order * (order - 1)
     return at_most(lambda: tilted_mean(interaction, order, discount), lambda: arb(1), slack=ATTAINED)
@@ -212,5 +216,3 @@ def cores_weigh_what_is_left_of_delta(interaction: NoiseReducing, rho: Rho, delt
                 core *= getattr(part, side).probability(outcome)
             verdicts.append(at_most_exact((1 - delta) * core, whole, f"core, {side}").with_(tightness=None))
     return conjunction(verdicts)
-
-

@@ -1,7 +1,7 @@
 """Between (epsilon, delta)-DP and approximate concentrated privacy, and composition of the latter.
 
 Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Lemmas 2.3 and 2.4. Approximate zCDP is used with its
-decomposition written out: P = (1 - delta) P' + delta P'', Q = (1 - delta) Q' + delta Q'', the same delta on both sides.
+decomposition written out: P = (1 - delta) P' + delta P'', Q = (1 - delta) Q' + delta Q'', one delta for both sides.
 """
 
 from fractions import Fraction
@@ -21,7 +21,7 @@ from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import statement
 from dpassay.spec.theorems.accuracy_first.parameters import Concentrated, DeltaBudget, SlackDelta
-from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
+from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["composed_rho", "core_interaction", "pure_core", "tilted_moment"]
 
@@ -80,7 +80,10 @@ def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
     """
     delta = max(hockey_stick_exact(a, b, pair.ratio) for a, b in _orders(pair))
     mass, p, q = pure_core(pair)
-    verdicts = [equal_exact((mass, _mass(p), _mass(q)), (1 - delta,) * 3, "weights of the core")]
+    weights = equal_exact((mass, _mass(p), _mass(q)), (1 - delta,) * 3, "weights of the core")
+    if isinstance(weights, Violated):
+        return weights
+    verdicts = [weights]
     for o in pair.left.outcomes:
         verdicts += [
             at_most_exact(p[o], pair.left.probability(o), "part of P"),
@@ -196,4 +199,3 @@ def _core_fits(whole: FiniteDistribution, core: FiniteDistribution, weight: Frac
         at_most_exact(weight * p, whole.probability(o), f"core at {o}").with_(tightness=None)
         for o, p in core.weights.items()
     )
-

@@ -18,7 +18,7 @@ from flint import arb
 from dpassay.spec.adaptive_rounds import ConcentratedRound, concentrated_leak, concentrated_response, rho_of_ratio
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.budget_rules import AdmitEverything, ConcentratedRule, within_concentrated_budget
-from dpassay.spec.interactions import Interaction, Round, branches, chain, repeated
+from dpassay.spec.interactions import Interaction, Round, branches, chain
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, statement
@@ -52,8 +52,8 @@ def _responses(ratio: Fraction, rounds: int, rule: ConcentratedRule, promised: F
 
 FIRST_MECHANISM_ALWAYS_RUNS = Erratum(
     kind="false",
-    printed_text="N is an infimum over n with values in the integers, and nothing says that it may be 0 (or infinite): "
-    "a first mechanism that alone exceeds the budget would be released",
+    printed_text="N is an infimum over n with values in the integers, and nothing says that it may be 0 (or "
+    "infinite): a first mechanism that alone exceeds the budget would be released",
     witness={"ratio": Fraction(1000), "budget": Fraction(3), "slack_delta": Fraction(1, 10**6)},
     printed=lambda ratio, budget, slack_delta: _responses(
         ratio, 1, _AtLeastOneRound(budget, slack_delta), slack_delta
@@ -160,7 +160,25 @@ def _rounds_run(interaction: Interaction, rule: ConcentratedRule, transcript: tu
     return len(transcript)
 
 
-@statement(ROGERS_2023, "privacy_filter", errata=(FIRST_MECHANISM_ALWAYS_RUNS,))
+@statement(
+    ROGERS_2023,
+    "privacy_filter",
+    errata=(FIRST_MECHANISM_ALWAYS_RUNS,),
+    examples=(
+        {
+            "interaction": chain(*[concentrated_response(Fraction(2))] * 3),
+            "budget": Fraction(20),
+            "slack_delta": Fraction(1, 100),
+            "delta": Fraction(0),
+        },
+        {
+            "interaction": chain(*[concentrated_leak(Fraction(1, 10))] * 2),
+            "budget": Fraction(2),
+            "slack_delta": Fraction(1, 100),
+            "delta": Fraction(15, 100),
+        },
+    ),
+)
 def privacy_filter_is_a_stopping_time(
     interaction: Concentrated, budget: Budget, slack_delta: SlackDelta, delta: DeltaBudget
 ) -> Verdict:
