@@ -183,6 +183,7 @@ def filtered_transcript_survives_post_processing(
 
 IMAGES = {
     "the number of rounds": lambda branch: len(branch.transcript),
+    "the answers without their order": lambda branch: tuple(sorted(map(str, branch.transcript))),
     "the last outcome": lambda branch: branch.transcript[-1:],
     "the sum of the bounds": _sum_of_bounds,
 }

@@ -84,7 +84,20 @@ def optimal_composition_is_attained(
     return equal_exact(concurrent_delta(systems, ratio), formula, "delta")
 
 
-@statement(ROGERS_2023, "concurrent_dp", "interactive_system", "concurrent_composition", cases=30)
+CHOICE = InteractiveSystem({
+    ((), "coin"): (FiniteDistribution.of(1, 1), FiniteDistribution.of(1, 1)),
+    ((), "response"): (FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3)),
+})  # fmt: skip
+
+
+@statement(
+    ROGERS_2023,
+    "concurrent_dp",
+    "interactive_system",
+    "concurrent_composition",
+    cases=30,
+    examples=({"systems": (RESPONSES[0], CHOICE), "ratio": Fraction(2)},),
+)
 def concurrent_delta_is_that_of_the_best_deterministic_adversary(systems: Systems, ratio: Ratio) -> Verdict:
     """The concurrent composition is (epsilon, delta)-DP if the transcripts are, in both orders, for every adversary:
     its least delta is the largest over all deterministic adversaries, who pick a system and a query after every
