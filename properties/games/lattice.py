@@ -131,23 +131,25 @@ class LatticeGame:
         weights = [[_rounded(o.probability, upwards=upwards) for o in move.outcomes] for move in self.moves]
         shape = (*(level + 1 for level in self.levels), payoff.size)
         value = np.broadcast_to(payoff, shape).copy()
+        longest = max((abs(o.loss) for move in self.moves for o in move.outcomes if o.loss is not None), default=0)
+        edges = [(0, 0)] * len(self.levels) + [(longest, longest)]
         for _ in range(self.rounds):
-            following = np.broadcast_to(payoff, shape).copy()
+            padded = np.pad(value, edges, mode="edge")  # what lies beyond the window no play reaches
             for move, probabilities in zip(self.moves, weights, strict=True):
-                target = following[_cells(move.needs)]
+                target = value[_cells(move.needs)]
                 if target.size:
-                    np.maximum(target, self._mean(value, move, probabilities), out=target)
-            value = following
+                    np.maximum(target, self._mean(padded, longest, move, probabilities), out=target)
         return float(value[(*self.levels, self.reach)])
 
-    def _mean(self, value: Array, move: LatticeMove, probabilities: list[float]) -> Array:
+    def _mean(self, padded: Array, longest: int, move: LatticeMove, probabilities: list[float]) -> Array:
         total: Array = np.zeros(())
         for outcome, probability in zip(move.outcomes, probabilities, strict=True):
             if outcome.loss is None:
                 total = total + probability
             else:
-                source = value[_cells_before(move, outcome, self.levels)]
-                total = total + probability * _shifted(source, outcome.loss)
+                begin = longest + outcome.loss
+                source = padded[_cells_before(move, outcome, self.levels)]
+                total = total + probability * source[..., begin : begin + 2 * self.reach + 1]
         return total
 
     def _payoff(self, *, upwards: bool) -> Array:
@@ -170,12 +172,6 @@ def _cells_before(move: LatticeMove, outcome: LatticeOutcome, levels: tuple[int,
         slice(need - charge, max(need - charge, level + 1 - charge))
         for need, charge, level in zip(move.needs, outcome.charge, levels, strict=True)
     )
-
-
-def _shifted(values: Array, steps: int) -> Array:
-    """Return v[..., k + steps]; beyond the window, which no play reaches, the nearest value in it."""
-    places = np.clip(np.arange(values.shape[-1]) + steps, 0, values.shape[-1] - 1)
-    return np.asarray(values[..., places])
 
 
 def _rounded(probability: Real, *, upwards: bool) -> float:

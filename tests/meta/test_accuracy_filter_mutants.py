@@ -147,7 +147,7 @@ def test_bounds_that_do_not_add_are_refuted(monkeypatch: pytest.MonkeyPatch, mut
 
 @pytest.mark.kills("ex_post_privacy_does_not_survive_post_processing")
 def test_merging_that_keeps_outcomes_apart_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ex_post_composition, "merged", lambda weights, cells: weights)  # noqa: ARG005
+    monkeypatch.setattr(ex_post_composition, "merged", lambda weights, cells: weights)
     assert outcome_of("ex_post_privacy_does_not_survive_post_processing") is Outcome.VIOLATED
 
 
@@ -240,8 +240,10 @@ def test_a_wrong_two_budget_rule_is_refuted(monkeypatch: pytest.MonkeyPatch, rul
 @pytest.mark.parametrize(
     "mutant",
     [
-        lambda heavy, other, ratio, mass: heavy,  # noqa: ARG005  # the masses left as they are
-        lambda heavy, other, ratio, mass: {o: w * mass / (sum(heavy.values()) or 1) for o, w in heavy.items()},  # noqa: ARG005  # scaled down
+        lambda heavy, other, ratio, mass: heavy,  # the masses left as they are
+        lambda heavy, other, ratio, mass: {
+            o: w * mass / (sum(heavy.values()) or 1) for o, w in heavy.items()
+        },  # scaled down
     ],
 )
 def test_a_core_that_is_not_pure_is_refuted(monkeypatch: pytest.MonkeyPatch, mutant: Callable[..., Any]) -> None:
@@ -350,7 +352,7 @@ def test_a_smaller_epsilon_is_refuted(
     "mutant",
     [
         lambda offer, outcome: unified_filter.UnifiedRule(Fraction(9)).spend((0, 0), offer, outcome)[0] / 2,
-        lambda offer, outcome: Fraction(0),  # noqa: ARG005  # nothing charged
+        lambda offer, outcome: Fraction(0),  # nothing charged
     ],
 )
 def test_an_undercharged_supermartingale_is_refuted(

@@ -69,7 +69,7 @@ def test_too_good_a_composition_is_refuted(
 
 @pytest.mark.kills("systems_see_their_own_history_only")
 def test_a_system_that_reads_the_answers_of_another_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def whole_history(transcript: Any, system: int) -> Any:  # noqa: ARG001  # the signature
+    def whole_history(transcript: Any, system: int) -> Any:  # the signature
         return tuple((query, answer) for _, query, answer in transcript)
 
     monkeypatch.setattr(systems, "own_history", whole_history)

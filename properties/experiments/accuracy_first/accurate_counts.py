@@ -57,9 +57,7 @@ class Released:
     precision: Array
 
 
-def release(
-    method: str, counts: Array, protocol: Protocol, runs: int, rng: np.random.Generator
-) -> Released:
+def release(method: str, counts: Array, protocol: Protocol, runs: int, rng: np.random.Generator) -> Released:
     """Run the protocol `runs` times on the counts, by one of `METHODS`."""
     refine = METHODS[method]
     order = peeling_order(counts, protocol.selection_epsilon, runs, rng)

@@ -86,7 +86,7 @@ def _rows(
 
 @experiment("zipf", ("rogers2023", "zipf_experiment"), ("rogers2023", "figures"))
 def run_zipf(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
-    """Counts of a Zipf histogram to 10 %: noise reduction returns more of them than doubling (Figures 2 and 3)."""
+    """Count a Zipf histogram to 10 %: noise reduction returns more results than doubling (Figures 2 and 3)."""
     runs, rng = repetitions(trials, TRIALS), np.random.default_rng(seed)
     histograms = [(samples, zipf_histogram(samples, rng)) for samples in SIZES]
     path, rows = out / "zipf.csv", []
@@ -115,7 +115,7 @@ def _paint(histogram: Array, rows: list[Row], bars: Any, precision: Any, release
 
 @experiment("word-counts", ("rogers2023", "reddit_experiment"))
 def run_word_counts(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
-    """Counts of a thousand words to 1 %, on a synthetic stand-in: the comments of the paper are not shipped.
+    """Count a thousand words to 1 %, on a synthetic stand-in: the comments of the paper are not shipped.
 
     The counts fall as a power of the rank from 100,000 on; the protocol is the paper's, with the smallest precision
     (epsilon^(1))^2 = 1e-4, since the printed epsilon^(1) = 1e-4 contradicts its numbers.
