@@ -90,11 +90,13 @@ def backward_laplace_step(values: ArrayLike, time: float, earlier: float, rng: n
     z = np.abs(later) / earlier
     fall = min((earlier - time) / time, _STEEPEST)
     rise = fall + 2  # earlier/time + 1
-    kept = np.exp(-fall * z)
-    below, between, beyond = np.full(z.shape, 1 / rise), -np.expm1(-fall * z) / fall, kept / rise
+    with np.errstate(over="ignore"):
+        depth = fall * z
+    kept = np.exp(-depth)
+    below, between, beyond = np.full(z.shape, 1 / rise), -np.expm1(-depth) / fall, kept / rise
     where = rng.random(z.shape) * (below + between + beyond)
     outside = rng.exponential(1 / rise, z.shape)
-    inside = np.minimum(-np.log1p(rng.random(z.shape) * np.expm1(-fall * z)) / fall, z)
+    inside = np.minimum(-np.log1p(rng.random(z.shape) * np.expm1(-depth)) / fall, z)
     moved = np.where(where < below, -outside, np.where(where < below + between, inside, z + outside))
     stays = rng.random(z.shape) < time / earlier * kept
     return np.where(stays, later, earlier * np.where(later < 0, -moved, moved))
@@ -134,7 +136,7 @@ class LaplaceRun:
 
     @property
     def time(self) -> float:
-        """The scale of the last release, infinite before the first; for l1-sensitivity D the loss is at most D/time."""
+        """The scale of the last release, infinite before the first; the loss is at most (l1-sensitivity) / time."""
         return self._time
 
     def refine(self, time: float) -> Array:
