@@ -165,7 +165,7 @@ draws_fresh_laplace_noise = catalogue(
 
 keeps_the_noise_too_often = catalogue(
     f"{_PLACE}:keeps_the_noise_too_often",
-    FlatTooOften(size=1, times=(8.0, 1.0), stop=StopsAbove(-0.5)),
+    FlatTooOften(size=1, times=(4.0, 0.5), stop=StopsAbove(-1.0)),
     mutation=Mutation("increments vanish with probability s/t in the place of (s/t)^2", _SEEN),
 )
 

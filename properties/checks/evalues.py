@@ -1,7 +1,7 @@
 """Is the mean of nonnegative values at most 1? An anytime-valid answer, by betting against it.
 
-If independent values X >= 0 have mean at most m, every factor 1 + b (X/m - 1) with 0 <= b < 1 has mean at most 1, and so
-has the mean of the products over a few fixed b. By Ville's inequality wealth that ever reaches 1/alpha refutes m at
+If independent values X >= 0 have mean at most m, every factor 1 + b (X/m - 1) with 0 <= b < 1 has mean at most 1, and
+so has the mean of the products over a few fixed b. By Ville's inequality wealth that ever reaches 1/alpha refutes m at
 level alpha, whenever one looks: the largest m refuted is a lower confidence bound, valid at all times at once.
 """
 
@@ -21,7 +21,7 @@ BETS = (1 / 2, 1 / 8, 1 / 32, 1 / 128, 1 / 512)
 
 
 def log_wealth_against_mean(values: ArrayLike, mean: float = 1.0) -> float:
-    """Return the largest log-wealth, over all prefixes of the values, of the bets against "the mean is at most `mean`".
+    """Return the largest log-wealth, over all prefixes of the values, against a mean of at most `mean`.
 
     Raises
     ------

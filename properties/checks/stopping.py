@@ -1,8 +1,8 @@
-"""Do a stopping rule and an ex-post bound read what was released, and nothing else?
+"""Whether a stopping rule and an ex-post bound read what was released, and nothing else.
 
 A rule is replayed: with the same releases up to its decision and another future, and with the same releases from
-another answer. A stopping function decides as before, always; one that looks ahead, or at the data, is told by the runs
-that end elsewhere. (A rule that misuses what it may see on a set of runs that are never drawn goes unnoticed.)
+another answer. A stopping function decides as before, always; one that looks ahead, or at the data, is told by the
+runs that end elsewhere. (A rule that misuses what it may see on a set of runs that are never drawn goes unnoticed.)
 """
 
 from collections.abc import Callable, Hashable, Sequence

@@ -176,8 +176,9 @@ def unbounded_stopping_loses_mass(level: Level, tilt: PositiveTilt) -> Verdict:
     def passage(drift: int) -> arb:
         """Probability that a + drift lambda^2 u/2 + lambda W(u) falls to 0 before the horizon, a = log(1/c)."""
         depth, scale = -ball(c).log(), ball(rate) * ball(horizon).sqrt()
-        mean = drift * ball(compensator(rate, horizon))
-        return normal_cdf((-depth - mean) / scale) + (-drift * depth).exp() * normal_cdf((-depth + mean) / scale)
+        speed = drift * ball(compensator(rate, Fraction(1)))
+        mean, mirrored = speed * ball(horizon), (-2 * speed * depth / ball(rate) ** 2).exp()
+        return normal_cdf((-depth - mean) / scale) + mirrored * normal_cdf((-depth + mean) / scale)
 
     return conjunction([
         agree(lambda: passage(1), lambda: ball(c) * passage(-1), "mass of the stopped paths, two ways"),
