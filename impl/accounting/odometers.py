@@ -25,21 +25,22 @@ __all__ = ["Odometer", "half_normal_boundary", "mixture_boundary", "tuned_for"]
 Array = NDArray[np.float64]
 _ROUNDED_UP = 1 + 2.0**-44
 _NEWTON_STEPS = 8
+_LARGEST = 1e300
 
 
 def _log_target(information: ArrayLike, tuning: ArrayLike, delta: ArrayLike) -> tuple[Array, Array]:
     """Return V + g and log(1/d) + log(1 + V/g)/2."""
     v, g, d = broadcast(
-        information=real_array("information", information, low=0.0),
-        tuning=real_array("tuning", tuning, low=0.0, strict=True),
+        information=real_array("information", information, low=0.0, high=_LARGEST),
+        tuning=real_array("tuning", tuning, low=0.0, high=_LARGEST, strict=True),
         delta=real_array("delta", delta, low=0.0, high=1.0, strict=True),
     )
     if not bool(np.all(d < 1)):
         raise UsageError(f"delta must lie strictly between 0 and 1, got {delta!r}")
-    total = v + g
-    if not bool(np.all(np.isfinite(total))):
-        raise UsageError(f"information + tuning must be finite, got {information!r} and {tuning!r}")
-    return total, -np.log(d) + np.log1p(v / g) / 2
+    with np.errstate(over="ignore", divide="ignore"):
+        ratio = v / g
+        growth = np.where(np.isfinite(ratio), np.log1p(ratio), np.log(v) - np.log(g))
+    return v + g, growth / 2 - np.log(d)
 
 
 def mixture_boundary(information: ArrayLike, tuning: ArrayLike, delta: ArrayLike) -> Array:

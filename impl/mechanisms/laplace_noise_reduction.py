@@ -27,7 +27,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 _ROUNDED_UP = 1 + 2.0**-50
-_STEEPEST = 1e300  # a finite stand-in for B where the times are 300 orders of magnitude apart
+_LARGEST_RATIO = 1e300
 
 
 def forward_laplace_noise(times: ArrayLike, runs: int, rng: np.random.Generator, *, dimension: int = 1) -> Array:
@@ -82,13 +82,15 @@ def backward_laplace_step(values: ArrayLike, time: float, earlier: float, rng: n
     Raises
     ------
     UsageError
-        If a value is not finite, or the times are not positive and in this order.
+        If a value is not finite, or the times are not positive and in this order, or 300 decades apart.
     """
     later = real_array("values", values)
     if require_positive("time", time) >= require_positive("earlier", earlier):
         raise UsageError(f"time must lie below earlier, got {time!r} and {earlier!r}")
+    if time < earlier / _LARGEST_RATIO:
+        raise UsageError(f"time must be at least earlier / {_LARGEST_RATIO:g}, got {time!r} and {earlier!r}")
     z = np.abs(later) / earlier
-    fall = min((earlier - time) / time, _STEEPEST)
+    fall = (earlier - time) / time
     rise = fall + 2  # earlier/time + 1
     with np.errstate(over="ignore"):
         depth = fall * z

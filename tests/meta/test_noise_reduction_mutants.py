@@ -64,12 +64,16 @@ def test_a_wrong_compensator_is_not_proved(monkeypatch: pytest.MonkeyPatch, name
 
 
 def looks_ahead(run: StoppedRun, payoff: Callable[[Fraction], Entire]) -> arb:
-    """Stop at the first time if the *second* release lies in the window, approximated by independence."""
-    first, second = ball(run.first), ball(run.second)
-    ends = [ball(end) for end in run.window]
-    stops = payoff(run.first).mean_between(first, None, None)
-    inside = Entire(lambda z: 1 + 0 * z, arb(1), arb(0), arb(0)).mean_between(second, *ends)
-    return stops * inside + payoff(run.second).mean_between(second, None, ends[0])
+    """Stop at the first time if W at the *second* lies in the window; given that, W at the first is a bridge."""
+    share = run.first / run.second
+    bridge = payoff(run.first).smoothed(ball(run.first * (1 - share)))
+    squeezed = Entire(
+        lambda z: bridge.value(z * ball(share)), bridge.level, bridge.slope * ball(share), bridge.bend * ball(share**2)
+    )
+    low, high = (ball(end) for end in run.window)
+    last, variance = payoff(run.second), ball(run.second)
+    goes_on = last.mean_between(variance, None, low) + last.mean_between(variance, high, None)
+    return squeezed.mean_between(variance, low, high) + goes_on
 
 
 @pytest.mark.kills("stopped_evalue_has_mean_one")
