@@ -27,7 +27,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 _ROUNDED_UP = 1 + 2.0**-50
-_STEEPEST = 1e300  # a finite stand-in for B where the times are 300 orders of magnitude apart
+_LARGEST_RATIO = 1e300
 
 
 def forward_laplace_noise(times: ArrayLike, runs: int, rng: np.random.Generator, *, dimension: int = 1) -> Array:
@@ -82,19 +82,23 @@ def backward_laplace_step(values: ArrayLike, time: float, earlier: float, rng: n
     Raises
     ------
     UsageError
-        If a value is not finite, or the times are not positive and in this order.
+        If a value is not finite, or the times are not positive and in this order, or 300 decades apart.
     """
     later = real_array("values", values)
     if require_positive("time", time) >= require_positive("earlier", earlier):
         raise UsageError(f"time must lie below earlier, got {time!r} and {earlier!r}")
+    if time < earlier / _LARGEST_RATIO:
+        raise UsageError(f"time must be at least earlier / {_LARGEST_RATIO:g}, got {time!r} and {earlier!r}")
     z = np.abs(later) / earlier
-    fall = min((earlier - time) / time, _STEEPEST)
+    fall = (earlier - time) / time
     rise = fall + 2  # earlier/time + 1
-    kept = np.exp(-fall * z)
-    below, between, beyond = np.full(z.shape, 1 / rise), -np.expm1(-fall * z) / fall, kept / rise
+    with np.errstate(over="ignore"):
+        depth = fall * z
+    kept = np.exp(-depth)
+    below, between, beyond = np.full(z.shape, 1 / rise), -np.expm1(-depth) / fall, kept / rise
     where = rng.random(z.shape) * (below + between + beyond)
     outside = rng.exponential(1 / rise, z.shape)
-    inside = np.minimum(-np.log1p(rng.random(z.shape) * np.expm1(-fall * z)) / fall, z)
+    inside = np.minimum(-np.log1p(rng.random(z.shape) * np.expm1(-depth)) / fall, z)
     moved = np.where(where < below, -outside, np.where(where < below + between, inside, z + outside))
     stays = rng.random(z.shape) < time / earlier * kept
     return np.where(stays, later, earlier * np.where(later < 0, -moved, moved))
@@ -134,7 +138,7 @@ class LaplaceRun:
 
     @property
     def time(self) -> float:
-        """The scale of the last release, infinite before the first; for l1-sensitivity D the loss is at most D/time."""
+        """The scale of the last release, infinite before the first; the loss is at most (l1-sensitivity) / time."""
         return self._time
 
     def refine(self, time: float) -> Array:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import exact_reals, strategy_for
 from dpassay.spec.brownian_rounds import BrownianRound, BrownianRounds
-from dpassay.spec.distributions.brownian_path import BrownianPath, BrownianPaths
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns
+from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths
 
 ANSWERS = (Fraction(0), Fraction(1), Fraction(-1), Fraction(5, 2))
 
@@ -33,15 +33,18 @@ def _(domain: StoppedRuns) -> st.SearchStrategy[StoppedRun]:
 
 
 @strategy_for.register
-def _(domain: BrownianPaths) -> st.SearchStrategy[BrownianPath]:  # chosen by its type
+def _(domain: ReleasedPaths) -> st.SearchStrategy[ReleasedPath]:  # chosen by its type
     @st.composite
-    def build(draw: st.DrawFn) -> BrownianPath:
+    def build(draw: st.DrawFn) -> ReleasedPath:
         size, releases = draw(st.integers(1, 3)), draw(st.integers(1, 4))
         numbers = exact_reals(Fraction(-4), Fraction(4), digits=2)
         vectors = st.tuples(*[numbers] * size)
         left = draw(vectors)
         right = draw(st.one_of(st.just(left), vectors))
-        return BrownianPath(draw(falling_times(releases)), left, right, draw(st.tuples(*[vectors] * releases)))
+        noise = [draw(vectors)]
+        for _ in range(releases - 1):  # Laplace noise stands still now and then
+            noise.append(draw(st.one_of(st.just(noise[-1]), vectors, vectors)))
+        return ReleasedPath(draw(falling_times(releases)), left, right, tuple(noise))
 
     return build()
 

@@ -120,6 +120,10 @@ def log_moment_excess(tilt: Any, distance: Any, precision: Any) -> Any:
     return tilt * (mean - precision / 2) + tilt**2 * variance / 2 - compensator(tilt, precision)
 
 
+def _filter_at_half_the_precision(tilt: Fraction, precision: Fraction, motion: Fraction) -> Verdict:  # noqa: ARG001
+    return approximate_dp_of_brownian_filter(rho=precision / 2, delta=Fraction(1, 10**6))
+
+
 CONDITIONAL_MEAN = Erratum(
     kind="proof",
     printed_text="the proof of Lem 6.2 displays E[M_n | F_(n-1)] <= 1; it is at most M_(n-1), which may exceed 1.",
@@ -127,9 +131,7 @@ CONDITIONAL_MEAN = Erratum(
     printed=lambda tilt, precision, motion: at_most(
         lambda: ball(tilt * motion - compensator(tilt, precision)).exp(), lambda: arb(1)
     ),
-    corrected=lambda tilt, precision, motion: approximate_dp_of_brownian_filter(  # noqa: ARG005
-        rho=precision / 2, delta=Fraction(1, 10**6)
-    ),
+    corrected=_filter_at_half_the_precision,
 )
 ALL_REAL_LAMBDA = Erratum(
     kind="proof",

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 import sympy as sp
-from flint import arb
+from flint import acb, arb
 
 from dpassay.spec.ball import Exact, at_most, ball, exact, less_than, normal_cdf
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns, stopped_mean
@@ -171,13 +171,14 @@ def unbounded_stopping_loses_mass(level: Level, tilt: PositiveTilt) -> Verdict:
     after the change of measure by M: E[M(tau); tau <= u] = P_lambda(tau <= u) must be c P(tau <= u).
     """
     c, rate = exact("level", level), exact("tilt", tilt)
-    horizon = 4000 * max(1, 1 / rate**2)
+    horizon = 4000 * max(Fraction(1), 1 / rate**2)
 
     def passage(drift: int) -> arb:
         """Probability that a + drift lambda^2 u/2 + lambda W(u) falls to 0 before the horizon, a = log(1/c)."""
         depth, scale = -ball(c).log(), ball(rate) * ball(horizon).sqrt()
-        mean = drift * ball(compensator(rate, horizon))
-        return normal_cdf((-depth - mean) / scale) + (-drift * depth).exp() * normal_cdf((-depth + mean) / scale)
+        speed = drift * ball(compensator(rate, Fraction(1)))
+        mean, mirrored = speed * ball(horizon), (-2 * speed * depth / ball(rate) ** 2).exp()
+        return normal_cdf((-depth - mean) / scale) + mirrored * normal_cdf((-depth + mean) / scale)
 
     return conjunction([
         agree(lambda: passage(1), lambda: ball(c) * passage(-1), "mass of the stopped paths, two ways"),
@@ -191,7 +192,13 @@ def unbounded_stopping_loses_mass(level: Level, tilt: PositiveTilt) -> Verdict:
 
 def conditional_value(tilt: Fraction, time: Fraction, motion: Fraction) -> Fraction:
     """Return log E[M(t) | B(s) for all s >= r], r <= t: the value of log M(t) itself, which is known."""
-    return tilt * motion / time - compensator(tilt, 1 / time)
+    value: Fraction = tilt * motion / time - compensator(tilt, 1 / time)
+    return value
+
+
+def _mean_along_a_direction(tilt: Fraction, time: Fraction, motion: Fraction) -> Verdict:  # noqa: ARG001  # averaged
+    unit = {"first": Fraction(3, 5), "second": Fraction(4, 5)}
+    return evalue_along_a_direction_has_mean_one(**unit, tilt=tilt, time=time)
 
 
 CONDITIONING_REVERSED = Erratum(
@@ -202,9 +209,7 @@ CONDITIONING_REVERSED = Erratum(
     printed=lambda tilt, time, motion: at_most(
         lambda: ball(conditional_value(tilt, time, motion)).exp(), lambda: arb(1)
     ),
-    corrected=lambda tilt, time, motion: evalue_along_a_direction_has_mean_one(  # noqa: ARG005
-        first=Fraction(3, 5), second=Fraction(4, 5), tilt=tilt, time=time
-    ),
+    corrected=_mean_along_a_direction,
     item="multivariate_martingale",
 )
 
@@ -224,7 +229,7 @@ def evalue_along_a_direction_has_mean_one(first: Coordinate, second: Coordinate,
     def mean() -> arb:
         product = arb(1)
         for x in v:  # one coordinate of W(u) = u B(1/u), with variance u
-            product = product * arb(exponential(ball(rate * x), zero).smoothed(ball(1 / t)).value(arb(0)).real)
+            product = product * arb(exponential(ball(rate * x), zero).smoothed(ball(1 / t)).value(acb(0)).real)
         return product * (-ball(compensator(rate, (v[0] ** 2 + v[1] ** 2) / t))).exp()
 
     return agree(mean, lambda: arb(1), "mean along a direction, and 1")

@@ -12,14 +12,7 @@ from typing import Annotated
 from flint import arb
 
 from dpassay.spec.ball import Exact, at_least, ball, exact, less_than, normal_cdf
-from dpassay.spec.distributions.brownian_path import (
-    BrownianPath,
-    BrownianPaths,
-    Vector,
-    bridge_log_ratio,
-    increment_log_ratio,
-    last_log_ratio,
-)
+from dpassay.spec.distributions.brownian_density import bridge_log_ratio, increment_log_ratio, last_log_ratio
 from dpassay.spec.distributions.stopped_brownian import (
     StoppedRun,
     StoppedRuns,
@@ -29,6 +22,7 @@ from dpassay.spec.distributions.stopped_brownian import (
 from dpassay.spec.domains import Reals
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.rational import at_most_exact, equal_exact
+from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths, Vector
 from dpassay.spec.smoothing import Entire, exponential
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, statement
@@ -36,13 +30,13 @@ from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["brownian_loss", "brownian_loss_bound", "printed_brownian_loss", "stops_on_the_noise"]
 
-Path = Annotated[BrownianPath, BrownianPaths("a run of Brownian noise reduction on two answers")]
+Path = Annotated[ReleasedPath, ReleasedPaths("a run of Brownian noise reduction on two answers")]
 Run = Annotated[StoppedRun, StoppedRuns("a run of two looks, stopped on what it releases")]
 Gap = Annotated[Exact, Reals("a distance f(x') - f(x) of two answers", -2, 2, (1, -1, Fraction(1, 2)))]
 Sensitivity = Annotated[Exact, Reals("excess of the sensitivity over the distance", 0, 3, (0, 1))]
 
-ONE_RELEASE = BrownianPath((Fraction(1),), (Fraction(0),), (Fraction(1),), ((Fraction(1),),))
-PLANAR = BrownianPath(
+ONE_RELEASE = ReleasedPath((Fraction(1),), (Fraction(0),), (Fraction(1),), ((Fraction(1),),))
+PLANAR = ReleasedPath(
     (Fraction(4), Fraction(1), Fraction(1, 9)),
     (Fraction(0), Fraction(1)),
     (Fraction(2), Fraction(1, 2)),
@@ -70,7 +64,7 @@ def brownian_loss_bound(sensitivity: Fraction, projected: Fraction, time: Fracti
     return sensitivity**2 / (2 * time) + sensitivity / time * max(projected, Fraction(0))
 
 
-def _difference(path: BrownianPath) -> Vector:
+def _difference(path: ReleasedPath) -> Vector:
     return tuple(a - b for a, b in zip(path.left, path.right, strict=True))
 
 
@@ -128,7 +122,7 @@ WRONG_SIGN = (
 )
 
 
-def _pathwise(path: BrownianPath) -> Verdict:
+def _pathwise(path: ReleasedPath) -> Verdict:
     formula = printed_brownian_loss(_difference(path), path.noise[-1], path.last_time)
     return equal_exact(formula, last_log_ratio(path), "the printed loss, and the log-ratio of the densities")
 
@@ -271,7 +265,7 @@ def stopping_on_the_noise_reveals_the_data(half_width: Width) -> Verdict:
     c = exact("half_width", half_width)
     ends = [k * c / 8 for k in range(-7, 8)]
     disjoint = all(stops_on_the_noise(y, Fraction(0), c) and not stops_on_the_noise(y, Fraction(1), c) for y in ends)
-    ratio = max(last_log_ratio(BrownianPath((Fraction(1),), (Fraction(0),), (Fraction(1),), ((y,),))) for y in ends)
+    ratio = max(last_log_ratio(ReleasedPath((Fraction(1),), (Fraction(0),), (Fraction(1),), ((y,),))) for y in ends)
     return conjunction([
         equal_exact(disjoint, True, "releases that end the run on x only"),
         at_least(lambda: normal_cdf(ball(c)) - normal_cdf(-ball(c)), lambda: ball(c) / 2),

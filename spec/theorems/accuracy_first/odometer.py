@@ -98,9 +98,8 @@ def odometer_covers_brownian_rounds(
 
 @statement(DPASSAY, "odometer")
 def zcdp_rounds_are_subgaussian_above_the_mean() -> Verdict:
-    """For a rho-zCDP round and lambda >= 0, lambda (L - rho) - lambda^2 (2 rho)/2 = lambda L - lambda (lambda + 1) rho:
-    the e-value of a Brownian round with information V = 2 rho is one for every zCDP round, half the real line of lambda
-    away from the martingale.
+    """For a rho-zCDP round, lambda (L - rho) - lambda^2 (2 rho)/2 is lambda L - lambda (lambda + 1) rho,
+    so that the e-value of a Brownian round with information V = 2 rho is one for every zCDP round, where lambda >= 0.
     """
     tilt, rho, loss = sp.symbols("lambda rho L", real=True)
     information = 2 * rho
@@ -119,7 +118,7 @@ def crossing_probability_of_responses(ratio: Fraction, rounds: int, reading: Bou
 
     Exact: a random walk on the multiples of log ratio that ends where it reaches the reading.
     """
-    step = math.log(ratio)
+    square = Fraction(math.log(ratio) ** 2 * (1 - 2.0**-48))  # rounded down: the reading errs towards crossing
     up, ended = ratio / (1 + ratio), Fraction(0)
     walk: dict[int, Fraction] = {0: Fraction(1)}
     for played in range(1, rounds + 1):
@@ -127,8 +126,7 @@ def crossing_probability_of_responses(ratio: Fraction, rounds: int, reading: Bou
         for place, mass in walk.items():
             for to, p in ((place + 1, up), (place - 1, 1 - up)):
                 moved[to] = moved.get(to, Fraction(0)) + mass * p
-        # the information is rounded down, so that the reading errs towards crossing
-        least = reading(Fraction(math.nextafter(played * step * step, 0))).lower() / ball(ratio).log()
+        least = reading(played * square) / ball(ratio).log()
         walk = {}
         for place, mass in moved.items():
             if ball(place) < least:

@@ -36,6 +36,7 @@ __all__ = [
 Boundary = Callable[[Fraction], arb]
 """A threshold as a function of the information spent."""
 
+HALF = Fraction(1, 2)
 Information = Annotated[Exact, Reals("information spent", Fraction(1, 100), 1000, (1, 100, Fraction(27, 10)), True)]
 Share = Annotated[
     Exact,
@@ -43,7 +44,7 @@ Share = Annotated[
         "share of it spent at the first look",
         Fraction(1, 20),
         Fraction(19, 20),
-        ((HALF := Fraction(1, 2)), Fraction(1, 10)),
+        (HALF, Fraction(1, 10)),
     ),
 ]
 Tuning = Annotated[Exact, Reals("the information at which the bound is tuned", Fraction(1, 100), 100, (1, 10), True)]
@@ -122,7 +123,7 @@ def two_sided_crossing_probability(looks: tuple[Fraction, Fraction], boundary: B
 
 
 def loss_crossing_probability(looks: tuple[Fraction, Fraction], distance: Fraction, threshold: Boundary) -> arb:
-    """Enclose Pr[L(v) >= threshold(v) at one of two looks v]; L = s^2 v/2 + s W(v), the loss of a query moving by s."""
+    """Enclose Pr[L(v) >= threshold(v) at one of two looks v], for L = s^2 v/2 + s W(v): the query moves by s."""
     s = ball(distance)
     return crossing_probability(looks, lambda v: (threshold(v) - s * s * ball(v) / 2) / s)
 
@@ -145,15 +146,17 @@ def _printed_mixture_bound(information: Fraction, tuning: Fraction, delta: Fract
     ])  # fmt: skip
 
 
+def _mixture_bound(information: Fraction, tuning: Fraction, delta: Fraction) -> Verdict:
+    return mixture_bound_holds_at_all_looks(information=information, share=HALF, tuning=tuning, delta=delta)
+
+
 TERM_TOO_MANY = Erratum(
     kind="loose",
     printed_text="the threshold for |sum B/t| carries an additional sum of 1/(2t), which belongs to the privacy loss: "
     "true, and wasteful.",
     witness={"information": Fraction(4), "tuning": Fraction(1), "delta": Fraction(1, 10)},
     printed=_printed_mixture_bound,
-    corrected=lambda information, tuning, delta: mixture_bound_holds_at_all_looks(
-        information=information, share=HALF, tuning=tuning, delta=delta
-    ),
+    corrected=_mixture_bound,
 )
 
 
@@ -217,6 +220,13 @@ def mixture_bound_holds_at_all_looks(information: Information, share: Share, tun
 
 # --- Thm 5 --------------------------------------------------------------------------------------------------
 
+
+def _corrected_loss_bound(information: Fraction, tuning: Fraction, delta: Fraction) -> Verdict:
+    return time_uniform_bound_on_brownian_loss(
+        information=information, share=HALF, distance=Fraction(1), tuning=tuning, delta=delta
+    )
+
+
 NO_DRIFT = Erratum(
     kind="false",
     printed_text="Thm 5 bounds the loss by psi(V; g, d) without its drift V/2. One Brownian mechanism at the fixed "
@@ -226,9 +236,7 @@ NO_DRIFT = Erratum(
         lambda: fixed_time_failure(information, lambda v: printed_loss_threshold(v, tuning, delta)),
         lambda: ball(delta),
     ),
-    corrected=lambda information, tuning, delta: time_uniform_bound_on_brownian_loss(
-        information=information, share=HALF, distance=Fraction(1), tuning=tuning, delta=delta
-    ),
+    corrected=_corrected_loss_bound,
 )
 
 

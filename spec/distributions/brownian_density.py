@@ -9,44 +9,11 @@ the normalisations cancel. A run released at falling times t_1 > ... > t_k has t
 """
 
 import itertools
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from dpassay.spec.domains import Domain
+from dpassay.spec.released_paths import ReleasedPath, Vector
 
-__all__ = ["BrownianPath", "BrownianPaths", "Vector", "bridge_log_ratio", "increment_log_ratio", "last_log_ratio"]
-
-Vector = tuple[Fraction, ...]
-
-
-@dataclass(frozen=True)
-class BrownianPath:
-    """What a run releases on the left of two answers: `left` plus `noise[k]` at `times[k]`.
-
-    Parameters
-    ----------
-    times : tuple of Fraction
-        Positive, falling strictly.
-    left, right : tuple of Fraction
-        The answers on the two data sets.
-    noise : tuple of tuples of Fraction
-        The noise at each time.
-    """
-
-    times: tuple[Fraction, ...]
-    left: Vector
-    right: Vector
-    noise: tuple[Vector, ...]
-
-    @property
-    def last_time(self) -> Fraction:
-        """The time of the last release."""
-        return self.times[-1]
-
-    def residuals(self, answer: Vector) -> list[Vector]:
-        """Return the releases minus an answer: the noise, if it was the true one."""
-        return [tuple(a + b - c for a, b, c in zip(self.left, noise, answer, strict=True)) for noise in self.noise]
+__all__ = ["bridge_log_ratio", "increment_log_ratio", "last_log_ratio"]
 
 
 def _log_density(residual: Vector, mean: Vector, variance: Fraction) -> Fraction:
@@ -54,7 +21,7 @@ def _log_density(residual: Vector, mean: Vector, variance: Fraction) -> Fraction
     return -sum(((x - m) ** 2 for x, m in zip(residual, mean, strict=True)), Fraction(0)) / (2 * variance)
 
 
-def bridge_log_ratio(path: BrownianPath) -> Fraction:
+def bridge_log_ratio(path: ReleasedPath) -> Fraction:
     """Return the log-ratio of the joint densities, each release given the one before."""
     logs = []
     for answer in (path.left, path.right):
@@ -67,7 +34,7 @@ def bridge_log_ratio(path: BrownianPath) -> Fraction:
     return logs[0] - logs[1]
 
 
-def increment_log_ratio(path: BrownianPath) -> Fraction:
+def increment_log_ratio(path: ReleasedPath) -> Fraction:
     """Return the log-ratio of the densities of u_k y_k - u_(k-1) y_(k-1): independent Gaussian mechanisms."""
     size = len(path.left)
     total, before_u, before = Fraction(0), Fraction(0), (Fraction(0),) * size
@@ -82,23 +49,8 @@ def increment_log_ratio(path: BrownianPath) -> Fraction:
     return total
 
 
-def last_log_ratio(path: BrownianPath) -> Fraction:
+def last_log_ratio(path: ReleasedPath) -> Fraction:
     """Return the log-ratio of the densities of the last release alone."""
     zero = (Fraction(0),) * len(path.left)
     left, right = (_log_density(path.residuals(f)[-1], zero, path.last_time) for f in (path.left, path.right))
     return left - right
-
-
-@dataclass(frozen=True)
-class BrownianPaths(Domain):
-    """Paths of a few releases in a few dimensions, the answers possibly equal."""
-
-    def contains(self, value: Any) -> bool:
-        """Whether `value` is such a path."""
-        return (
-            isinstance(value, BrownianPath)
-            and len(value.times) == len(value.noise) > 0
-            and value.last_time > 0
-            and all(a > b for a, b in itertools.pairwise(value.times))
-            and all(len(vector) == len(value.left) for vector in (value.right, *value.noise))
-        )
