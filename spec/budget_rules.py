@@ -178,8 +178,13 @@ class TwoBudgetRule:
 
     @property
     def total_delta(self) -> Fraction:
-        """The delta of the guarantee, delta + delta' + delta''."""
+        """The delta of the guarantee as printed, delta + delta' + delta''."""
         return self.concentrated.total_delta + self.ex_post.delta
+
+    @property
+    def composed_delta(self) -> Fraction:
+        """The delta of the optimal composition of the two totals: 1 - (1 - delta - delta'')(1 - delta')."""
+        return 1 - max(Fraction(0), 1 - self.concentrated.total_delta) * (1 - self.ex_post.delta)
 
     def start(self) -> Any:
         """Nothing spent of either."""

@@ -13,7 +13,7 @@ import pytest
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
-from dpassay.spec.adaptive_rounds import ConcentratedRound, ExPostRound, StoppedRun
+from dpassay.spec.adaptive_rounds import ConcentratedRound, ExPostRound, StoppedRun, levels_of
 from dpassay.spec.ball import ball
 from dpassay.spec.budget_rules import (
     ConcentratedRule,
@@ -266,7 +266,7 @@ def test_a_wrong_conversion_is_refuted(monkeypatch: pytest.MonkeyPatch, mutant: 
 
 
 def largest_of_parameters(interaction: Any) -> tuple[Fraction, Fraction]:
-    levels = list(zcdp_conversions.levels_of(interaction))
+    levels = list(levels_of(interaction))
     offers: list[Any] = [offer for level in levels for offer in level]
     return max(o.rho for o in offers), max(o.delta for o in offers)
 
@@ -351,7 +351,7 @@ def test_a_smaller_epsilon_is_refuted(
 @pytest.mark.parametrize(
     "mutant",
     [
-        lambda offer, outcome: unified_filter.UnifiedRule(Fraction(9)).spend((0, 0), offer, outcome)[0] / 2,
+        lambda offer, outcome: UnifiedRule(Fraction(9)).spend((Fraction(0), Fraction(0)), offer, outcome)[0] / 2,
         lambda offer, outcome: Fraction(0),  # nothing charged
     ],
 )

@@ -12,6 +12,7 @@ from flint import arb
 from dpassay.properties.verify import verify_statement
 from dpassay.spec import interactive_systems as systems
 from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.accuracy_first import (
     doubling,
@@ -116,8 +117,7 @@ def test_charging_the_last_step_only_is_refuted(
 
 @pytest.mark.kills("doubling_cost_is_a_geometric_sum")
 def test_another_geometric_sum_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = doubling.identity
-    monkeypatch.setattr(doubling, "identity", lambda a, b, name: right(a, b + sp.Integer(1), name))
+    monkeypatch.setattr(doubling, "identity", lambda a, b, name: identity(a, b + sp.Integer(1), name))
     assert outcome_of("doubling_cost_is_a_geometric_sum") is Outcome.VIOLATED
 
 
@@ -200,7 +200,8 @@ def test_a_step_in_one_direction_only_is_refuted(monkeypatch: pytest.MonkeyPatch
         """Count rises only, and only when a record is added."""
         added = [(i, j) for i, j in sensitivity.neighbours() if i < j]
         steps = [[max(b - a, 0) for a, b in zip(query[i], query[j], strict=True)] for i, j in added]
-        return max(sum(step**power for step in each) for each in steps)
+        sums: list[int] = [sum(step**power for step in each) for each in steps]
+        return max(sums)
 
     monkeypatch.setattr(sensitivity, "sensitivity_power", signed)
     assert outcome_of("sensitivity_bounds_every_path") is Outcome.VIOLATED

@@ -100,10 +100,33 @@ def loss_of_pure_ex_post_filter_reaches_the_budget(ratio: Budget) -> Verdict:
 # --- Thm 3 --------------------------------------------------------------------------------------------------
 
 
+def _leaks_of_both_kinds(promised: Fraction, delta: Fraction) -> Verdict:
+    rule = TwoBudgetRule(ConcentratedRule(Fraction(2), Fraction(1, 10**9), delta), ExPostRule(Fraction(2), delta))
+    truth = filtered_loss([concentrated_leak(delta), ex_post_leak(delta)], rule, rule.budget)
+    return at_most_exact(truth, promised, "delta")
+
+
+def _sum_is_weaker(delta: Fraction) -> Verdict:
+    total, sharper = 2 * delta + Fraction(1, 10**9), 1 - (1 - delta - Fraction(1, 10**9)) * (1 - delta)
+    weaker = at_most_exact(sharper, total * Fraction(99, 100), "the product form").with_(tightness=None)
+    return conjunction([_leaks_of_both_kinds(total, delta), weaker])
+
+
+DELTAS_OF_THE_BUDGETS_ADDED = Erratum(
+    kind="loose",
+    printed_text="the totals of the two budgets are composed by basic composition, delta + delta' + delta''; Thm 1, "
+    "which the proof cites, gives 1 - (1 - delta - delta'')(1 - delta'): 0.51 in place of 0.6 for two budgets of 0.3",
+    witness={"delta": Fraction(3, 10)},
+    printed=_sum_is_weaker,
+    corrected=lambda delta: _leaks_of_both_kinds(1 - (1 - delta - Fraction(1, 10**9)) * (1 - delta), delta),
+)
+
+
 @statement(
     ROGERS_2023,
     "two_budget_filter",
     "zcdp_ex_post_sequence",
+    errata=(DELTAS_OF_THE_BUDGETS_ADDED,),
     cases=30,
     examples=(
         {
@@ -151,10 +174,11 @@ def approximate_dp_of_two_budget_filter(
     ex_post_delta: DeltaBudget,
 ) -> Verdict:
     """Concentrated and ex-post private rounds in any adaptive order, each kind behind its own filter, the
-    interaction ending when either refuses, are (epsilon + epsilon', delta + delta' + delta'')-DP.
+    interaction ending when either refuses, are (epsilon + epsilon', 1 - (1 - delta - delta'')(1 - delta'))-DP; printed
+    is the sum of the three deltas.
 
     Either analyst's choice may depend on all outcomes: that is concurrent composition, and the guarantees of the
-    two interactive systems add. The arguments of N are garbled in print.
+    two interactive systems compose optimally. The arguments of N are garbled in print.
     """
     rule = TwoBudgetRule(ConcentratedRule(budget, slack_delta, delta), ExPostRule(ex_post_budget, ex_post_delta))
-    return at_most_exact(filtered_law(interaction, rule).hockey_stick(rule.budget), rule.total_delta, "delta")
+    return at_most_exact(filtered_law(interaction, rule).hockey_stick(rule.budget), rule.composed_delta, "delta")

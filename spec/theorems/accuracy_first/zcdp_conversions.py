@@ -19,7 +19,7 @@ from dpassay.spec.interactions import Interaction, Round, chain
 from dpassay.spec.notions.conversions import Pair, Shift
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
-from dpassay.spec.statement import statement
+from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.theorems.accuracy_first.parameters import Concentrated, DeltaBudget, SlackDelta
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
@@ -114,9 +114,39 @@ def _moment_is_small(left: FiniteDistribution, right: FiniteDistribution, ratio:
 # --- Lemma 2.3 (ii) -----------------------------------------------------------------------------------------
 
 
+def _gaussian_that_fails(shift: Fraction, delta: Fraction, slack_delta: Fraction, promised: Fraction) -> Verdict:
+    """Decide the delta of a Gaussian pair that fails altogether with probability delta."""
+
+    def truth() -> arb:
+        epsilon = concentrated_epsilon(ball(shift**2 / 2), ball(slack_delta))
+        return ball(delta) + (1 - ball(delta)) * gaussian_hockey_stick(shift, epsilon)
+
+    return at_most(truth, lambda: ball(promised))
+
+
+def _sum_is_weaker(shift: Fraction, delta: Fraction, slack_delta: Fraction) -> Verdict:
+    printed, sharper = delta + slack_delta, delta + (1 - delta) * slack_delta
+    return conjunction([
+        _gaussian_that_fails(shift, delta, slack_delta, printed),
+        at_most_exact(sharper, printed * Fraction(99, 100), "the sharper delta").with_(tightness=None),
+    ])  # fmt: skip
+
+
+DELTAS_ADDED = Erratum(
+    kind="loose",
+    printed_text="printed is delta + delta''; the slack is lost by the core only: delta + (1 - delta) delta''",
+    witness={"shift": Fraction(1), "delta": Fraction(1, 2), "slack_delta": Fraction(1, 4)},
+    printed=_sum_is_weaker,
+    corrected=lambda shift, delta, slack_delta: _gaussian_that_fails(
+        shift, delta, slack_delta, delta + (1 - delta) * slack_delta
+    ),
+)
+
+
 @statement(
     ROGERS_2023,
     "dp_zcdp_conversions",
+    errata=(DELTAS_ADDED,),
     examples=({"shift": Fraction(1645, 1000), "delta": Fraction(0), "slack_delta": Fraction(1, 10**6)},),
 )
 def approximate_dp_of_approximate_zcdp(shift: Shift, delta: DeltaBudget, slack_delta: SlackDelta) -> Verdict:
@@ -126,13 +156,9 @@ def approximate_dp_of_approximate_zcdp(shift: Shift, delta: DeltaBudget, slack_d
     """
     m, fails, slack = exact("shift", shift), exact("delta", delta), exact("slack_delta", slack_delta)
 
-    def truth() -> arb:
-        epsilon = concentrated_epsilon(ball(m**2 / 2), ball(slack))
-        return ball(fails) + (1 - ball(fails)) * gaussian_hockey_stick(m, epsilon)
-
     if fails == 1:
         return Holds(evidence=Evidence.EXACT, detail="both are 1")
-    return at_most(truth, lambda: ball(fails) + (1 - ball(fails)) * ball(slack))
+    return _gaussian_that_fails(m, fails, slack, fails + (1 - fails) * slack)
 
 
 # --- Lemma 2.4 ----------------------------------------------------------------------------------------------
