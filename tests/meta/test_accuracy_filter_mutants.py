@@ -217,7 +217,7 @@ class OneBudgetForBoth(TwoBudgetRule):
 
 class OneDeltaForBoth(TwoBudgetRule):
     @property
-    def total_delta(self) -> Fraction:
+    def composed_delta(self) -> Fraction:
         return max(self.concentrated.delta, self.ex_post.delta)
 
 
