@@ -57,7 +57,7 @@ class LatticeMove:
 
     def __post_init__(self) -> None:
         for outcome in self.outcomes:
-            pairs = zip(outcome.charge, self.needs, strict=True)
+            pairs = zip(outcome.charge, self.needs, strict=False)
             if len(outcome.charge) != len(self.needs) or not all(0 <= charge <= need for charge, need in pairs):
                 raise UsageError(f"charges of {self.name!r} must lie between 0 and its needs {self.needs}")
 

@@ -20,13 +20,16 @@ def _truth(unit: Real, steps: int) -> Real:
     return lambda: 1 / (1 + (-steps * unit()).exp())
 
 
-def response(unit: Real, steps: int, charge: Levels) -> LatticeMove:
-    """Tell a bit: loss `steps` with probability 1/(1 + e^-loss), minus that otherwise; either way the same charge."""
+def response(unit: Real, steps: int, charge: Levels, needs: Levels | None = None) -> LatticeMove:
+    """Tell a bit: loss `steps` with probability 1/(1 + e^-loss), minus that otherwise; either way the same charge.
+
+    It needs as much as it is charged, if nothing else is said.
+    """
     outcomes = (
         LatticeOutcome(_truth(unit, steps), steps, charge),
         LatticeOutcome(lambda: 1 / (1 + (steps * unit()).exp()), -steps, charge),
     )
-    return LatticeMove(f"response({steps})", charge, outcomes)
+    return LatticeMove(f"response({steps})", charge if needs is None else needs, outcomes)
 
 
 def discretised_gaussian(unit: Real, steps: int, charge: Levels) -> LatticeMove:
@@ -68,5 +71,4 @@ def leak(delta: Exact, charge: Levels) -> LatticeMove:
 
 def stopped_step(unit: Real, steps: int, needs: Levels, charge: Levels) -> LatticeMove:
     """Begin a run of noise reduction whose longest course needs `needs`, and stop it after one response."""
-    [true, false] = response(unit, steps, charge).outcomes
-    return LatticeMove(f"stopped({steps} of {needs})", needs, (true, false))
+    return LatticeMove(f"stopped({steps} of {needs})", needs, response(unit, steps, charge).outcomes)

@@ -1,9 +1,11 @@
 import math
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
-from dpassay.claims import ApproximateDP, UsageError
+from dpassay.claims import ZCDP, ApproximateDP, UsageError
 from dpassay.impl.accounting.filters import (
     BudgetExceeded,
     ConcentratedOffer,
@@ -19,6 +21,9 @@ from dpassay.impl.accounting.filters import (
     run_filtered,
 )
 from dpassay.impl.accounting.zcdp_budget import epsilon_of_rho, largest_rho
+from dpassay.impl.mechanisms.brownian_noise_reduction import BrownianRun
+from dpassay.impl.mechanisms.doubling import RelativeError
+from dpassay.impl.mechanisms.gumbel_selection import GumbelSelection
 
 
 def admitted(privacy_filter: PrivacyFilter, offer: Any, charge: float, most: int = 200) -> int:
@@ -120,6 +125,45 @@ def test_a_stop_outside_of_the_grid_is_refused_and_not_charged(stop: float) -> N
     with pytest.raises(UsageError, match="precision at the stop"):
         privacy_filter.spend(NoiseReductionOffer(1.0), stop)
     assert privacy_filter.remaining.rho == 1.0
+
+
+def test_noise_reduction_is_charged_like_its_increments() -> None:
+    # in information time a run is a sequence of independent Gaussian mechanisms: two filters, one decision
+    rng = np.random.default_rng(5)
+    whole, by_steps = UnifiedFilter(rho=1.0), UnifiedFilter(rho=1.0)
+    for _ in range(40):
+        grid = np.cumsum(rng.integers(1, 9, size=int(rng.integers(1, 6)))) / 64  # dyadic: differences are exact
+        offer = NoiseReductionOffer(float(grid[-1]))
+        steps = [ConcentratedOffer(float(step) / 2) for step in np.diff(grid, prepend=0.0)]
+        fits = sum(Fraction(step.rho) for step in steps) <= Fraction(by_steps.remaining.rho)
+        assert whole.would_exceed(offer) == (not fits)
+        if fits:
+            stop = int(rng.integers(grid.size))
+            whole.spend(offer, float(grid[stop]))
+            for step in steps[: stop + 1]:
+                by_steps.spend(step)
+        assert whole.remaining == by_steps.remaining
+
+
+def test_a_budget_shared_by_selection_and_refined_counts() -> None:
+    rng, counts = np.random.default_rng(2), np.array([500.0, 300.0, 200.0])
+    privacy_filter = UnifiedFilter(largest_rho(1.0, 1e-6))
+    selection, rule = GumbelSelection(3, 0.05), RelativeError(0.2)
+    [claim] = [claim for claim in selection.claims if isinstance(claim, ZCDP)]
+    released, spent = [], 0.0
+    while not privacy_filter.would_exceed(ConcentratedOffer(claim.rho)):
+        privacy_filter.spend(ConcentratedOffer(claim.rho))
+        [chosen] = selection.sample(counts, 1, rng)
+        largest = privacy_filter.precision_left
+        if not largest > 2e-4:
+            break
+        run, times = BrownianRun(counts[chosen], rng), 1 / np.linspace(1e-4, largest, 50)
+        run.refine_until(times, rule)
+        privacy_filter.spend(NoiseReductionOffer(largest), min(run.precision, largest))
+        released.append(chosen)
+        spent += run.precision / 2 + claim.rho
+    assert len(released) > 3
+    assert spent <= privacy_filter.rho * (1 + 1e-12)
 
 
 # --- the ex-post filter -------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def test_every_filter_keeps_its_promise() -> None:
             seen.add(game.name)
             assert game.verdict.outcome is Outcome.HOLDS, game.name
             assert set(game.row()) >= {"delta_claimed", "delta_worst_upper"}
-    assert len(seen) == 7
+    assert len(seen) == 8
 
 
 def test_games_refuse_what_cannot_be_played() -> None:
@@ -109,6 +109,8 @@ def test_games_refuse_what_cannot_be_played() -> None:
         LatticeGame([response(log_two, 1, (1,))], (1, 1), 1, log_two, log_two)
     with pytest.raises(UsageError, match="rounds"):
         LatticeGame([response(log_two, 1, (1,))], (1,), -1, log_two, log_two)
+    with pytest.raises(UsageError, match="charges"):
+        LatticeMove("of another budget", (1,), (LatticeOutcome(lambda: arb(1), 0, (1, 1)),))
     with pytest.raises(UsageError, match="charges"):
         LatticeMove("overdrawn", (1,), (LatticeOutcome(lambda: arb(1), 0, (2,)),))
 
