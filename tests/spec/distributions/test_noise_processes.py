@@ -30,9 +30,10 @@ ONE = ReleasedPath((Fraction(1),), (Fraction(0),), (Fraction(1),), ((Fraction(1)
 
 
 def test_the_window_moves_with_the_answer() -> None:
-    assert RUN.window == (-2, Fraction(-1, 2))
-    assert RUN.stops == ((-2, Fraction(-1, 2)),)
-    assert RUN.goes_on == ((None, -2), (Fraction(-1, 2), None))
+    low, high = Fraction(-2), Fraction(-1, 2)
+    assert RUN.window == (low, high)
+    assert RUN.stops == ((low, high),)
+    assert RUN.goes_on == ((None, low), (high, None))
     outside = StoppedRun(RUN.first, RUN.second, RUN.low, RUN.high, False, RUN.answer)
     assert (outside.stops, outside.goes_on) == (RUN.goes_on, RUN.stops)
 

@@ -1,6 +1,7 @@
 """Known figures of the chapter, and its errata."""
 
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
@@ -29,7 +30,7 @@ MILLIONTH = Fraction(1, 10**6)
 )
 def test_the_tail_of_the_loss_and_of_the_print(level: str, true: float, printed: float) -> None:
     for sign, expected in ((1, true), (-1, printed)):
-        found = enclosure(lambda sign=sign: loss_tail(STOPS_IF_POSITIVE, Fraction(level), sign))
+        found = enclosure(partial(loss_tail, STOPS_IF_POSITIVE, Fraction(level), sign))
         assert midpoint(found) == pytest.approx(expected, abs=1e-3)  # figures of a simulation
 
 
