@@ -5,15 +5,18 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+import sympy as sp
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import ball, normal_quantile
 from dpassay.spec.distributions import laplace_process, stopped_brownian
+from dpassay.spec.distributions.brownian_density import last_log_ratio
 from dpassay.spec.distributions.laplace_process import ScaledExponential, laplace_density
 from dpassay.spec.distributions.stopped_brownian import StoppedRun
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.released_paths import ReleasedPath, Vector
-from dpassay.spec.smoothing import Entire
+from dpassay.spec.smoothing import Entire, exponential
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.accuracy_first import (
     base_mechanisms,
@@ -118,7 +121,7 @@ def fresh_noise_ratio(path: ReleasedPath) -> Fraction:
 
 def first_release_ratio(path: ReleasedPath) -> Fraction:
     first = ReleasedPath(path.times[:1], path.left, path.right, path.noise[:1])
-    return brownian_privacy_loss.last_log_ratio(first)
+    return last_log_ratio(first)
 
 
 def bridge_without_its_variance(path: ReleasedPath) -> Fraction:
@@ -179,7 +182,7 @@ def test_the_printed_sign_does_not_change_the_measure(monkeypatch: pytest.Monkey
     def printed(distance: Fraction, precision: Fraction) -> Entire:
         """The other sign of the noise: its mean is 1, too, but it is no likelihood ratio."""
         g = ball(distance)
-        return brownian_privacy_loss.exponential(g, -g * g * ball(precision) / 2)
+        return exponential(g, -g * g * ball(precision) / 2)
 
     monkeypatch.setattr(brownian_privacy_loss, "likelihood", printed)
     assert outcome_of("stopped_loss_changes_the_measure") is Outcome.VIOLATED
@@ -230,7 +233,7 @@ def test_a_bound_for_fixed_times_is_refuted(monkeypatch: pytest.MonkeyPatch, mut
 @pytest.mark.parametrize("name", ["mixture_of_evalues_has_closed_form", "time_uniform_bound_covers_every_fixed_time"])
 def test_another_power_of_the_level_is_not_proved(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     def square(v: Any, g: Any, d: Any) -> Any:
-        return (v + g) * time_uniform_loss.sp.log((v + g) / (d * g))
+        return (v + g) * sp.log((v + g) / (d * g))
 
     monkeypatch.setattr(time_uniform_loss, "symbolic_boundary_square", square)
     assert outcome_of(name) is not Outcome.HOLDS
@@ -264,9 +267,11 @@ def test_the_odometer_itself_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.kills("zcdp_rounds_are_subgaussian_above_the_mean")
 def test_a_mean_that_is_not_the_zcdp_parameter_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = odometer.identity
-    monkeypatch.setattr(odometer, "identity", lambda left, right, name: original(2 * left, right, name))
+    monkeypatch.setattr(odometer, "identity", lambda left, right, name: identity(2 * left, right, name))
     assert outcome_of("zcdp_rounds_are_subgaussian_above_the_mean") is not Outcome.HOLDS
+
+
+right_epsilon = brownian_filter.converted_epsilon
 
 
 # --- the filter ---------------------------------------------------------------------------------------------
@@ -304,7 +309,7 @@ def test_a_wrong_drift_is_refuted(
 @pytest.mark.parametrize(
     "mutant",
     [
-        lambda rho, delta: brownian_filter_epsilon(rho / 2, delta),
+        lambda rho, delta: right_epsilon(rho / 2, delta),
         lambda rho, delta: 2 * (ball(rho) * -ball(delta).log()).sqrt() / 3 + ball(rho),
         lambda rho, delta: ball(rho),
     ],
@@ -315,9 +320,6 @@ def test_a_conversion_that_is_too_small_is_refuted(
 ) -> None:
     monkeypatch.setattr(brownian_filter, "converted_epsilon", mutant)
     assert outcome_of("approximate_dp_of_brownian_filter") is Outcome.VIOLATED
-
-
-brownian_filter_epsilon = brownian_filter.converted_epsilon
 
 
 @pytest.mark.kills("brownian_rounds_keep_the_moments_down")

@@ -130,7 +130,8 @@ def test_a_rule_is_shown_prefixes_of_running_runs_only() -> None:
     def rule(times: Array, values: Array) -> NDArray[np.bool_]:
         shown.append((len(times), len(values)))
         assert values.shape[1] == len(times)
-        return np.arange(len(values)) == 0
+        first: NDArray[np.bool_] = np.arange(len(values)) == 0
+        return first
 
     counts = released_counts(rule, np.array([3.0, 2.0, 1.0]), np.zeros((4, 3, 1)))
     assert shown == [(1, 4), (2, 3)]

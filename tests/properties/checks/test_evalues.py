@@ -28,7 +28,8 @@ def stopped_evalues(tilt: float, rng: np.random.Generator, *, half: float = 0.5,
         counts = released_counts(StopsAbove(0.5), TIMES, noise)
     u = 1 / TIMES[counts - 1]
     last = noise[np.arange(RUNS), counts - 1, 0]
-    return np.exp(tilt * u * last - half * tilt**2 * u)
+    values: Array = np.exp(tilt * u * last - half * tilt**2 * u)
+    return values
 
 
 @pytest.mark.parametrize("tilt", [-1.0, 0.5, 1.0])

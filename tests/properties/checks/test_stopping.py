@@ -43,7 +43,8 @@ def test_a_rule_that_looks_ahead_is_told_by_the_future() -> None:
 def test_a_rule_that_remembers_the_noise_of_the_best_step_is_told() -> None:
     class EndsAtTheSmallestNoise(BrownianNoiseReduction):
         def released(self, answers: Array, noise: Array) -> NDArray[np.int64]:  # noqa: ARG002  # the mistake
-            return np.abs(noise[:, :, 0]).argmin(axis=1) + 1
+            counts: NDArray[np.int64] = np.abs(noise[:, :, 0]).argmin(axis=1) + 1
+            return counts
 
     changed = replay(EndsAtTheSmallestNoise(size=1, times=(4.0, 2.0, 1.0)))
     assert changed.by_the_future > 0
