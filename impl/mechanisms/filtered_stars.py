@@ -14,11 +14,17 @@ from numpy.typing import NDArray
 
 from dpassay.claims import ApproximateDP, Claim, UsageError, VectorNeighbours, require_probability
 from dpassay.impl.accounting.filters import (
+    AnyOffer,
+    ConcentratedOffer,
+    ExPostFilter,
+    ExPostOffer,
     FullyAdaptiveFilter,
     Offer,
     PrivacyFilter,
     Round,
     SelfReportingFilter,
+    TwoBudgetFilter,
+    ZCDPFilter,
     run_filtered,
 )
 from dpassay.impl.catalogue import catalogue
@@ -28,9 +34,12 @@ __all__ = [
     "SILENT",
     "FilteredStars",
     "Star",
+    "concentrated_composition",
+    "ex_post_composition",
     "fully_adaptive_composition",
     "randomised_response",
     "self_reporting_composition",
+    "two_budget_composition",
 ]
 
 Array = NDArray[np.float64]
@@ -60,7 +69,7 @@ class Star:
 
     truth: float
     loss: float
-    offer: Offer
+    offer: AnyOffer
 
     def __post_init__(self) -> None:
         require_probability("truth", self.truth)
@@ -169,4 +178,39 @@ fully_adaptive_composition = catalogue(
         ("lebensold2024", "dp_privacy_filter"),
         ("lebensold2024", "compose_with_filter"),
     ),
+)
+
+concentrated_composition = catalogue(
+    "dpassay.impl.mechanisms.filtered_stars:concentrated_composition",
+    FilteredStars(
+        stream=(Star(0.02, math.inf, ConcentratedOffer(0.0, 0.02)),) * 2
+        + (Star(1 / (1 + math.exp(-0.5)), 0.5, ConcentratedOffer.of_approximate_dp(0.5)),) * 6,
+        make_filter=lambda: ZCDPFilter(epsilon=2.0, delta_slack=0.05, delta_mechanisms=0.04),
+        claim=ApproximateDP(2.0, 0.09),
+    ),
+    items=(("rogers2023", "privacy_filter"), ("rogers2023", "zcdp_filter")),
+)
+
+ex_post_composition = catalogue(
+    "dpassay.impl.mechanisms.filtered_stars:ex_post_composition",
+    FilteredStars(
+        stream=(Star(0.3, 0.7, ExPostOffer(0.7)),) * 10,
+        make_filter=lambda: ExPostFilter(epsilon=1.5),
+        claim=ApproximateDP(1.5, 0.0),
+    ),
+    items=(("rogers2023", "ex_post_filter"),),
+)
+
+two_budget_composition = catalogue(
+    "dpassay.impl.mechanisms.filtered_stars:two_budget_composition",
+    FilteredStars(
+        stream=(
+            Star(0.3, 0.7, ExPostOffer(0.7)),
+            Star(1 / (1 + math.exp(-0.5)), 0.5, ConcentratedOffer.of_approximate_dp(0.5)),
+        )
+        * 4,
+        make_filter=lambda: TwoBudgetFilter(ZCDPFilter(epsilon=2.0, delta_slack=0.05), ExPostFilter(epsilon=1.5)),
+        claim=ApproximateDP(3.5, 0.05),
+    ),
+    items=(("rogers2023", "two_budget_filter"), ("rogers2023", "zcdp_ex_post_sequence")),
 )

@@ -6,11 +6,15 @@ refuted has not been proved private.
 
 from collections.abc import Callable
 
+import numpy as np
+
 from dpassay.claims import Mechanism, PureDP
+from dpassay.impl.mechanisms.noise_reduction import NoiseReduction
 from dpassay.properties.checks.bounds import ACCURACY
+from dpassay.properties.checks.stopping import changed_decisions
 from dpassay.properties.search.hunt import hunt
 
-__all__ = ["LAWS", "privacy_of_claim", "tightness_of_claim"]
+__all__ = ["LAWS", "privacy_of_claim", "stopping_on_releases", "tightness_of_claim"]
 
 Law = Callable[[Mechanism], bool]
 
@@ -40,5 +44,20 @@ def tightness_of_claim(mechanism: Mechanism) -> bool:
     return claim.epsilon <= result.epsilon_lower * (1 + float(ACCURACY))
 
 
-LAWS: dict[str, Law] = {"privacy_of_claim": privacy_of_claim, "tightness_of_claim": tightness_of_claim}
+def stopping_on_releases(mechanism: Mechanism) -> bool:
+    """Whether noise reduction stops on what it has released alone: no run changes its decision in a replay.
+
+    Speaks of noise-reduction mechanisms only; others obey vacuously.
+    """
+    if not isinstance(mechanism, NoiseReduction):
+        return True
+    changed = changed_decisions(mechanism, np.zeros(mechanism.size), np.random.default_rng(0))
+    return not (changed.by_the_future or changed.by_the_data)
+
+
+LAWS: dict[str, Law] = {
+    "privacy_of_claim": privacy_of_claim,
+    "stopping_on_releases": stopping_on_releases,
+    "tightness_of_claim": tightness_of_claim,
+}
 """Every law by the name under which mutants cite it."""

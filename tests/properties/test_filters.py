@@ -58,7 +58,7 @@ def exact_round(epsilon: int, delta: float, charge: int) -> Round:
 
 
 def spends_nothing_when_refused(real: PrivacyFilter, offer: Offer, loss: float) -> Remaining:
-    before = real.remaining
+    before: Remaining = real.remaining
     with pytest.raises(BudgetExceeded) as refusal:
         real.spend(offer, loss)
     assert real.remaining == before == refusal.value.remaining

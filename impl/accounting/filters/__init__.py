@@ -1,0 +1,41 @@
+"""Privacy filters: they admit adaptively chosen mechanisms while a budget lasts, and refuse before one is run."""
+
+from dpassay.impl.accounting.filters.concentrated import UnifiedFilter, ZCDPFilter
+from dpassay.impl.accounting.filters.ex_post import ExPostFilter
+from dpassay.impl.accounting.filters.fully_adaptive import FullyAdaptiveFilter
+from dpassay.impl.accounting.filters.interface import (
+    AnyOffer,
+    BudgetExceeded,
+    ConcentratedOffer,
+    ExPostOffer,
+    NoiseReductionOffer,
+    Offer,
+    PrivacyFilter,
+    Remaining,
+    RemainingRho,
+    Round,
+    run_filtered,
+)
+from dpassay.impl.accounting.filters.self_reporting import SelfReportingFilter
+from dpassay.impl.accounting.filters.two_budget import RemainingOfBoth, TwoBudgetFilter
+
+__all__ = [
+    "AnyOffer",
+    "BudgetExceeded",
+    "ConcentratedOffer",
+    "ExPostFilter",
+    "ExPostOffer",
+    "FullyAdaptiveFilter",
+    "NoiseReductionOffer",
+    "Offer",
+    "PrivacyFilter",
+    "Remaining",
+    "RemainingOfBoth",
+    "RemainingRho",
+    "Round",
+    "SelfReportingFilter",
+    "TwoBudgetFilter",
+    "UnifiedFilter",
+    "ZCDPFilter",
+    "run_filtered",
+]

@@ -1,0 +1,143 @@
+"""Filters with a budget of zCDP: for approximately concentrated mechanisms, and for noise reduction among them."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from dpassay.claims import ApproximateDP, UsageError, require_at_least, require_probability
+from dpassay.impl.accounting.filters.interface import (
+    AnyOffer,
+    BudgetExceeded,
+    ConcentratedOffer,
+    NoiseReductionOffer,
+    RemainingRho,
+    require_offer,
+)
+from dpassay.impl.accounting.zcdp_budget import epsilon_of_rho, largest_rho
+
+__all__ = ["UnifiedFilter", "ZCDPFilter"]
+
+
+class UnifiedFilter:
+    """One budget for concentrated mechanisms and Brownian noise reduction, mixed as one likes.
+
+    A concentrated mechanism is charged rho_n; a run of noise reduction is admitted if its dearest stop fits, and
+    charged s^2 u / 2 at the precision u = 1/t at which it stopped. Sums are exact. Together everything admitted is
+    (rho + 2 sqrt(rho log(1/delta'')), delta + delta'')-DP for every delta''. A refusal spends nothing, and a smaller
+    request may follow it.
+
+    Rogers, Samorodnitsky, Wu and Ramdas 2023, Thm 6 with the constant of its proof.
+
+    Parameters
+    ----------
+    rho : float
+        Budget, at least 0.
+    delta : float
+        Budget for the deltas of the mechanisms, in [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If a budget is out of its domain.
+    """
+
+    def __init__(self, rho: float, delta: float = 0.0) -> None:
+        self.rho = require_at_least("rho", rho, 0)
+        self.delta = require_probability("delta", delta)
+        self._spent = Fraction(0)
+        self._delta_sum = Fraction(0)
+
+    @property
+    def remaining(self) -> RemainingRho:
+        """What is left of both budgets, rounded down: an offer of that much fits."""
+        return RemainingRho(
+            _float_down(Fraction(self.rho) - self._spent), _float_down(Fraction(self.delta) - self._delta_sum)
+        )
+
+    @property
+    def precision_left(self) -> float:
+        """The largest precision that noise reduction of unit sensitivity may be offered with."""
+        return 2 * self.remaining.rho
+
+    def guarantee(self, delta_slack: float) -> ApproximateDP:
+        """Return what holds of everything that the filter ever admits, for a delta'' in (0, 1); rounded up."""
+        delta = _float_up(Fraction(self.delta) + Fraction(delta_slack))
+        return ApproximateDP(epsilon_of_rho(self.rho, delta_slack), min(1.0, delta))
+
+    def would_exceed(self, offer: ConcentratedOffer | NoiseReductionOffer) -> bool:
+        """Whether the dearest outcome of the offer, or its delta, is more than what is left."""
+        require_offer(offer, ConcentratedOffer, NoiseReductionOffer)
+        if isinstance(offer, NoiseReductionOffer):
+            return self._spent + offer.cost(offer.precision) > Fraction(self.rho)
+        too_dear = self._spent + Fraction(offer.rho) > Fraction(self.rho)
+        return too_dear or self._delta_sum + Fraction(offer.delta) > Fraction(self.delta)
+
+    def spend(self, offer: ConcentratedOffer | NoiseReductionOffer, loss: float = math.nan) -> None:
+        """Charge a concentrated mechanism as promised, noise reduction at the precision `loss` where it stopped.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the offer did not fit; nothing is charged.
+        UsageError
+            If noise reduction did not stop at a positive precision of at most the one offered.
+        """
+        refuse_if_it_exceeds(self, offer)
+        if isinstance(offer, NoiseReductionOffer):
+            if not 0 < loss <= offer.precision:
+                raise UsageError(f"the precision at the stop must lie in (0, {offer.precision!r}], got {loss!r}")
+            self._spent += offer.cost(loss)
+        else:
+            self._spent += Fraction(offer.rho)
+            self._delta_sum += Fraction(offer.delta)
+
+
+class ZCDPFilter(UnifiedFilter):
+    """For approximately concentrated mechanisms and a target epsilon: the largest rho that it allows is the budget.
+
+    Admits the next mechanism while R + 2 sqrt(R log(1/delta_slack)) <= epsilon, R the sum of the rho_n including the
+    next one, and the deltas sum to at most `delta_mechanisms`. Together the mechanisms admitted are
+    (epsilon, delta_slack + delta_mechanisms)-DP.
+
+    Rogers, Samorodnitsky, Wu and Ramdas 2023, Thm 2 (of Whitehouse, Ramdas, Rogers and Wu 2023); the first mechanism
+    may be refused, and the delta of the guarantee is the sum of the two.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget, positive.
+    delta_slack : float
+        The part of delta that pays for concentration, in (0, 1).
+    delta_mechanisms : float
+        The part that pays for the mechanisms' own deltas, in [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If a budget is out of its domain.
+    """
+
+    def __init__(self, epsilon: float, delta_slack: float, delta_mechanisms: float = 0.0) -> None:
+        super().__init__(largest_rho(epsilon, delta_slack), require_probability("delta_mechanisms", delta_mechanisms))
+        self.epsilon = epsilon
+        self.delta_slack = delta_slack
+
+    @property
+    def claim(self) -> ApproximateDP:
+        """What holds of everything that the filter ever admits."""
+        return ApproximateDP(self.epsilon, min(1.0, _float_up(Fraction(self.delta_slack) + Fraction(self.delta))))
+
+
+def refuse_if_it_exceeds(privacy_filter: Any, offer: AnyOffer) -> None:
+    """Raise `BudgetExceeded` if a filter would not admit an offer."""
+    if privacy_filter.would_exceed(offer):
+        raise BudgetExceeded(offer, privacy_filter.remaining)
+
+
+def _float_down(exact: Fraction) -> float:
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
+
+
+def _float_up(exact: Fraction) -> float:
+    return -_float_down(-exact)

@@ -1,0 +1,73 @@
+"""A filter with the rates of advanced composition, for adaptively chosen (epsilon_t, delta_t)-DP mechanisms."""
+
+import math
+from fractions import Fraction
+
+from dpassay.claims import UsageError, require_positive, require_probability
+from dpassay.impl.accounting.filters.interface import ROUNDING, BudgetExceeded, Offer, Remaining
+
+__all__ = ["FullyAdaptiveFilter"]
+
+
+class FullyAdaptiveFilter:
+    """Advanced composition with adaptively chosen parameters, at the constants of fixed ones.
+
+    Admits the next mechanism while sqrt(2 log(1/delta_slack) S) + S/2 <= epsilon, S the sum of the squared epsilons
+    including the next one, and the deltas sum to at most `delta_mechanisms`. Together the mechanisms admitted are
+    (epsilon, delta_slack + delta_mechanisms)-DP.
+
+    Lebensold, Precup and Balle 2024, Thm 20 (after Whitehouse, Ramdas, Rogers and Wu 2023, Thm 1), with the sums up to
+    the round in question, the very first one included; Def 21, which halts where it should continue, corrected.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget, positive.
+    delta_slack : float
+        The part of delta that pays for concentration, in (0, 1).
+    delta_mechanisms : float
+        The part that pays for the mechanisms' own deltas, in [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If a budget is out of its domain.
+    """
+
+    def __init__(self, epsilon: float, delta_slack: float, delta_mechanisms: float = 0.0) -> None:
+        self.epsilon = require_positive("epsilon", epsilon)
+        if not 0 < delta_slack < 1:
+            raise UsageError(f"delta_slack must lie in (0, 1), got {delta_slack!r}")
+        self.delta_slack = delta_slack
+        self.delta_mechanisms = require_probability("delta_mechanisms", delta_mechanisms)
+        self._squares = Fraction(0)
+        self._delta_sum = Fraction(0)
+
+    @property
+    def remaining(self) -> Remaining:
+        """The largest single offer that would still fit, rounded down."""
+        # With L = sqrt(2 log(1/delta')), L r + r^2/2 = epsilon at r = sqrt(L^2 + 2 epsilon) - L.
+        slack = math.sqrt(-2 * math.log(self.delta_slack))
+        root = 2 * self.epsilon / (math.sqrt(slack**2 + 2 * self.epsilon) + slack) / ROUNDING**4
+        epsilon = math.sqrt(max(0.0, root**2 - float(self._squares)))
+        return Remaining(epsilon, float(Fraction(self.delta_mechanisms) - self._delta_sum))
+
+    def would_exceed(self, offer: Offer) -> bool:
+        """Whether the bound with this offer included is above epsilon, or the deltas above their budget."""
+        squares = float(self._squares + Fraction(offer.epsilon) ** 2)
+        bound = math.sqrt(-2 * math.log(self.delta_slack) * squares) + squares / 2
+        too_dear = bound * ROUNDING > self.epsilon
+        return too_dear or self._delta_sum + Fraction(offer.delta) > Fraction(self.delta_mechanisms)
+
+    def spend(self, offer: Offer, loss: float = math.nan) -> None:  # noqa: ARG002  # the promise is charged
+        """Charge the offer; what the outcome reports plays no part.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the offer did not fit; nothing is charged.
+        """
+        if self.would_exceed(offer):
+            raise BudgetExceeded(offer, self.remaining)
+        self._squares += Fraction(offer.epsilon) ** 2
+        self._delta_sum += Fraction(offer.delta)

@@ -1,0 +1,234 @@
+"""What all privacy filters share: offers, what is left, the refusal, and the loop that asks before it runs."""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from dpassay.claims import UsageError, require_at_least, require_positive, require_probability
+
+__all__ = [
+    "ROUNDING",
+    "AnyOffer",
+    "BudgetExceeded",
+    "ConcentratedOffer",
+    "ExPostOffer",
+    "NoiseReductionOffer",
+    "Offer",
+    "PrivacyFilter",
+    "Remaining",
+    "RemainingRho",
+    "Round",
+    "run_filtered",
+]
+
+ROUNDING = 1 + 2.0**-48  # of the few float64 operations between the exact sums and a comparison
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a mechanism promises before it runs; neither figure may depend on the data.
+
+    Parameters
+    ----------
+    epsilon : float
+        For a self-reporting filter the epsilon_max of probabilistic DP, for a fully adaptive one that of
+        approximate DP; at least 0.
+    delta : float
+        The delta that goes with it, in [0, 1].
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_at_least("epsilon", self.epsilon, 0)
+        require_probability("delta", self.delta)
+
+
+@dataclass(frozen=True)
+class ConcentratedOffer:
+    """A delta-approximate rho-zCDP mechanism; neither figure may depend on the data.
+
+    Parameters
+    ----------
+    rho : float
+        At least 0.
+    delta : float
+        In [0, 1].
+    """
+
+    rho: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_at_least("rho", self.rho, 0)
+        require_probability("delta", self.delta)
+
+    @classmethod
+    def of_approximate_dp(cls, epsilon: float, delta: float = 0.0) -> "ConcentratedOffer":
+        """Offer an (epsilon, delta)-DP mechanism, which is delta-approximate (epsilon^2/2)-zCDP; rounded up."""
+        require_at_least("epsilon", epsilon, 0)
+        return cls(math.nextafter(epsilon * epsilon / 2, math.inf) if epsilon else 0.0, delta)
+
+
+@dataclass(frozen=True)
+class ExPostOffer:
+    """An ex-post private mechanism: the largest bound that any outcome can have, and the delta.
+
+    Parameters
+    ----------
+    epsilon : float
+        The largest ex-post bound over all outcomes, in nats; at least 0.
+    delta : float
+        In [0, 1].
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_at_least("epsilon", self.epsilon, 0)
+        require_probability("delta", self.delta)
+
+
+@dataclass(frozen=True)
+class NoiseReductionOffer:
+    """A run of Brownian noise reduction: the largest precision u = 1/t of its grid, the dearest stop.
+
+    Parameters
+    ----------
+    precision : float
+        1/t at the smallest time of the grid, positive.
+    sensitivity : float
+        Euclidean sensitivity of the query, at least 0.
+    """
+
+    precision: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive("precision", self.precision)
+        require_at_least("sensitivity", self.sensitivity, 0)
+
+    def cost(self, precision: float) -> Fraction:
+        """Return sensitivity^2 u / 2, the zCDP parameter of a stop at precision u, exactly."""
+        return Fraction(self.sensitivity) ** 2 * Fraction(precision) / 2
+
+
+AnyOffer = Offer | ConcentratedOffer | ExPostOffer | NoiseReductionOffer
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What is left of a budget; epsilon is negative if the last outcome cost more than was left."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class RemainingRho:
+    """What is left of a budget for concentrated mechanisms."""
+
+    rho: float
+    delta: float
+
+
+class BudgetExceeded(RuntimeError):  # noqa: N818  # it names what happened; running out is not a fault
+    """Raised when an offer does not fit; nothing has been spent.
+
+    Parameters
+    ----------
+    offer : AnyOffer
+        What was refused.
+    remaining : object
+        What the filter had left, and still has; of the type of its property `remaining`.
+    """
+
+    def __init__(self, offer: AnyOffer, remaining: Any) -> None:
+        super().__init__(f"{offer} does not fit into {remaining}")
+        self.offer = offer
+        self.remaining = remaining
+
+
+class PrivacyFilter(Protocol):
+    """The interface of all filters; each accepts its own kinds of offers and refuses others as errors of use."""
+
+    @property
+    def remaining(self) -> Any:
+        """What is left."""
+        ...
+
+    def would_exceed(self, offer: Any) -> bool:
+        """Whether a mechanism with this offer must not be run."""
+        ...
+
+    def spend(self, offer: Any, loss: float) -> None:
+        """Charge a mechanism that has been run, `loss` being what its outcome is charged (`Round.loss_of`).
+
+        Raises
+        ------
+        BudgetExceeded
+            If the offer did not fit; nothing is charged.
+        """
+        ...
+
+
+def require_offer(offer: Any, *accepted: type) -> None:
+    """Raise `UsageError` if an offer is of a kind that a filter does not know."""
+    if not isinstance(offer, accepted):
+        raise UsageError(f"offer must be a {' or a '.join(kind.__name__ for kind in accepted)}, got {offer!r}")
+
+
+@dataclass(frozen=True)
+class Round:
+    """One mechanism of an interaction, ready to run.
+
+    Parameters
+    ----------
+    offer : Offer
+        What it promises beforehand.
+    run : callable
+        Runs it on the data and returns the outcome.
+    loss_of : callable
+        What an outcome is charged, where the filter asks for it: its ex-post bound in nats, or the precision at
+        which noise reduction stopped.
+    """
+
+    offer: AnyOffer
+    run: Callable[[], Any]
+    loss_of: Callable[[Hashable], float] = lambda _: math.nan
+
+
+def run_filtered(
+    privacy_filter: PrivacyFilter, choose: Callable[[Sequence[Any]], Round | None], limit: int | None = None
+) -> list[Any]:
+    """Run adaptively chosen mechanisms through a filter, and return what is released.
+
+    Lebensold, Precup and Balle 2024, Alg 2 and Alg 5; unlike the latter a mechanism is refused *before* it is run.
+
+    Parameters
+    ----------
+    privacy_filter : PrivacyFilter
+        Its state is advanced.
+    choose : callable
+        From the outcomes released so far to the next round, or None to stop; must not look at the data otherwise.
+    limit : int, optional
+        Largest number of rounds.
+
+    Returns
+    -------
+    list
+        The outcomes of the rounds that were admitted. That a round was refused follows from them.
+    """
+    outcomes: list[Any] = []
+    while limit is None or len(outcomes) < limit:
+        following = choose(tuple(outcomes))
+        if following is None or privacy_filter.would_exceed(following.offer):
+            break
+        outcome = following.run()
+        privacy_filter.spend(following.offer, following.loss_of(outcome))
+        outcomes.append(outcome)
+    return outcomes

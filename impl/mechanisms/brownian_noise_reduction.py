@@ -1,0 +1,185 @@
+"""Brownian noise reduction: one Brownian motion, watched at falling times.
+
+Rogers, Samorodnitsky, Wu and Ramdas 2023, Def 4.4. In *information time* u = 1/t the process u B(1/u) is a Brownian
+motion again, and u y(u) = u f + u B(1/u) grows by independent increments: so a run is drawn, and extended online, by
+adding normal increments of variance u_k - u_(k-1) and dividing by u_k. Nothing is lost to cancellation on dense grids,
+where the bridge form loses digits. Times are variances; the outcomes are float64 numbers, with all that follows for
+the discreteness of floating point.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpassay.claims import ZCDP, Claim, UsageError, VectorNeighbours, require_positive
+from dpassay.impl.accounting.gaussian import gaussian_zcdp
+from dpassay.impl.catalogue import catalogue
+from dpassay.impl.mechanisms.noise_reduction import (
+    NoiseReduction,
+    StoppingRule,
+    StopsAbove,
+    never_stops,
+    require_times,
+)
+from dpassay.impl.validation import real_array, require_count
+
+__all__ = [
+    "BrownianNoiseReduction",
+    "BrownianRun",
+    "brownian_noise",
+    "brownian_noise_reduction",
+]
+
+Array = NDArray[np.float64]
+
+
+def brownian_noise(times: ArrayLike, runs: int, rng: np.random.Generator, *, dimension: int = 1) -> Array:
+    """Draw Brownian motions at falling times.
+
+    Parameters
+    ----------
+    times : array_like, shape (steps,)
+        Variances, positive and falling strictly.
+    runs : int
+        Number of independent motions.
+    rng : numpy.random.Generator
+        Source of randomness.
+    dimension : int
+        Number of coordinates, all at the same times.
+
+    Returns
+    -------
+    ndarray, shape (runs, steps, dimension)
+        Row by row normal with mean 0 and covariance min(s, t) between the times s and t.
+
+    Raises
+    ------
+    UsageError
+        If the times are not such a grid, or a count is not one.
+    """
+    grid = require_times(times)
+    require_count("runs", runs, low=0)
+    require_count("dimension", dimension)
+    precisions = 1 / grid
+    steps = np.sqrt(np.diff(precisions, prepend=0.0))
+    noise = rng.standard_normal((runs, grid.size, dimension))
+    noise *= steps[:, None]
+    np.cumsum(noise, axis=1, out=noise)
+    noise /= precisions[:, None]
+    return noise
+
+
+class BrownianRun:
+    """One run on one answer, refined as long as the analyst wishes; the grid may be chosen while it runs.
+
+    Parameters
+    ----------
+    answer : array_like
+        The true answer: a number or a vector.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Raises
+    ------
+    UsageError
+        If the answer is not finite.
+
+    Examples
+    --------
+    >>> run = BrownianRun(10.0, np.random.default_rng(0))
+    >>> values = [run.refine(time) for time in (100.0, 1.0, 0.01)]
+    >>> run.time, bool(abs(values[-1] - 10) < 1)
+    (0.01, True)
+    """
+
+    def __init__(self, answer: ArrayLike, rng: np.random.Generator) -> None:
+        self._answer = real_array("answer", answer)
+        self._rng = rng
+        self._precision = 0.0
+        self._motion: Array = np.zeros(self._answer.shape)
+        self._value: Array | None = None
+
+    @property
+    def time(self) -> float:
+        """The variance of the last release; infinite before the first."""
+        return 1 / self._precision if self._precision else float("inf")
+
+    @property
+    def precision(self) -> float:
+        """The information spent: 1/time, 0 before the first release. For sensitivity D it costs D^2/2 of it in rho."""
+        return self._precision
+
+    @property
+    def value(self) -> Array | None:
+        """The last release; None before the first."""
+        return self._value
+
+    def refine(self, time: float) -> Array:
+        """Release the answer with noise of a smaller variance.
+
+        Raises
+        ------
+        UsageError
+            If `time` is not positive, or not below the one before; nothing is released.
+        """
+        require_positive("time", time)
+        precision = 1 / time
+        if not (np.isfinite(precision) and precision > self._precision):
+            raise UsageError(f"time must be positive and below {self.time!r}, the one before, got {time!r}")
+        step = np.sqrt(precision - self._precision) * self._rng.standard_normal(self._answer.shape)
+        self._motion = self._motion + step
+        self._precision = precision
+        released: Array = np.asarray(self._answer + self._motion / precision)
+        self._value = released
+        return released
+
+    def refine_until(self, times: Iterable[float], stop: StoppingRule = never_stops) -> tuple[Array, Array]:
+        """Refine along a grid until the rule stops, and return the times and values released.
+
+        Returns
+        -------
+        times : ndarray, shape (releases,)
+        values : ndarray, shape (releases, dimension)
+        """
+        grid = require_times(list(times))
+        values: list[Array] = []
+        for released, time in enumerate(grid.tolist(), start=1):
+            values.append(np.atleast_1d(self.refine(time)))
+            if bool(stop(grid[:released], np.stack(values)[None])[0]):
+                break
+        return grid[: len(values)], np.stack(values)
+
+
+@dataclass(frozen=True)
+class BrownianNoiseReduction(NoiseReduction):
+    """An answer with Brownian noise at falling variances, until a stopping rule is content.
+
+    Rogers, Samorodnitsky, Wu and Ramdas 2023, Def 4.4. The sensitivity is Euclidean.
+    """
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Concentrated DP with rho = sensitivity^2 / (2 t) at the last time t of the grid: the price of a full run."""
+        return (ZCDP(float(gaussian_zcdp(self.times[-1] ** 0.5, self.sensitivity)) * (1 + 2.0**-50)),)
+
+    @property
+    def neighbours(self) -> VectorNeighbours:
+        """Vectors at a Euclidean distance of at most the sensitivity."""
+        return VectorNeighbours(size=self.size, l2=self.sensitivity)
+
+    def noise(self, rows: int, rng: np.random.Generator) -> Array:
+        """Draw `rows` Brownian motions."""
+        return brownian_noise(self.times, rows, rng, dimension=self.size)
+
+
+brownian_noise_reduction = catalogue(
+    "dpassay.impl.mechanisms.brownian_noise_reduction:brownian_noise_reduction",
+    BrownianNoiseReduction(size=1, times=(4.0, 1.0, 0.25), stop=StopsAbove(1.0)),
+    items=(
+        ("rogers2023", "brownian_noise_reduction"),
+        ("rogers2023", "noise_reduction_mechanism"),
+        ("rogers2023", "stopping_function"),
+    ),
+)

@@ -1,0 +1,178 @@
+"""What the noise-reduction mechanisms share: a grid of times, a stopping rule, the form of an outcome.
+
+A noise-reduction mechanism releases an answer again and again with less and less noise, and the last release says all
+that the earlier ones said: its noises at falling *times* (the variance of Brownian noise, the scale of Laplace noise)
+are the values of one stochastic process. Rogers, Samorodnitsky, Wu and Ramdas 2023, Def 4.2 and Def 4.3.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpassay.claims import UsageError, VectorNeighbours, require_positive
+from dpassay.impl.mechanisms.sampling import in_chunks
+from dpassay.impl.validation import require_count, require_vector
+
+__all__ = [
+    "NoiseReduction",
+    "StoppingRule",
+    "StopsAbove",
+    "never_stops",
+    "outcome_rows",
+    "released_counts",
+    "require_times",
+]
+
+Array = NDArray[np.float64]
+
+
+class StoppingRule(Protocol):
+    """Decides after each release, from what was released alone, whether it was the last one."""
+
+    def __call__(self, times: Array, values: Array) -> NDArray[np.bool_]:
+        """Return which runs stop now.
+
+        Parameters
+        ----------
+        times : ndarray, shape (releases,)
+            The times released so far, falling.
+        values : ndarray, shape (runs, releases, dimension)
+            What each run has released at these times.
+
+        Returns
+        -------
+        ndarray of bool, shape (runs,)
+        """
+        ...
+
+
+def never_stops(times: Array, values: Array) -> NDArray[np.bool_]:  # noqa: ARG001  # the signature of a rule
+    """Go on to the end of the grid."""
+    return np.zeros(len(values), dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class StopsAbove:
+    """Stops once the first coordinate of the latest release exceeds a threshold."""
+
+    threshold: float
+
+    def __call__(self, times: Array, values: Array) -> NDArray[np.bool_]:  # noqa: ARG002  # the signature of a rule
+        """Return which runs have just exceeded the threshold."""
+        exceeded: NDArray[np.bool_] = values[:, -1, 0] > self.threshold
+        return exceeded
+
+
+def require_times(times: ArrayLike) -> Array:
+    """Return `times` as a float64 vector of finite, positive, strictly falling numbers with finite reciprocals.
+
+    Raises
+    ------
+    UsageError
+        If there are none, or one of them is not a number, not positive, or not below the one before.
+    """
+    try:
+        grid = np.asarray(times, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"times must be a vector of numbers, got {times!r}") from None
+    if grid.ndim != 1 or grid.size == 0:
+        raise UsageError(f"times must be a vector of at least one number, got shape {grid.shape}")
+    if not bool(np.all(np.isfinite(grid) & (grid >= np.finfo(np.float64).tiny))):
+        raise UsageError(f"times must be finite and positive (and not subnormal), got {times!r}")
+    if bool(np.any(grid[1:] >= grid[:-1])):
+        raise UsageError(f"times must fall strictly, got {times!r}")
+    return grid
+
+
+def released_counts(stop: StoppingRule, times: Array, values: Array) -> NDArray[np.int64]:
+    """Return how many values of each run are released: until the rule stops it, or the grid ends.
+
+    The rule is shown prefixes of the runs that are still going, and nothing else.
+
+    Parameters
+    ----------
+    stop : StoppingRule
+        The rule.
+    times : ndarray, shape (steps,)
+        The grid.
+    values : ndarray, shape (runs, steps, dimension)
+        What would be released if no run stopped early.
+    """
+    counts = np.full(len(values), len(times))
+    running = np.arange(len(values))
+    for released in range(1, len(times)):
+        stopped = np.asarray(stop(times[:released], values[running, :released]), dtype=np.bool_)
+        if stopped.shape != running.shape:
+            raise UsageError(f"stop must return one truth value for each of {running.size} runs, got {stopped.shape}")
+        counts[running[stopped]] = released
+        running = running[~stopped]
+        if not running.size:
+            break
+    return counts
+
+
+def outcome_rows(counts: NDArray[np.int64], values: Array) -> Array:
+    """Return one row for each run: the number of releases, then the values released, 0 in the places of the rest."""
+    hidden = np.arange(values.shape[1]) >= counts[:, None]
+    shown = np.where(hidden[:, :, None], 0.0, values).reshape(len(values), -1)
+    return np.concatenate([counts[:, None].astype(np.float64), shown], axis=1)
+
+
+@dataclass(frozen=True)
+class NoiseReduction:
+    """A grid, a stopping rule and a sensitivity; subclasses say where the noise comes from and what they claim.
+
+    An outcome is a row: the number of releases, then the released values, one time after the other, filled up with
+    zeros. The times are public.
+
+    Parameters
+    ----------
+    size : int
+        Number of coordinates of the answer, at least 1.
+    times : tuple of float
+        The grid, positive and falling strictly.
+    stop : StoppingRule
+        Asked after every release but the last.
+    sensitivity : float
+        Distance of the answers on neighbours, positive; which norm is the subclass's affair.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain.
+    """
+
+    size: int
+    times: tuple[float, ...]
+    stop: StoppingRule = never_stops
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_count("size", self.size)
+        require_times(self.times)
+        require_positive("sensitivity", self.sensitivity)
+
+    @property
+    def neighbours(self) -> VectorNeighbours:
+        """Vectors at a distance of at most the sensitivity."""
+        raise NotImplementedError
+
+    def noise(self, rows: int, rng: np.random.Generator) -> Array:
+        """Draw the noise at all times, shape (rows, times, size)."""
+        raise NotImplementedError
+
+    def released(self, answers: Array, noise: Array) -> NDArray[np.int64]:
+        """Return how many values each run releases."""
+        return released_counts(self.stop, require_times(self.times), answers + noise)
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw `size` runs on the answers `data`, one a row."""
+        answers = require_vector("data", data, self.size)
+
+        def draw(rows: int) -> Array:
+            noise = self.noise(rows, rng)
+            return outcome_rows(self.released(answers, noise), answers + noise)
+
+        return in_chunks(draw, size, self.size * len(self.times))

@@ -1,0 +1,1 @@
+"""The experiments of Rogers, Samorodnitsky, Wu and Ramdas (2023)."""

@@ -1,0 +1,185 @@
+"""A filter for rounds of Brownian noise reduction alone: eq (3) and Lem 6.2.
+
+After Rogers, Samorodnitsky, Wu and Ramdas (2023), Section 6. A round that ends at time t has cost 1/(2t) of the budget
+rho; it may be run if the smallest time of its grid could be paid for. The concatenation of the rounds in information
+time is one Brownian motion at the clock V = sum of 1/t, so that at exhaustion, V = 2 rho, the loss is N(rho, 2 rho)
+*exactly*, however the analyst chose grids, queries and stopping. The print stops when the sum *equals* rho, which need
+never happen; what is used is that it does not exceed rho.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Any
+
+import sympy as sp
+from flint import arb
+
+from dpassay.spec.ball import Exact, at_most, ball, exact, normal_cdf
+from dpassay.spec.brownian_rounds import BrownianRound, BrownianRounds
+from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
+from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns, stopped_mean
+from dpassay.spec.domains import Reals
+from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.symbolic import identity, nonnegative, proof
+from dpassay.spec.rational import at_most_exact, equal_exact
+from dpassay.spec.smoothing import normal_distribution_function
+from dpassay.spec.sources import ROGERS_2023
+from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.theorems.accuracy_first.brownian_martingale import compensator
+from dpassay.spec.verdict import Verdict, conjunction
+
+__all__ = ["admits_grid", "converted_epsilon", "log_moment_excess", "loss_end"]
+
+Rounds = Annotated[tuple[BrownianRound, ...], BrownianRounds("grids offered one after the other, and their ends")]
+Run = Annotated[StoppedRun, StoppedRuns("the first round, stopped on what it releases", Fraction(4))]
+Budget = Annotated[
+    Exact, Reals("a budget rho", Fraction(1, 1000), 20, (1, Fraction(1, 2), Fraction(1353, 1000)), True)
+]
+Rest = Annotated[Exact, Reals("information left for the second round", Fraction(1, 10), 4, (1,))]
+Level = Annotated[Exact, Reals("a level of the loss", -5, 8, (0, 1, 3))]
+Delta = Annotated[
+    Exact, Reals("a probability", Fraction(1, 10**9), Fraction(1, 2), (Fraction(1, 10**6), Fraction(1, 100)), True)
+]
+
+SPREAD = StoppedRun(Fraction(1), Fraction(4), Fraction(-1), Fraction(1))
+OVERSHOOTS = (
+    BrownianRound((Fraction(1, 4), Fraction(1)), 1),
+    BrownianRound((Fraction(1, 4), Fraction(1), Fraction(2)), 2),
+)
+
+
+# --- the budget ---------------------------------------------------------------------------------------------
+
+
+def admits_grid(spent: Fraction, precisions: tuple[Fraction, ...], budget: Fraction) -> bool:
+    """Whether eq (3) holds: half of the largest precision of the grid fits into what is left."""
+    return precisions[-1] / 2 <= budget - spent
+
+
+@statement(
+    ROGERS_2023,
+    "bm_budget_precondition",
+    examples=({"rounds": OVERSHOOTS, "rho": Fraction(1)}, {"rounds": OVERSHOOTS, "rho": Fraction(3, 2)}),
+)
+def budget_precondition_keeps_the_budget(rounds: Rounds, rho: Budget) -> Verdict:
+    """If a round is run only if eq (3) holds for its grid, the sum of 1/(2t) never exceeds rho, wherever the rounds
+    end; and a round that is refused would have exceeded it at the end of its grid. The first round is checked, too.
+    """
+    budget, spent, verdicts = exact("rho", rho), Fraction(0), []
+    for offered in rounds:
+        would_cost = spent + offered.precisions[-1] / 2
+        if admits_grid(spent, offered.precisions, budget):
+            spent += offered.spent
+            verdicts.append(at_most_exact(spent, budget, "what has been spent"))
+        else:
+            verdicts.append(equal_exact(would_cost > budget, True, "a refused grid is too dear"))
+    return conjunction([*verdicts, at_most_exact(Fraction(0), budget, "nothing")])
+
+
+# --- the law of the loss ------------------------------------------------------------------------------------
+
+
+def loss_end(level: Fraction, rho: Fraction) -> Fraction:
+    """Return the deviation S at which the loss rho + S reaches a level: the drift is the budget, V/2."""
+    return level - rho
+
+
+@statement(
+    ROGERS_2023,
+    "bm_only_filter",
+    cases=6,
+    examples=({"run": SPREAD, "rest": Fraction(1), "level": Fraction(3)},),
+)
+def loss_at_exhaustion_is_normal(run: Run, rest: Rest, level: Level) -> Verdict:
+    """When rounds with gap 1 have used up the budget, the loss is N(rho, 2 rho), for every stopping rule and all later
+    grids (Pr[L <= x] agrees to 60 bits): here a first round that stops on its release, and a second one that spends
+    whatever is left.
+    """
+    total = run.second + exact("rest", rest)
+    rho = total / 2
+    end = loss_end(exact("level", level), rho)
+
+    def by_rounds() -> arb:
+        return stopped_mean(run, lambda u: normal_distribution_function(ball(end), ball(total - u).sqrt()))
+
+    at_once: Callable[[], arb] = lambda: normal_cdf((ball(exact("level", level)) - ball(rho)) / ball(2 * rho).sqrt())
+    return agree(by_rounds, at_once, "law of the loss at exhaustion, and N(rho, 2 rho)")
+
+
+def converted_epsilon(rho: Exact, delta: Exact) -> arb:
+    """Enclose rho + 2 sqrt(rho log(1/delta))."""
+    return ball(rho) + 2 * (ball(rho) * -ball(delta).log()).sqrt()
+
+
+# --- Lem 6.2 ------------------------------------------------------------------------------------------------
+
+
+def log_moment_excess(tilt: Any, distance: Any, precision: Any) -> Any:
+    """Return log E exp(lambda (L - u/2) - lambda^2 u/2) for the loss L ~ N(s^2 u/2, s^2 u) of a query moving by s."""
+    mean, variance = distance**2 * precision / 2, distance**2 * precision
+    return tilt * (mean - precision / 2) + tilt**2 * variance / 2 - compensator(tilt, precision)
+
+
+def _filter_at_half_the_precision(tilt: Fraction, precision: Fraction, motion: Fraction) -> Verdict:  # noqa: ARG001
+    return approximate_dp_of_brownian_filter(rho=precision / 2, delta=Fraction(1, 10**6))
+
+
+CONDITIONAL_MEAN = Erratum(
+    kind="proof",
+    printed_text="the proof of Lem 6.2 displays E[M_n | F_(n-1)] <= 1; it is at most M_(n-1), which may exceed 1.",
+    witness={"tilt": Fraction(1), "precision": Fraction(1), "motion": Fraction(1)},
+    printed=lambda tilt, precision, motion: at_most(
+        lambda: ball(tilt * motion - compensator(tilt, precision)).exp(), lambda: arb(1)
+    ),
+    corrected=_filter_at_half_the_precision,
+)
+ALL_REAL_LAMBDA = Erratum(
+    kind="proof",
+    printed_text="the proof of Lem 6.2 takes every gap to be 1; for a gap s < 1 its supermartingale needs lambda >= 0 "
+    "(or <= -1): at s = 1/2, lambda = -1/2, t = 1/2 the mean is 1.206.",
+    witness={"tilt": Fraction(-1, 2), "distance": Fraction(1, 2), "precision": Fraction(2)},
+    printed=lambda tilt, distance, precision: at_most(
+        lambda: ball(log_moment_excess(tilt, distance, precision)).exp(), lambda: arb(1)
+    ),
+    corrected=lambda tilt, distance, precision: at_most(
+        lambda: ball(log_moment_excess(-tilt, distance, precision)).exp(), lambda: arb(1)
+    ),
+)
+
+
+@statement(ROGERS_2023, "bm_only_filter", errata=(ALL_REAL_LAMBDA,))
+def brownian_rounds_keep_the_moments_down() -> Verdict:
+    """E exp(lambda (L - u/2) - lambda^2 u/2) = exp((s^2 - 1) lambda (lambda + 1) u/2) <= 1 for lambda >= 0 and s <= 1,
+    u the precision at which a round ends: so E exp(lambda L) <= exp(lambda (lambda + 1) rho) within the budget rho,
+    which is rho-zCDP; with equality for gap 1 at exhaustion.
+    """
+    tilt, u = sp.symbols("lambda u", nonnegative=True)
+    s, rest = sp.symbols("s rest", nonnegative=True)
+    excess = log_moment_excess(tilt, s, u)
+    below_one = s / (s + rest)  # any number in [0, 1]
+    positive_rest = sp.Symbol("rest", positive=True)
+    return proof(
+        identity(excess, (s**2 - 1) * tilt * (tilt + 1) * u / 2, "the excess"),
+        identity(excess.subs(s, 1), 0, "equality for gap 1"),
+        nonnegative(
+            sp.factor(-excess.subs(s, below_one.subs(rest, positive_rest))), "the excess is not positive for s < 1"
+        ),
+    )
+
+
+@statement(
+    ROGERS_2023,
+    "bm_only_filter",
+    errata=(CONDITIONAL_MEAN,),
+    examples=({"rho": Fraction(1353, 1000), "delta": Fraction(1, 10**6)},),
+)
+def approximate_dp_of_brownian_filter(rho: Budget, delta: Delta) -> Verdict:
+    """Rounds of Brownian noise reduction within the budget rho are (rho + 2 sqrt(rho log(1/d)), d)-DP, 0 < d < 1: the
+    exact delta of N(rho, 2 rho), which is that of a Gaussian mechanism with shift sqrt(2 rho), is below d.
+
+    At rho = 1.353, d = 10^-6 (epsilon = 10) it is 1.7 10^-8; the exact epsilon is 8.70.
+    """
+    budget, d = exact("rho", rho), exact("delta", delta)
+    return at_most(
+        lambda: gaussian_hockey_stick((2 * ball(budget)).sqrt(), converted_epsilon(budget, d)), lambda: ball(d)
+    )

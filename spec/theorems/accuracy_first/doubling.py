@@ -1,0 +1,121 @@
+"""The doubling method: independent Gaussian releases of doubled precision until one is good enough, all of them paid.
+
+Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Sec 7.1. Precisions u = (epsilon^(i))^2 double from u_1; the
+release of precision u costs u/2 of zCDP. What it needs and the print does not say: the ideal precision must not lie
+far below u_1.
+"""
+
+from fractions import Fraction
+from typing import Annotated
+
+import sympy as sp
+from flint import arb
+
+from dpassay.spec.ball import at_most, ball
+from dpassay.spec.budget_rules import concentrated_epsilon
+from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
+from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.proof.symbolic import identity, nonnegative, proof
+from dpassay.spec.rational import at_most_exact
+from dpassay.spec.sources import ROGERS_2023
+from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.theorems.accuracy_first.parameters import SlackDelta
+from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
+
+__all__ = ["charged_precision", "doubled_precisions"]
+
+Smallest = Annotated[Fraction, Reals("the smallest precision u_1", Fraction(1, 10**6), 1, (1,), logarithmic=True)]
+Ideal = Annotated[
+    Fraction,
+    Reals(
+        "ideal precision over the smallest",
+        Fraction(1, 4),
+        10**9,
+        (1, Fraction(1, 4), Fraction(2**20 + 1, 2**0), Fraction(1025, 1), 1024, Fraction(1, 2)),
+        logarithmic=True,
+    ),
+]
+Steps = Annotated[int, Integers("number of steps", 2, 12, (2, 3))]
+Last = Annotated[
+    Fraction, Reals("the last precision", Fraction(1, 1000), 20, (1, Fraction(2706, 1000)), logarithmic=True)
+]
+
+
+def doubled_precisions(smallest: Fraction, ideal: Fraction) -> list[Fraction]:
+    """Return u_1, 2 u_1, 4 u_1, ... up to the first that is at least the ideal one."""
+    precisions = [smallest]
+    while precisions[-1] < ideal:
+        precisions.append(2 * precisions[-1])
+    return precisions
+
+
+def charged_precision(precisions: list[Fraction]) -> Fraction:
+    """Return the precision that the whole method is charged: every release is independent, so they add."""
+    return sum(precisions, Fraction(0))
+
+
+def _cost(smallest: Fraction, ideal: Fraction) -> Verdict:
+    wanted = smallest * ideal
+    return at_most_exact(charged_precision(doubled_precisions(smallest, wanted)), 4 * wanted, "sum of the precisions")
+
+
+IDEAL_BELOW_THE_START = Erratum(
+    kind="false",
+    printed_text="the sum of squares is said to be at most 4 (epsilon*)^2 for any ideal stop; that needs epsilon* at "
+    "least half of the smallest parameter: at a tenth of it the first release alone costs 100 (epsilon*)^2",
+    witness={"smallest": Fraction(1), "ideal": Fraction(1, 100)},
+    printed=_cost,
+    corrected=lambda smallest, ideal: _cost(smallest, max(ideal, Fraction(1, 4))),
+)
+
+
+@statement(ROGERS_2023, "doubling_method", errata=(IDEAL_BELOW_THE_START,))
+def doubling_costs_at_most_four_times_the_ideal(smallest: Smallest, ideal: Ideal) -> Verdict:
+    """If the ideal precision u* = (epsilon*)^2 is at least u_1 / 4, the precisions spent sum to at most 4 u*, and from
+    u* >= u_1 / 2 on the last one is at most 2 u*: the last epsilon overshoots by a factor of at most sqrt 2.
+    """
+    last = doubled_precisions(smallest, smallest * ideal)[-1]
+    verdicts = [_cost(smallest, ideal)]
+    if ideal >= Fraction(1, 2):
+        verdicts.append(at_most_exact(last, 2 * smallest * ideal, "the last precision").with_(tightness=None))
+    return conjunction(verdicts)
+
+
+@statement(ROGERS_2023, "doubling_method")
+def doubling_cost_is_a_geometric_sum() -> Verdict:
+    """The precisions u, 2u, ..., 2^k u sum to (2^(k+1) - 1) u, which is u below four times the least ideal precision
+    that needs k doublings, 2^(k-1) u: the factor 4 is the supremum and is not attained for k >= 1.
+    """
+    k = sp.Symbol("k", integer=True, positive=True)
+    i = sp.Symbol("i", integer=True, nonnegative=True)
+    u = sp.Symbol("u", positive=True)
+    total = sp.summation(2**i * u, (i, 0, k))
+    return proof(
+        identity(total, (2 ** (k + 1) - 1) * u, "sum of the doubled precisions"),
+        identity(4 * 2 ** (k - 1) * u - (2 ** (k + 1) - 1) * u, u, "distance from four times the ideal"),
+        nonnegative(u, "the distance is positive"),
+    )
+
+
+@statement(
+    ROGERS_2023,
+    "doubling_method",
+    cases=25,
+    examples=({"last": Fraction(2706, 1000), "steps": 12, "slack_delta": Fraction(1, 10**6)},),
+)
+def doubling_is_private_at_the_sum_of_its_steps(last: Last, steps: Steps, slack_delta: SlackDelta) -> Verdict:
+    """Independent Gaussian releases of precisions u_1, ..., u_k about one value are one of precision u_1 + ... + u_k:
+    their delta at rho + 2 sqrt(rho log(1/delta'')) is at most delta'' for rho half of that sum. (Half of the last
+    precision, which is what noise reduction would be charged, does not suffice.)
+    """
+    precisions = [last / 2**i for i in range(steps)]
+    if slack_delta == 1:
+        return Holds(evidence=Evidence.EXACT, detail="delta'' = 1 promises nothing")
+
+    def delta() -> arb:
+        shift = ball(sum(precisions, Fraction(0))).sqrt()
+        return gaussian_hockey_stick(
+            shift, concentrated_epsilon(ball(charged_precision(precisions) / 2), ball(slack_delta))
+        )
+
+    return at_most(delta, lambda: ball(slack_delta))

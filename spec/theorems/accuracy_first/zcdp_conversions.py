@@ -1,0 +1,227 @@
+"""Between (epsilon, delta)-DP and approximate concentrated privacy, and composition of the latter.
+
+Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Lemmas 2.3 and 2.4. Approximate zCDP is used with its
+decomposition written out: P = (1 - delta) P' + delta P'', Q = (1 - delta) Q' + delta Q'', one delta for both sides.
+"""
+
+from fractions import Fraction
+from itertools import product as pairs_of
+
+from flint import arb
+
+from dpassay.spec.adaptive_rounds import ConcentratedRound, concentrated_response, levels_of
+from dpassay.spec.ball import at_most, ball, exact
+from dpassay.spec.budget_rules import concentrated_epsilon
+from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
+from dpassay.spec.distributions.pairs import PairAtRatio
+from dpassay.spec.interactions import Interaction, Round, chain
+from dpassay.spec.notions.conversions import Pair, Shift
+from dpassay.spec.rational import at_most_exact, equal_exact
+from dpassay.spec.sources import ROGERS_2023
+from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.theorems.accuracy_first.parameters import Concentrated, DeltaBudget, SlackDelta
+from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
+
+__all__ = ["composed_rho", "core_interaction", "pure_core", "tilted_moment"]
+
+Measure = dict[object, Fraction]
+
+# --- Lemma 2.3 (i) ------------------------------------------------------------------------------------------
+
+
+def pure_core(pair: PairAtRatio) -> tuple[Fraction, Measure, Measure]:
+    """Split an (epsilon, delta)-DP pair: return 1 - delta and measures p' <= P, q' <= Q of that mass.
+
+    They satisfy p' <= e^epsilon q' and q' <= e^epsilon p'. The minima min(P, e^epsilon Q) and min(Q, e^epsilon P) do,
+    with masses that differ if the two orders have different deltas; the heavier one is then moved towards the
+    other divided by e^epsilon, which keeps both inequalities.
+    """
+    ratio, left, right = pair.ratio, pair.left, pair.right
+    p = {o: min(left.probability(o), ratio * right.probability(o)) for o in left.outcomes}
+    q = {o: min(right.probability(o), ratio * left.probability(o)) for o in left.outcomes}
+    mass = min(_mass(p), _mass(q))
+    return mass, _lightened(p, q, ratio, mass), _lightened(q, p, ratio, mass)
+
+
+def _mass(measure: Measure) -> Fraction:
+    return sum(measure.values(), Fraction(0))
+
+
+def _lightened(heavy: Measure, other: Measure, ratio: Fraction, mass: Fraction) -> Measure:
+    most, least = _mass(heavy), _mass(other) / ratio
+    if most == mass:
+        return heavy
+    share = (mass - least) / (most - least)
+    return {o: share * heavy[o] + (1 - share) * other[o] / ratio for o in heavy}
+
+
+def tilted_moment(left: FiniteDistribution, right: FiniteDistribution, order: int) -> Fraction:
+    """Return E_P[(P/Q)^(order - 1)] of a pair with common support."""
+    ratios = ((p, right.probability(o)) for o, p in left.weights.items() if p)
+    return sum((p * (p / q) ** (order - 1) for p, q in ratios), Fraction(0))
+
+
+ORDERS = (2, 3, 7)
+
+
+@statement(
+    ROGERS_2023,
+    "dp_zcdp_conversions",
+    examples=(
+        {"pair": PairAtRatio(FiniteDistribution.of(6, 1, 3), FiniteDistribution.of(1, 1, 8), Fraction(2))},
+        {"pair": PairAtRatio(FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1), Fraction(2))},
+    ),
+)
+def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
+    """(epsilon, delta)-DP implies delta-approximate (epsilon^2/2)-zCDP: P and Q contain (1 - delta) P' and
+    (1 - delta) Q', where P' and Q' are epsilon-DP, and their divergences of order lambda are at most
+    lambda epsilon^2/2 (epsilon^2/2 is shown at some orders; `zcdp_of_pure_dp` has all).
+    """
+    delta = max(hockey_stick_exact(a, b, pair.ratio) for a, b in _orders(pair))
+    mass, p, q = pure_core(pair)
+    weights = equal_exact((mass, _mass(p), _mass(q)), (1 - delta,) * 3, "weights of the core")
+    if isinstance(weights, Violated):
+        return weights
+    verdicts = [weights]
+    for o in pair.left.outcomes:
+        verdicts += [
+            at_most_exact(p[o], pair.left.probability(o), "part of P"),
+            at_most_exact(q[o], pair.right.probability(o), "part of Q"),
+            at_most_exact(p[o], pair.ratio * q[o], "P' against e^epsilon Q'"),
+            at_most_exact(q[o], pair.ratio * p[o], "Q' against e^epsilon P'"),
+        ]
+    core = [FiniteDistribution({o: w / mass for o, w in part.items()}) for part in (p, q)] if mass else []
+    verdicts += [_moment_is_small(*order, pair.ratio, n) for order, n in pairs_of(_both(core), ORDERS)]
+    return conjunction(verdict.with_(tightness=None) for verdict in verdicts)
+
+
+def _orders(pair: PairAtRatio) -> tuple[tuple[FiniteDistribution, FiniteDistribution], ...]:
+    return (pair.left, pair.right), (pair.right, pair.left)
+
+
+def _both(core: list[FiniteDistribution]) -> list[tuple[FiniteDistribution, FiniteDistribution]]:
+    return [(core[0], core[1]), (core[1], core[0])] if core else []
+
+
+def _moment_is_small(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction, order: int) -> Verdict:
+    if left == right:
+        return Holds(evidence=Evidence.EXACT)
+    moment = tilted_moment(left, right, order)
+    return at_most(lambda: ball(moment).log(), lambda: order * (order - 1) * ball(ratio).log() ** 2 / 2)
+
+
+# --- Lemma 2.3 (ii) -----------------------------------------------------------------------------------------
+
+
+def _gaussian_that_fails(shift: Fraction, delta: Fraction, slack_delta: Fraction, promised: Fraction) -> Verdict:
+    """Decide the delta of a Gaussian pair that fails altogether with probability delta."""
+
+    def truth() -> arb:
+        epsilon = concentrated_epsilon(ball(shift**2 / 2), ball(slack_delta))
+        return ball(delta) + (1 - ball(delta)) * gaussian_hockey_stick(shift, epsilon)
+
+    return at_most(truth, lambda: ball(promised))
+
+
+def _sum_is_weaker(shift: Fraction, delta: Fraction, slack_delta: Fraction) -> Verdict:
+    printed, sharper = delta + slack_delta, delta + (1 - delta) * slack_delta
+    return conjunction([
+        _gaussian_that_fails(shift, delta, slack_delta, printed),
+        at_most_exact(sharper, printed * Fraction(99, 100), "the sharper delta").with_(tightness=None),
+    ])  # fmt: skip
+
+
+DELTAS_ADDED = Erratum(
+    kind="loose",
+    printed_text="printed is delta + delta''; the slack is lost by the core only: delta + (1 - delta) delta''",
+    witness={"shift": Fraction(1), "delta": Fraction(1, 2), "slack_delta": Fraction(1, 4)},
+    printed=_sum_is_weaker,
+    corrected=lambda shift, delta, slack_delta: _gaussian_that_fails(
+        shift, delta, slack_delta, delta + (1 - delta) * slack_delta
+    ),
+)
+
+
+@statement(
+    ROGERS_2023,
+    "dp_zcdp_conversions",
+    errata=(DELTAS_ADDED,),
+    examples=({"shift": Fraction(1645, 1000), "delta": Fraction(0), "slack_delta": Fraction(1, 10**6)},),
+)
+def approximate_dp_of_approximate_zcdp(shift: Shift, delta: DeltaBudget, slack_delta: SlackDelta) -> Verdict:
+    """delta-approximate rho-zCDP implies (rho + 2 sqrt(rho log(1/delta'')), delta + (1 - delta) delta'')-DP for every
+    delta'' in (0, 1]; printed is delta + delta''. Tried on a Gaussian pair that fails altogether with probability
+    delta, whose exact delta is delta + (1 - delta) times that of the Gaussian pair.
+    """
+    m, fails, slack = exact("shift", shift), exact("delta", delta), exact("slack_delta", slack_delta)
+
+    if fails == 1:
+        return Holds(evidence=Evidence.EXACT, detail="both are 1")
+    return _gaussian_that_fails(m, fails, slack, fails + (1 - fails) * slack)
+
+
+# --- Lemma 2.4 ----------------------------------------------------------------------------------------------
+
+
+def core_interaction(interaction: Interaction) -> Interaction:
+    """Replace every mechanism by its core (P', Q'), with the same continuations."""
+    offer = interaction.offer
+    core = offer.core if isinstance(offer, ConcentratedRound) and offer.core is not None else offer
+    return Interaction(core, {outcome: core_interaction(child) for outcome, child in interaction.after.items()})
+
+
+def composed_rho(interaction: Interaction) -> tuple[Fraction, Fraction]:
+    """Return (sum of rho_n, sum of delta_n), each the largest over what may be offered in round n."""
+    levels = [[o for o in offers if isinstance(o, ConcentratedRound)] for offers in levels_of(interaction)]
+    rho = sum((max(o.rho for o in offers) for offers in levels), Fraction(0))
+    return rho, sum((max(o.delta for o in offers) for offers in levels), Fraction(0))
+
+
+def _transcripts(interaction: Interaction) -> tuple[FiniteDistribution, FiniteDistribution]:
+    """Return the laws of the pair (M1(x), M2(x, M1(x)), ...); an ended interaction releases nothing more."""
+    left: dict[object, Fraction] = {}
+    right: dict[object, Fraction] = {}
+    stack: list[tuple[tuple[object, ...], Interaction | None, Fraction, Fraction]] = [
+        ((), interaction, Fraction(1), Fraction(1))
+    ]
+    while stack:
+        seen, node, p, q = stack.pop()
+        if node is None:
+            left[seen], right[seen] = p, q
+            continue
+        offer: Round = node.offer
+        for o in offer.outcomes:
+            after = p * offer.left.probability(o), q * offer.right.probability(o)
+            stack.append(((*seen, o), node.after.get(o), *after))
+    return FiniteDistribution(left), FiniteDistribution(right)
+
+
+@statement(
+    ROGERS_2023,
+    "zcdp_composition",
+    cases=30,
+    examples=({"interaction": chain(*[concentrated_response(Fraction(3))] * 2)},),
+)
+def parameters_of_approximate_zcdp_add(interaction: Concentrated) -> Verdict:
+    """If M1 is delta1-approximate rho1-zCDP and M2 is delta2-approximate rho2-zCDP given each answer of M1, their
+    pair of answers is (delta1 + delta2)-approximate (rho1 + rho2)-zCDP (the printed codomain forgets the first): the
+    cores compose to a core of weight at least 1 - delta1 - delta2 with divergences at most lambda (rho1 + rho2).
+    """
+    rho, delta = composed_rho(interaction)
+    whole, core = _transcripts(interaction), _transcripts(core_interaction(interaction))
+    verdicts = [_core_fits(whole[side], core[side], 1 - delta) for side in (0, 1)]
+    for order, (left, right) in pairs_of(ORDERS, (core, core[::-1])):
+        if left == right:
+            continue
+        moment = tilted_moment(left, right, order)
+        verdicts.append(at_most(lambda m=moment: ball(m).log(), lambda n=order: ball(n * (n - 1) * rho)))  # type: ignore[misc]
+    return conjunction(verdicts)
+
+
+def _core_fits(whole: FiniteDistribution, core: FiniteDistribution, weight: Fraction) -> Verdict:
+    """Decide whether weight * core <= whole everywhere, so that the rest over 1 - weight is a distribution."""
+    return conjunction(
+        at_most_exact(weight * p, whole.probability(o), f"core at {o}").with_(tightness=None)
+        for o, p in core.weights.items()
+    )

@@ -1,0 +1,50 @@
+import math
+
+import numpy as np
+import pytest
+
+from dpassay.claims import ZCDP, UsageError
+from dpassay.impl.mechanisms.doubling import DoublingMethod, RelativeError, doubled_precisions
+from dpassay.impl.mechanisms.noise_reduction import never_stops
+
+
+def test_every_release_is_charged() -> None:
+    [claim] = DoublingMethod(size=1, times=(4.0, 2.0, 1.0)).claims
+    assert isinstance(claim, ZCDP)
+    assert claim.rho == pytest.approx((0.25 + 0.5 + 1) / 2)
+    assert claim.rho > 0.875
+
+
+def test_releases_are_independent() -> None:
+    runs = 20_000
+    rows = DoublingMethod(size=1, times=(2.0, 1.0), stop=never_stops).sample(
+        np.zeros(1), runs, np.random.default_rng(1)
+    )
+    values = rows[:, 1:] / np.sqrt([2.0, 1.0])
+    # a sum of products of independent standard normals: beyond seven standard errors with probability below 1e-10
+    assert abs((values[:, 0] * values[:, 1]).mean()) < 7 / math.sqrt(runs)
+    assert abs((values**2).mean(axis=0) - 1).max() < 7 * math.sqrt(2 / runs)
+
+
+def test_precisions_double_as_long_as_they_fit() -> None:
+    assert doubled_precisions(1.0, 7.0).tolist() == [1.0, 2.0, 4.0]
+    assert doubled_precisions(1.0, 6.99).tolist() == [1.0, 2.0]
+    assert doubled_precisions(1.0, 0.5).size == 0
+    with pytest.raises(UsageError, match="smallest"):
+        doubled_precisions(0.0, 1.0)
+    with pytest.raises(UsageError, match="budget"):
+        doubled_precisions(1.0, math.nan)
+
+
+@pytest.mark.parametrize(("accuracy", "above", "below"), [(0.1, 21.0, 19.0), (0.01, 201.0, 199.0)])
+def test_the_rule_is_not_symmetric(accuracy: float, above: float, below: float) -> None:
+    rule = RelativeError(accuracy)
+    values = np.array([above + 1e-9, above - 1e-9, -below - 1e-9, -below + 1e-9, 0.0])
+    assert rule.content(np.ones(5), values).tolist() == [True, False, True, False, False]
+    assert rule(np.array([9.0, 4.0]), np.array([[[0.0], [2 * above + 1]]])).tolist() == [True]
+
+
+@pytest.mark.parametrize("accuracy", [0.0, 1.0, -0.1, math.nan])
+def test_bad_accuracies(accuracy: float) -> None:
+    with pytest.raises(UsageError, match="accuracy"):
+        RelativeError(accuracy)
