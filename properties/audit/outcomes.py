@@ -127,6 +127,19 @@ class Outcomes:
                 result.setdefault(name, np.full(len(self), np.nan))[positions] = values
         return result
 
+    def feature(self, name: str) -> Array | None:
+        """Return a feature by its expression, also a coordinate that is not among the `features`; None for others."""
+        if name in self.features:
+            return self.features[name]
+        match = re.fullmatch(r"outcome\[(\d+)\]", name)
+        if match is None or self.summary is not None:
+            return None
+        place = int(match[1])
+        if self.rows.dtype != object:
+            inside = self.rows.ndim == 2 and place < self.rows.shape[1]
+            return np.asarray(self.rows[:, place], dtype=np.float64) if inside else None
+        return np.array([_coordinate(symbol, place) for symbol in self.rows])
+
     @cached_property
     def is_continuous(self) -> bool:
         """Whether (nearly) every outcome of a long batch is a number of its own: then counting symbols is idle."""
