@@ -23,6 +23,7 @@ from flint import arb, arb_poly
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, sum_balls
+from dpassay.spec.distributions.laplace import log_laplace_interval
 
 __all__ = ["Line", "Piece", "PiecewiseExponential", "guard_bits"]
 
@@ -50,14 +51,20 @@ class Piece:
 
 @dataclass(frozen=True)
 class _Part:
-    """e^(outer u) y^(-shift) p(y) on one piece, or 0 if `polynomial` is None."""
+    """e^(outer u) y^(-shift) p(y) on one piece."""
 
     outer: Fraction
     shift: int
-    polynomial: arb_poly | None
+    polynomial: arb_poly
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the polynomial has no coefficients at all."""
+        return self.polynomial.length() == 0
 
 
-_ZERO = _Part(Fraction(0), 0, None)
+_NONE = Fraction(0)
+_ZERO = _Part(_NONE, 0, arb_poly([]))
 
 
 class Line:
@@ -95,7 +102,7 @@ class Line:
 
     def constant(self, value: arb) -> "PiecewiseExponential":
         """Return a constant function."""
-        return self._of(lambda _piece: _Part(Fraction(0), 0, arb_poly([value])))
+        return self._of(lambda _piece: _Part(_NONE, 0, arb_poly([value])))
 
     def laplace_density(self, centre: Fraction, rate: Fraction) -> "PiecewiseExponential":
         """Return the density rate/2 e^(-rate |t - centre|); the rate may be any."""
@@ -115,21 +122,25 @@ class Line:
         """Return the survival function of Laplace noise of the common rate about `centre`."""
         return self._of(lambda piece: self._upper_tail(piece, centre))
 
-    def laplace_mass_up_to(self, centre: Fraction, top: Fraction) -> "PiecewiseExponential":
-        """Return the probability that Laplace noise about `centre` lies in (t, top]; 0 for t >= top, a kink.
+    def laplace_mass(self, centre: Fraction, low: Fraction | None, high: Fraction | None) -> "PiecewiseExponential":
+        """Return, as a function of t, the probability that Laplace noise about `centre` is above t and in (low, high].
 
-        Left of the centre it is a difference of two lower tails, right of it of two upper ones: neither is close to 1.
+        The ends are kinks, or None where there is none. Left of the centre the probability is a difference of two
+        lower tails, right of it of two upper ones: neither is close to 1.
         """
-        far = _decay(self.step, top - centre) / 2
+        beyond = arb(0) if high is None else _decay(self.step, high - centre) / 2
+        below_top = 1 - beyond if high is None or high > centre else beyond  # the two are used on their own sides
 
         def part(piece: Piece) -> _Part:
-            if piece.lies_right_of(top):
+            if high is not None and piece.lies_right_of(high):
                 return _ZERO
+            if low is not None and not piece.lies_right_of(low):
+                ends = (None if end is None else self.step * (end - centre) for end in (low, high))
+                return _Part(_NONE, 0, arb_poly([log_laplace_interval(*ends).exp()]))
             if piece.lies_right_of(centre):
-                return _plus(self._upper_tail(piece, centre), -far)
-            total = 1 - far if top > centre else far
-            lower = self._lower_tail(piece, centre)
-            return _plus(_Part(lower.outer, lower.shift, -lower.polynomial), total)
+                return _plus(self._upper_tail(piece, centre), -beyond)
+            tail = self._lower_tail(piece, centre)
+            return _plus(_Part(tail.outer, tail.shift, -tail.polynomial), below_top)
 
         return self._of(part)
 
@@ -149,23 +160,23 @@ class Line:
         def part(piece: Piece) -> _Part:
             if not piece.lies_right_of(origin):
                 return _ZERO
-            return _Part(Fraction(0), 0, arb_poly([1, -_decay(self.step, piece.origin - origin)]))
+            return _Part(_NONE, 0, arb_poly([1, -_decay(self.step, piece.origin - origin)]))
 
         return self._of(part)
 
     def _lower_tail(self, piece: Piece, centre: Fraction) -> _Part:
         half = _decay(self.step, piece.origin - centre) / 2
         if piece.lies_right_of(centre):
-            return _Part(Fraction(0), 0, arb_poly([1, -half]))
-        return _Part(Fraction(0), 1, arb_poly([half])) if piece.direction > 0 else _Part(
+            return _Part(_NONE, 0, arb_poly([1, -half]))
+        return _Part(_NONE, 1, arb_poly([half])) if piece.direction > 0 else _Part(
             Fraction(0), 0, arb_poly([0, half])
         )
 
     def _upper_tail(self, piece: Piece, centre: Fraction) -> _Part:
         half = _decay(self.step, piece.origin - centre) / 2
         if piece.lies_right_of(centre):
-            return _Part(Fraction(0), 0, arb_poly([0, half]))
-        return _Part(Fraction(0), 1, arb_poly([-half, 1])) if piece.direction > 0 else _Part(
+            return _Part(_NONE, 0, arb_poly([0, half]))
+        return _Part(_NONE, 1, arb_poly([-half, 1])) if piece.direction > 0 else _Part(
             Fraction(0), 0, arb_poly([1, -half])
         )
 
@@ -176,7 +187,7 @@ class Line:
 
     def integral_of(self, index: int, part: _Part) -> arb:
         """Enclose the integral of a part over its piece."""
-        if part.polynomial is None:
+        if part.is_zero:
             return arb(0)
         coefficients = part.polynomial.coeffs()
         return sum_balls(
@@ -234,19 +245,14 @@ def _decay(rate: Fraction, distance: Fraction) -> arb:
 
 
 def _times(left: _Part, right: _Part) -> _Part:
-    if left.polynomial is None or right.polynomial is None:
-        return _ZERO
     outer = left.outer + right.outer if right.outer else left.outer  # most factors have none
     return _Part(outer, left.shift + right.shift, left.polynomial * right.polynomial)
 
 
 def _power(part: _Part, exponent: int) -> _Part:
-    if part.polynomial is None:
-        return _ZERO if exponent else _Part(Fraction(0), 0, arb_poly([1]))
     return _Part(exponent * part.outer, exponent * part.shift, part.polynomial**exponent)
 
 
 def _plus(part: _Part, value: arb) -> _Part:
     """Add a constant to a part without outer rate."""
-    assert part.polynomial is not None
     return _Part(part.outer, part.shift, part.polynomial + arb_poly([*[arb(0)] * part.shift, value]))
