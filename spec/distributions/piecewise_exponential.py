@@ -22,7 +22,7 @@ from itertools import pairwise
 from flint import arb, arb_poly
 
 from dpassay.claims import UsageError
-from dpassay.spec.ball import ball, sum_balls
+from dpassay.spec.ball import ball
 from dpassay.spec.distributions.laplace import log_laplace_interval
 
 __all__ = ["Line", "Piece", "PiecewiseExponential", "guard_bits"]
@@ -57,11 +57,6 @@ class _Part:
     shift: int
     polynomial: arb_poly
 
-    @property
-    def is_zero(self) -> bool:
-        """Whether the polynomial has no coefficients at all."""
-        return self.polynomial.length() == 0
-
 
 _NONE = Fraction(0)
 _ZERO = _Part(_NONE, 0, arb_poly([]))
@@ -90,7 +85,7 @@ class Line:
         self.step = step
         if not self.kinks or step <= 0:
             raise UsageError(f"a line needs a kink and a positive rate, got {self.kinks!r} and {step!r}")
-        self._moments: dict[tuple[int, Fraction, int], arb] = {}
+        self._moments: dict[tuple[int, Fraction], dict[int, arb]] = {}
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -187,23 +182,20 @@ class Line:
 
     def integral_of(self, index: int, part: _Part) -> arb:
         """Enclose the integral of a part over its piece."""
-        if part.is_zero:
-            return arb(0)
-        coefficients = part.polynomial.coeffs()
-        return sum_balls(
-            c * self._moment(index, part.outer, power) for power, c in enumerate(coefficients, start=-part.shift)
-        )
+        known = self._moments.setdefault((index, part.outer), {})
+        total = arb(0)
+        for power, coefficient in enumerate(part.polynomial.coeffs(), start=-part.shift):
+            if power not in known:
+                known[power] = self._moment(self.pieces[index].width, power * self.step - part.outer)
+            total = total + coefficient * known[power]
+        return total
 
-    def _moment(self, index: int, outer: Fraction, power: int) -> arb:
-        """Enclose the integral of e^(outer u) y^power over a piece."""
-        key = index, outer, power
-        if key not in self._moments:
-            rate, width = power * self.step - outer, self.pieces[index].width
-            if width is None:
-                self._moments[key] = 1 / ball(rate) if rate > 0 else arb.pos_inf()
-            else:
-                self._moments[key] = -(-ball(rate * width)).expm1() / ball(rate) if rate else ball(width)
-        return self._moments[key]
+    @staticmethod
+    def _moment(width: Fraction | None, rate: Fraction) -> arb:
+        """Enclose the integral of e^(-rate u) over 0 <= u <= width."""
+        if width is None:
+            return 1 / ball(rate) if rate > 0 else arb.pos_inf()
+        return -(-ball(rate * width)).expm1() / ball(rate) if rate else ball(width)
 
 
 @dataclass(frozen=True)

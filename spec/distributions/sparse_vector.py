@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from flint import arb
+from flint import arb, ctx
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, exact, sum_balls
@@ -81,9 +81,18 @@ class SparseVectorLaw:
             return self._log_run(0, asked, hits)
         ends = [*hits, *([asked] if asked > (hits[-1] if hits else 0) else [])]
         begins = [0, *ends[:-1]]
-        return sum_balls(
-            self._log_run(begin, end, (end,) if end in hits else ()) for begin, end in zip(begins, ends, strict=True)
-        )
+        return sum_balls(self._log_one(begin, end, end in hits) for begin, end in zip(begins, ends, strict=True))
+
+    def _log_one(self, begin: int, end: int, hit: bool) -> arb:
+        """Enclose the log-probability of one of the runs, which many outcomes share."""
+        key = begin, end, hit, ctx.prec
+        if key not in self._runs:
+            self._runs[key] = self._log_run(begin, end, (end,) if hit else ())
+        return self._runs[key]
+
+    @cached_property
+    def _runs(self) -> dict[tuple[int, int, bool, int], arb]:
+        return {}
 
     def _log_run(self, begin: int, end: int, hits: Places) -> arb:
         """Enclose the log-probability of the comparisons after `begin` up to `end`; the others have a count of 0."""
