@@ -131,4 +131,6 @@ class NoisyRuns(Domain):
     def contains(self, value: Any) -> bool:
         """Whether `value` is such a run."""
         streams = ThresholdStreams(self.sentence, self.largest_size, self.largest_size)
-        return isinstance(value, NoisyRun) and streams.contains(value.stream) and len(value.noises) == value.stream.size
+        return (
+            isinstance(value, NoisyRun) and streams.contains(value.stream) and len(value.noises) == value.stream.size
+        )

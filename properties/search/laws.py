@@ -10,7 +10,7 @@ The modules of `properties/pairing/` fill them; anybody may add the law of a mec
 (0, 1)
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,9 +19,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim
+from dpassay.claims import Claim, NeighbourRelation
 from dpassay.discovery import import_all_below
-from dpassay.properties.search.pairs import adversarial_pairs
+from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.spec.ball import Real
 from dpassay.spec.distributions.discrete import DiscreteDistribution
 
@@ -33,7 +33,9 @@ __all__ = [
     "register_law",
     "register_pair_law",
     "register_worst_case",
+    "register_worst_pairs",
     "worst_case",
+    "worst_pairs",
 ]
 
 Array = NDArray[np.float64]
@@ -42,9 +44,12 @@ LawPair = tuple[DiscreteDistribution, DiscreteDistribution]
 PairLaw = Callable[[Any, Array, Array], LawPair | None]
 WorstCase = Callable[[Any, Claim], Real | None]
 
+WorstPairs = Callable[[Any, NeighbourRelation], Iterable[Pair]]
+
 _LAWS: dict[type, Law] = {}
 _PAIR_LAWS: dict[type, PairLaw] = {}
 _WORST_CASES: dict[type, WorstCase] = {}
+_WORST_PAIRS: dict[type, WorstPairs] = {}
 _PAIRING = "dpassay.properties.pairing"
 
 
@@ -138,6 +143,25 @@ def register_worst_case(mechanism_type: type, worst: WorstCase) -> None:
     _enter(_WORST_CASES, mechanism_type, worst)
 
 
+def register_worst_pairs(mechanism_type: type, pairs: WorstPairs) -> None:
+    """Declare pairs of inputs that a search should try before all others.
+
+    Parameters
+    ----------
+    mechanism_type : type
+        The class of the mechanism.
+    pairs : callable
+        ``pairs(mechanism, relation)``: pairs of inputs, the likely worst ones first; those outside the relation are left
+        out.
+
+    Raises
+    ------
+    ValueError
+        If the type has some already.
+    """
+    _enter(_WORST_PAIRS, mechanism_type, pairs)
+
+
 def exact_law(mechanism: Any, data: Array) -> DiscreteDistribution | None:
     """Return the exact output distribution of a mechanism on an input, None if it is not known."""
     law = _find(_LAWS, mechanism)
@@ -154,6 +178,14 @@ def worst_case(mechanism: Any, claim: Claim) -> Real | None:
     """Return the upper bound of a worst-pair theorem on the figure that the claim bounds, None without one."""
     worst = _find(_WORST_CASES, mechanism)
     return worst(mechanism, claim) if worst is not None else None
+
+
+def worst_pairs(mechanism: Any, relation: NeighbourRelation) -> list[Pair]:
+    """Return the pairs of the relation that are declared for a mechanism; none where nothing is declared."""
+    pairs = _find(_WORST_PAIRS, mechanism)
+    if pairs is None:
+        return []
+    return [pair for pair in pairs(mechanism, relation) if are_neighbours(relation, *pair)]
 
 
 def _enter(registry: dict[type, Any], mechanism_type: type, entry: Any) -> None:

@@ -41,6 +41,7 @@ from dpassay.properties.search.laws import (
     register_pair_law,
     register_worst_case,
     worst_case,
+    worst_pairs,
 )
 from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.search.result import Witness
@@ -132,7 +133,8 @@ class _Search:
         if isinstance(law, PushedForward):
             self.left_over -= law.cost * len(law.outcomes)
         else:
-            self.left_over -= max(1, len(law.outcomes) // (_CHEAP if isinstance(law, FiniteDistribution) else 1))
+            cost = 1 / _CHEAP if isinstance(law, FiniteDistribution) else getattr(law, "cost", 1)
+            self.left_over -= max(1, int(cost * len(law.outcomes)))
         return Tabulated.of(law)
 
     def scored(self, pair: Pair) -> _Scored:
@@ -183,7 +185,8 @@ def hunt_white_box(
     """
     search = _Search(mechanism, claim, most_probabilities)
     with precision(START_BITS):
-        tried = [search.scored(pair) for pair in _affordable(search, adversarial_pairs(neighbours, seed=seed))]
+        pairs = [*worst_pairs(mechanism, neighbours), *adversarial_pairs(neighbours, seed=seed)]
+        tried = [search.scored(pair) for pair in _affordable(search, pairs)]
         best = max(tried, key=lambda scored: scored.score)
         best = _climbed(search, best, neighbours, tried)
         if best.broken:

@@ -119,17 +119,22 @@ class LaplaceThreshold:
         released : tuple of (answer, low, high)
             Those that reach the threshold with a noisy answer in (low, high]; None is no bound.
         """
-        ends = [end for _, *interval in released for end in interval if end is not None]
-        centres = [*(answer for answer, _ in below), *(answer for answer, *_ in released)]
-        with precision(ctx.prec + guard_bits(sum(count for _, count in below) + len(released))):
-            line = Line([self.centre, *centres, *ends], self.query_rate)
-            integrand = line.laplace_density(self.centre, self.threshold_rate)
-            for answer, count in below:
-                integrand = integrand * line.laplace_cdf(answer) ** count
-            for answer, low, high in released:
-                integrand = integrand * line.laplace_mass(answer, low, high)
-            log_probability: arb = integrand.integral().log()
-        return log_probability
+        return _log_released(self, tuple(sorted(below)), tuple(sorted(released, key=str)), ctx.prec)
+
+
+@lru_cache(maxsize=4096)
+def _log_released(setting: LaplaceThreshold, below: Counts, released: Released, bits: int) -> arb:
+    ends = [end for _, *interval in released for end in interval if end is not None]
+    centres = [*(answer for answer, _ in below), *(answer for answer, *_ in released)]
+    with precision(bits + guard_bits(sum(count for _, count in below) + len(released))):
+        line = Line([setting.centre, *centres, *ends], setting.query_rate)
+        integrand = line.laplace_density(setting.centre, setting.threshold_rate)
+        for answer, count in below:
+            integrand = integrand * line.laplace_cdf(answer) ** count
+        for answer, low, high in released:
+            integrand = integrand * line.laplace_mass(answer, low, high)
+        log_probability: arb = integrand.integral().log()
+    return log_probability
 
 
 class _Patterns:
@@ -146,8 +151,14 @@ class _Patterns:
             density = self.line.laplace_density(setting.centre, setting.threshold_rate)
         self.products: dict[tuple[Pair, ...], PiecewiseExponential] = {(): density}
         self.factors: dict[tuple[int, Pair], PiecewiseExponential] = {}
+        self.logarithms: dict[tuple[Pair, ...], arb] = {}
 
     def log_probability(self, counts: tuple[Pair, ...]) -> arb:
+        if counts not in self.logarithms:
+            self.logarithms[counts] = self._log_probability(counts)
+        return self.logarithms[counts]
+
+    def _log_probability(self, counts: tuple[Pair, ...]) -> arb:
         with precision(self.bits):
             known = next(k for k in range(len(counts), -1, -1) if counts[:k] in self.products)
             for k in range(known, len(counts)):
@@ -161,7 +172,9 @@ class _Patterns:
         if (place, counts) not in self.factors:
             below, above = counts
             answer = self.answers[place]
-            self.factors[place, counts] = self.line.laplace_cdf(answer) ** below * self.line.laplace_sf(answer) ** above
+            self.factors[place, counts] = (
+                self.line.laplace_cdf(answer) ** below * self.line.laplace_sf(answer) ** above
+            )
         return product * self.factors[place, counts]
 
 

@@ -163,16 +163,16 @@ class Line:
         half = _decay(self.step, piece.origin - centre) / 2
         if piece.lies_right_of(centre):
             return _Part(_NONE, 0, arb_poly([1, -half]))
-        return _Part(_NONE, 1, arb_poly([half])) if piece.direction > 0 else _Part(
-            Fraction(0), 0, arb_poly([0, half])
-        )
+        return _Part(_NONE, 1, arb_poly([half])) if piece.direction > 0 else _Part(Fraction(0), 0, arb_poly([0, half]))
 
     def _upper_tail(self, piece: Piece, centre: Fraction) -> _Part:
         half = _decay(self.step, piece.origin - centre) / 2
         if piece.lies_right_of(centre):
             return _Part(_NONE, 0, arb_poly([0, half]))
-        return _Part(_NONE, 1, arb_poly([-half, 1])) if piece.direction > 0 else _Part(
-            Fraction(0), 0, arb_poly([1, -half])
+        return (
+            _Part(_NONE, 1, arb_poly([-half, 1]))
+            if piece.direction > 0
+            else _Part(Fraction(0), 0, arb_poly([1, -half]))
         )
 
     def _of(self, part: Callable[[Piece], _Part]) -> "PiecewiseExponential":

@@ -147,7 +147,10 @@ def epsilon_of_laplace_above_threshold_is_approached(epsilon: Epsilon, halvings:
     GABOARDI_2017,
     "pure_dp_of_laplace_above_threshold",
     examples=(
-        {"stream": ThresholdStream((Block(ONE, ONE, 30), Block(ONE, Fraction(0))), Fraction(-20), ONE), "epsilon": ONE},
+        {
+            "stream": ThresholdStream((Block(ONE, ONE, 30), Block(ONE, Fraction(0))), Fraction(-20), ONE),
+            "epsilon": ONE,
+        },
         {
             "stream": ThresholdStream((Block(Fraction(19), Fraction(20), 9), Block(ONE, ONE)), Fraction(-9), ONE),
             "epsilon": ONE,
@@ -171,9 +174,7 @@ def pure_dp_of_laplace_above_threshold_for_monotone_streams(stream: MonotoneStre
 @statement(
     GABOARDI_2017,
     "pure_dp_of_laplace_above_threshold",
-    examples=(
-        {"stream": ThresholdStream((Block(Fraction(39), Fraction(40), 9),), Fraction(0), ONE), "epsilon": ONE},
-    ),
+    examples=({"stream": ThresholdStream((Block(Fraction(39), Fraction(40), 9),), Fraction(0), ONE), "epsilon": ONE},),
 )
 def never_halting_costs_half_of_epsilon(stream: Stream, epsilon: Epsilon) -> Verdict:
     """The privacy loss of the outcome that no answer reaches the threshold is at most epsilon/2 in modulus: the
@@ -282,9 +283,7 @@ def _comparisons_loss(stream: ThresholdStream, scale: Fraction) -> Real:
 @statement(
     GABOARDI_2017,
     "naive_above_threshold_cost",
-    examples=(
-        {"stream": ThresholdStream((Block(Fraction(9), Fraction(10), 5),), Fraction(0), ONE), "epsilon": ONE},
-    ),
+    examples=({"stream": ThresholdStream((Block(Fraction(9), Fraction(10), 5),), Fraction(0), ONE), "epsilon": ONE},),
     cases=20,
 )
 def naive_above_threshold_cost_is_linear(

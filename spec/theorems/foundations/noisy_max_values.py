@@ -48,7 +48,9 @@ FAR_APART = NeighbouringAnswers(
 # --- the index ----------------------------------------------------------------------------------------------
 
 
-@statement(DPASSAY, "exponential_noisy_max", examples=({"pair": TIES, "epsilon": ONE}, {"pair": FAR_APART, "epsilon": ONE}))
+@statement(
+    DPASSAY, "exponential_noisy_max", examples=({"pair": TIES, "epsilon": ONE}, {"pair": FAR_APART, "epsilon": ONE})
+)
 def pure_dp_of_exponential_noisy_max(pair: Answers, epsilon: Epsilon) -> Verdict:
     """The index of the largest of the answers with exponential noise of scale 2 Delta/epsilon is epsilon-DP."""
     rate = selection_rate(epsilon, pair.sensitivity or pair.width)
@@ -105,18 +107,18 @@ def gumbel_noisy_max_is_the_exponential_mechanism() -> Verdict:
     )
 
 
-def corner_of_selection(pair: NeighbouringAnswers) -> NeighbouringAnswers:
-    """Return the worst pair of the same range and size: all rivals rise to the top while one answer falls to the bottom."""
-    step = min(pair.sensitivity, pair.width)
-    rivals = (Block(pair.high - step, pair.high, pair.size - 1),) if pair.size > 1 else ()
-    return replace(pair, blocks=(*rivals, Block(pair.low + step, pair.low)))
+def corner_of_selection(low: Fraction, high: Fraction, sensitivity: Fraction, size: int) -> NeighbouringAnswers:
+    """Return the worst pair of a range: all rivals rise to its top while one answer, in the last block, falls to its bottom."""
+    step = min(sensitivity, high - low)
+    rivals = (Block(high - step, high, size - 1),) if size > 1 else ()
+    return NeighbouringAnswers((*rivals, Block(low + step, low)), low, high, sensitivity)
 
 
-def selection_corner_loss(pair: NeighbouringAnswers, rate: Fraction, report: Report) -> arb:
-    """Enclose the loss of the answer that falls, at the corner of the pair's range."""
-    if pair.size == 1:
+def selection_corner_loss(corner: NeighbouringAnswers, rate: Fraction, report: Report) -> arb:
+    """Enclose the loss of the answer that falls, the last block of a corner; exactly 0 if it has no rivals."""
+    if corner.size == 1:
         return arb(0)
-    return block_losses(corner_of_selection(pair), lambda own, rivals: report(own, rivals, rate))[-1]
+    return block_losses(corner, lambda own, rivals: report(own, rivals, rate))[-1]
 
 
 @statement(DPASSAY, "noisy_max_corner", examples=({"pair": FAR_APART, "epsilon": Fraction(1, 10)},), cases=25)
@@ -128,6 +130,7 @@ def noisy_max_loss_is_largest_at_the_corner(pair: FewAnswers, epsilon: Epsilon) 
     threshold.
     """
     rate = selection_rate(epsilon, pair.sensitivity or pair.width)
+    corner = corner_of_selection(pair.low, pair.high, pair.sensitivity, pair.size)
 
     def verdict(report: Report) -> Verdict:
         def largest() -> arb:
@@ -136,7 +139,7 @@ def noisy_max_loss_is_largest_at_the_corner(pair: FewAnswers, epsilon: Epsilon) 
             orders = (block_losses(order, lambda q, r: report(q, r, rate)) for order in (pair, pair.swapped))
             return max_balls(loss for losses in orders for loss in losses)
 
-        return at_most(largest, lambda: selection_corner_loss(pair, rate, report), slack=ATTAINED)
+        return at_most(largest, lambda: selection_corner_loss(corner, rate, report), slack=ATTAINED)
 
     laws = (LaplaceNoisyMaxLaw, ExponentialNoisyMaxLaw)
     return conjunction(verdict(law.log_report_probability) for law in laws)

@@ -47,7 +47,9 @@ Cutoff = Annotated[int, Integers("a number of hits", 1, 3, (1, 2))]
 Epsilon = Annotated[Exact, Reals("a privacy parameter", Fraction(1, 100), 20, (1, Fraction(1, 10)), logarithmic=True)]
 Cost = Annotated[
     Fraction,
-    Reals("the cost in nats of a move by the sensitivity", Fraction(1, 100), 4, (1, Fraction(1, 20)), logarithmic=True),
+    Reals(
+        "the cost in nats of a move by the sensitivity", Fraction(1, 100), 4, (1, Fraction(1, 20)), logarithmic=True
+    ),
 ]
 Halvings = Annotated[int, Integers("a number of halvings", 1, 30, (1, 10))]
 Refreshed = Annotated[bool, Choices("whether the threshold's noise is drawn anew after each hit", (False, True))]
@@ -128,9 +130,7 @@ def pure_dp_of_restarted_above_threshold(stream: Stream, cutoff: Cutoff, epsilon
     """
     budget = exact("epsilon", epsilon)
     noise = stream.noise(budget / (2 * cutoff), budget / (4 * cutoff))
-    return at_most(
-        lambda: _largest_loss(stream, noise, cutoff, refreshed=True), lambda: ball(budget), slack=ATTAINED
-    )
+    return at_most(lambda: _largest_loss(stream, noise, cutoff, refreshed=True), lambda: ball(budget), slack=ATTAINED)
 
 
 @statement(
@@ -145,9 +145,7 @@ def pure_dp_of_sparse_vector_with_one_noisy_threshold(stream: Stream, cutoff: Cu
     """
     budget = exact("epsilon", epsilon)
     noise = stream.noise(budget / 2, budget / (4 * cutoff))
-    return at_most(
-        lambda: _largest_loss(stream, noise, cutoff, refreshed=False), lambda: ball(budget), slack=ATTAINED
-    )
+    return at_most(lambda: _largest_loss(stream, noise, cutoff, refreshed=False), lambda: ball(budget), slack=ATTAINED)
 
 
 def cells_of_places(places: Places, edges: Answers) -> Iterator[tuple[Side, ...]]:
@@ -183,9 +181,7 @@ def pure_dp_of_numeric_sparse_vector(stream: TinyStream, cutoff: Cutoff, epsilon
     budget = exact("epsilon", epsilon)
     noise = stream.noise(budget / 3, budget / (6 * cutoff))
     scale = 3 * cutoff * stream.sensitivity / budget
-    return at_most(
-        lambda: _largest_numeric_loss(stream, noise, cutoff, scale), lambda: ball(budget), slack=ATTAINED
-    )
+    return at_most(lambda: _largest_numeric_loss(stream, noise, cutoff, scale), lambda: ball(budget), slack=ATTAINED)
 
 
 # --- what each pattern of comparisons costs -----------------------------------------------------------------
@@ -300,7 +296,9 @@ def query_noise_must_grow_with_the_cutoff(
 
 @statement(GABOARDI_2017, "sparse_vector", cases=15)
 def cost_without_cutoff_grows_with_the_stream(
-    size: Annotated[int, Integers("half a number of queries", 1, 40, (1, 2, 5, 40))], epsilon: Epsilon, halvings: Halvings
+    size: Annotated[int, Integers("half a number of queries", 1, 40, (1, 2, 5, 40))],
+    epsilon: Epsilon,
+    halvings: Halvings,
 ) -> Verdict:
     """Without halting, and with Lap(2 Delta/epsilon) on threshold and answers, 2 n queries cost nearly n epsilon: n of
     them stay below and n reach the threshold.

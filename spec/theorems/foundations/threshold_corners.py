@@ -96,9 +96,7 @@ class CornerLosses:
             What the number that is released for each hit loses besides, in nats.
         """
         if not refreshed:
-            return max_balls(
-                self.loss(pattern) + pattern[1] * ball(cost_of_hit) for pattern in patterns(size, cutoff)
-            )
+            return max_balls(self.loss(pattern) + pattern[1] * ball(cost_of_hit) for pattern in patterns(size, cutoff))
         halts = [self.loss((k - 1, 1)) + ball(cost_of_hit) for k in range(1, size + 1)]
         never = [self.loss((n, 0)) for n in range(size + 1)]
         worst = [arb(0)] * (size + 1)  # of the answers that are left, by their number, when no hit is left
