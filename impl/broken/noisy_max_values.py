@@ -23,7 +23,7 @@ _BENCHMARK: dict[str, Any] = {"size": 5, "epsilon": 0.1, "low": -10.0, "high": 1
 
 @dataclass(frozen=True)
 class LaplaceValue(LaplaceNoisyMax):
-    """Releases the largest noisy answer itself, noise Lap(2 sensitivity/epsilon). NoisyMax3 of the common benchmark."""
+    """Releases the largest noisy answer itself, noise Lap(2 sensitivity/epsilon). NoisyMax3 of the benchmark."""
 
     @property
     def scale(self) -> float:
@@ -43,7 +43,7 @@ class LaplaceValue(LaplaceNoisyMax):
 
 @dataclass(frozen=True)
 class ExponentialValue(ExponentialNoisyMax):
-    """Releases the largest noisy answer itself, noise Exp(2 sensitivity/epsilon). NoisyMax4 of the common benchmark."""
+    """Releases the largest noisy answer itself, noise Exp(2 sensitivity/epsilon). NoisyMax4 of the benchmark."""
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` largest noisy answers, wrongly."""

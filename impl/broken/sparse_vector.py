@@ -41,7 +41,7 @@ _BENCHMARK: dict[str, Any] = {"size": 10, "threshold": 1.0, "epsilon": 0.1, "low
 
 @dataclass(frozen=True)
 class ReleasesTestedAnswer(LaplaceSparseVector):
-    """Releases (place, noisy answer) of each hit: the answer that was tested, with noise Lap(2 cutoff/epsilon). SVT3."""
+    """Releases (place, noisy answer) of each hit, the answer that was tested, noise Lap(2 cutoff/epsilon). SVT3."""
 
     @property
     def query_scale(self) -> float:

@@ -71,7 +71,8 @@ class ExponentialNoisyMax:
         """Draw `rows` vectors of noisy answers, relative to the largest answer, which does not change the index."""
         noise: Array = rng.exponential(scale=self.scale, size=(rows, self.size))
         with np.errstate(over="ignore"):
-            return noise + (answers - answers.max())
+            noise += answers - answers.max()
+        return noise
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` winners (indices from 0) on the answers `data`."""

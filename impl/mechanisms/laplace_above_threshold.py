@@ -28,8 +28,8 @@ Array = NDArray[np.float64]
 class LaplaceAboveThreshold:
     """Halting time 1..size on a stream of `size` answers, or 0 if every noisy answer stays below.
 
-    One noise Lap(2 sensitivity/epsilon) on the threshold, fresh noise Lap(4 sensitivity/epsilon) on every answer, half of
-    that where all answers move the same way. Gaboardi 2017, S7; Dwork and Roth 2014, Algorithm 1.
+    One noise Lap(2 sensitivity/epsilon) on the threshold, fresh noise Lap(4 sensitivity/epsilon) on every answer, half
+    of that where all answers move the same way. Gaboardi 2017, S7; Dwork and Roth 2014, Algorithm 1.
 
     Parameters
     ----------

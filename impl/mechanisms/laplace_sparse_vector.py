@@ -159,9 +159,9 @@ class RestartedSparseVector(LaplaceSparseVector):
 class NumericSparseVector(LaplaceSparseVector):
     """Places and numbers of the first hits: (place, number, place, number, ...), padded with 0.
 
-    A third of the budget for each of the threshold, the tests and the numbers, which have fresh noise: scales
-    3 sensitivity/epsilon, 6 cutoff sensitivity/epsilon and 3 cutoff sensitivity/epsilon. Dwork and Roth 2014, Algorithm 3,
-    with the threshold's noise drawn once (NumericalSVT of the common benchmark). The parameters are those of
+    A third of the budget for each of the threshold, the tests and the numbers, which have fresh noise: scales 3
+    sensitivity/epsilon, 6 cutoff sensitivity/epsilon and 3 cutoff sensitivity/epsilon. Dwork and Roth 2014, Algorithm
+    3, with the threshold's noise drawn once (NumericalSVT of the common benchmark). The parameters are those of
     `LaplaceSparseVector`.
     """
 

@@ -74,7 +74,9 @@ def _value_pair(mechanism: Any, left: Array, right: Array, noise: Noise) -> LawP
     """Cut the line at all answers: half-lines below them attain the loss under Laplace noise."""
     cuts = [None, *sorted({*left.tolist(), *right.tolist()}), None]
     sides: list[Side] = list(itertools.pairwise(cuts))
-    ends = [(-math.inf if low is None else low, math.inf if high is None else high) for low, high in sides]
+    ends = [
+        (-math.inf if low is None else float(low), math.inf if high is None else float(high)) for low, high in sides
+    ]
 
     def pushed(answers: Array) -> PushedForward:
         law = NoisyMaxValueLaw(tuple(answers.tolist()), mechanism.scale, noise)
@@ -106,7 +108,7 @@ def _cost_of_every_answer(mechanism: LaplaceValue, claim: Claim) -> Real | None:
 
 
 def _infinite(_mechanism: ExponentialValue, claim: Claim) -> Real | None:
-    return (lambda: arb.pos_inf()) if isinstance(claim, PureDP) else None
+    return (arb.pos_inf) if isinstance(claim, PureDP) else None
 
 
 def _all_rise(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:

@@ -1,7 +1,7 @@
 """AboveThreshold and sparse vector with Laplace noise: exact laws, worst pairs and worst cases.
 
-What is released besides places goes through cells at the pair: half-lines beyond all answers, where the loss of a number
-with Laplace noise is largest, and what lies between.
+What is released besides places goes through cells at the pair: half-lines beyond all answers, where the loss of a
+number with Laplace noise is largest, and what lies between.
 """
 
 import itertools
@@ -175,10 +175,17 @@ def _parallel_pair(mechanism: ThirdAndFourth, left: Array, right: Array) -> LawP
 
         logs = [log_joint(*each) for each in joint]
         cells: dict[Hashable, Real] = dict(zip(events, logs, strict=True))
-        cells[NoneOf(tuple(events))] = lambda: (1 - sum_balls(log().exp() for log in logs)).log()
+        cells[NoneOf(tuple(events))] = _log_rest(logs)
         return PushedForward(cells, cost=5.0)
 
     return pushed(0), pushed(1)
+
+
+def _log_rest(logs: list[Real]) -> Real:
+    def rest() -> arb:
+        return (1 - sum_balls(log().exp() for log in logs)).log()
+
+    return rest
 
 
 def _difference(pair: list[arb]) -> arb:
@@ -289,7 +296,7 @@ def _sum_of_parts(mechanism: ThirdAndFourth, claim: Claim) -> Real | None:
 
 
 def _infinite(_mechanism: BareQueries, claim: Claim) -> Real | None:
-    return (lambda: arb.pos_inf()) if isinstance(claim, PureDP) else None
+    return (arb.pos_inf) if isinstance(claim, PureDP) else None
 
 
 # --- registration -------------------------------------------------------------------------------------------

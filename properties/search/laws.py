@@ -151,8 +151,8 @@ def register_worst_pairs(mechanism_type: type, pairs: WorstPairs) -> None:
     mechanism_type : type
         The class of the mechanism.
     pairs : callable
-        ``pairs(mechanism, relation)``: pairs of inputs, the likely worst ones first; those outside the relation are left
-        out.
+        ``pairs(mechanism, relation)``: pairs of inputs, the likely worst ones first; those outside the relation are
+        left out.
 
     Raises
     ------

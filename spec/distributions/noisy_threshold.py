@@ -1,7 +1,8 @@
 """A threshold with Laplace noise, and answers that are compared with it: the probability of a pattern.
 
-With the noisy threshold at t, an answer q stays below with probability F(t - q) and reaches it with 1 - F(t - q), F the
-distribution function of Laplace noise. A pattern of comparisons against one and the same noisy threshold therefore has
+With the noisy threshold at t, an answer q stays below with probability F(t - q) and reaches it with 1 - F(t - q), F
+the distribution function of Laplace noise. A pattern of comparisons against one and the same noisy threshold therefore
+has
 
     Pr = int f(t - T) prod_(below) F(t - q) prod_(above) (1 - F(t - q)) dt,
 
@@ -105,9 +106,9 @@ class LaplaceThreshold:
         size = sum(map(sum, counts.values()))
         if size > LARGEST_PATTERN:
             raise UsageError(f"patterns of at most {LARGEST_PATTERN} comparisons are expanded, got {size}")
-        answers = tuple(sorted(counts))
+        distinct = tuple(sorted(counts))
         bits = ctx.prec + guard_bits(-(-size // 16) * 16)  # rounded up, so that the patterns of a stream share a table
-        return _patterns(self, answers, bits).log_probability(tuple(counts[answer] for answer in answers))
+        return _patterns(self, distinct, bits).log_probability(tuple(counts[answer] for answer in distinct))
 
     def log_released(self, below: Counts, released: Released) -> arb:
         """Enclose the log-probability that the answers `below` stay below and each of the others is released.

@@ -9,8 +9,8 @@ u the distance from there and y = e^(-step u), a function is
 p a polynomial whose coefficients are balls. An integral over the piece is a sum of integrals of exponentials, of which
 one with exponent 0 is the width. Nothing is discretised and no quadrature meets a kink.
 
-Between kinks a factor is either a single exponential or 1 minus one that is at most 1/2, so that the terms of a product of
-n factors sum to at most 3^n times its value: an integral loses at most 1.6 n bits (`guard_bits`).
+Between kinks a factor is either a single exponential or 1 minus one that is at most 1/2, so that the terms of a
+product of n factors sum to at most 3^n times its value: an integral loses at most 1.6 n bits (`guard_bits`).
 """
 
 from collections.abc import Callable, Iterable

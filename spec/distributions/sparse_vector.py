@@ -1,7 +1,7 @@
 """The sparse vector technique with Laplace noise: the exact law of the places of the first hits (Gaboardi 2017, S10).
 
-A hit is an answer that reaches the noisy threshold; after `cutoff` hits the mechanism halts. The threshold's noise is drawn
-once, or anew after each hit. Outcomes are tuples of `cutoff` places, counted from 1 and padded with 0.
+A hit is an answer that reaches the noisy threshold; after `cutoff` hits the mechanism halts. The threshold's noise is
+drawn once, or anew after each hit. Outcomes are tuples of `cutoff` places, counted from 1 and padded with 0.
 """
 
 import itertools
@@ -140,8 +140,7 @@ class NumericSparseVectorLaw:
         for k in range(1, asked + 1):
             if k not in hits:
                 below[stream[k - 1]] = below.get(stream[k - 1], 0) + 1
-        ends = [[None if end is None else exact("side", end) for end in side] for side in sides]
-        released = tuple((stream[k - 1], *interval) for k, interval in zip(hits, ends, strict=True))
+        released = tuple((stream[k - 1], _end(low), _end(high)) for k, (low, high) in zip(hits, sides, strict=True))
         return self.setting.log_released(tuple(below.items()), released)
 
     @cached_property
@@ -190,6 +189,10 @@ class BareQueriesLaw:
         if outcome not in self._intervals:
             return arb.neg_inf()
         return LaplaceLaw((self.threshold,), self.threshold_scale).log_side(0, self._intervals[outcome])
+
+
+def _end(end: Exact | None) -> Fraction | None:
+    return None if end is None else exact("side", end)
 
 
 def _hits(outcome: Hashable, size: int, cutoff: int) -> Places:

@@ -4,9 +4,9 @@ Chapter after Gaboardi (2017), S7 to S9. The threshold has noise of scale 2 Delt
 fresh noise of scale 4 Delta/epsilon; the mechanism halts at the first noisy answer that reaches the noisy threshold.
 The slides treat the outcomes at which it halts; that it never does, on a finite stream, costs epsilon/2 only.
 
-The proof fixes the noise of the answers before the last one, and moves the other two. With g the largest of the earlier
-noisy answers, the mechanism halts at k if the noisy threshold lies in (g, q_k + nu_k]; the substitution moves the
-threshold by at most Delta and the last noise by at most 2 Delta, each for e^(epsilon/2).
+The proof fixes the noise of the answers before the last one, and moves the other two. With g the largest of the
+earlier noisy answers, the mechanism halts at k if the noisy threshold lies in (g, q_k + nu_k]; the substitution moves
+the threshold by at most Delta and the last noise by at most 2 Delta, each for e^(epsilon/2).
 """
 
 import itertools
@@ -235,10 +235,18 @@ def halting_last_is_an_interval_of_the_noisy_threshold(run: Run) -> Verdict:
     return conjunction(halves)
 
 
-@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold")
+RISES_BEFORE = NoisyRun(
+    ThresholdStream((Block(Fraction(0), ONE), Block(Fraction(0), Fraction(0))), Fraction(0), ONE),
+    (Fraction(0), Fraction(2)),
+    Fraction(1, 2),
+)
+
+
+@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold", examples=({"run": RISES_BEFORE},))
 def substitution_carries_one_data_set_to_the_other(run: Run) -> Verdict:
-    """Step 3: with nu^ = nu + g(D) - g(D') + f_k(D') - f_k(D) for the last noise and t^ = t + g(D) - g(D') for the noisy
-    threshold, D halts at k under (nu^, t^) if and only if D' does under (nu, t); |nu^ - nu| <= 2 Delta, |t^ - t| <= Delta.
+    """Step 3: with nu^ = nu + g(D) - g(D') + f_k(D') - f_k(D) for the last noise and t^ = t + g(D) - g(D') for the
+    noisy threshold, D halts at k under (nu^, t^) if and only if D' does under (nu, t); |nu^ - nu| <= 2 Delta, |t^ - t|
+    <= Delta.
     """
     left, right = run.stream.sides
     gap, last = _moves(run)
@@ -256,8 +264,8 @@ def substitution_carries_one_data_set_to_the_other(run: Run) -> Verdict:
 
 @statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold")
 def densities_pay_half_of_epsilon_twice(run: Run, epsilon: Epsilon) -> Verdict:
-    """Step 4: under the substitution the density of the last noise changes by at most e^(epsilon/2), and so does that of
-    the noisy threshold; the product is e^epsilon. (In exponents, exact.)
+    """Step 4: under the substitution the density of the last noise changes by at most e^(epsilon/2), and so does that
+    of the noisy threshold; the product is e^epsilon. (In exponents, exact.)
     """
     budget, (gap, last) = exact("epsilon", epsilon), _moves(run)
     noise = calibrated(run.stream, budget)
@@ -289,9 +297,9 @@ def _comparisons_loss(stream: ThresholdStream, scale: Fraction) -> Real:
 def naive_above_threshold_cost_is_linear(
     stream: Annotated[ThresholdStream, ThresholdStreams("a pair of streams of up to six answers", 6)], epsilon: Epsilon
 ) -> Verdict:
-    """Releasing n comparisons with a public threshold, each with noise Lap(4 Delta/epsilon), is (n epsilon/4)-DP by basic
-    composition; the threshold costs nothing. This is attained where all answers exceed the threshold by Delta, rise, and
-    stay below.
+    """Releasing n comparisons with a public threshold, each with noise Lap(4 Delta/epsilon), is (n epsilon/4)-DP by
+    basic composition; the threshold costs nothing. This is attained where all answers exceed the threshold by Delta,
+    rise, and stay below.
     """
     budget = exact("epsilon", epsilon)
     noise = calibrated(stream, budget)

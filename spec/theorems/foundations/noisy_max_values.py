@@ -1,8 +1,8 @@
 """Noisy max with exponential and Gumbel noise, and what releasing the largest noisy answer itself costs.
 
-The index of the largest answer is as private under exponential or Gumbel noise of scale 2 Delta/epsilon as under Laplace
-noise: the former is permute-and-flip, the latter the exponential mechanism. The largest *value* is not: it bounds all
-noisy answers at once. (Rows NoisyMax1 to NoisyMax4 of the common benchmark of privacy testers.)
+The index of the largest answer is as private under exponential or Gumbel noise of scale 2 Delta/epsilon as under
+Laplace noise: the former is permute-and-flip, the latter the exponential mechanism. The largest *value* is not: it
+bounds all noisy answers at once. (Rows NoisyMax1 to NoisyMax4 of the common benchmark of privacy testers.)
 """
 
 from collections.abc import Callable
@@ -108,7 +108,7 @@ def gumbel_noisy_max_is_the_exponential_mechanism() -> Verdict:
 
 
 def corner_of_selection(low: Fraction, high: Fraction, sensitivity: Fraction, size: int) -> NeighbouringAnswers:
-    """Return the worst pair of a range: all rivals rise to its top while one answer, in the last block, falls to its bottom."""
+    """Return the worst pair of a range: all rivals rise to its top, while the last block falls to its bottom."""
     step = min(sensitivity, high - low)
     rivals = (Block(high - step, high, size - 1),) if size > 1 else ()
     return NeighbouringAnswers((*rivals, Block(low + step, low)), low, high, sensitivity)
@@ -163,8 +163,8 @@ def released_maximum_costs_every_answer(
     low: Annotated[Exact, Reals("the lower end of an interval", -50, 50, (0,))],
     width: Annotated[Exact, Reals("its width", Fraction(1, 100), 50, (1,))],
 ) -> Verdict:
-    """The largest of d answers with noise Lap(2 Delta/epsilon) loses at most d epsilon/2 on any interval, and exactly that
-    on every half-line below all answers, if they all move the same way by Delta: NoisyMax3 of the benchmark.
+    """The largest of d answers with noise Lap(2 Delta/epsilon) loses at most d epsilon/2 on any interval, and exactly
+    that on every half-line below all answers, if they all move the same way by Delta: NoisyMax3 of the benchmark.
     """
     budget, step = exact("epsilon", epsilon), pair.sensitivity or pair.width
     left, right = _value_laws(pair, 2 * step / budget, "laplace")
@@ -194,6 +194,6 @@ def released_maximum_of_exponential_noise_tells_the_largest_answer(
     right = NoisyMaxValueLaw((*(Fraction(0),) * (size - 1), move), scale, "exponential")
     between: Side = (Fraction(0), move)
     return conjunction([
-        less_than(lambda: arb.neg_inf(), lambda: left.log_interval(between)),
+        less_than(arb.neg_inf, lambda: left.log_interval(between)),
         equal_exact(str(right.log_cdf(move)), str(arb.neg_inf()), "log-probability that it is at most the larger one"),
     ])  # fmt: skip

@@ -1,14 +1,14 @@
 """The sparse vector technique with Laplace noise: what each variant costs, exactly.
 
-Chapter after Gaboardi (2017), S10: restart AboveThreshold after each hit, at most c times, each with epsilon/c. The variant
-with one noisy threshold, and the published variants that are wrong, follow from one bound: m answers that stay below and h
-that reach the same noisy threshold lose at most
+Chapter after Gaboardi (2017), S10: restart AboveThreshold after each hit, at most c times, each with epsilon/c. The
+variant with one noisy threshold, and the published variants that are wrong, follow from one bound: m answers that stay
+below and h that reach the same noisy threshold lose at most
 
     min over a move s of the threshold of |s|/s_T + (m |Delta - s| + h |Delta + s|)/s_Q,
 
-the cost of a substitution that moves the threshold by s and every noise by what is left. It is piecewise linear in s and
-convex, so that s is 0, Delta or -Delta; and it is approached as the range of the answers grows.
-(M. Lyu, D. Su and N. Li, PVLDB 2017, compare six published variants.)
+the cost of a substitution that moves the threshold by s and every noise by what is left. It is piecewise linear in s
+and convex, so that s is 0, Delta or -Delta; and it is approached as the range of the answers grows. (M. Lyu, D. Su and
+N. Li, PVLDB 2017, compare six published variants.)
 """
 
 import itertools
@@ -57,6 +57,7 @@ Refreshed = Annotated[bool, Choices("whether the threshold's noise is drawn anew
 ONE = Fraction(1)
 FALLS_TWICE = ThresholdStream((Block(Fraction(19), Fraction(20), 5), Block(ONE, Fraction(0), 2)), Fraction(3), ONE)
 """Five answers rise at 20, two fall to 0."""
+WIDE = ThresholdStream((Block(Fraction(399), Fraction(400), 3), Block(ONE, Fraction(0))), Fraction(0), ONE)
 TINY = ThresholdStream((Block(Fraction(3), Fraction(4), 2), Block(ONE, Fraction(0), 2)), Fraction(1), ONE)
 
 
@@ -107,8 +108,8 @@ def _largest_loss(stream: ThresholdStream, noise: LaplaceThreshold, cutoff: int,
 def sparse_vector_law_sums_to_one(
     stream: Stream, cutoff: Cutoff, refreshed: Refreshed, threshold_cost: Cost, query_cost: Cost
 ) -> Verdict:
-    """The probabilities of all tuples of at most c places sum to 1, whether the threshold's noise is drawn once or anew
-    after each hit (agreement to 60 bits); for c = 1 both are AboveThreshold.
+    """The probabilities of all tuples of at most c places sum to 1, whether the threshold's noise is drawn once or
+    anew after each hit (agreement to 60 bits); for c = 1 both are AboveThreshold.
     """
     noise = stream.noise(threshold_cost, query_cost)
     law = SparseVectorLaw(stream.sides[0], noise, cutoff, refreshed)
@@ -125,8 +126,8 @@ def sparse_vector_law_sums_to_one(
     cases=15,
 )
 def pure_dp_of_restarted_above_threshold(stream: Stream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
-    """AboveThreshold with epsilon/c, restarted after each of at most c hits with new noise on the threshold, is epsilon-DP:
-    scales 2 c Delta/epsilon and 4 c Delta/epsilon.
+    """AboveThreshold with epsilon/c, restarted after each of at most c hits with new noise on the threshold, is
+    epsilon-DP: scales 2 c Delta/epsilon and 4 c Delta/epsilon.
     """
     budget = exact("epsilon", epsilon)
     noise = stream.noise(budget / (2 * cutoff), budget / (4 * cutoff))
@@ -140,8 +141,8 @@ def pure_dp_of_restarted_above_threshold(stream: Stream, cutoff: Cutoff, epsilon
     cases=15,
 )
 def pure_dp_of_sparse_vector_with_one_noisy_threshold(stream: Stream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
-    """With the threshold's noise Lap(2 Delta/epsilon) drawn once, and not scaled with c, and Lap(4 c Delta/epsilon) on every
-    answer, halting after c hits is epsilon-DP.
+    """With the threshold's noise Lap(2 Delta/epsilon) drawn once, and not scaled with c, and Lap(4 c Delta/epsilon) on
+    every answer, halting after c hits is epsilon-DP.
     """
     budget = exact("epsilon", epsilon)
     noise = stream.noise(budget / 2, budget / (4 * cutoff))
@@ -168,12 +169,12 @@ def _largest_numeric_loss(stream: ThresholdStream, noise: LaplaceThreshold, cuto
 @statement(
     GABOARDI_2017,
     "sparse_vector",
-    examples=({"stream": TINY, "cutoff": 2, "epsilon": ONE},),
+    examples=({"stream": TINY, "cutoff": 2, "epsilon": ONE}, {"stream": WIDE, "cutoff": 1, "epsilon": ONE}),
     cases=10,
 )
 def pure_dp_of_numeric_sparse_vector(stream: TinyStream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
-    """With Lap(3 Delta/epsilon) on the threshold, Lap(6 c Delta/epsilon) on each answer that is tested, and a number with
-    fresh noise Lap(3 c Delta/epsilon) released for each hit, the technique is epsilon-DP: a third for each.
+    """With Lap(3 Delta/epsilon) on the threshold, Lap(6 c Delta/epsilon) on each answer that is tested, and a number
+    with fresh noise Lap(3 c Delta/epsilon) released for each hit, the technique is epsilon-DP: a third for each.
 
     Decided on the cells between the least and the largest answer of the pair; finer cells lose no more, because the
     loss of a number is constant beyond all answers and largest there.
@@ -348,8 +349,8 @@ def _rest(stream: ThresholdStream) -> tuple[Fraction, Fraction]:
 def answers_without_noise_are_revealed(
     stream: Stream, epsilon: Epsilon, lead: Annotated[Exact, Reals("a lead", Fraction(1, 100), 1, (1,))]
 ) -> Verdict:
-    """If the answers have no noise, whatever that of the threshold, the loss is infinite: where the second answer leads on
-    the left and the first one on the right, "the second one alone" is possible on the left only.
+    """If the answers have no noise, whatever that of the threshold, the loss is infinite: where the second answer
+    leads on the left and the first one on the right, "the second one alone" is possible on the left only.
     """
     step = stream.sensitivity * exact("lead", lead)
     scale = stream.sensitivity / exact("epsilon", epsilon)
@@ -357,6 +358,6 @@ def answers_without_noise_are_revealed(
     left = BareQueriesLaw((base, base + step), stream.threshold, scale)
     right = BareQueriesLaw((base + step, base), stream.threshold, scale)
     return conjunction([
-        less_than(lambda: arb.neg_inf(), lambda: left.log_probability((2, 0))),
+        less_than(arb.neg_inf, lambda: left.log_probability((2, 0))),
         equal_exact((2, 0) in right.outcomes, False, "whether the right can produce it"),
     ])  # fmt: skip

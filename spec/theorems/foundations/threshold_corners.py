@@ -1,11 +1,12 @@
 """Where comparisons with one noisy threshold lose most, for answers in a bounded range.
 
-Let N(q) = E_t[prod_(below) F(t - q_i) prod_(above) (1 - F(t - q_j))], t the threshold with noise, all noise log-concave.
-Under the law of t tilted by the integrand, the derivative of the logarithm of every factor in its own q (and that of the
-threshold's density in T) is an increasing function of t, so that all mixed derivatives of log N are covariances of
-increasing functions, hence non-negative; and shifting all of q and T changes nothing, so that the derivatives of
-log N in one coordinate and then in all others and itself sum to 0. Hence, for answers below that rise by d and answers
-above that fall by d', the loss log N(q) - log N(q') increases in every q_i below and decreases in every q_j above:
+Let N(q) = E_t[prod_(below) F(t - q_i) prod_(above) (1 - F(t - q_j))], t the threshold with noise, all noise
+log-concave. Under the law of t tilted by the integrand, the derivative of the logarithm of every factor in its own q
+(and that of the threshold's density in T) is an increasing function of t, so that all mixed derivatives of log N are
+covariances of increasing functions, hence non-negative; and shifting all of q and T changes nothing, so that the
+derivatives of log N in one coordinate and then in all others and itself sum to 0. Hence, for answers below that rise
+by d and answers above that fall by d', the loss log N(q) - log N(q') increases in every q_i below and decreases in
+every q_j above:
 
     the sum over k of the second derivatives in j and k, + for k below, - for k above, has one sign for each j.
 
@@ -70,7 +71,7 @@ class CornerLosses:
         return min(exact("sensitivity", self.sensitivity), high - low)
 
     def loss(self, pattern: Pattern) -> arb:
-        """Enclose the largest loss of `below` answers that stay below and `above` that reach the same noisy threshold."""
+        """Enclose the largest loss of so many answers that stay below and that reach the same noisy threshold."""
         if not self.monotone:
             return self._gain(pattern, self.step, self.step)
         return self._gain(pattern, self.step, Fraction(0)).max(self._gain(pattern, Fraction(0), self.step))
