@@ -28,6 +28,10 @@ from dpassay.spec.distributions.laplace import log_laplace_interval
 __all__ = ["Line", "Piece", "PiecewiseExponential", "guard_bits"]
 
 
+WIDEST = 10**12
+"""Scales of the noise between two kinks: exponentials of numbers far beyond overflow even a ball."""
+
+
 def guard_bits(factors: int) -> int:
     """Return how many bits more than asked for the integral of a product of so many factors is to be computed with."""
     return (8 * factors) // 5 + 32
@@ -77,7 +81,7 @@ class Line:
     Raises
     ------
     UsageError
-        If there is no kink, or the rate is not positive.
+        If there is no kink, the rate is not positive, or the kinks lie more than `WIDEST` scales apart.
     """
 
     def __init__(self, kinks: Iterable[Fraction], step: Fraction) -> None:
@@ -85,6 +89,11 @@ class Line:
         self.step = step
         if not self.kinks or step <= 0:
             raise UsageError(f"a line needs a kink and a positive rate, got {self.kinks!r} and {step!r}")
+        if step * (self.kinks[-1] - self.kinks[0]) > WIDEST:
+            raise UsageError(
+                f"answers and thresholds must lie within {WIDEST:g} scales of the noise of each other, "
+                f"got {float(self.kinks[0]):g} and {float(self.kinks[-1]):g} at the scale {float(1 / step):g}"
+            )
         self._moments: dict[tuple[int, Fraction], dict[int, arb]] = {}
 
     @cached_property
