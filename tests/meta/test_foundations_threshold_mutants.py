@@ -1,4 +1,4 @@
-"""Mutants of AboveThreshold, sparse vector and noisy max: wrong calibration, wrong laws, wrong steps. Each must be refuted."""
+"""Mutants of AboveThreshold, sparse vector and noisy max: wrong calibration, laws and steps. Each must be refuted."""
 
 from fractions import Fraction
 from typing import Any

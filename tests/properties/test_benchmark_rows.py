@@ -1,4 +1,4 @@
-"""The certified figures of the benchmark's rows on thresholds and maxima: lower at a pair found, upper by a theorem."""
+"""Certified figures of the benchmark rows on thresholds and maxima: lower at a pair found, upper by a theorem."""
 
 import math
 from typing import Any
