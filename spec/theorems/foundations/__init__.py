@@ -1,0 +1,1 @@
+"""Foundations: the lecture slides of M. Gaboardi (2017)."""
