@@ -140,9 +140,9 @@ def approximate_dp_of_advanced_composition(copies: Copies, epsilon: Epsilon, del
 
 
 def advanced_share(copies: int, epsilon: arb, delta: Exact) -> arb:
-    """Enclose the epsilon of each of r mechanisms that together cost epsilon: 2 epsilon / (sqrt(r) (a + b)),
+    """Enclose the epsilon of each of r mechanisms that together cost epsilon.
 
-    with a = sqrt(2 (L + epsilon)), b = sqrt(2 L) and L = log(1/delta); no cancellation.
+    2 epsilon / (sqrt(r) (a + b)) with a = sqrt(2 (L + epsilon)), b = sqrt(2 L) and L = log(1/delta); no cancellation.
     """
     tail = -ball(exact("delta", delta)).log()
     return 2 * epsilon / (ball(copies).sqrt() * ((2 * (tail + epsilon)).sqrt() + (2 * tail).sqrt()))
