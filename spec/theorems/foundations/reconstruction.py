@@ -152,10 +152,10 @@ def largest_bit_ratio(table: Table) -> Fraction:
 
 def binomial_tail(trials: int, chance: Fraction, least: int) -> Fraction:
     """Return the probability of at least `least` successes."""
-    chances = (
-        Fraction(math.comb(trials, k)) * chance**k * (1 - chance) ** (trials - k) for k in range(least, trials + 1)
-    )
-    return sum(chances, Fraction(0))
+    total = Fraction(0)
+    for k in range(least, trials + 1):
+        total += Fraction(math.comb(trials, k)) * chance**k * (1 - chance) ** (trials - k)
+    return total
 
 
 def best_recovery_tail(table: Table, least: int) -> Fraction:
@@ -171,7 +171,7 @@ def best_recovery_tail(table: Table, least: int) -> Fraction:
             sum((law[outcome] for bits, law in laws.items() if _agreements(bits, guess) >= least), Fraction(0))
             for guess in laws
         )
-    return total / 2**size
+    return total / Fraction(2) ** size
 
 
 def _agreements(bits: tuple[int, ...], guess: tuple[int, ...]) -> int:
