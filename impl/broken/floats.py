@@ -145,33 +145,24 @@ class PolarGaussian(BoxMullerGaussian):
         return np.asarray(x * np.sqrt(-2 * np.log(square) / square))
 
 
-inversion_laplace = catalogue(
-    f"{_PLACE}:inversion_laplace",
-    InversionLaplace(53),
-    mutation=Mutation("the floats that noise by inversion can reach depend on the answer", _SEEN),
-)
+# The samplers as they were shipped are targets of `dpassay hunt`, to be named by hand: on few samples their outcomes
+# look as they should, and only events that see the bits of a float tell them apart.
+inversion_laplace = InversionLaplace(53)
+box_muller = BoxMullerGaussian(53)
+polar = PolarGaussian(53)
+
 inversion_laplace_of_few_bits = catalogue(
     f"{_PLACE}:inversion_laplace_of_few_bits",
     InversionLaplace(10),
     mutation=Mutation("2^10 floats carry all of the noise, and other ones for another answer", _SEEN),
 )
-box_muller = catalogue(
-    f"{_PLACE}:box_muller",
-    BoxMullerGaussian(53),
-    mutation=Mutation("the floats that Box and Muller's noise can reach depend on the answer", _SEEN),
-)
-polar = catalogue(
-    f"{_PLACE}:polar",
-    PolarGaussian(53),
-    mutation=Mutation("the floats that polar noise can reach depend on the answer", _SEEN),
-)
 box_muller_of_few_bits = catalogue(
     f"{_PLACE}:box_muller_of_few_bits",
-    BoxMullerGaussian(6),
-    mutation=Mutation("2^12 pairs of words carry all of Box and Muller's noise", _SEEN),
+    BoxMullerGaussian(5),
+    mutation=Mutation("2^10 pairs of words carry all of Box and Muller's noise", _SEEN),
 )
 polar_of_few_bits = catalogue(
     f"{_PLACE}:polar_of_few_bits",
-    PolarGaussian(6),
-    mutation=Mutation("2^12 pairs of words carry all of the polar noise", _SEEN),
+    PolarGaussian(5),
+    mutation=Mutation("2^10 pairs of words carry all of the polar noise", _SEEN),
 )

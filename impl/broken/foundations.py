@@ -232,7 +232,7 @@ prefix_sum_of_all_answers = catalogue(
 )
 noise_below_root_n = catalogue(
     f"{_PLACE}:noise_below_root_n",
-    HadamardAnswers(64),
+    HadamardAnswers(16),
     mutation=Mutation("noise of scale sqrt(n)/8 on n sums of n bits, with a claim of 1", _SEEN),
 )
 claims_one_answer_of_a_noisy_database = catalogue(

@@ -177,7 +177,11 @@ def advanced_noise_is_of_order_root_n() -> Verdict:
     )
 
 
-@statement(GABOARDI_2017, "advanced_composition_accuracy")
+@statement(
+    GABOARDI_2017,
+    "advanced_composition_accuracy",
+    examples=tuple({"copies": copies, "epsilon": 1, "delta": Fraction(1, 10**6)} for copies in (28, 29)),
+)
 def advanced_split_beats_basic_split_iff_many(copies: Copies, epsilon: Epsilon, delta: Delta) -> Verdict:
     """For r > L + epsilon/2 + sqrt(L (L + epsilon)), L = log(1/delta), and not for fewer mechanisms, a share of the
     budget by advanced composition is larger than epsilon/r: the crossover lies between 2 L and 2 L + epsilon.

@@ -134,6 +134,10 @@ Mechanisms = Annotated[
 ]
 
 
+ONE_BIT: Table = ((Fraction(3), Fraction(1)), (Fraction(1), Fraction(3)))
+TWO_BITS: Table = tuple(tuple(x * y for x in a for y in b) for a in ONE_BIT for b in ONE_BIT)  # two responses
+
+
 def _laws(table: Table) -> dict[tuple[int, ...], list[Fraction]]:
     """Read the rows, normalised, as the laws of the outcome on each bit string."""
     inputs = itertools.product((0, 1), repeat=len(table).bit_length() - 1)
@@ -178,7 +182,7 @@ def _agreements(bits: tuple[int, ...], guess: tuple[int, ...]) -> int:
     return sum(a == b for a, b in zip(bits, guess, strict=True))
 
 
-@statement(GABOARDI_2017, ITEM)
+@statement(GABOARDI_2017, ITEM, examples=({"table": ONE_BIT}, {"table": TWO_BITS}))
 def bits_recovered_from_pure_dp_are_at_most_binomial(table: Mechanisms) -> Verdict:
     """From one outcome of a mechanism that is epsilon-DP when one of n independent uniform bits changes, the number
     of bits that anybody recovers is stochastically at most Binomial(n, c), c = e^epsilon/(1 + e^epsilon).
@@ -193,7 +197,7 @@ def bits_recovered_from_pure_dp_are_at_most_binomial(table: Mechanisms) -> Verdi
     )
 
 
-@statement(GABOARDI_2017, ITEM)
+@statement(GABOARDI_2017, ITEM, examples=({"table": ONE_BIT}, {"table": TWO_BITS}))
 def bits_are_right_with_conditional_chance_at_most_c(table: Mechanisms) -> Verdict:
     """Given the outcome and the earlier bits, the odds of each bit lie between e^-epsilon and e^epsilon: revealed one
     by one, the bits are right with conditional probability at most c, and betting on that is valid at any time.
