@@ -174,7 +174,7 @@ def _written(symbol: Hashable) -> str:
 
 
 _NUMBER = r"(-?(?:inf|[0-9][0-9.e+-]*))"
-_FEATURE = r"(outcome(?:\[-?\d+\])?|[a-z]+\(outcome\))"
+_FEATURE = r"(outcome(?:\[-?\d+\])?|outcome\[\d+\]-outcome\[\d+\]|[a-z]+\(outcome\))"
 
 
 def parse_event(text: str) -> Event:

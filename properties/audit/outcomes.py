@@ -128,13 +128,19 @@ class Outcomes:
         return result
 
     def feature(self, name: str) -> Array | None:
-        """Return a feature by its expression, also a coordinate that is not among the `features`; None for others."""
+        """Return a feature by its expression, None if there is no such feature.
+
+        Any coordinate ``outcome[k]`` and any difference ``outcome[j]-outcome[k]`` is one, also if `features` lacks it.
+        """
         if name in self.features:
             return self.features[name]
-        match = re.fullmatch(r"outcome\[(\d+)\]", name)
+        match = re.fullmatch(r"(?:(outcome\[\d+\])-)?outcome\[(\d+)\]", name)
         if match is None or self.summary is not None:
             return None
-        place = int(match[1])
+        if match[1]:
+            first, second = self.feature(match[1]), self.feature(f"outcome[{match[2]}]")
+            return None if first is None or second is None else first - second
+        place = int(match[2])
         if self.rows.dtype != object:
             inside = self.rows.ndim == 2 and place < self.rows.shape[1]
             return np.asarray(self.rows[:, place], dtype=np.float64) if inside else None

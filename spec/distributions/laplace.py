@@ -48,7 +48,7 @@ def log_laplace_interval(low: Fraction | None, high: Fraction | None) -> arb:
     return (-(ball(low).expm1() + ball(-high).expm1()) / 2).log()
 
 
-def log_laplace_max_cdf(x: Fraction, count: int) -> arb:
+def log_laplace_max_cdf(x: Fraction | arb, count: int) -> arb:
     """Enclose log Pr[max_i |Z_i| <= x] for `count` independent unit Laplace variables, x >= 0."""
     if x <= 0:
         return arb.neg_inf()
@@ -87,4 +87,5 @@ class LaplaceLaw:
 
     def log_box(self, sides: Sequence[tuple[int, Side]]) -> arb:
         """Enclose the logarithm of the probability that the listed coordinates fall into their intervals."""
-        return sum_balls(self.log_side(place, side) for place, side in sides)
+        logs = [self.log_side(place, side) for place, side in sides]
+        return arb.neg_inf() if arb.neg_inf() in logs else sum_balls(logs)
