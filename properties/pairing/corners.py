@@ -30,10 +30,10 @@ def bounded_selection_loss(mechanism: Any, law: type[SelectionLaw]) -> Real:
     return lambda: selection_corner_loss(corner, rate, law.log_report_probability)
 
 
-def corner_range(relation: VectorNeighbours, centre: float, reach: float) -> tuple[float, float]:
-    """Return the range of a relation, with finite ends `reach` away from `centre` where it has none."""
-    low = relation.low if math.isfinite(relation.low) else centre - reach
-    return low, relation.high if math.isfinite(relation.high) else centre + reach
+def corner_range(relation: VectorNeighbours, mechanism: Any, centre: float, reach: float) -> tuple[float, float]:
+    """Return the range that relation and mechanism accept; where it has no end, one is `reach` away from `centre`."""
+    low, high = max(relation.low, mechanism.low), min(relation.high, mechanism.high)
+    return low if math.isfinite(low) else centre - reach, high if math.isfinite(high) else centre + reach
 
 
 def corner_pair(
@@ -58,7 +58,7 @@ def corner_pair(
 def selection_corners(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
     """Yield the worst pair of noisy max: one answer falls to the bottom, its rivals rise to the top."""
     if isinstance(relation, VectorNeighbours):
-        ends = corner_range(relation, 0.0, WIDE * mechanism.sensitivity / mechanism.epsilon)
+        ends = corner_range(relation, mechanism, 0.0, WIDE * mechanism.sensitivity / mechanism.epsilon)
         falls = np.arange(relation.size) == relation.size - 1
         yield corner_pair(relation, ends, falls)
         yield corner_pair(relation, ends, falls, rise=False)

@@ -49,7 +49,7 @@ LARGEST_SIZE = 500
 
 
 def _exponential_law(mechanism: ExponentialNoisyMax, data: Array) -> ExponentialNoisyMaxLaw | None:
-    if mechanism.size > LARGEST_SIZE:
+    if mechanism.size > LARGEST_SIZE or data.size != mechanism.size:
         return None
     epsilon = 2 * exact("sensitivity", mechanism.sensitivity) / exact("scale", mechanism.scale)
     return ExponentialNoisyMaxLaw(tuple(data.tolist()), epsilon, mechanism.sensitivity)
@@ -113,14 +113,14 @@ def _infinite(_mechanism: ExponentialValue, claim: Claim) -> Real | None:
 
 def _all_rise(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
     if isinstance(relation, VectorNeighbours):
-        ends = corner_range(relation, 0.0, WIDE * mechanism.scale)
+        ends = corner_range(relation, mechanism, 0.0, WIDE * mechanism.scale)
         yield corner_pair(relation, ends, np.zeros(relation.size, dtype=np.bool_))
 
 
 def _one_leads(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
     """Yield the pair where one answer, far above all others, falls: its noise alone decides the value."""
     if isinstance(relation, VectorNeighbours):
-        low, high = corner_range(relation, 0.0, WIDE * mechanism.scale)
+        low, high = corner_range(relation, mechanism, 0.0, WIDE * mechanism.scale)
         left = np.where(np.arange(relation.size) == 0, high, low)
         right = left.copy()
         right[0] -= min(relation.largest_step, high - low)

@@ -77,13 +77,13 @@ def _setting(mechanism: Any) -> LaplaceThreshold:
 
 
 def _above_threshold_law(mechanism: LaplaceAboveThreshold, data: Array) -> DiscreteDistribution | None:
-    if mechanism.size > LONGEST_STREAM:
+    if mechanism.size > LONGEST_STREAM or data.size != mechanism.size:
         return None
     return LaplaceAboveThresholdLaw(tuple(data.tolist()), _setting(mechanism))
 
 
 def _places_law(mechanism: LaplaceSparseVector, data: Array) -> DiscreteDistribution | None:
-    if number_of_outcomes(mechanism.size, mechanism.most_hits) > MOST_OUTCOMES:
+    if number_of_outcomes(mechanism.size, mechanism.most_hits) > MOST_OUTCOMES or data.size != mechanism.size:
         return None
     refreshed = isinstance(mechanism, RestartedSparseVector)
     return SparseVectorLaw(tuple(data.tolist()), _setting(mechanism), mechanism.most_hits, refreshed)
@@ -134,7 +134,7 @@ def _event(cell: Cell) -> AllOf:
 
 def _numeric_pair(mechanism: LaplaceSparseVector, left: Array, right: Array) -> LawPair | None:
     cells = list(itertools.islice(_cells(mechanism, left, right), MOST_OUTCOMES + 1))
-    if len(cells) > MOST_OUTCOMES:
+    if len(cells) > MOST_OUTCOMES or left.size != mechanism.size:
         return None
     events: dict[Hashable, Cell] = {_event(cell): cell for cell in cells}
 
@@ -155,7 +155,7 @@ def _log_cell(law: NumericSparseVectorLaw, cell: Cell) -> Real:
 def _parallel_pair(mechanism: ThirdAndFourth, left: Array, right: Array) -> LawPair | None:
     """Join the most and the least telling cell of the one part with those of the other, and the rest."""
     third, fourth = mechanism.parts
-    if number_of_outcomes(mechanism.size, mechanism.cutoff) > MOST_OUTCOMES:
+    if number_of_outcomes(mechanism.size, mechanism.cutoff) > MOST_OUTCOMES or left.size != mechanism.size:
         return None
     released = [_numeric_law(third, answers) for answers in (left, right)]
     compared = [SparseVectorLaw(tuple(x.tolist()), _setting(fourth), fourth.most_hits) for x in (left, right)]
@@ -215,7 +215,7 @@ def _corners(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
     if not isinstance(relation, VectorNeighbours) or relation.size > LONGEST_STREAM:
         return
     reach = WIDE * (mechanism.threshold_scale + mechanism.query_scale)
-    ends = corner_range(relation, mechanism.threshold, reach)
+    ends = corner_range(relation, mechanism, mechanism.threshold, reach)
     losses = _corner_losses(mechanism, *ends, monotone=relation.monotone)
     cost = mechanism.sensitivity / mechanism.value_scale if isinstance(mechanism, NumericSparseVector) else 0.0
     with precision(START_BITS):
@@ -234,7 +234,7 @@ def _all_rise(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
     """Yield the pairs whose first answers rise, all or all but a few, and whose last ones fall."""
     if not isinstance(relation, VectorNeighbours):
         return
-    ends = corner_range(relation, mechanism.threshold, WIDE * mechanism.query_scale)
+    ends = corner_range(relation, mechanism, mechanism.threshold, WIDE * mechanism.query_scale)
     index = np.arange(relation.size)
     for falling in (0, *range(1, _hits(mechanism) + 1)):
         yield corner_pair(relation, ends, index >= relation.size - falling)
@@ -244,14 +244,14 @@ def _first_and_last_fall(mechanism: ThresholdFromData, relation: NeighbourRelati
     """Yield the pair where the answer that serves as threshold falls with the one that reaches it."""
     if isinstance(relation, VectorNeighbours):
         index = np.arange(relation.size)
-        ends = corner_range(relation, 0.0, WIDE * mechanism.query_scale)
+        ends = corner_range(relation, mechanism, 0.0, WIDE * mechanism.query_scale)
         yield corner_pair(relation, ends, (index == 0) | (index == relation.size - 1))
 
 
 def _order_changes(mechanism: BareQueries, relation: NeighbourRelation) -> Iterator[Pair]:
     """Yield a pair with two answers that change places."""
     if isinstance(relation, VectorNeighbours):
-        low, high = corner_range(relation, mechanism.threshold, 1.0)
+        low, high = corner_range(relation, mechanism, mechanism.threshold, 1.0)
         base = np.full(relation.size, min(max(mechanism.threshold, low), high - relation.largest_step))
         left, right = base.copy(), base.copy()
         left[0] += relation.largest_step
