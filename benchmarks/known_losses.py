@@ -125,11 +125,11 @@ def main() -> None:
         found = hunt(mechanism, PureDP(0.0))  # any loss at all refutes it: the pair with the largest one is shown
         if found.witness is None:
             raise RuntimeError(f"the law of {row.name} is not known")
-        table.add_row(
-            row.name, f"{claim.epsilon:.6g}", f"{found.epsilon_lower:.12g}", upper_figure(mechanism), row.published,
-            row.peer, f"{milliseconds(mechanism, found.witness):.1f}", f"{outcomes_per_second(mechanism,
-            found.witness):.2g}", *map(_shown, (found.witness.left, found.witness.right)), found.witness.event,
-        )  # fmt: skip
+        figures = f"{claim.epsilon:.6g}", f"{found.epsilon_lower:.12g}", upper_figure(mechanism)
+        times = milliseconds(mechanism, found.witness), outcomes_per_second(mechanism, found.witness)
+        pair = map(_shown, (found.witness.left, found.witness.right))
+        speeds = f"{times[0]:.1f}", f"{times[1]:.2g}"
+        table.add_row(row.name, *figures, row.published, row.peer, *speeds, *pair, found.witness.event)
     Console(width=200).print(table)
 
 

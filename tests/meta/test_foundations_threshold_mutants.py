@@ -12,6 +12,7 @@ from dpassay.spec.distributions.laplace_above_threshold import ALL_BELOW, Laplac
 from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxLaw
 from dpassay.spec.distributions.noisy_max_values import NoisyMaxValueLaw
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
+from dpassay.spec.distributions.selection import selection_rate
 from dpassay.spec.distributions.sparse_vector import SparseVectorLaw
 from dpassay.spec.laplace_streams import ThresholdStream
 from dpassay.spec.proof.symbolic import identity
@@ -63,8 +64,7 @@ def test_more_noise_than_needed_is_noticed(monkeypatch: pytest.MonkeyPatch, shar
 
 @pytest.mark.kills("laplace_above_threshold_law_sums_to_one")
 def test_a_law_without_the_outcome_of_never_halting_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    complete = LaplaceAboveThresholdLaw.outcomes.fget
-    assert complete is not None
+    complete = vars(LaplaceAboveThresholdLaw)["outcomes"].fget
     halting = property(lambda law: tuple(outcome for outcome in complete(law) if outcome != ALL_BELOW))
     monkeypatch.setattr(LaplaceAboveThresholdLaw, "outcomes", halting)
     assert outcome_of("laplace_above_threshold_law_sums_to_one") is Outcome.VIOLATED
@@ -138,8 +138,7 @@ def test_noise_of_a_single_hit_is_too_little_for_many(monkeypatch: pytest.Monkey
 
 @pytest.mark.kills("sparse_vector_law_sums_to_one")
 def test_a_law_without_fewer_hits_than_the_cutoff_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    complete = SparseVectorLaw.outcomes.fget
-    assert complete is not None
+    complete = vars(SparseVectorLaw)["outcomes"].fget
     monkeypatch.setattr(
         SparseVectorLaw, "outcomes", property(lambda law: tuple(places for places in complete(law) if all(places)))
     )
@@ -211,8 +210,7 @@ def test_answers_with_noise_are_not_revealed(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.kills("pure_dp_of_exponential_noisy_max")
 def test_the_factor_2_of_exponential_noise_cannot_be_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    rate = noisy_max_values.selection_rate
-    monkeypatch.setattr(noisy_max_values, "selection_rate", lambda epsilon, step: 2 * rate(epsilon, step))
+    monkeypatch.setattr(noisy_max_values, "selection_rate", lambda epsilon, step: 2 * selection_rate(epsilon, step))
     assert outcome_of("pure_dp_of_exponential_noisy_max") is Outcome.VIOLATED
 
 

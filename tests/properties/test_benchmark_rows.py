@@ -28,7 +28,7 @@ from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.laws import worst_case, worst_pairs
 from dpassay.spec.ball import precision
 
-EXACT = {
+EXACT: dict[str, tuple[Any, str, float]] = {
     "NoisyMax1": (noisy_max_of_benchmark, "holds", 0.0996440966616155),
     "NoisyMax2": (exponential_noisy_max, "holds", 0.1),
     "NoisyMax3": (noisy_max_values.laplace_value, "violated", 0.25),

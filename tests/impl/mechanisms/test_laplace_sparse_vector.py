@@ -105,8 +105,8 @@ def test_the_third_and_the_fourth_are_independent() -> None:
 
 @pytest.mark.parametrize("mechanism", [LaplaceSparseVector(4, 1.0, 2.0, 2), RestartedSparseVector(4, 1.0, 2.0, 2)])
 def test_the_same_seed_gives_the_same_sample(mechanism: LaplaceSparseVector) -> None:
-    samples = [np.asarray(mechanism.sample(ANSWERS, 50, np.random.default_rng(6))) for _ in range(2)]
-    assert np.array_equal(*samples)
+    one, other = (np.asarray(mechanism.sample(ANSWERS, 50, np.random.default_rng(6))) for _ in range(2))
+    assert np.array_equal(one, other)
     assert np.asarray(mechanism.sample(ANSWERS, 0, np.random.default_rng(6))).shape == (0, 2)
 
 

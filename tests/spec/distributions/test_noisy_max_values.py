@@ -9,6 +9,7 @@ from scipy.stats import expon, gumbel_r, laplace
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import sum_balls
+from dpassay.spec.distributions.laplace import Side
 from dpassay.spec.distributions.noisy_max_values import ExponentialNoisyMaxLaw, Noise, NoisyMaxValueLaw
 
 ANSWERS = (0, 3, -1, 3)
@@ -26,7 +27,7 @@ def test_the_cdf_of_the_maximum_is_a_product(noise: Noise) -> None:
 @pytest.mark.parametrize("noise", ["laplace", "exponential", "gumbel"])
 def test_intervals_sum_to_one(noise: Noise) -> None:
     law = NoisyMaxValueLaw(ANSWERS, 2, noise)
-    sides = [(None, -1), (-1, 3), (3, Fraction(7, 2)), (Fraction(7, 2), 60), (60, None)]
+    sides: list[Side] = [(None, -1), (-1, 3), (3, Fraction(7, 2)), (Fraction(7, 2), 60), (60, None)]
     assert float(sum_balls(law.log_interval(side).exp() for side in sides).mid()) == pytest.approx(1, rel=1e-13)
 
 
