@@ -106,9 +106,14 @@ def _numeric_law(mechanism: LaplaceSparseVector, answers: Array) -> NumericSpars
 
 
 def _edges(mechanism: LaplaceSparseVector, left: Array, right: Array) -> tuple[Fraction, ...]:
-    """Return the ends of the two half-lines beyond all answers, and beyond the threshold."""
-    points = [mechanism.threshold, *left.tolist(), *right.tolist()]
-    return tuple(sorted({Fraction(min(points)), Fraction(max(points))}))
+    """Return where cells of numbers end: at the least and the largest answer, for a tested one at the next ones too.
+
+    The loss of a number with fresh noise is largest beyond all answers. One that was tested tells, besides, that the
+    noisy threshold lies below it; that tells most where it lies below the answers that rise and above those that fall.
+    """
+    points = sorted({*left.tolist(), *right.tolist()})
+    inner = [] if isinstance(mechanism, NumericSparseVector) else [points[1], points[-2]]
+    return tuple(sorted({Fraction(x) for x in (points[0], points[-1], *inner)}))
 
 
 def _cells(mechanism: LaplaceSparseVector, left: Array, right: Array) -> Iterator[Cell]:
@@ -159,9 +164,9 @@ def _parallel_pair(mechanism: ThirdAndFourth, left: Array, right: Array) -> LawP
         return None
     released = [_numeric_law(third, answers) for answers in (left, right)]
     compared = [SparseVectorLaw(tuple(x.tolist()), _setting(fourth), fourth.most_hits) for x in (left, right)]
-    outer = [cell for cell in _cells(third, left, right) if all(None in side for side in cell[1])]
+    cells = list(_cells(third, left, right))
     with precision(START_BITS):
-        by_cell = sorted(outer, key=lambda cell: midpoint(_difference([law.log_cell(*cell) for law in released])))
+        by_cell = sorted(cells, key=lambda cell: midpoint(_difference([law.log_cell(*cell) for law in released])))
         places = sorted(
             hit_places(fourth.size, fourth.most_hits),
             key=lambda o: midpoint(_difference([law.log_probability(o) for law in compared])),
@@ -174,9 +179,9 @@ def _parallel_pair(mechanism: ThirdAndFourth, left: Array, right: Array) -> LawP
             return lambda: released[side].log_cell(*cell) + compared[side].log_probability(outcome)
 
         logs = [log_joint(*each) for each in joint]
-        cells: dict[Hashable, Real] = dict(zip(events, logs, strict=True))
-        cells[NoneOf(tuple(events))] = _log_rest(logs)
-        return PushedForward(cells, cost=5.0)
+        joined: dict[Hashable, Real] = dict(zip(events, logs, strict=True))
+        joined[NoneOf(tuple(events))] = _log_rest(logs)
+        return PushedForward(joined, cost=10.0)
 
     return pushed(0), pushed(1)
 
@@ -230,13 +235,13 @@ def _corners(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
             yield corner_pair(relation, ends, falls, rise=rise, fall=fall)
 
 
-def _all_rise(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
-    """Yield the pairs whose first answers rise, all or all but a few, and whose last ones fall."""
+def _rise_then_fall(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
+    """Yield the pairs whose first answers rise and whose last ones fall: as many as there may be hits, or fewer."""
     if not isinstance(relation, VectorNeighbours):
         return
     ends = corner_range(relation, mechanism, mechanism.threshold, WIDE * mechanism.query_scale)
     index = np.arange(relation.size)
-    for falling in (0, *range(1, _hits(mechanism) + 1)):
+    for falling in range(_hits(mechanism), -1, -1):
         yield corner_pair(relation, ends, index >= relation.size - falling)
 
 
@@ -290,7 +295,11 @@ def _cost_of_every_query(mechanism: ReleasesTestedAnswer, claim: Claim) -> Real 
 
 
 def _sum_of_parts(mechanism: ThirdAndFourth, claim: Claim) -> Real | None:
-    """Return the sum of the largest losses: an upper bound, since their worst pairs differ."""
+    """Return the sum of the largest losses, attained at one pair: both hits of SVT3 fall, with numbers in between.
+
+    A number that was tested and lies between the answers that fall and those that rise confines the noisy threshold to
+    where every factor is a single exponential.
+    """
     third, fourth = (_cost_of_every_query(mechanism.parts[0], claim), _worst_case(mechanism.parts[1], claim))
     return None if third is None or fourth is None else lambda: third() + fourth()
 
@@ -326,9 +335,9 @@ register_worst_pairs(NumericSparseVector, _corners)
 register_worst_case(NumericSparseVector, _worst_case)
 
 register_pair_law(ReleasesTestedAnswer, _numeric_pair)
-register_worst_pairs(ReleasesTestedAnswer, _all_rise)
+register_worst_pairs(ReleasesTestedAnswer, _rise_then_fall)
 register_worst_case(ReleasesTestedAnswer, _cost_of_every_query)
 
 register_pair_law(ThirdAndFourth, _parallel_pair)
-register_worst_pairs(ThirdAndFourth, _all_rise)
+register_worst_pairs(ThirdAndFourth, _rise_then_fall)
 register_worst_case(ThirdAndFourth, _sum_of_parts)
