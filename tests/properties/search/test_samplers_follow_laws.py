@@ -42,8 +42,8 @@ ALARM, DRAWS = 1e-11, 20_000
 MECHANISMS: list[Any] = [
     laplace_mechanism, laplace_of_benchmark, laplace_parallel, laplace_prefix_sum, NoisyMean(1.0),
     NoisyMean(0.5, -1.0, 3.0), posterior_sample, randomised_response, RandomisedResponse(1, 0.3), rappor,
-    one_time_rappor, truncated_geometric, hadamard_response, dual_query, InversionLaplace(6), PolarGaussian(3), inverts_the_scale,
-    prefix_sum_of_all_answers, reports_each_bit_twice, shares_the_laplace_noise,
+    one_time_rappor, truncated_geometric, hadamard_response, dual_query, InversionLaplace(6), PolarGaussian(3),
+    inverts_the_scale, prefix_sum_of_all_answers, reports_each_bit_twice, shares_the_laplace_noise,
     noise_below_root_n, NoisyDatabase(2), drops_the_factor_two,
     claims_the_last_round, laplace_mean_of_true_size, gaussian_mean_of_true_size,
 ]  # fmt: skip
