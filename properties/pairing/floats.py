@@ -23,7 +23,7 @@ MOST_WORD_BITS = 12
 
 def enumerated_law(mechanism: TextbookSampler, data: NDArray[np.float64]) -> FiniteDistribution | None:
     """Return the law of a sampler on a number, None if one outcome takes more than `MOST_WORD_BITS` random bits."""
-    if mechanism.bits * mechanism.words > MOST_WORD_BITS:
+    if mechanism.bits * mechanism.words > MOST_WORD_BITS or data.shape != (1,):
         return None
     words = np.array(list(itertools.product(range(2**mechanism.bits), repeat=mechanism.words)), dtype=np.int64)
     words = words[mechanism.accepts(words)]

@@ -131,7 +131,14 @@ def _ends(side: Side) -> tuple[float, float]:
 # --- one vector of answers ----------------------------------------------------------------------------------
 
 
-def _laplace_pair(mechanism: LaplaceMechanism, left: Array, right: Array) -> LawPair:
+def _accepted(data: tuple[Array, ...], size: int, low: float, high: float) -> bool:
+    """Whether data are vectors of `size` numbers in [low, high]: others are refused, and have no law."""
+    return all(x.shape == (size,) and bool(np.all((x >= low) & (x <= high))) for x in data)
+
+
+def _laplace_pair(mechanism: LaplaceMechanism, left: Array, right: Array) -> LawPair | None:
+    if not _accepted((left, right), mechanism.size, mechanism.low, mechanism.high):
+        return None
     return laplace_cells(left.tolist(), right.tolist(), Fraction(mechanism.scale))
 
 
@@ -148,8 +155,10 @@ for broken_type in (InvertedScale, UnscaledNoise, MaximumNorm):
     register_pair_law(broken_type, _laplace_pair)
 
 
-def _shared_noise_pair(mechanism: SharedNoise, left: Array, right: Array) -> LawPair:
+def _shared_noise_pair(mechanism: SharedNoise, left: Array, right: Array) -> LawPair | None:
     """Return the laws of a difference of two answers, which has no noise; float64 sums round it by a little."""
+    if not _accepted((left, right), mechanism.size, mechanism.low, mechanism.high):
+        return None
     moved = [
         (a, b) for a, b in itertools.combinations(range(len(left)), 2) if left[a] - left[b] != right[a] - right[b]
     ]
@@ -176,7 +185,9 @@ register_pair_law(SharedNoise, _shared_noise_pair)
 # --- the same number many times, and running sums -----------------------------------------------------------
 
 
-def _parallel_pair(mechanism: LaplaceParallel, left: Array, right: Array) -> LawPair:
+def _parallel_pair(mechanism: LaplaceParallel, left: Array, right: Array) -> LawPair | None:
+    if not _accepted((left, right), 1, mechanism.low, mechanism.high):
+        return None
     here, there = ([float(data[0])] * mechanism.copies for data in (left, right))
     return laplace_cells(here, there, 1 / Fraction(mechanism.epsilon))
 
@@ -186,8 +197,10 @@ def _parallel_worst_case(mechanism: LaplaceParallel, claim: Claim) -> Real | Non
     return (lambda: ball(mechanism.copies * Fraction(mechanism.epsilon))) if isinstance(claim, PureDP) else None
 
 
-def _prefix_pair(mechanism: LaplacePrefixSum, left: Array, right: Array) -> LawPair:
+def _prefix_pair(mechanism: LaplacePrefixSum, left: Array, right: Array) -> LawPair | None:
     """Return the laws of the noisy terms, which are differences of successive sums."""
+    if not _accepted((left, right), mechanism.size, mechanism.low, mechanism.high):
+        return None
     return laplace_cells(left.tolist(), right.tolist(), 1 / Fraction(mechanism.epsilon), name=_term)
 
 
@@ -210,14 +223,16 @@ register_pair_law(AllDiffer, _prefix_pair)
 # --- answers about bits -------------------------------------------------------------------------------------
 
 
-def _hadamard_pair(mechanism: HadamardAnswers, left: Array, right: Array) -> LawPair:
+def _hadamard_pair(mechanism: HadamardAnswers, left: Array, right: Array) -> LawPair | None:
+    if not _accepted((left, right), mechanism.size, 0.0, 1.0):
+        return None
     here, there = (mechanism.answers(data).tolist() for data in (left, right))
     return laplace_cells(here, there, Fraction(mechanism.scale))
 
 
 def _noisy_database_pair(mechanism: NoisyDatabase, left: Array, right: Array) -> LawPair | None:
     """Return the laws of the noisy bits a and b, of which the sums are a + b and a - b."""
-    if mechanism.size != 2:
+    if mechanism.size != 2 or not _accepted((left, right), 2, 0.0, 1.0):
         return None
     here, there = ([2.0 * float(bit) for bit in data] for data in (left, right))
     feature = ("sum(outcome)", "outcome[0]-outcome[1]")
@@ -231,8 +246,10 @@ register_pair_law(NoisyDatabase, _noisy_database_pair)
 # --- means --------------------------------------------------------------------------------------------------
 
 
-def _noisy_mean_pair(mechanism: NoisyMean, left: Array, right: Array) -> LawPair:
+def _noisy_mean_pair(mechanism: NoisyMean, left: Array, right: Array) -> LawPair | None:
     """Return the laws of the outcomes with a small noisy count, where the mean tells the noisy sum."""
+    if not all(_accepted((data,), data.size, mechanism.low, mechanism.high) for data in (left, right)):
+        return None
     laws = [
         NoisyMeanLaw(tuple(data.tolist()), mechanism.epsilon, mechanism.low, mechanism.high) for data in (left, right)
     ]
@@ -261,8 +278,10 @@ def _noisy_mean_worst_case(mechanism: NoisyMean, claim: Claim) -> Real | None:
     return (lambda: ball(mechanism.epsilon)) if isinstance(claim, PureDP) else None
 
 
-def _true_size_pair(mechanism: LaplaceMeanOfTrueSize, left: Array, right: Array) -> LawPair:
+def _true_size_pair(mechanism: LaplaceMeanOfTrueSize, left: Array, right: Array) -> LawPair | None:
     """Return the laws between ever farther points: noise of two scales, the loss has no bound."""
+    if not all(_accepted((data,), data.size, 0.0, 1.0) for data in (left, right)):
+        return None
     centres, scales = zip(*((mechanism.centre(data), mechanism.scale(data)) for data in (left, right)), strict=True)
     steps = [max(scales) * 2.0**k for k in range(-3, 11)]
     cuts = sorted({centres[0], *(centres[0] + sign * step for step in steps for sign in (-1, 1))})

@@ -37,6 +37,11 @@ MOST_BITS = 8
 MOST_PATHS = 5_000
 
 
+def _whole(data: Array, size: int, low: float, high: float) -> bool:
+    """Whether the data are `size` whole numbers in [low, high]: others the mechanism refuses, and they have no law."""
+    return data.shape == (size,) and bool(np.all((data >= low) & (data <= high) & (data == np.floor(data))))
+
+
 # --- bits ---------------------------------------------------------------------------------------------------
 
 
@@ -45,7 +50,7 @@ def _bits_of(data: Array) -> tuple[int, ...]:
 
 
 def _response_law(mechanism: RandomisedResponse, data: Array) -> FiniteDistribution | None:
-    if mechanism.size > MOST_BITS:
+    if mechanism.size > MOST_BITS or not _whole(data, mechanism.size, 0.0, 1.0):
         return None
     law = responses(_bits_of(data), Fraction(truth_probability(mechanism.epsilon)))
     if mechanism.size > 1:
@@ -54,7 +59,7 @@ def _response_law(mechanism: RandomisedResponse, data: Array) -> FiniteDistribut
 
 
 def _two_responses_law(mechanism: AnswersRepeatedly, data: Array) -> FiniteDistribution | None:
-    if 2 * mechanism.size > MOST_BITS:
+    if 2 * mechanism.size > MOST_BITS or not _whole(data, mechanism.size, 0.0, 1.0):
         return None
     return responses(_bits_of(data) * 2, Fraction(truth_probability(mechanism.epsilon)))
 
@@ -73,7 +78,9 @@ register_law(AnswersRepeatedly, _two_responses_law)
 # --- counts and values --------------------------------------------------------------------------------------
 
 
-def _geometric_law(mechanism: TruncatedGeometric, data: Array) -> FiniteDistribution:
+def _geometric_law(mechanism: TruncatedGeometric, data: Array) -> FiniteDistribution | None:
+    if not _whole(data, 1, 0.0, float(mechanism.largest)):
+        return None
     return truncated_geometric_law(int(data[0]), mechanism.largest, Fraction(2**mechanism.bits, 2**mechanism.bits + 1))
 
 
@@ -92,7 +99,9 @@ def _hadamard_ratio(mechanism: HadamardResponse) -> Fraction:
     return truth / (1 - truth)
 
 
-def _hadamard_law(mechanism: HadamardResponse, data: Array) -> FiniteDistribution:
+def _hadamard_law(mechanism: HadamardResponse, data: Array) -> FiniteDistribution | None:
+    if not _whole(data, 1, 0.0, float(mechanism.values - 1)):
+        return None
     return hadamard_response_law(int(data[0]), mechanism.values, _hadamard_ratio(mechanism))
 
 
@@ -107,6 +116,8 @@ register_worst_case(HadamardResponse, _hadamard_worst_case)
 
 def _rappor_pair(mechanism: Rappor, left: Array, right: Array) -> LawPair | None:
     """Return the laws of the bits in which two filters differ: the others are equally distributed."""
+    if not all(_whole(data, 1, mechanism.low_value, mechanism.high_value) for data in (left, right)):
+        return None
     filters = [mechanism.filter_of(int(data[0])) for data in (left, right)]
     places = np.flatnonzero(filters[0] != filters[1]).tolist()
     if len(places) > MOST_BITS:
@@ -147,7 +158,9 @@ register_worst_case(Rappor, _rappor_worst_case)
 # --- exponential mechanisms in disguise ---------------------------------------------------------------------
 
 
-def _posterior_law(mechanism: PosteriorSample, data: Array) -> PosteriorLaw:
+def _posterior_law(mechanism: PosteriorSample, data: Array) -> PosteriorLaw | None:
+    if not bool(np.all((data >= 0) & (data <= 1))):
+        return None
     return PosteriorLaw(mechanism.grid, tuple(data.tolist()))
 
 
@@ -166,7 +179,8 @@ register_law(HalvesTheLikelihoodBound, _posterior_law)
 def _dual_query_law(mechanism: DualQuery, data: Array) -> DualQueryLaw | None:
     queries = tuple(tuple(int(q) for q in row) for row in mechanism.queries)
     whole = all(q == int(q) for row in mechanism.queries for q in row)
-    if mechanism.samples > 1 or not whole or len(queries) ** mechanism.rounds > MOST_PATHS:
+    inside = len(data) == mechanism.records and bool(np.all((data >= 0) & (data <= 1)))
+    if mechanism.samples > 1 or not (whole and inside) or len(queries) ** mechanism.rounds > MOST_PATHS:
         return None
     counts = np.bincount(mechanism.elements(data), minlength=len(queries[0]))
     return DualQueryLaw(queries, tuple(counts.tolist()), mechanism.rounds, Fraction(mechanism.eta))
@@ -181,9 +195,12 @@ def _dual_query_worst_case(mechanism: DualQuery, claim: Claim) -> Real | None:
 register_law(DualQuery, _dual_query_law)
 register_worst_case(DualQuery, _dual_query_worst_case)
 register_law(ClaimsTheLastRound, _dual_query_law)
-register_law(
-    DoubledExponent,
-    lambda mechanism, data: ExponentialMechanismLaw(
-        tuple(data.tolist()), 2 * Fraction(mechanism.epsilon), mechanism.sensitivity
-    ),
-)
+
+
+def _doubled_law(mechanism: DoubledExponent, data: Array) -> ExponentialMechanismLaw | None:
+    if data.size != mechanism.size:
+        return None
+    return ExponentialMechanismLaw(tuple(data.tolist()), 2 * Fraction(mechanism.epsilon), mechanism.sensitivity)
+
+
+register_law(DoubledExponent, _doubled_law)

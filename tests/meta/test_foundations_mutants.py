@@ -1,6 +1,6 @@
 """Mutants of the foundations chapter: compositions, accuracy, reconstruction, local responses, project ideas."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any
 
@@ -59,7 +59,10 @@ def test_the_sum_is_over_rounds_that_may_run_not_over_the_first_branch(monkeypat
         return own if first is None else own * ratio(Interaction(first.offer))
 
     monkeypatch.setattr(composition, "composed_ratio", along_the_first_outcome)
-    later = {0: Interaction(randomised_response(Fraction(2))), 1: Interaction(randomised_response(Fraction(5)))}
+    later: dict[Hashable, Interaction] = {
+        0: Interaction(randomised_response(Fraction(2))),
+        1: Interaction(randomised_response(Fraction(5))),
+    }
     adaptive = Interaction(randomised_response(Fraction(2)), later)
     verdict = find_statement("pure_dp_of_basic_composition")(interaction=adaptive)
     assert verdict.outcome is Outcome.VIOLATED

@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, Claim, PureDP, UsageError, VectorNeighbours
+from dpassay.claims import ApproximateDP, Claim, PureDP, UsageError, VectorNeighbours, parse_neighbours
+from dpassay.impl.mechanisms.dual_query import DualQuery
+from dpassay.impl.mechanisms.hadamard_response import HadamardResponse
 from dpassay.impl.mechanisms.laplace import LaplaceMechanism
+from dpassay.impl.mechanisms.laplace_sums import LaplaceParallel, LaplacePrefixSum
+from dpassay.impl.mechanisms.noisy_mean import NoisyMean
+from dpassay.impl.mechanisms.posterior_sampling import PosteriorSample
+from dpassay.impl.mechanisms.randomised_response import RandomisedResponse
+from dpassay.impl.mechanisms.rappor import Rappor
+from dpassay.impl.mechanisms.truncated_geometric import TruncatedGeometric
 from dpassay.properties.audit.events import AllOf, AnyOf, Interval, NoneOf, Symbols, parse_event, union
 from dpassay.properties.audit.outcomes import Outcomes
 from dpassay.properties.pairing.laplace import laplace_cells
@@ -23,6 +31,7 @@ from dpassay.properties.search.laws import (
     register_pair_law,
 )
 from dpassay.properties.search.replay import replay
+from dpassay.properties.search.white_box import has_law
 from dpassay.spec.ball import ball, sum_balls
 
 NEAR = VectorNeighbours(1, linf=1.0, low=-1, high=1)
@@ -155,3 +164,23 @@ def test_a_far_coordinate_is_seen_by_an_event() -> None:
     mixed = Outcomes.of([tuple([None] * 15 + [1.0]), (1, "x")])
     assert Interval("outcome[15]", 0.0, 2.0).holds(mixed).tolist() == [True, False]
     assert Interval("outcome[99]", 0.0, 2.0).holds(rows).tolist() == [False, False]
+
+
+FOREIGN: list[tuple[Any, str]] = [
+    (LaplaceMechanism(3, 1.0), "vector:size=2,linf=1"),
+    (LaplaceMechanism(1, 1.0, low=0.0, high=1.0), "vector:size=1,linf=1,low=5,high=6"),
+    (RandomisedResponse(1, 1.0), "vector:size=1,linf=0.5,low=0.25,high=0.75"),
+    (TruncatedGeometric(5, 3), "vector:size=1,linf=1,low=6,high=9,integer"),
+    (HadamardResponse(3, 1.0), "vector:size=1,linf=1,low=4,high=9,integer"),
+    (Rappor(), "vector:size=1,linf=1,low=20,high=30,integer"),
+    (LaplaceParallel(2, 1.0), "vector:size=2,linf=1"),
+    (LaplacePrefixSum(2, 1.0), "vector:size=3,linf=1"),
+    (PosteriorSample((0.5, 0.25)), "records:low=2,high=3,size=2,relation=replace"),
+    (DualQuery(((1, 0), (0, 1)), 3, 2), "records:low=0,high=1,size=2,relation=replace"),
+    (NoisyMean(1.0), "records:low=5,high=6,size=2,relation=replace"),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "neighbours"), FOREIGN, ids=lambda value: type(value).__name__)
+def test_data_that_a_mechanism_refuses_have_no_law(mechanism: Any, neighbours: str) -> None:
+    assert not has_law(mechanism, parse_neighbours(neighbours))
