@@ -4,8 +4,9 @@ Run with ``python benchmarks/known_losses.py``. For every row: its claim; the lo
 event that the search finds (lower) and the one that a worst-pair theorem gives (upper, a dash without one): where they
 agree the true epsilon is known; what was published for it, and the best certified lower bound of a peer at any budget
 (published result files of DP-Sniper, 2021, and StatDP verified on fresh samples; a dash where none is published). Then
-the time to certify the loss at that pair (median, caches cold), how many outcomes a second the sampler draws, the pair
-and the event.
+the time to certify the loss at that pair (median, probabilities computed anew; what SVT34Parallel spends once on
+choosing its cells, about a second, is not in it), how many outcomes a second the sampler draws, the pair and the
+event.
 """
 
 import math
