@@ -141,11 +141,29 @@ WHITEHOUSE_2023 = Source(
     url="https://arxiv.org/abs/2203.05481",
 )
 
+ERLINGSSON_2014 = Source(
+    key="erlingsson2014",
+    authors="U. Erlingsson, V. Pihur and A. Korolova",
+    title="RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response",
+    year=2014,
+    venue="CCS",
+    url="https://arxiv.org/abs/1407.6981",
+)
+BALCER_VADHAN_2018 = Source(
+    key="balcer2018",
+    authors="V. Balcer and S. Vadhan",
+    title="Differential Privacy on Finite Computers",
+    year=2018,
+    venue="ITCS; arXiv 1709.05396",
+    url="https://arxiv.org/abs/1709.05396",
+)
+
 SOURCES: dict[str, Source] = {
     source.key: source
     for source in (
         DPASSAY, LEBENSOLD_2024, COHEN_2023, CESAR_2020, GABOARDI_2017, ROGERS_2023,
         BALLE_WANG_2018, MIRONOV_2017, BUN_STEINKE_2016, BALLE_2020, ZHU_WANG_2020, WHITEHOUSE_2023,
+        ERLINGSSON_2014, BALCER_VADHAN_2018,
     )
 }  # fmt: skip
 

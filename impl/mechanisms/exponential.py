@@ -37,7 +37,8 @@ class _ScoreSelection:
     def log_weights(self, data: Array) -> Array:
         """Return epsilon (score - best score) / (2 sensitivity), which is at most 0."""
         scores = require_vector("data", data, self.size)
-        return np.asarray(self.epsilon / 2 * ((scores - scores.max()) / self.sensitivity))
+        with np.errstate(over="ignore"):  # -inf, for a score that is farther off than a float64 can say
+            return np.asarray(self.epsilon / 2 * ((scores - scores.max()) / self.sensitivity))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Report-noisy-max: the index of the largest of several noisy answers."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_range, require_vector
 
-__all__ = ["GaussianNoisyMax", "LaplaceNoisyMax", "gaussian_noisy_max", "laplace_noisy_max"]
+__all__ = ["GaussianNoisyMax", "LaplaceNoisyMax", "gaussian_noisy_max", "laplace_noisy_max", "noisy_max_of_benchmark"]
 
 Array = NDArray[np.float64]
 
@@ -92,6 +93,8 @@ class LaplaceNoisyMax:
         Target of pure DP, positive.
     sensitivity : float
         How far each answer may move between neighbours, positive.
+    low, high : float
+        Every answer lies in [low, high]; infinite by default.
 
     Raises
     ------
@@ -102,6 +105,8 @@ class LaplaceNoisyMax:
     size: int
     epsilon: float
     sensitivity: float = 1.0
+    low: float = -math.inf
+    high: float = math.inf
 
     def __post_init__(self) -> None:
         require_count("size", self.size)
@@ -116,11 +121,11 @@ class LaplaceNoisyMax:
     @property
     def neighbours(self) -> VectorNeighbours:
         """Answers each moved by at most the sensitivity."""
-        return VectorNeighbours(size=self.size, linf=self.sensitivity)
+        return VectorNeighbours(size=self.size, linf=self.sensitivity, low=self.low, high=self.high)
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` winners (indices from 0) on the answers `data`."""
-        answers = require_vector("data", data, self.size)
+        answers = require_vector("data", data, self.size, self.low, self.high)
         scale = 2 * self.sensitivity / self.epsilon
 
         def draw(rows: int) -> NDArray[Any]:
@@ -140,3 +145,10 @@ laplace_noisy_max = catalogue(
     LaplaceNoisyMax(size=5, epsilon=1.0),
     items=(("lebensold2024", "laplace_rnm"),),
 )
+
+noisy_max_of_benchmark = catalogue(
+    "dpassay.impl.mechanisms.noisy_max:noisy_max_of_benchmark",
+    LaplaceNoisyMax(size=5, epsilon=0.1, low=-10.0, high=10.0),
+    items=(("lebensold2024", "laplace_rnm"),),
+)
+"""NoisyMax1 of the common benchmark."""

@@ -1,6 +1,7 @@
 """Events: sets of outcomes in words that a reader understands and a replay can evaluate.
 
     outcome in {0, 3, None}        argmax(outcome) > 2.0        outcome[0] in (-1.5, 2.0]
+    outcome[0] <= 0.0 and outcome[1] > 1.0        not (outcome <= 0.0 or outcome > 1.0)
 
 Candidates come from the past only: thresholds, cells and sets of symbols.
 """
@@ -10,7 +11,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from dpassay.claims import UsageError
 from dpassay.properties.audit.outcomes import Outcomes, comparable
 from dpassay.properties.audit.side_tree import quantile_edges
 
-__all__ = ["Event", "Interval", "Symbols", "best_event", "parse_event"]
+__all__ = ["AllOf", "AnyOf", "Event", "Interval", "NoneOf", "Symbols", "best_event", "parse_event", "union"]
 
 Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
@@ -47,7 +48,7 @@ class Interval:
 
     def holds(self, outcomes: Outcomes) -> Sides:
         """Tell for each outcome whether it belongs to the event; one without the feature does not."""
-        values = outcomes.features.get(self.feature)
+        values = outcomes.feature(self.feature)
         if values is None:
             return np.zeros(len(outcomes), dtype=np.bool_)
         member: Sides = (values > self.low) & (values <= self.high)
@@ -69,7 +70,97 @@ class Symbols:
         return np.array([symbol in known for symbol in outcomes.atoms()], dtype=np.bool_)
 
 
-Event = Interval | Symbols
+Simple = Interval | Symbols
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """The outcomes in every one of some sets: a box, if they are intervals of different coordinates."""
+
+    members: tuple[Simple, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.members))
+
+    def holds(self, outcomes: Outcomes) -> Sides:
+        """Tell for each outcome whether it belongs to the event."""
+        member: Sides = np.all([each.holds(outcomes) for each in self.members], axis=0)
+        return member
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """The outcomes in at least one of some sets."""
+
+    members: tuple[Simple | AllOf, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.members))
+
+    def holds(self, outcomes: Outcomes) -> Sides:
+        """Tell for each outcome whether it belongs to the event."""
+        member: Sides = np.any([each.holds(outcomes) for each in self.members], axis=0)
+        return member
+
+
+@dataclass(frozen=True)
+class NoneOf:
+    """The outcomes in none of some sets: the rest of a partition."""
+
+    members: tuple[Simple | AllOf, ...]
+
+    def __str__(self) -> str:
+        return f"not ({' or '.join(map(str, self.members))})"
+
+    def holds(self, outcomes: Outcomes) -> Sides:
+        """Tell for each outcome whether it belongs to the event."""
+        return ~AnyOf(self.members).holds(outcomes)
+
+
+Event = Interval | Symbols | AllOf | AnyOf | NoneOf
+
+
+def union(outcomes: Iterable[Hashable]) -> Event:
+    """Return the event of some outcomes, each a single one (a symbol) or the cell of a partition (an event).
+
+    Intervals of one feature that touch are joined.
+
+    Raises
+    ------
+    UsageError
+        If the rest of a partition is joined with another of its cells: its words would be too long to read.
+
+    Examples
+    --------
+    >>> str(union([3, Interval("outcome", -math.inf, 0.0)]))
+    'outcome <= 0.0 or outcome in {3}'
+    """
+    listed = list(outcomes)
+    symbols = tuple(outcome for outcome in listed if not isinstance(outcome, Event))
+    parts: list[Event] = [outcome for outcome in listed if isinstance(outcome, Event)]
+    if symbols or not parts:
+        parts.insert(0, Symbols(symbols))
+    parts = _joined(parts)
+    if len(parts) == 1:
+        return parts[0]
+    members: list[Simple | AllOf] = []
+    for part in parts:
+        if isinstance(part, NoneOf):
+            raise UsageError("the rest of a partition cannot be joined with another cell")
+        members.extend(part.members if isinstance(part, AnyOf) else (part,))
+    return AnyOf(tuple(members))
+
+
+def _joined(parts: list[Event]) -> list[Event]:
+    """Join the intervals that touch; what comes of them stands before the other events."""
+    intervals = sorted((p for p in parts if isinstance(p, Interval)), key=lambda p: (p.feature, p.low, p.high))
+    joined: list[Interval] = []
+    for each in intervals:
+        if joined and joined[-1].feature == each.feature and each.low <= joined[-1].high:
+            joined[-1] = Interval(each.feature, joined[-1].low, max(joined[-1].high, each.high))
+        else:
+            joined.append(each)
+    return [*joined, *(part for part in parts if not isinstance(part, Interval))]
 
 
 def _written(symbol: Hashable) -> str:
@@ -83,7 +174,7 @@ def _written(symbol: Hashable) -> str:
 
 
 _NUMBER = r"(-?(?:inf|[0-9][0-9.e+-]*))"
-_FEATURE = r"(outcome(?:\[-?\d+\])?|[a-z_]+\(outcome\))"
+_FEATURE = r"(outcome(?:\[-?\d+\])?|outcome\[\d+\]-outcome\[\d+\]|[a-z_]+\(outcome\))"
 
 
 def parse_event(text: str) -> Event:
@@ -100,7 +191,34 @@ def parse_event(text: str) -> Event:
     Interval(feature='outcome[2]', low=1.5, high=inf)
     >>> str(parse_event("outcome in {1.0, None}"))
     'outcome in {1, None}'
+    >>> parse_event("outcome[0] <= 0.0 and outcome[1] > 1.0").members[1]
+    Interval(feature='outcome[1]', low=1.0, high=inf)
     """
+    negated = re.fullmatch(r"not \((.*)\)", text, re.DOTALL)
+    parts = _parse_parts(negated[1] if negated else text)
+    if parts is None:
+        raise UsageError(f"event {text!r} is not of the form 'outcome in {{...}}', 'FEATURE > x' or 'FEATURE <= x'")
+    if negated:
+        return NoneOf(parts)
+    return parts[0] if len(parts) == 1 else AnyOf(parts)
+
+
+def _parse_parts(text: str) -> tuple[Simple | AllOf, ...] | None:
+    """Read what stands between "or"; a set of symbols may hold that word itself, so the whole is tried first."""
+    whole = _parse_simple(text)
+    if whole is not None:
+        return (whole,)
+    parts: list[Simple | AllOf] = []
+    for words in text.split(" or "):
+        members = [_parse_simple(word) for word in ([words] if _parse_simple(words) else words.split(" and "))]
+        known = tuple(member for member in members if member is not None)
+        if len(known) < len(members):
+            return None
+        parts.append(known[0] if len(known) == 1 else AllOf(known))
+    return tuple(parts)
+
+
+def _parse_simple(text: str) -> Simple | None:
     if match := re.fullmatch(rf"{_FEATURE} == {_NUMBER}", text):
         return Interval(match[1], math.nextafter(float(match[2]), -math.inf), float(match[2]))
     if match := re.fullmatch(rf"{_FEATURE} <= {_NUMBER}", text):
@@ -116,7 +234,7 @@ def parse_event(text: str) -> Event:
             members = None
         if members is not None:
             return Symbols(members)
-    raise UsageError(f"event {text!r} is not of the form 'outcome in {{...}}', 'FEATURE > x' or 'FEATURE <= x'")
+    return None
 
 
 # --- choosing -----------------------------------------------------------------------------------------------

@@ -164,6 +164,25 @@ class Outcomes:
         ]
         return np.array(found, dtype=np.intp), _floats([self.rows[k] for k in found], width)
 
+    def feature(self, name: str) -> Array | None:
+        """Return a feature by its expression, None if there is no such feature.
+
+        Any coordinate ``outcome[k]`` and any difference ``outcome[j]-outcome[k]`` is one, also if `features` lacks it.
+        """
+        if name in self.features:
+            return self.features[name]
+        match = re.fullmatch(r"(?:(outcome\[\d+\])-)?outcome\[(\d+)\]", name)
+        if match is None or self.summary is not None:
+            return None
+        if match[1]:
+            first, second = self.feature(match[1]), self.feature(f"outcome[{match[2]}]")
+            return None if first is None or second is None else first - second
+        place = int(match[2])
+        if self.rows.dtype != object:
+            inside = self.rows.ndim == 2 and place < self.rows.shape[1]
+            return np.asarray(self.rows[:, place], dtype=np.float64) if inside else None
+        return np.array([_coordinate(symbol, place) for symbol in self.rows])
+
     @cached_property
     def is_continuous(self) -> bool:
         """Whether (nearly) every outcome of a long batch is a number of its own: then counting symbols is idle."""

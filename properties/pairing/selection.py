@@ -1,5 +1,6 @@
 """Selection mechanisms: their exact distributions and worst-pair theorems."""
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -14,6 +15,7 @@ from dpassay.impl.broken.noisy_max import HalfScale, VarianceForSigma, WrongClai
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
+from dpassay.properties.pairing.corners import bounded_selection_loss
 from dpassay.properties.search.laws import register_law, register_worst_case
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.distributions.above_threshold import (
@@ -97,7 +99,12 @@ def _selection_law(law: type[SelectionLaw]) -> Callable[[Any, Array], SelectionL
 
 
 def _epsilon_of_the_theorem(mechanism: Any, claim: Claim) -> Real | None:
-    """Each is epsilon-DP for the epsilon that it is built with; the exponential mechanism has that range, too."""
+    """Each is epsilon-DP for the epsilon that it is built with; the exponential mechanism has that range, too.
+
+    Answers of noisy max in a bounded range lose less, and how much is known.
+    """
+    if isinstance(mechanism, LaplaceNoisyMax) and math.isfinite(mechanism.high - mechanism.low):
+        return bounded_selection_loss(mechanism, LaplaceNoisyMaxLaw) if isinstance(claim, PureDP) else None
     covered = (PureDP, BoundedRange) if isinstance(mechanism, ExponentialMechanism) else PureDP
     return (lambda: ball(mechanism.epsilon)) if isinstance(claim, covered) else None
 

@@ -23,7 +23,7 @@ from dpassay.claims import (
     UsageError,
     VectorNeighbours,
 )
-from dpassay.properties.audit.events import Symbols
+from dpassay.properties.audit.events import union
 from dpassay.properties.audit.hypotheses import epsilon_delta_of
 from dpassay.properties.search.figures import (
     Tabulated,
@@ -32,14 +32,33 @@ from dpassay.properties.search.figures import (
     figure,
     witness_event,
 )
-from dpassay.properties.search.laws import exact_law, register_law, register_worst_case, worst_case
+from dpassay.properties.search.laws import (
+    LawPair,
+    PushedForward,
+    exact_law,
+    pair_law,
+    register_law,
+    register_pair_law,
+    register_worst_case,
+    worst_case,
+    worst_pairs,
+)
 from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.search.result import Witness
 from dpassay.spec.ball import START_BITS, at_most, ball, float_lower, float_upper, precision, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, hockey_stick
 from dpassay.spec.verdict import Outcome
 
-__all__ = ["Finding", "exact_law", "has_law", "hunt_white_box", "register_law", "register_worst_case", "worst_case"]
+__all__ = [
+    "Finding",
+    "exact_law",
+    "has_law",
+    "hunt_white_box",
+    "register_law",
+    "register_pair_law",
+    "register_worst_case",
+    "worst_case",
+]
 
 Array = NDArray[np.float64]
 
@@ -83,37 +102,55 @@ class _Search:
     """Evaluates pairs within a budget; tables of probabilities are kept by input."""
 
     def __init__(self, mechanism: Any, claim: Claim, most: int) -> None:
-        self.mechanism, self.claim, self.left_over = mechanism, claim, most
+        self.mechanism, self.claim, self.left_over = mechanism, claim, float(most)
         self.tables: dict[bytes, Tabulated] = {}
 
-    def law(self, data: Array) -> DiscreteDistribution:
-        law = exact_law(self.mechanism, data)
-        if law is None:
-            raise UsageError(f"no exact law is known for {type(self.mechanism).__name__} on {data.tolist()!r}")
-        return law
+    def laws(self, left: Array, right: Array) -> LawPair:
+        """Return the distributions on both inputs, outcome by outcome if possible, else through a partition."""
+        on_left, on_right = exact_law(self.mechanism, left), exact_law(self.mechanism, right)
+        if on_left is not None and on_right is not None:
+            return on_left, on_right
+        cells = pair_law(self.mechanism, left, right)
+        if cells is None:
+            pair = f"{left.tolist()!r} and {right.tolist()!r}"
+            raise UsageError(f"no exact law is known for {type(self.mechanism).__name__} on {pair}")
+        return cells
 
-    def table(self, data: Array) -> Tabulated:
-        key = data.tobytes()
-        if key not in self.tables:
-            law = self.law(data)
-            self.left_over -= max(1, len(law.outcomes) // (_CHEAP if isinstance(law, FiniteDistribution) else 1))
-            self.tables[key] = Tabulated.of(law)
-        return self.tables[key]
+    def tabulated(self, left: Array, right: Array) -> tuple[Tabulated, Tabulated]:
+        """Compute the tables; those of single inputs are kept, a partition belongs to its pair."""
+        keys = left.tobytes(), right.tobytes()
+        if all(key in self.tables for key in keys):
+            return self.tables[keys[0]], self.tables[keys[1]]
+        laws = self.laws(left, right)
+        if any(isinstance(law, PushedForward) for law in laws):
+            return self._table(laws[0]), self._table(laws[1])
+        for key, law in zip(keys, laws, strict=True):
+            if key not in self.tables:
+                self.tables[key] = self._table(law)
+        return self.tables[keys[0]], self.tables[keys[1]]
+
+    def _table(self, law: DiscreteDistribution) -> Tabulated:
+        if isinstance(law, PushedForward):
+            self.left_over -= law.cost * len(law.outcomes)
+        else:
+            cost = 1 / _CHEAP if isinstance(law, FiniteDistribution) else getattr(law, "cost", 1)
+            self.left_over -= max(1, int(cost * len(law.outcomes)))
+        return Tabulated.of(law)
 
     def scored(self, pair: Pair) -> _Scored:
         """Return the worse order of a pair."""
-        orders = []
-        for left, right in (pair, pair[::-1]):
-            value = figure(self.claim, self.table(left), self.table(right))
-            bound = allowed(self.claim)
-            orders.append(_Scored((left, right), value, bool(value > bound), bool(value <= bound)))
+        orders, tables, bound = [], self.tabulated(*pair), allowed(self.claim)
+        for ordered, (left, right) in ((pair, tables), (pair[::-1], tables[::-1])):
+            value = figure(self.claim, left, right)
+            orders.append(_Scored(ordered, value, bool(value > bound), bool(value <= bound)))
         best = max(orders, key=lambda scored: scored.score)
         return _Scored(best.pair, best.figure, best.broken, all(scored.kept for scored in orders))
 
 
 def has_law(mechanism: Any, neighbours: NeighbourRelation, *, seed: int = 0) -> bool:
     """Whether the exact output distribution of a mechanism is known on the first adversarial pair."""
-    return exact_law(mechanism, adversarial_pairs(neighbours, seed=seed, limit=1)[0][0]) is not None
+    ((left, right),) = adversarial_pairs(neighbours, seed=seed, limit=1)
+    return exact_law(mechanism, left) is not None or pair_law(mechanism, left, right) is not None
 
 
 def hunt_white_box(
@@ -143,12 +180,13 @@ def hunt_white_box(
     -------
     Finding
         "violated" with a witness; "holds" at the points tried, or for all pairs where a worst-pair theorem certifies
-        it for the mechanism's own relation; "not refuted" where a comparison stayed undecided, and for zCDP, which
-        finitely many orders cannot establish.
+        it for the mechanism's own relation; "not refuted" where a comparison stayed undecided, for zCDP, which
+        finitely many orders cannot establish, and for outcomes seen through partitions, which prove nothing.
     """
     search = _Search(mechanism, claim, most_probabilities)
     with precision(START_BITS):
-        tried = [search.scored(pair) for pair in _affordable(search, adversarial_pairs(neighbours, seed=seed))]
+        pairs = [*worst_pairs(mechanism, neighbours), *adversarial_pairs(neighbours, seed=seed)]
+        tried = [search.scored(pair) for pair in _affordable(search, pairs)]
         best = max(tried, key=lambda scored: scored.score)
         best = _climbed(search, best, neighbours, tried)
         if best.broken:
@@ -230,7 +268,7 @@ def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[str,
     """Return the verdict on the pairs tried, and the pair that shows it."""
     if best.broken:
         return "violated", best
-    undecided = isinstance(search.claim, ZCDP)
+    undecided = isinstance(search.claim, ZCDP) or isinstance(search.laws(*best.pair)[0], PushedForward)
     for scored in tried:
         outcome = Outcome.HOLDS if scored.kept else _decided(search, scored)
         if outcome is Outcome.VIOLATED:
@@ -248,7 +286,7 @@ def _decided(search: _Search, scored: _Scored) -> Outcome:
 
 
 def _decided_in_order(search: _Search, left: Array, right: Array) -> Outcome:
-    laws = search.law(left), search.law(right)
+    laws = search.laws(left, right)
     return at_most(lambda: figure(search.claim, *laws), lambda: allowed(search.claim), limit=_LIMIT_BITS).outcome
 
 
@@ -263,7 +301,7 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str) -> Findin
     """Certify the reported figures with two more words of precision."""
     claim = search.claim
     with precision(2 * START_BITS):
-        left, right = (Tabulated.of(search.law(data)) for data in best.pair)
+        left, right = (Tabulated.of(law) for law in search.laws(*best.pair))
         value = figure(claim, left, right)
         orders = ((left, right), (right, left))
         point = epsilon_delta_of(claim)
@@ -271,7 +309,7 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str) -> Findin
         witness = Witness(
             left=tuple(best.pair[0].tolist()),
             right=tuple(best.pair[1].tolist()),
-            event=str(Symbols(event)),
+            event=str(union(event)),
             p_left=_probability(left, event),
             p_right=_probability(right, event),
         )

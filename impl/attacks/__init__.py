@@ -1,0 +1,1 @@
+"""Attacks: what an adversary recovers from answers that are too accurate."""

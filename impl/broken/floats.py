@@ -1,0 +1,216 @@
+"""Textbook samplers in floating point: right on paper, but the floats that they can return depend on the data.
+
+With few random bits the whole support is small, and the law of the outcome is known exactly. With 53 bits it is the
+sampler that libraries shipped: of 1 + noise near 0 no bit below 2^-53 is ever set, of 0 + noise many are, so that the
+lowest bit of the outcome tells the answer (Mironov 2012).
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import ApproximateDP, Claim, PureDP, VectorNeighbours
+from dpassay.impl.catalogue import Mutation, catalogue
+from dpassay.impl.mechanisms.sampling import in_chunks
+from dpassay.impl.validation import require_vector
+
+__all__ = [
+    "BoxMullerGaussian",
+    "InversionLaplace",
+    "LowestBit",
+    "PolarGaussian",
+    "TextbookSampler",
+    "box_muller",
+    "box_muller_of_few_bits",
+    "inversion_laplace",
+    "inversion_laplace_of_few_bits",
+    "lowest_bit",
+    "polar",
+    "polar_of_few_bits",
+]
+
+Array = NDArray[np.float64]
+
+_PLACE = "dpassay.impl.broken.floats"
+_SEEN = ("privacy_of_claim",)
+
+
+@dataclass(frozen=True)
+class TextbookSampler(ABC):
+    """A number plus noise that is a float64 function of uniform words.
+
+    Parameters
+    ----------
+    bits : int
+        Bits of a word, up to 53.
+    scale : float
+        Scale or standard deviation of the noise.
+    """
+
+    bits: int
+    scale: float = 1.0
+
+    words = 1
+    """How many words one outcome takes."""
+
+    @property
+    def neighbours(self) -> VectorNeighbours:
+        """Numbers that differ by at most 1."""
+        return VectorNeighbours(1, l0=1, linf=1.0, low=-10.0, high=10.0)
+
+    @property
+    @abstractmethod
+    def claims(self) -> tuple[Claim, ...]:
+        """What holds for real numbers."""
+
+    @abstractmethod
+    def noise_of(self, words: NDArray[np.int64]) -> Array:
+        """Return the noise for rows of words in [0, 2^bits)."""
+
+    def outcomes_of(self, data: Array, words: NDArray[np.int64]) -> Array:
+        """Return the outcomes on a number for rows of words."""
+        [answer] = require_vector("data", data, 1)
+        return np.asarray(answer + self.scale * self.noise_of(words))
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw `size` outcomes."""
+
+        def draw(rows: int) -> Array:
+            words = rng.integers(0, 2**self.bits, (rows, self.words))
+            while bool((refused := ~self.accepts(words)).any()):
+                words[refused] = rng.integers(0, 2**self.bits, (int(refused.sum()), self.words))
+            return self.outcomes_of(data, words)
+
+        return in_chunks(draw, size, self.words)
+
+    def accepts(self, words: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which rows of words are used; the others are drawn again."""
+        return np.ones(len(words), dtype=np.bool_)
+
+    def unit(self, words: NDArray[np.int64]) -> Array:
+        """Return the numbers in (0, 1) for words: the middles of 2^bits equal intervals, or their left ends."""
+        if self.bits < 52:
+            return np.asarray((words + 0.5) * 2.0**-self.bits)
+        return np.asarray(np.maximum(words, 1) * 2.0**-self.bits)
+
+
+@dataclass(frozen=True)
+class InversionLaplace(TextbookSampler):
+    """Laplace noise as -sign(u) log(1 - 2 |u|) of a uniform u in (-1/2, 1/2)."""
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Pure DP with 1/scale."""
+        return (PureDP(1 / self.scale),)
+
+    def noise_of(self, words: NDArray[np.int64]) -> Array:
+        """Return unit Laplace noise."""
+        uniform = self.unit(words[:, 0]) - 0.5
+        return np.asarray(-np.sign(uniform) * np.log1p(-2 * np.abs(uniform)))
+
+
+@dataclass(frozen=True)
+class BoxMullerGaussian(TextbookSampler):
+    """Normal noise as sqrt(-2 log u) cos(2 pi v)."""
+
+    scale: float = 1.25
+    words = 2
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """(1, 0.1)-DP, which holds for a shift of 1 and normal noise of standard deviation 1.25: delta is 0.064."""
+        return (ApproximateDP(1.0, 0.1),)
+
+    def noise_of(self, words: NDArray[np.int64]) -> Array:
+        """Return standard normal noise."""
+        radius = np.sqrt(-2 * np.log(self.unit(words[:, 0])))
+        return np.asarray(radius * np.cos(2 * np.pi * self.unit(words[:, 1])))
+
+
+@dataclass(frozen=True)
+class PolarGaussian(BoxMullerGaussian):
+    """Normal noise by Marsaglia's polar method: x sqrt(-2 log(s)/s) for a point of the unit circle, s = x^2 + y^2."""
+
+    def _point(self, words: NDArray[np.int64]) -> tuple[Array, Array]:
+        x, y = (2 * self.unit(words[:, k]) - 1 for k in (0, 1))
+        return x, x * x + y * y
+
+    def accepts(self, words: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which points lie in the circle, without its centre."""
+        _, square = self._point(words)
+        return np.asarray((square < 1) & (square > 0))
+
+    def noise_of(self, words: NDArray[np.int64]) -> Array:
+        """Return standard normal noise."""
+        x, square = self._point(words)
+        return np.asarray(x * np.sqrt(-2 * np.log(square) / square))
+
+
+def lowest_bit(values: Array) -> NDArray[np.int64]:
+    """Return the exponent of the lowest binary digit of each float64, that is the largest k with value/2^k whole.
+
+    Examples
+    --------
+    >>> lowest_bit(np.array([1.0, 0.75, 12.0])).tolist()
+    [0, -2, 2]
+    """
+    mantissas, exponents = np.frexp(values)
+    whole = np.abs(mantissas * 2.0**53).astype(np.int64)
+    trailing = np.log2(np.maximum(whole & -whole, 1)).astype(np.int64)
+    return np.asarray(exponents - 53 + trailing)
+
+
+@dataclass(frozen=True)
+class LowestBit:
+    """A sampler of which the outcome's lowest binary digit is told: no more private than the outcome."""
+
+    sampler: TextbookSampler
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the sampler claims, which a function of its outcome inherits."""
+        return self.sampler.claims
+
+    @property
+    def neighbours(self) -> VectorNeighbours:
+        """Those of the sampler."""
+        return self.sampler.neighbours
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw `size` exponents."""
+        return lowest_bit(self.sampler.sample(data, size, rng))
+
+
+inversion_laplace = catalogue(
+    f"{_PLACE}:inversion_laplace",
+    LowestBit(InversionLaplace(53)),
+    mutation=Mutation("the floats that noise by inversion can reach depend on the answer", _SEEN),
+)
+box_muller = catalogue(
+    f"{_PLACE}:box_muller",
+    LowestBit(BoxMullerGaussian(53)),
+    mutation=Mutation("the floats that Box and Muller's noise can reach depend on the answer", _SEEN),
+)
+polar = catalogue(
+    f"{_PLACE}:polar",
+    LowestBit(PolarGaussian(53)),
+    mutation=Mutation("the floats that polar noise can reach depend on the answer", _SEEN),
+)
+inversion_laplace_of_few_bits = catalogue(
+    f"{_PLACE}:inversion_laplace_of_few_bits",
+    InversionLaplace(10),
+    mutation=Mutation("2^10 floats carry all of the noise, and other ones for another answer", _SEEN),
+)
+box_muller_of_few_bits = catalogue(
+    f"{_PLACE}:box_muller_of_few_bits",
+    BoxMullerGaussian(5),
+    mutation=Mutation("2^10 pairs of words carry all of Box and Muller's noise", _SEEN),
+)
+polar_of_few_bits = catalogue(
+    f"{_PLACE}:polar_of_few_bits",
+    PolarGaussian(5),
+    mutation=Mutation("2^10 pairs of words carry all of the polar noise", _SEEN),
+)

@@ -1,0 +1,169 @@
+"""AboveThreshold with Laplace noise: the first query of a stream whose noisy answer reaches a noisy threshold."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import Claim, PureDP, VectorNeighbours, require_at_least, require_positive
+from dpassay.impl.catalogue import catalogue
+from dpassay.impl.mechanisms.above_threshold import HaltedError, first_true
+from dpassay.impl.mechanisms.sampling import in_chunks
+from dpassay.impl.validation import require_count, require_vector
+
+__all__ = [
+    "LaplaceAboveThreshold",
+    "LaplaceAboveThresholdSession",
+    "laplace_above_threshold",
+    "leads_over",
+    "monotone_above_threshold",
+]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LaplaceAboveThreshold:
+    """Halting time 1..size on a stream of `size` answers, or 0 if every noisy answer stays below.
+
+    One noise Lap(2 sensitivity/epsilon) on the threshold, fresh noise Lap(4 sensitivity/epsilon) on every answer, half
+    of that where all answers move the same way. Gaboardi 2017, S7; Dwork and Roth 2014, Algorithm 1.
+
+    Parameters
+    ----------
+    size : int
+        Length of the stream, at least 1.
+    threshold : float
+        The public threshold, finite.
+    epsilon : float
+        Target of pure DP in nats, positive; the length of the stream does not matter.
+    sensitivity : float
+        How far each answer may move between neighbours, positive.
+    low, high : float
+        Every answer lies in [low, high]; infinite by default.
+    monotone : bool
+        Whether all answers of a neighbour move the same way.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain.
+    """
+
+    size: int
+    threshold: float
+    epsilon: float
+    sensitivity: float = 1.0
+    low: float = -math.inf
+    high: float = math.inf
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        require_count("size", self.size)
+        require_at_least("threshold", self.threshold, -math.inf)
+        require_positive("epsilon", self.epsilon)
+        require_positive("sensitivity", self.sensitivity)
+
+    @property
+    def threshold_scale(self) -> float:
+        """Scale of the noise on the threshold."""
+        return 2 * self.sensitivity / self.epsilon
+
+    @property
+    def query_scale(self) -> float:
+        """Scale of the noise on every answer."""
+        return (2 if self.monotone else 4) * self.sensitivity / self.epsilon
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Pure DP."""
+        return (PureDP(self.epsilon),)
+
+    @property
+    def neighbours(self) -> VectorNeighbours:
+        """Streams of answers each moved by at most the sensitivity."""
+        return VectorNeighbours(self.size, linf=self.sensitivity, low=self.low, high=self.high, monotone=self.monotone)
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw `size` halting times on the answers `data`."""
+        answers = require_vector("data", data, self.size, self.low, self.high)
+
+        leads = leads_over(self.threshold, answers)
+
+        def draw(rows: int) -> NDArray[Any]:
+            noise = self.query_scale * rng.laplace(size=(rows, self.size))
+            return first_true(noise + leads >= self.threshold_scale * rng.laplace(size=(rows, 1)))
+
+        return in_chunks(draw, size, self.size + 1)
+
+    def session(self, rng: np.random.Generator) -> "LaplaceAboveThresholdSession":
+        """Begin an interactive run, to which answers are fed one at a time."""
+        return LaplaceAboveThresholdSession(self, rng)
+
+
+def leads_over(threshold: float, answers: Array) -> Array:
+    """Return by how much the answers exceed the threshold, infinite where that is no float64.
+
+    Taken before any noise is added, which would be lost beside large numbers.
+    """
+    with np.errstate(over="ignore"):
+        return answers - threshold
+
+
+class LaplaceAboveThresholdSession:
+    """An interactive run: queries may be chosen after seeing that the earlier ones stayed below.
+
+    Parameters
+    ----------
+    mechanism : LaplaceAboveThreshold
+        Its `size` is the largest number of answers taken.
+    rng : numpy.random.Generator
+        Source of the noise; the threshold's is drawn here, once.
+    """
+
+    def __init__(self, mechanism: LaplaceAboveThreshold, rng: np.random.Generator) -> None:
+        self.mechanism = mechanism
+        self.asked = 0
+        self.halted = False
+        self._rng = rng
+        self._threshold_noise = float(rng.laplace(scale=mechanism.threshold_scale))
+
+    def ask(self, answer: float) -> bool:
+        """Return whether the next answer reaches the threshold, noises included; if so, the run has halted.
+
+        Raises
+        ------
+        HaltedError
+            If the run has halted, or `size` answers have been taken.
+        UsageError
+            If `answer` is not a number in [low, high].
+        """
+        mechanism = self.mechanism
+        if self.halted or self.asked == mechanism.size:
+            raise HaltedError(f"the run is over after {self.asked} answers; begin another session")
+        require_vector("answer", [answer], 1, mechanism.low, mechanism.high)
+        self.asked += 1
+        noise = float(self._rng.laplace(scale=mechanism.query_scale))
+        self.halted = noise + (answer - mechanism.threshold) >= self._threshold_noise
+        return self.halted
+
+    @property
+    def outcome(self) -> int:
+        """The halting time, or 0 while no answer has reached the threshold."""
+        return self.asked if self.halted else 0
+
+
+_PLACE = "dpassay.impl.mechanisms.laplace_above_threshold"
+_ITEMS = (("gaboardi2017", "laplace_above_threshold"),)
+
+laplace_above_threshold = catalogue(
+    f"{_PLACE}:laplace_above_threshold", LaplaceAboveThreshold(size=10, threshold=0.0, epsilon=1.0), items=_ITEMS
+)
+
+monotone_above_threshold = catalogue(
+    f"{_PLACE}:monotone_above_threshold",
+    LaplaceAboveThreshold(size=10, threshold=0.0, epsilon=1.0, monotone=True),
+    items=_ITEMS,
+)

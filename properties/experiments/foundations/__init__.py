@@ -1,0 +1,1 @@
+"""Experiments on the foundations: Gaboardi (2017)."""
