@@ -206,11 +206,11 @@ inversion_laplace_of_few_bits = catalogue(
 )
 box_muller_of_few_bits = catalogue(
     f"{_PLACE}:box_muller_of_few_bits",
-    BoxMullerGaussian(5),
-    mutation=Mutation("2^10 pairs of words carry all of Box and Muller's noise", _SEEN),
+    BoxMullerGaussian(3),
+    mutation=Mutation("2^6 pairs of words carry all of Box and Muller's noise", _SEEN),
 )
 polar_of_few_bits = catalogue(
     f"{_PLACE}:polar_of_few_bits",
-    PolarGaussian(5),
-    mutation=Mutation("2^10 pairs of words carry all of the polar noise", _SEEN),
+    PolarGaussian(3),
+    mutation=Mutation("2^6 pairs of words carry all of the polar noise", _SEEN),
 )

@@ -128,7 +128,7 @@ def union(outcomes: Iterable[Hashable]) -> Event:
     Raises
     ------
     UsageError
-        If the rest of a partition is joined with another of its cells: its words would be too long to read.
+        If the rest of a partition is joined with events that it was not the rest of, or with all that it was.
 
     Examples
     --------
@@ -140,18 +140,23 @@ def union(outcomes: Iterable[Hashable]) -> Event:
     parts: list[Event] = [outcome for outcome in listed if isinstance(outcome, Event)]
     if symbols or not parts:
         parts.insert(0, Symbols(symbols))
-    parts = _joined(parts)
-    if len(parts) == 1:
-        return parts[0]
-    members: list[Simple | AllOf] = []
-    for part in parts:
-        if isinstance(part, NoneOf):
-            raise UsageError("the rest of a partition cannot be joined with another cell")
-        members.extend(part.members if isinstance(part, AnyOf) else (part,))
-    return AnyOf(tuple(members))
+    members = [member for part in parts for member in (part.members if isinstance(part, AnyOf) else (part,))]
+    rest = next((member for member in members if isinstance(member, NoneOf)), None)
+    if rest is not None:
+        return _enlarged(rest, [member for member in members if member is not rest])
+    joined = _joined([member for member in members if not isinstance(member, NoneOf)])
+    return joined[0] if len(joined) == 1 else AnyOf(tuple(joined))
 
 
-def _joined(parts: list[Event]) -> list[Event]:
+def _enlarged(rest: NoneOf, added: list[Simple | AllOf | NoneOf]) -> NoneOf:
+    """Return the rest of a partition together with cells that it was the rest of."""
+    left_out = tuple(member for member in rest.members if member not in added)
+    if not left_out or len(left_out) + len(added) != len(rest.members):
+        raise UsageError("the rest of a partition can be joined with some of the cells that it leaves out only")
+    return NoneOf(left_out)
+
+
+def _joined(parts: list[Simple | AllOf]) -> list[Simple | AllOf]:
     """Join the intervals that touch; what comes of them stands before the other events."""
     intervals = sorted((p for p in parts if isinstance(p, Interval)), key=lambda p: (p.feature, p.low, p.high))
     joined: list[Interval] = []

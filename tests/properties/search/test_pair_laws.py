@@ -154,8 +154,19 @@ def test_events_are_sets() -> None:
     assert union([LOW, 3.0]).holds(outcomes).tolist() == [True, True, False, True]
     assert NoneOf((LOW, Symbols((3.0,)))).holds(outcomes).tolist() == [False, False, True, False]
     assert union([HIGH, LOW]) == Interval("outcome", -math.inf, math.inf)
-    with pytest.raises(UsageError, match="joined"):
-        union([LOW, NoneOf((LOW,))])
+    assert union([NoneOf((LOW, HIGH)), HIGH]) == NoneOf((LOW,))
+    assert union([NoneOf((LOW, HIGH))]) == NoneOf((LOW, HIGH))
+    for cells in ([LOW, NoneOf((LOW,))], [HIGH, NoneOf((LOW,))], [NoneOf((LOW,)), NoneOf((HIGH,))]):
+        with pytest.raises(UsageError, match="joined"):
+            union(cells)
+
+
+def test_a_witness_may_hold_the_rest_of_a_partition() -> None:
+    wide = VectorNeighbours(7, linf=1.0, low=0.0, high=3.0)
+    result = hunt(LaplaceMechanism(7, 1.0, low=0.0, high=3.0), ApproximateDP(0.0, 1e-6), wide)
+    assert result.verdict == "violated"
+    assert result.witness is not None
+    parse_event(result.witness.event)
 
 
 def test_a_far_coordinate_is_seen_by_an_event() -> None:
