@@ -201,8 +201,8 @@ def _misplaced_one(e: Fraction, r: Fraction, rare: Fraction) -> Verdict:
 
 MISPLACED_ONE = Erratum(
     kind="false",
-    printed_text="Lem 2.9 prints e^(t - 1) for e^t - 1 in the numerator: at epsilon = 0.1 q would be 0.8, and above 1 for "
-    "a small epsilon; the largest q is 0.292",
+    printed_text="Lem 2.9 prints e^(t - 1) for e^t - 1 in the numerator: at epsilon = 0.1 q would be 0.8, and above 1 "
+    "for a small epsilon; the largest q is 0.292",
     witness={"e": Fraction(31, 30) ** 3, "r": Fraction(31, 30) ** 4, "rare": Fraction(1, 10**6)},
     printed=_misplaced_one,
     corrected=lambda e, r, rare: _quality_reaches(e, r, rare, boundary_quality(e, r)),
@@ -221,8 +221,8 @@ MISPLACED_ONE = Erratum(
 )
 def boundary_is_target_of_wrapped_algorithm(targeted: Targeted, growth: Growth) -> Verdict:
     """The boundary is a q-target of a wrapped epsilon-DP algorithm that is charged at any t from its privacy parameter
-    on, q = (e^t - 1)/(2 e^(epsilon + t) - 2 - e^t + e^epsilon): more than Lem 2.9 says even when its misplaced 1 is put
-    right, by up to 8 % at t = 4 epsilon/3.
+    on, q = (e^t - 1)/(2 e^(epsilon + t) - 2 - e^t + e^epsilon): more than Lem 2.9 says even when its misplaced 1 is
+    put right, by up to 8 % at t = 4 epsilon/3.
 
     The same t must be charged and enter q.
     """
@@ -243,8 +243,8 @@ def _printed_quality_is_weaker(e: Fraction, r: Fraction, rare: Fraction) -> Verd
 
 LOOSE_BY_SEVEN_PER_CENT = Erratum(
     kind="loose",
-    printed_text="Lem E.2 has q = (e^t - 1)/(2 (e^(epsilon + t) - 1)), 2/7 for a small epsilon and t = 4 epsilon/3; the "
-    "largest q is 4/13",
+    printed_text="Lem E.2 has q = (e^t - 1)/(2 (e^(epsilon + t) - 1)), 2/7 for a small epsilon and t = 4 epsilon/3; "
+    "the largest q is 4/13",
     witness={"e": Fraction(31, 30) ** 3, "r": Fraction(31, 30) ** 4, "rare": Fraction(1, 10**6)},
     printed=_printed_quality_is_weaker,
     corrected=lambda e, r, rare: _quality_reaches(e, r, rare, boundary_quality(e, r)),
@@ -288,8 +288,8 @@ def boundary_quality_by_algebra() -> Verdict:
 
 @statement(DPASSAY, "boundary_rises", cases=60)
 def rises_beside_the_boundary_are_small(targeted: Targeted) -> Verdict:
-    """In a wrapped epsilon-DP algorithm let the boundary rise from x to x + d and other outcomes rise by A in all. Then
-    d <= (e^epsilon - 1) x and A <= (e^epsilon - 1) x if pi <= 1/2 on the side with x, and d = 0 and
+    """In a wrapped epsilon-DP algorithm let the boundary rise from x to x + d and other outcomes rise by A in all.
+    Then d <= (e^epsilon - 1) x and A <= (e^epsilon - 1) x if pi <= 1/2 on the side with x, and d = 0 and
     A <= (2/3) (e^epsilon - 1)/(e^epsilon + 1) otherwise.
     """
     e = targeted.ratio
@@ -309,15 +309,16 @@ def rises_beside_the_boundary_are_small(targeted: Targeted) -> Verdict:
 
 
 def _worst_overhead(y: Fraction, bound: Fraction) -> Verdict:
-    """Decide whether composing with the wrapper costs at most `bound` times as much, e^epsilon = y^3 and t = 4 eps/3."""
-    calls = Fraction(1, 3) / printed_boundary_quality(y**3, y**4)
+    """Decide whether composing with the wrapper costs at most `bound` times as much, e^epsilon = y^3 and t = 4
+    eps/3.""" calls = Fraction(1, 3) / printed_boundary_quality(y**3, y**4)
     return at_most_exact(calls * Fraction(4, 3), bound, "overhead")
 
 
 SIXTH_MORE = Erratum(
     kind="false",
-    printed_text="a worst-case overhead of 1/6 against composition: 7/6 counts charged calls of the wrapped algorithm, of "
-    "4 epsilon/3 each; against composing the algorithm itself it is 14/9 for a small epsilon, and more otherwise",
+    printed_text="a worst-case overhead of 1/6 against composition: 7/6 counts charged calls of the wrapped "
+    "algorithm, of 4 epsilon/3 each; against composing the algorithm itself it is 14/9 for a small epsilon, and more "
+    "otherwise",
     witness={"y": Fraction(31, 30)},
     printed=lambda y: _worst_overhead(y, Fraction(7, 6)),
     corrected=lambda y: _worst_overhead(y, Fraction(8, 9) * (y**7 - 1) / (y**4 - 1)),
@@ -326,9 +327,9 @@ SIXTH_MORE = Erratum(
 
 @statement(COHEN_2023, "boundary_overhead_remark", errata=(SIXTH_MORE,))
 def boundary_wrapper_costs_up_to_fourteen_ninths() -> Verdict:
-    """A wrapped call hits with probability up to 1/3, and a hit is charged as 1/q calls at t = 4 epsilon/3: with the q of
-    Lem E.2 a call costs up to (8/9) (e^(7 epsilon/3) - 1)/(e^(4 epsilon/3) - 1) times epsilon, at least 14/9, to which
-    it tends for small epsilon; with the exact q it tends to 13/9.
+    """A wrapped call hits with probability up to 1/3, and a hit is charged as 1/q calls at t = 4 epsilon/3: with the q
+    of Lem E.2 a call costs up to (8/9) (e^(7 epsilon/3) - 1)/(e^(4 epsilon/3) - 1) times epsilon, at least 14/9, to
+    which it tends for small epsilon; with the exact q it tends to 13/9.
     """
     y, z = sp.Symbol("y", positive=True), sp.Symbol("z", nonnegative=True)
     cost = lambda quality: sp.Rational(4, 9) / quality(y**3, y**4)

@@ -17,7 +17,6 @@ which is our own: the paper has 1 - sqrt(x^2/(1 + x^2)), about half of it, and l
    is affine in pi, and holds at both ends; in the latter it follows from its left end.
 """
 
-from collections.abc import Hashable
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -110,8 +109,8 @@ LOOSE_BY_HALF = Erratum(
 )
 MINIMUM_FOR_MAXIMUM = Erratum(
     kind="proof",
-    printed_text="p (1 - p)/min(p^2, e^(2 epsilon) (1 - p^2)) is said to be the smaller of (1 - p)/p and p/(e^(2 epsilon) "
-    "(1 + p)): it is the larger; the smaller tends to 0 with p and bounds nothing",
+    printed_text="p (1 - p)/min(p^2, e^(2 epsilon) (1 - p^2)) is said to be the smaller of (1 - p)/p and p/(e^(2 "
+    "epsilon) (1 + p)): it is the larger; the smaller tends to 0 with p and bounds nothing",
     witness={"p": Fraction(1, 2), "x": Fraction(2)},
     printed=lambda p, x: equal_exact(
         _bound_of_disagreement(p, x)[0], min(_bound_of_disagreement(p, x)[1]), "quotient"
@@ -166,8 +165,8 @@ def _merged(pair: TargetedPair) -> TargetedPair:
 
 @statement(DPASSAY, "double_run_worst_case_is_binary")
 def merging_outcomes_lowers_the_quality_of_disagreement(targeted: Targeted) -> Verdict:
-    """Merging all outcomes that rise into one, and all others into another, does not raise the quality of disagreement:
-    two outcomes are the worst case (step 2 of the proof).
+    """Merging all outcomes that rise into one, and all others into another, does not raise the quality of
+    disagreement: two outcomes are the worst case (step 2 of the proof).
     """
     merged = _merged(targeted)
     if merged.left == merged.right:
@@ -221,8 +220,8 @@ def _eight_is_weaker(x: Fraction) -> Verdict:
 
 EIGHT_FOR_FOUR = Erratum(
     kind="loose",
-    printed_text="the average cost of a hit is about 8 epsilon (7.74 at epsilon = 0.1), and to improve on it is left open: "
-    "with the exact quality it is 4.01 epsilon there, and 4 epsilon in the limit",
+    printed_text="the average cost of a hit is about 8 epsilon (7.74 at epsilon = 0.1), and to improve on it is left "
+    "open: with the exact quality it is 4.01 epsilon there, and 4 epsilon in the limit",
     witness={"x": Fraction(11, 10)},
     printed=_eight_is_weaker,
     corrected=lambda x: at_most_exact(_cost(x), Fraction(402, 100), "cost"),
