@@ -309,8 +309,8 @@ def rises_beside_the_boundary_are_small(targeted: Targeted) -> Verdict:
 
 
 def _worst_overhead(y: Fraction, bound: Fraction) -> Verdict:
-    """Decide whether composing with the wrapper costs at most `bound` times as much, e^epsilon = y^3 and t = 4
-    eps/3.""" calls = Fraction(1, 3) / printed_boundary_quality(y**3, y**4)
+    """Decide whether the wrapper costs at most `bound` times as much, at e^epsilon = y^3 and t = 4 epsilon/3."""
+    calls = Fraction(1, 3) / printed_boundary_quality(y**3, y**4)
     return at_most_exact(calls * Fraction(4, 3), bound, "overhead")
 
 
