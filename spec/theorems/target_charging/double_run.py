@@ -24,6 +24,7 @@ import sympy as sp
 
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.distributions.double_run import run_twice
 from dpassay.spec.distributions.indistinguishable import TargetedPair
 from dpassay.spec.domains import Reals
 from dpassay.spec.notions.target_quality import Target, target_quality
@@ -36,7 +37,7 @@ from dpassay.spec.theorems.target_charging.conditional_release import Laws, wors
 from dpassay.spec.theorems.target_charging.quantifiers import Ratio, Targeted
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["disagreement", "double_run_quality", "run_twice", "two_runs_quality"]
+__all__ = ["disagreement", "double_run_quality", "two_runs_quality"]
 
 Rare = Annotated[
     Exact, Reals("a probability", Fraction(1, 10**12), Fraction(1, 100), (Fraction(1, 10**6),), logarithmic=True)
@@ -56,11 +57,6 @@ def _quality_of_response(x: Any) -> Any:
 def _quality_of_rarity(x: Any) -> Any:
     """Return the limit of the quality where a minority outcome is rare and rises by e^epsilon."""
     return (x + 1) / (x**2 + x + 1)
-
-
-def run_twice(law: FiniteDistribution) -> FiniteDistribution:
-    """Return the law of two independent runs."""
-    return FiniteDistribution({(a, b): p * q for a, p in law.weights.items() for b, q in law.weights.items()})
 
 
 def disagreement(law: FiniteDistribution) -> Target:
