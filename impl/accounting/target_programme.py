@@ -70,7 +70,7 @@ def quality_by_programme(
     objective = np.zeros(3 * n + 2)
     objective[-1] = -1
     found = linprog(objective, A_ub=upper, b_ub=np.zeros(len(upper)), A_eq=equal, b_eq=[1, 1, -1], method="highs")
-    return float(-found.fun) if found.status == 0 else None
+    return None if found.fun is None or found.status != 0 else -float(found.fun)
 
 
 def _distribution(name: str, value: ArrayLike) -> Array:

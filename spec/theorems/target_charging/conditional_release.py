@@ -13,6 +13,7 @@ from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.indistinguishable import (
     NOTHING,
+    TargetedPair,
     conditioned,
     restricted,
 )
@@ -140,7 +141,22 @@ FACTOR_TWO = Erratum(
 )
 
 
-@statement(COHEN_2023, "revise_call_privacy", errata=(FACTOR_TWO,))
+def _as_targeted(ratio: Fraction, rare: Fraction) -> TargetedPair:
+    """The worst case of a revision, the first target coming first."""
+    left, right = (
+        FiniteDistribution({k: law.probability(o) for k, o in enumerate("tab")}) for law in _bulk_and_rare(ratio, rare)
+    )
+    return TargetedPair(left, right, ratio)
+
+
+@statement(
+    COHEN_2023,
+    "revise_call_privacy",
+    errata=(FACTOR_TWO,),
+    examples=tuple(
+        {"several": _as_targeted(ratio, Fraction(1, 10**6)), "kept": 0} for ratio in (Fraction(11, 10), Fraction(3))
+    ),
+)
 def revision_is_private_at_two_epsilon_with_not_prior_target(several: Several, kept: Kept) -> Verdict:
     """A call that revises a conditional release to a disjoint target T' is, given that nothing was published, 2
     epsilon-DP, and T' is a NotPrior target of it at 2 epsilon: q = 1/(e^(2 epsilon) + 1).

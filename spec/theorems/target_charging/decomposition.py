@@ -84,15 +84,15 @@ def _decomposes(pair: PairAtRatio, share: Fraction) -> Verdict:
 
 
 def _recomposed_delta(mixture: Mixture, ratio: Fraction) -> Fraction:
-    sides = (FiniteDistribution(mixture.side(left=left)) for left in (True, False))
-    return least_delta(*sides, ratio)
+    left, right = (FiniteDistribution(mixture.side(left=left)) for left in (True, False))
+    return least_delta(left, right, ratio)
 
 
 @statement(COHEN_2023, "approx_dp_decomposition", "indistinguishability")
 def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Weight) -> Verdict:
     """B^0 and B^1 are (epsilon, delta)-indistinguishable if and only if B^b = (1 - delta) N^b + delta E^b with N^0
     and N^1 epsilon-indistinguishable: with the larger hockey-stick divergence for delta, or any larger delta, the
-    parts are constructed; and whatever is put together of such parts has no larger divergence than delta.
+    parts are constructed; no smaller delta will do; and whatever is put together of such parts has no larger divergence.
     """
     weight = exact("share", share)
     core = PairAtRatio(errors.left, errors.right, pair.ratio)
@@ -100,9 +100,8 @@ def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Weig
     if indistinguishable(core.left, core.right, core.ratio) and weight < 1:
         whole = Mixture(Fraction(0), core.left, core.left, core.right, weight, pair.left, pair.right)
         pieces.append(at_most_exact(_recomposed_delta(whole, core.ratio), weight, "delta"))
-    if (least := least_delta(pair.left, pair.right, pair.ratio)) < 1:
-        whole = pure_with_errors(pair.left, pair.right, pair.ratio, least)
-        pieces.append(at_most_exact(least, _recomposed_delta(whole, pair.ratio), "delta of the parts"))
+    least = least_delta(pair.left, pair.right, pair.ratio)
+    pieces.append(_none_below([(pair.left, pair.right)], pair.ratio, least))
     return conjunction(pieces)
 
 

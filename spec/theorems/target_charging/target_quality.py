@@ -120,8 +120,8 @@ def approximate_dp_iff_whole_range_is_target(pair: Pair, targeted: Targeted) -> 
     best = best_mixture(core.left, core.right, core.target, core.ratio)
     delta = Fraction(1, 3)
     mixed = Mixture(best.weight, best.common, best.left, best.right, delta, errors.left, errors.right)
-    sides = [FiniteDistribution(mixed.side(left=left)) for left in (True, False)]
-    verdicts = [at_most_exact(least_delta(*sides, core.ratio), delta, "delta").with_(tightness=None)]
+    left, right = (FiniteDistribution(mixed.side(left=left)) for left in (True, False))
+    verdicts = [at_most_exact(least_delta(left, right, core.ratio), delta, "delta").with_(tightness=None)]
     least = least_delta(pair.left, pair.right, pair.ratio)
     if least < 1:
         whole = frozenset(outcomes_of(pair.left, pair.right))
