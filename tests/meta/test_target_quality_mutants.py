@@ -11,14 +11,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from dpassay.properties.strategies import quantifier_strategies
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.distributions.boundary_wrapper import BOUNDARY
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.distributions.indistinguishable import conditioned, restricted
 from dpassay.spec.notions import target_quality as notion
 from dpassay.spec.notions.target_quality import Target, of_target, outcomes_of
-from dpassay.spec.statement import find_statement
+from dpassay.spec.statement import Statement, find_statement
 from dpassay.spec.theorems.target_charging import (
     between_thresholds,
     boundary_wrapper,
@@ -213,10 +215,42 @@ def parameters(mutants: list[Mutant]) -> list[Any]:
     return [pytest.param(m, id=f"{m.statement}: {m.fault}", marks=pytest.mark.kills(m.statement)) for m in mutants]
 
 
+class RefutedError(Exception):
+    """A point violates the statement."""
+
+
+def is_refuted(statement: Statement) -> bool:
+    """Whether a proof, an example or one of the points that the quick profile draws is violated; without shrinking."""
+    if not statement.quantifiers:
+        return statement().outcome is Outcome.VIOLATED
+
+    @seed(0)
+    @settings(max_examples=statement.cases, database=None, deadline=None, suppress_health_check=list(HealthCheck),
+              phases=(Phase.generate,), report_multiple_bugs=False)  # fmt: skip
+    @given(**quantifier_strategies(statement))
+    def attack(**values: Any) -> None:
+        if statement(**values).outcome is Outcome.VIOLATED:
+            raise RefutedError
+
+    if any(statement(**example).outcome is Outcome.VIOLATED for example in statement.examples):
+        return True
+    try:
+        attack()
+    except RefutedError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("mutant", parameters(REFUTED))
 def test_a_wrong_formula_is_refuted(monkeypatch: pytest.MonkeyPatch, mutant: Mutant) -> None:
+    statement = find_statement(mutant.statement)
     monkeypatch.setattr(mutant.module, mutant.name, mutant.wrong)
-    assert verify_statement(find_statement(mutant.statement)).outcome is Outcome.VIOLATED
+    assert is_refuted(statement)
+
+
+@pytest.mark.parametrize("name", sorted({mutant.statement for mutant in REFUTED}))
+def test_the_unmutated_statement_is_not_refuted(name: str) -> None:
+    assert not is_refuted(find_statement(name))
 
 
 @pytest.mark.parametrize("mutant", parameters(UNPROVED))
