@@ -102,10 +102,8 @@ def _revised(epsilon: float, count: int, rng: np.random.Generator) -> Pairs:
     """Draw conditional releases, given that nothing was published for outcome 0, revised with the last outcome."""
     left, right = random_pairs(epsilon, count, OUTCOMES, rng)
     bulk = 1 / (2 * np.exp(epsilon))  # of the event, falling or rising against the rare outcome
-    for side, rare, rest in (
-        (left, RARE, np.exp(epsilon) * bulk),
-        (right, RARE * np.exp(epsilon), bulk),
-    ):
+    least = RARE * np.exp(-2 * epsilon)
+    for side, rare, rest in ((left, least, np.exp(epsilon) * bulk), (right, least * np.exp(epsilon), bulk)):
         side[1] = 0
         side[1, 0], side[1, 1], side[1, -1] = 1 - rare - rest, rest, rare
     published = [np.stack([side[:, 1:-1].sum(axis=1), side[:, -1]], axis=1) for side in (left, right)]

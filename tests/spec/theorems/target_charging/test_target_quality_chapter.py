@@ -22,39 +22,16 @@ TOPICS = ("decomposition", "target_quality", "not_prior", "conditional_release",
           "boundary_wrapper", "double_run")  # fmt: skip
 PLACES = tuple(f"dpassay.spec.theorems.target_charging.{topic}:" for topic in TOPICS)
 STATEMENTS = [statement.name for statement in all_statements() if statement.where.startswith(PLACES)]
-ITEMS = [
-    "indistinguishability",
-    "q_target_pure",
-    "not_prior_target",
-    "conditional_release_privacy",
-    "revise_call_privacy",
-    "between_thresholds_q_claim",
-    "between_vs_above_cost",
-    "boundary_wrapper",
-    "wrapped_privacy_general",
-    "boundary_target_q",
-    "boundary_overhead_remark",
-    "approx_dp_decomposition",
-    "neighbouring_abstraction",
-    "approx_dp_algorithm_decomposition",
-    "q_target_pair_approx",
-    "q_target_algorithm_approx",
-    "q_target_iff_dp",
-    "not_prior_target_pair",
-    "private_testing_target_pair",
-    "restriction_indistinguishable",
-    "conditioning_doubles_eps",
-    "revise_proof",
-    "wrapped_test_ratios",
-    "wrapped_test_privacy",
-    "boundary_target_q_test",
-    "wrapped_classifier_privacy",
-    "double_run_target",
-    "double_run_overhead",
-    "between_thresholds_target",
-    "logit_lipschitz",
-    "prior_work_comparisons",
-]
+ITEMS = (
+    "indistinguishability", "q_target_pure", "not_prior_target", "conditional_release_privacy",
+    "revise_call_privacy", "between_thresholds_q_claim", "between_vs_above_cost", "boundary_wrapper",
+    "wrapped_privacy_general", "boundary_target_q", "boundary_overhead_remark", "approx_dp_decomposition",
+    "neighbouring_abstraction", "approx_dp_algorithm_decomposition", "q_target_pair_approx",
+    "q_target_algorithm_approx", "q_target_iff_dp", "not_prior_target_pair", "private_testing_target_pair",
+    "restriction_indistinguishable", "conditioning_doubles_eps", "revise_proof", "wrapped_test_ratios",
+    "wrapped_test_privacy", "boundary_target_q_test", "wrapped_classifier_privacy", "double_run_target",
+    "double_run_overhead", "between_thresholds_target", "logit_lipschitz", "prior_work_comparisons",
+)  # fmt: skip
 
 
 def test_there_is_no_less_than_there_was() -> None:
