@@ -36,8 +36,8 @@ def quality_by_programme(
     Returns
     -------
     float or None
-        q with p below 1, to the solver's tolerance of about 1e-7 (not rounded to the safe side), or None where the pair is not
-        (epsilon, delta)-indistinguishable, so that there is no decomposition.
+        q with p below 1, to the solver's tolerance of about 1e-7 (not rounded to the safe side), or None where the
+        pair is not (epsilon, delta)-indistinguishable, so that there is no decomposition.
 
     Raises
     ------

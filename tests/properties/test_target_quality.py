@@ -75,13 +75,18 @@ def test_qualities_of_families(epsilon: float, gap: float) -> None:
 @given(epsilons, st.floats(1, 5))
 def test_the_boundary_wrapper(epsilon: float, growth: float) -> None:
     t = float(floats.wrapped_classifier_epsilon(epsilon)) * growth
-    at = lambda formula: lambda: formula(ball(epsilon).exp(), ball(t).exp())
+
+    def at(formula: Callable[[arb, arb], arb]) -> Real:
+        return lambda: formula(ball(epsilon).exp(), ball(t).exp())
+
+    def turned(e: arb) -> arb:
+        return (3 * (2 * e - 1) / (2 * e + 1)).log().max(ball(epsilon))
+
     rounded_down(float(floats.boundary_quality(epsilon, t)), at(boundary_quality))
     rounded_down(float(floats.printed_boundary_quality(epsilon, t)), at(printed_boundary_quality))
-    own = lambda: wrapped_classifier_ratio(ball(epsilon).exp()).log()
+    own = of_ratio(lambda e: ball(1) * wrapped_classifier_ratio(e).log(), epsilon)
     rounded_up(float(floats.wrapped_classifier_epsilon(epsilon)), own)
-    turned = lambda: (3 * (2 * ball(epsilon).exp() - 1) / (2 * ball(epsilon).exp() + 1)).log()
-    rounded_up(float(floats.wrapped_test_epsilon(epsilon)), lambda: turned().max(ball(epsilon)))
+    rounded_up(float(floats.wrapped_test_epsilon(epsilon)), of_ratio(turned, epsilon))
 
 
 def as_floats(pair: TargetedPair) -> tuple[Any, Any, Any, float]:

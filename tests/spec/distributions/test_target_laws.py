@@ -92,7 +92,7 @@ def test_drawn_pairs_are_members(pair: TargetedPair) -> None:
 
 
 def test_the_strategy_reaches_both_ends_of_the_likelihood_ratio() -> None:
-    reached = set()
+    reached: set[str] = set()
 
     @settings(max_examples=30, database=None)
     @given(indistinguishable_pairs(2, 5))

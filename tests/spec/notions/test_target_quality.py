@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dpassay.claims import UsageError
-from dpassay.spec.ball import at_least, at_most, ball
+from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.notions.target_quality import (
     Mixture,
@@ -15,6 +15,7 @@ from dpassay.spec.notions.target_quality import (
     normalised,
     target_quality,
 )
+from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.verdict import Outcome
 
 HIT: frozenset[Any] = frozenset({1})
@@ -46,12 +47,17 @@ def test_a_target_that_is_never_hit_has_quality_0() -> None:
     assert target_quality(left, right, frozenset({2}), Fraction(2)) == 0
 
 
-def test_the_enclosure_contains_the_exact_quality() -> None:
-    for left, right, ratio in ((LEFT, RIGHT, Fraction(5)), (RARE, LESS_RARE, Fraction(3))):
-        exact = target_quality(left, right, HIT, ratio)
-        enclosed = lambda laws=(left, right), r=ratio: enclosed_target_quality(*laws, HIT, ball(r).log())
-        assert at_most(enclosed, lambda x=exact: ball(x), slack=Fraction(1, 2**50)).outcome is Outcome.HOLDS
-        assert at_least(enclosed, lambda x=exact: ball(x), slack=Fraction(1, 2**50)).outcome is Outcome.HOLDS
+@pytest.mark.parametrize(
+    ("left", "right", "ratio"), [(LEFT, RIGHT, Fraction(5)), (RARE, LESS_RARE, Fraction(3))], ids=["response", "rare"]
+)
+def test_the_enclosure_agrees_with_the_exact_quality(
+    left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction
+) -> None:
+    exact = target_quality(left, right, HIT, ratio)
+    verdict = agree(
+        lambda: enclosed_target_quality(left, right, HIT, ball(ratio).log()), lambda: ball(exact), "qualities"
+    )
+    assert verdict.outcome is Outcome.HOLDS, verdict.detail
 
 
 @pytest.mark.parametrize(
