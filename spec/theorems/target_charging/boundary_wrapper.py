@@ -259,7 +259,12 @@ LOOSE_BY_SEVEN_PER_CENT = Erratum(
 )
 
 
-@statement(COHEN_2023, "boundary_target_q_test", errata=(LOOSE_BY_SEVEN_PER_CENT,))
+@statement(
+    COHEN_2023,
+    "boundary_target_q_test",
+    errata=(LOOSE_BY_SEVEN_PER_CENT,),
+    examples=({"test": _rare_minority(Fraction(3), Fraction(1, 10**6)), "growth": 1},),
+)
 def boundary_is_target_of_wrapped_test(test: Test, growth: Growth) -> Verdict:
     """The boundary is a q-target of a wrapped test at any t from the privacy parameter of the wrapped *test* on, with
     the q of every algorithm. (The proof treats only pairs with the same less likely outcome.)

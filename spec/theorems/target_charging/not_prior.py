@@ -70,7 +70,10 @@ def not_prior_mixture(
     return Mixture(weight, always, first, second)
 
 
-@statement(COHEN_2023, "not_prior_target_pair", "not_prior_target")
+_RESPONSE = private_pair(Fraction(3), FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1))
+
+
+@statement(COHEN_2023, "not_prior_target_pair", "not_prior_target", examples=({"targeted": _RESPONSE},))
 def not_prior_outcomes_are_a_target(targeted: Targeted) -> Verdict:
     """Of an epsilon-indistinguishable pair the outcomes other than one prior are a q-target, q = 1/(e^epsilon + 1), by
     the decomposition of App C; of an epsilon-DP algorithm likewise.
@@ -92,7 +95,10 @@ def not_prior_outcomes_are_a_target(targeted: Targeted) -> Verdict:
 @statement(
     COHEN_2023,
     "not_prior_target",
-    examples=({"pair": PairAtRatio(FiniteDistribution.of(1), FiniteDistribution.of(1))},),
+    examples=(
+        {"pair": PairAtRatio(FiniteDistribution.of(1), FiniteDistribution.of(1))},
+        {"pair": PairAtRatio(_RESPONSE.left, _RESPONSE.right, _RESPONSE.ratio)},
+    ),
 )
 def not_prior_outcomes_are_a_target_with_delta(pair: Pair) -> Verdict:
     """Of an (epsilon, delta)-indistinguishable pair the outcomes other than one prior are a q-target with (epsilon,
@@ -241,7 +247,7 @@ LAPLACE_SCALE_OF_LOGIT = Erratum(
     COHEN_2023,
     "logit_lipschitz",
     errata=(LAPLACE_SCALE_OF_LOGIT,),
-    examples=({"test": private_pair(Fraction(3), FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1))},),
+    examples=({"test": _RESPONSE},),
 )
 def logit_of_private_test_moves_by_two_epsilon(test: Test) -> Verdict:
     """For an epsilon-DP test, log(p/(1 - p)) moves by at most 2 epsilon between neighbours; randomised response moves
