@@ -1,0 +1,1 @@
+"""Experiments on target charging (Cohen and Lyu 2023)."""
