@@ -1,0 +1,1 @@
+"""The target-charging technique: Cohen and Lyu (2023)."""
