@@ -41,7 +41,7 @@ ExcessRatio = Annotated[
 Count = Annotated[int, Integers("r", 1, 2000, (1, 16, 30, 100, 1000), logarithmic=True)]
 SlackDelta = Annotated[
     Fraction,
-    Reals("delta", Fraction(1, 10**12), 1, (Fraction(1, 10**6), Fraction(1, 2), Fraction(1, 10**9)), logarithmic=True),
+    Reals("a probability", Fraction(1, 10**14), 1, (Fraction(1, 10**6), Fraction(1, 2), Fraction(1, 10**9)), logarithmic=True),
 ]  # fmt: skip
 Leaks = Annotated[
     tuple[Fraction, ...],
