@@ -1,1 +1,1 @@
-"""The target-charging technique: Cohen and Lyu (2023)."""
+"""Target charging (Cohen and Lyu 2023): targets, their qualities, and what it costs to hit them."""

@@ -1,0 +1,143 @@
+"""Approximate DP is pure DP with errors of probability delta: the decomposition, constructed.
+
+Chapter after Cohen and Lyu (2023), Appendix A. Both distributions of a pair have the same weight delta of errors, at
+least the larger of the two hockey-stick divergences.
+"""
+
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Annotated
+
+from dpassay.claims import UsageError
+from dpassay.spec.ball import Exact, exact
+from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
+from dpassay.spec.domains import Reals
+from dpassay.spec.notions.target_quality import Mixture, indistinguishable, normalised, outcomes_of
+from dpassay.spec.rational import at_most_exact
+from dpassay.spec.sources import COHEN_2023
+from dpassay.spec.statement import statement
+from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
+
+__all__ = ["least_delta", "pure_part", "pure_with_errors"]
+
+Pair = Annotated[PairAtRatio, FinitePairs("two distributions on at most 5 outcomes, and a ratio e^epsilon")]
+Share = Annotated[Exact, Reals("a share", 0, 1, (0, Fraction(1, 2), 1))]
+
+Masses = dict[Hashable, Fraction]
+
+
+def least_delta(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction) -> Fraction:
+    """Return the least delta with which the pair is (epsilon, delta)-indistinguishable, e^epsilon = `ratio`.
+
+    The text writes the condition as a logarithm of (Pr - delta)/Pr; that of a negative number counts as satisfied,
+    a quotient by 0 with a positive numerator as violated.
+    """
+    return max(hockey_stick_exact(left, right, ratio), hockey_stick_exact(right, left, ratio))
+
+
+def pure_part(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction, delta: Fraction) -> Masses:
+    """Return the masses n <= left of total 1 - delta in a pair of indistinguishable sub-measures.
+
+    min(left, ratio right) is indistinguishable from its counterpart; where it is too heavy it is moved towards its
+    counterpart divided by the ratio, the least that it may be, and both are scaled down to 1 - delta in the end.
+    """
+    own, other = (
+        {o: min(a.probability(o), ratio * b.probability(o)) for o in outcomes_of(left, right)}
+        for a, b in ((left, right), (right, left))
+    )
+    mass, goal = sum(own.values(), Fraction(0)), min(sum(own.values(), Fraction(0)), sum(other.values(), Fraction(0)))
+    floor = {o: m / ratio for o, m in other.items()}
+    spare = mass - sum(floor.values(), Fraction(0))
+    step = (mass - goal) / spare if spare else Fraction(0)
+    scale = (1 - delta) / goal if goal else Fraction(0)
+    return {o: scale * (m - step * (m - floor[o])) for o, m in own.items()}
+
+
+def pure_with_errors(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction, delta: Fraction) -> Mixture:
+    """Return the decomposition Z^b = (1 - delta) N^b + delta E^b with N^0, N^1 indistinguishable.
+
+    Raises
+    ------
+    UsageError
+        If delta is below the `least_delta` of the pair, or not below 1.
+    """
+    if not least_delta(left, right, ratio) <= delta < 1:
+        raise UsageError(f"delta must be at least the hockey-stick divergences and below 1, got {delta!r}")
+    laws, errors = [], []
+    for own, other in ((left, right), (right, left)):
+        part = pure_part(own, other, ratio, delta)
+        laws.append(normalised(part))
+        rest = {o: own.probability(o) - m for o, m in part.items()}
+        errors.append(normalised(rest) if delta else None)
+    return Mixture(Fraction(0), laws[0], laws[0], laws[1], delta, errors[0], errors[1])
+
+
+def _decomposes(pair: PairAtRatio, share: Fraction) -> Verdict:
+    """Decide whether the pair decomposes at its least delta, moved by a share towards 1."""
+    least = least_delta(pair.left, pair.right, pair.ratio)
+    if least == 1:
+        return Holds(evidence=Evidence.EXACT)  # delta = 1 promises nothing, and every pair consists of errors
+    delta = least + share * (1 - least) * Fraction(99, 100)
+    mixture = pure_with_errors(pair.left, pair.right, pair.ratio, delta)
+    return mixture.shows(pair.left, pair.right, frozenset(), pair.ratio, Fraction(0))
+
+
+def _recomposed_delta(mixture: Mixture, ratio: Fraction) -> Fraction:
+    sides = (FiniteDistribution(mixture.side(left=left)) for left in (True, False))
+    return least_delta(*sides, ratio)
+
+
+@statement(COHEN_2023, "approx_dp_decomposition", "indistinguishability")
+def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Share) -> Verdict:
+    """B^0 and B^1 are (epsilon, delta)-indistinguishable if and only if B^b = (1 - delta) N^b + delta E^b with N^0, N^1
+    epsilon-indistinguishable: with the larger hockey-stick divergence for delta, or any larger delta, the parts are
+    constructed; and whatever is put together of such parts has no larger divergence than delta.
+    """
+    weight = exact("share", share)
+    core = PairAtRatio(errors.left, errors.right, pair.ratio)
+    pieces = [_decomposes(pair, weight)]
+    if indistinguishable(core.left, core.right, core.ratio) and weight < 1:
+        whole = Mixture(Fraction(0), core.left, core.left, core.right, weight, pair.left, pair.right)
+        pieces.append(at_most_exact(_recomposed_delta(whole, core.ratio), weight, "delta"))
+    if (least := least_delta(pair.left, pair.right, pair.ratio)) < 1:
+        whole = pure_with_errors(pair.left, pair.right, pair.ratio, least)
+        pieces.append(at_most_exact(least, _recomposed_delta(whole, pair.ratio), "delta of the parts"))
+    return conjunction(pieces)
+
+
+@statement(COHEN_2023, "approx_dp_algorithm_decomposition")
+def approximate_dp_algorithm_iff_every_pair_decomposes(pair: Pair, share: Share) -> Verdict:
+    """An algorithm is (epsilon, delta)-DP if and only if every neighbouring pair has parts N^b, E^b with weight delta;
+    the parts depend on the pair.
+
+    Three data sets in a row, the middle one's law a mixture of the other two: at the larger of the deltas of the two
+    neighbouring pairs both decompose, and below it one of them has no decomposition.
+    """
+    weight = exact("share", share)
+    outcomes = outcomes_of(pair.left, pair.right)
+    mixed = {o: weight * pair.left.probability(o) + (1 - weight) * pair.right.probability(o) for o in outcomes}
+    middle = FiniteDistribution(mixed)
+    neighbours = [(pair.left, middle), (middle, pair.right)]
+    delta = max(least_delta(*both, pair.ratio) for both in neighbours)
+    if delta == 1:
+        return Holds(evidence=Evidence.EXACT)
+    verdicts = [
+        pure_with_errors(*both, pair.ratio, delta).shows(*both, frozenset(), pair.ratio, Fraction(0))
+        for both in neighbours
+    ]
+    return conjunction([*verdicts, _none_below(neighbours, pair.ratio, delta)])
+
+
+def _none_below(
+    neighbours: list[tuple[FiniteDistribution, FiniteDistribution]], ratio: Fraction, delta: Fraction
+) -> Verdict:
+    """Decide whether a smaller delta is refused for one of the pairs: the common mass min(Z, ratio Z') is too small."""
+    masses = [
+        sum((min(a.probability(o), ratio * b.probability(o)) for o in outcomes_of(a, b)), Fraction(0))
+        for left, right in neighbours
+        for a, b in ((left, right), (right, left))
+    ]
+    if min(masses) == 1 - delta:
+        return Holds(evidence=Evidence.EXACT)
+    return Violated(evidence=Evidence.EXACT, detail=f"parts of mass {min(masses)} exist, more than 1 - {delta}")
