@@ -30,9 +30,7 @@ def _(domain: ChargedInteractions) -> st.SearchStrategy[Interaction]:
 
 
 @st.composite
-def charged_interactions(
-    draw: st.DrawFn, domain: ChargedInteractions, ratio: Fraction, depth: int
-) -> Interaction:
+def charged_interactions(draw: st.DrawFn, domain: ChargedInteractions, ratio: Fraction, depth: int) -> Interaction:
     """Draw a tree of calls of one ratio; after each outcome the analyst stops or goes on by a tree of its own."""
     offer = draw(charged_rounds(domain, ratio))
     if depth == 1:

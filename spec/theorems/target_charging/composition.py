@@ -41,7 +41,10 @@ ExcessRatio = Annotated[
 Count = Annotated[int, Integers("r", 1, 2000, (1, 16, 30, 100, 1000), logarithmic=True)]
 SlackDelta = Annotated[
     Fraction,
-    Reals("a probability", Fraction(1, 10**14), 1, (Fraction(1, 10**6), Fraction(1, 2), Fraction(1, 10**9)), logarithmic=True),
+    Reals(
+        "a probability", Fraction(1, 10**14), 1, (Fraction(1, 10**6), Fraction(1, 2), Fraction(1, 10**9)),
+        logarithmic=True,
+    ),
 ]  # fmt: skip
 Leaks = Annotated[
     tuple[Fraction, ...],
@@ -95,6 +98,7 @@ class Everything:
         """No state."""
 
     def admits(self, state: None, offer: Round) -> bool:  # noqa: ARG002  # the signature of a rule
+        """Always."""
         return True
 
     def spend(self, state: None, offer: Round, outcome: object) -> None:

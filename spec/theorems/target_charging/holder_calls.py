@@ -56,12 +56,16 @@ def _trials(hits: int, quality: Fraction, slack: Fraction) -> int:
 
 def _printed_tail(hits: int, quality: Fraction, slack: Fraction) -> Verdict:
     trials = 1 + _trials(hits, quality, slack)
-    return equal_exact(_exact_tail(hits, quality, slack), binomial_at_most_exact(hits - 1, trials, quality), "Pr[X > r]")
+    return equal_exact(
+        _exact_tail(hits, quality, slack), binomial_at_most_exact(hits - 1, trials, quality), "Pr[X > r]"
+    )
 
 
 def _corrected_tail(hits: int, quality: Fraction, slack: Fraction) -> Verdict:
     trials = _trials(hits, quality, slack)
-    return equal_exact(_exact_tail(hits, quality, slack), binomial_at_most_exact(hits - 1, trials, quality), "Pr[X > r]")
+    return equal_exact(
+        _exact_tail(hits, quality, slack), binomial_at_most_exact(hits - 1, trials, quality), "Pr[X > r]"
+    )
 
 
 def _exact_tail(hits: int, quality: Fraction, slack: Fraction) -> Fraction:
@@ -124,8 +128,7 @@ QUOTED = {Fraction(1, 2): Fraction("10.6"), Fraction(1): Fraction("3.26"), Fract
 
 
 def _tail_at_quoted_hits(slack: Fraction, factor: Fraction, delta: Fraction) -> Verdict:
-    hits = lambda: -ball(factor) * ball(delta).log()
-    return at_most(lambda: raw_chernoff_tail(hits(), ball(slack)), lambda: ball(delta))
+    return at_most(lambda: raw_chernoff_tail(-ball(factor) * ball(delta).log(), ball(slack)), lambda: ball(delta))
 
 
 ROUNDED_DOWN = Erratum(

@@ -1,7 +1,7 @@
 """The privacy of target charging: what tau hits cost, whatever else is asked.
 
 Chapter after Cohen and Lyu (2023), Lem 2.2, Thm B.4 and its proof, Alg 6, Rem B.6. Calls are (epsilon, delta_i)-DP
-with q-targets; r = (1 + alpha) tau/q and delta*(tau, alpha) = exp(-alpha^2 tau/(2 (1 + alpha))). The corrected theorem:
+with q-targets; r = (1 + alpha) tau/q and delta*(tau, alpha) = exp(-alpha^2 tau/(2 (1 + alpha))). Corrected:
 
     (r epsilon, tau_delta + delta*)-DP  and
     (r epsilon^2/2 + epsilon sqrt(2 r ln(1/delta)), delta + tau_delta + delta*)-DP for any delta in (0, 1].
@@ -17,32 +17,29 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.ball import at_most, ball, max_balls, midpoint
+from dpassay.spec.ball import at_most, ball, max_balls, midpoint, sum_balls
 from dpassay.spec.charged_calls import (
     ChargedInteractions,
-    ChargedRound,
     ChargingRule,
     charged_delta,
     not_prior_quality,
     whole_range_response,
-    with_leak,
 )
 from dpassay.spec.distributions.binomial import binomial_at_most, binomial_at_most_exact
 from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.interactions import Interaction, LossLaw, chain, loss_law_of_branches, randomised_response, repeated
+from dpassay.spec.interactions import Interaction, LossLaw, chain, loss_law_of_branches
 from dpassay.spec.interactions import branches as complete_branches
 from dpassay.spec.rational import Ratio, at_most_exact
 from dpassay.spec.sources import COHEN_2023, DPASSAY
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick
 from dpassay.spec.theorems.target_charging.composition import (
-    Everything,
     ExcessRatio,
     SlackDelta,
     advanced_composition,
 )
 from dpassay.spec.theorems.target_charging.holder_calls import Hits, Slack, chernoff_tail
-from dpassay.spec.verdict import Verdict, conjunction
+from dpassay.spec.verdict import Verdict
 
 __all__ = [
     "advanced_epsilon_of_target_charging",
@@ -148,12 +145,12 @@ ADVANCED_WITHOUT_THE_TWO = Erratum(
 def _smallest_epsilon(large: Fraction, small: Fraction, charged: Fraction, slack: Fraction) -> Verdict:
     """Two calls on the whole range, of two ratios, both charged at one of them."""
     law = _law(chain(whole_range_response(large), whole_range_response(small)), ChargingRule(2))
-    epsilon = lambda: _calls(2, Fraction(1), slack) * ball(charged).log()
 
     def truth() -> arb:
+        epsilon = _calls(2, Fraction(1), slack) * ball(charged).log()
         ratios = [(ratio, mass) for ratio, mass in law.masses.items() if isinstance(ratio, Fraction)]
-        excess = ((ball(mass) * -(epsilon() - ball(ratio).log()).expm1()).max(arb(0)) for ratio, mass in ratios)
-        return sum(excess, arb(0))
+        excess = ((ball(mass) * -(epsilon - ball(ratio).log()).expm1()).max(arb(0)) for ratio, mass in ratios)
+        return sum_balls(excess)
 
     return at_most(truth, lambda: chernoff_tail(arb(2), ball(slack)))
 
@@ -182,7 +179,7 @@ SMALLEST_FOR_LARGEST = Erratum(
     errata=(ADVANCED_WITHOUT_THE_TWO, SMALLEST_FOR_LARGEST),
     cases=30,
     examples=(
-        {key: value for key, value in ADVANCED_WITHOUT_THE_TWO.witness.items()},
+        ADVANCED_WITHOUT_THE_TWO.witness,
         {
             "family": "whole range",
             "hits": 380,

@@ -74,7 +74,9 @@ def run_with_both_answers_lasts_until_the_rarer(pattern: Pattern, ratio: Budget,
     """
     rule = ChargingRule(hits, counters=2)
     for branch in branches(orientations(pattern, ratio), rule):
-        rarer = [min(branch.transcript[:n].count(answer) for answer in ("hit", "miss")) for n in range(len(pattern) + 1)]
+        rarer = [
+            min(branch.transcript[:n].count(answer) for answer in ("hit", "miss")) for n in range(len(pattern) + 1)
+        ]
         lasted = next((n for n, count in enumerate(rarer) if count >= hits), len(pattern))
         if len(branch.transcript) != lasted:
             detail = f"{branch.transcript} has {len(branch.transcript)} calls, {lasted} expected"

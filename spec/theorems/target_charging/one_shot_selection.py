@@ -1,6 +1,7 @@
 """The price of selecting the k best of any number of private candidates.
 
-Chapter after Cohen and Lyu (2023), Lem 2.6, Thm I.1, Thm I.3, Rem I.2, Rem I.4 and the lower bound of the introduction.
+Chapter after Cohen and Lyu (2023), Lem 2.6, Thm I.1, Thm I.3, Rem I.2, Rem I.4 and the lower bound of the
+introduction.
 The sweep has exactly k hits at (2 epsilon, q = 1/(e^(2 epsilon) + 1)); with L = ln(1/delta) and the alpha for which
 delta* = delta, Thm B.4 corrected reads
 
@@ -10,13 +11,14 @@ delta* = delta, Thm B.4 corrected reads
 The second term is of the order k epsilon^2 and cannot be left out, as the print does, for fixed epsilon.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated
 
 import sympy as sp
 from flint import arb
 
-from dpassay.spec.ball import at_least, at_most, ball, less_than
+from dpassay.spec.ball import Real, at_least, at_most, ball
 from dpassay.spec.charged_calls import not_prior_quality
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.domains import Integers, Reals
@@ -52,7 +54,7 @@ def _root_of_calls(k: arb, log_inverse: arb) -> arb:
 
 
 def top_k_epsilon(k: arb, epsilon: arb, log_inverse: arb) -> arb:
-    """Enclose epsilon' of the k best candidates, with 2 delta, delta = e^-L: Thm B.4 at the alpha of delta* = delta."""
+    """Enclose epsilon' of the k best candidates, with 2 delta, delta = e^-L: Thm B.4 with delta* = delta."""
     calls = _root_of_calls(k, log_inverse) ** 2 * ((2 * epsilon).exp() + 1)
     return advanced_epsilon_of_target_charging(calls, 2 * epsilon, (-log_inverse).exp())
 
@@ -69,20 +71,24 @@ def leading_epsilon(k: arb, epsilon: arb, log_inverse: arb, constant: arb) -> ar
     return constant * epsilon * ((k * log_inverse).sqrt() + log_inverse)
 
 
-def _all_released_delta(k: int, excess: Fraction, epsilon: arb) -> arb:
-    """Enclose the exact delta where all k = m candidates are randomised responses, and all are released."""
-    return binomial_hockey_stick(1 + Fraction(excess), k, epsilon)
+def _epsilon_and_log_inverse(excess: Fraction, delta: Fraction) -> tuple[arb, arb]:
+    return ball(1 + Fraction(excess)).log(), -ball(delta).log()
 
 
 def _without_the_square(k: int, excess: Fraction, delta: Fraction, constant: int) -> Verdict:
-    epsilon = lambda: ball(1 + Fraction(excess)).log()
-    printed = lambda: leading_epsilon(arb(k), epsilon(), -ball(delta).log(), arb(constant))
-    remainder = lambda: (-arb(k) * arb(2).log() / constant).exp()  # 2^(-Omega(k)), with the same constant
-    return at_most(lambda: _all_released_delta(k, excess, printed()), lambda: ball(delta) + remainder())
+
+    def truth() -> arb:
+        epsilon = leading_epsilon(arb(k), *_epsilon_and_log_inverse(excess, delta), arb(constant))
+        return binomial_hockey_stick(1 + Fraction(excess), k, epsilon)
+
+    def allowed() -> arb:  # delta + 2^(-Omega(k)), with the same constant
+        return ball(delta) + (-arb(k) * arb(2).log() / constant).exp()
+
+    return at_most(truth, allowed)
 
 
 def _with_the_square(k: int, excess: Fraction, delta: Fraction, constant: int) -> Verdict:  # noqa: ARG001  # of the print
-    return _released_within(top_k_epsilon, k, excess, delta)
+    return _released_within(k, excess, delta)
 
 
 _LARGE_K = {"k": 10**4, "excess": Fraction(146, 100), "delta": Fraction(1, 10**6), "constant": 8}
@@ -100,10 +106,12 @@ def _square_missing(text: str, item: str, constant: int = 8) -> Erratum:
     )
 
 
-def _released_within(bound: object, k: int, excess: Fraction, delta: Fraction) -> Verdict:
-    assert callable(bound)
-    epsilon = lambda: bound(arb(k), ball(1 + Fraction(excess)).log(), -ball(delta).log())
-    return at_most(lambda: _all_released_delta(k, excess, epsilon()), lambda: 2 * ball(delta))
+def _released_within(k: int, excess: Fraction, delta: Fraction) -> Verdict:
+    def truth() -> arb:
+        epsilon = top_k_epsilon(arb(k), *_epsilon_and_log_inverse(excess, delta))
+        return binomial_hockey_stick(1 + Fraction(excess), k, epsilon)
+
+    return at_most(truth, lambda: 2 * ball(delta))
 
 
 @statement(
@@ -125,10 +133,13 @@ def approximate_dp_of_one_shot_top_k(k: Released, excess: ModerateExcess, delta:
     epsilon' = 2 epsilon sqrt(2 (e^(2 epsilon) + 1) L) s + 2 epsilon^2 (e^(2 epsilon) + 1) s^2, L = ln(1/delta),
     s = sqrt(k + L/2) + sqrt(L/2), which is O(epsilon (sqrt(k L) + L + k epsilon)). (Against k randomised responses.)
     """
-    arguments = lambda: (arb(k), ball(1 + Fraction(excess)).log(), -ball(delta).log())
+
+    def compared(form: Callable[[arb, arb, arb], arb]) -> Real:
+        return lambda: form(arb(k), *_epsilon_and_log_inverse(excess, delta))
+
     return conjunction([
-        _released_within(top_k_epsilon, k, excess, delta),
-        at_most(lambda: top_k_epsilon(*arguments()), lambda: explicit_epsilon(*arguments())).with_(tightness=None),
+        _released_within(k, excess, delta),
+        at_most(compared(top_k_epsilon), compared(explicit_epsilon)).with_(tightness=None),
     ])  # fmt: skip
 
 
@@ -144,17 +155,19 @@ REMAINDER_TOO_SMALL = Erratum(
     kind="proof",
     printed_text="epsilon' = epsilon (4 sqrt(k ln(1/delta)) + o(sqrt k)) is claimed for delta >= 2^(o(k)), which no "
     "delta < 1 satisfies; with the sign restored the remainder of this analysis is 2 sqrt(2) ln(1/delta) and more, "
-    "here 2,828 sqrt(k) at delta = 2^(-1.44 k^(3/4)): it is o(sqrt k) only where ln(1/delta) is",
+    "here 2,860 sqrt(k) at delta = 2^(-1.44 k^(3/4)): it is o(sqrt k) only where ln(1/delta) is",
     witness={"k": 10**12, "log_inverse": 10**9, "multiple": 1},
     printed=lambda k, log_inverse, multiple: at_most(
         lambda: _excess_over_leading_term(k, log_inverse), lambda: multiple * arb(k).sqrt()
     ),
-    corrected=lambda k, log_inverse, multiple: conjunction([
-        at_most(lambda: _excess_over_leading_term(k, log_inverse), lambda: 3 * multiple * arb(log_inverse)),
-        at_least(
-            lambda: _excess_over_leading_term(k, log_inverse), lambda: 2 * multiple * arb(2).sqrt() * log_inverse
-        ),
-    ]),
+    corrected=lambda k, log_inverse, multiple: conjunction(
+        [
+            at_most(lambda: _excess_over_leading_term(k, log_inverse), lambda: 3 * multiple * arb(log_inverse)),
+            at_least(
+                lambda: _excess_over_leading_term(k, log_inverse), lambda: 2 * multiple * arb(2).sqrt() * log_inverse
+            ),
+        ]
+    ),
 )
 
 

@@ -21,6 +21,7 @@ from dpassay.spec.charged_calls import (
 from dpassay.spec.distributions.binomial import binomial_at_most_exact
 from dpassay.spec.domains import Choices, Integers
 from dpassay.spec.interactions import Analyst, Interaction, Round, Transcript, branches, chain
+from dpassay.spec.notions.target_quality import common_mass
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import Erratum, statement
@@ -54,7 +55,7 @@ def common_part(offer: Round, share: Fraction) -> CommonPart:
     """Return c = `share` times the largest common part, (e^epsilon min - max)/(e^epsilon - 1) at each outcome."""
     ratio = offer.ratio_max
     sides = {o: (offer.left.probability(o), offer.right.probability(o)) for o in offer.outcomes}
-    common = {o: share * (ratio * min(pair) - max(pair)) / (ratio - 1) for o, pair in sides.items()}
+    common = {o: share * common_mass(*pair, ratio) for o, pair in sides.items()}
     return CommonPart(
         common,
         {o: pair[0] - common[o] for o, pair in sides.items()},
@@ -175,7 +176,7 @@ def _faithful(interaction: Interaction, hits: int, share: Fraction, counts_commo
 COUNTER_IN_ONE_BRANCH = Erratum(
     kind="false",
     printed_text="the counter stands inside the branch that calls the data holder, so that hits drawn from the common "
-    "part do not count: the simulated transcripts are longer than those of Alg 6 (the prose of the proof has it right)",
+    "part do not count: the simulated transcripts are longer than those of Alg 6 (the prose has it right)",
     witness={
         "interaction": chain(*[mixed_response(Fraction(3), Fraction(1, 2), Fraction(1))] * 2),
         "hits": 1,
