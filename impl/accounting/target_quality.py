@@ -185,8 +185,8 @@ def wrapped_classifier_epsilon(epsilon: ArrayLike) -> Array:
 def boundary_quality(epsilon: ArrayLike, wrapped_epsilon: ArrayLike | None = None) -> Array:
     """Return the exact quality of the boundary outcome of a wrapped epsilon-DP algorithm, rounded down.
 
-    (e^t - 1) / (2 e^(eps + t) - 2 - e^t + e^eps), the infimum over all algorithms; up to 8 % above what Lem 2.9 of
-    Cohen and Lyu 2023 says (`printed_boundary_quality`).
+    (e^t - 1) / (2 e^(eps + t) - 2 - e^t + e^eps), the infimum over all algorithms; at t = 4 epsilon/3 up to 8 %
+    above what Lem 2.9 of Cohen and Lyu 2023 says (`printed_boundary_quality`).
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from dpassay.claims import BoundedRange, Claim, PureDP, VectorNeighbours, require_positive
 from dpassay.impl.catalogue import catalogue
@@ -66,6 +67,11 @@ class ExponentialMechanism(_ScoreSelection):
     def claims(self) -> tuple[Claim, ...]:
         """Pure DP and bounded range."""
         return (PureDP(self.epsilon), BoundedRange(self.epsilon))
+
+    def log_probabilities(self, data: Array) -> Array:
+        """Return the logarithms of the probabilities of the candidates on the scores `data`."""
+        weights = self.log_weights(data)
+        return np.asarray(weights - logsumexp(weights))
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` candidates (indices from 0) on the scores `data`."""

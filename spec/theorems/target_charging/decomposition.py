@@ -11,18 +11,18 @@ from typing import Annotated
 from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
-from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
+from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains import Reals
 from dpassay.spec.notions.target_quality import Mixture, indistinguishable, normalised, outcomes_of
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement
+from dpassay.spec.theorems.target_charging.quantifiers import Pair
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["least_delta", "pure_part", "pure_with_errors"]
 
-Pair = Annotated[PairAtRatio, FinitePairs("two distributions on at most 5 outcomes, and a ratio e^epsilon")]
-Share = Annotated[Exact, Reals("a share", 0, 1, (0, Fraction(1, 2), 1))]
+Weight = Annotated[Exact, Reals("a share", 0, 1, (0, Fraction(1, 2), 1))]
 
 Masses = dict[Hashable, Fraction]
 
@@ -89,10 +89,10 @@ def _recomposed_delta(mixture: Mixture, ratio: Fraction) -> Fraction:
 
 
 @statement(COHEN_2023, "approx_dp_decomposition", "indistinguishability")
-def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Share) -> Verdict:
-    """B^0 and B^1 are (epsilon, delta)-indistinguishable if and only if B^b = (1 - delta) N^b + delta E^b with N^0, N^1
-    epsilon-indistinguishable: with the larger hockey-stick divergence for delta, or any larger delta, the parts are
-    constructed; and whatever is put together of such parts has no larger divergence than delta.
+def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Weight) -> Verdict:
+    """B^0 and B^1 are (epsilon, delta)-indistinguishable if and only if B^b = (1 - delta) N^b + delta E^b with N^0
+    and N^1 epsilon-indistinguishable: with the larger hockey-stick divergence for delta, or any larger delta, the
+    parts are constructed; and whatever is put together of such parts has no larger divergence than delta.
     """
     weight = exact("share", share)
     core = PairAtRatio(errors.left, errors.right, pair.ratio)
@@ -107,7 +107,7 @@ def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Shar
 
 
 @statement(COHEN_2023, "approx_dp_algorithm_decomposition")
-def approximate_dp_algorithm_iff_every_pair_decomposes(pair: Pair, share: Share) -> Verdict:
+def approximate_dp_algorithm_iff_every_pair_decomposes(pair: Pair, share: Weight) -> Verdict:
     """An algorithm is (epsilon, delta)-DP if and only if every neighbouring pair has parts N^b, E^b with weight delta;
     the parts depend on the pair.
 
@@ -132,7 +132,7 @@ def approximate_dp_algorithm_iff_every_pair_decomposes(pair: Pair, share: Share)
 def _none_below(
     neighbours: list[tuple[FiniteDistribution, FiniteDistribution]], ratio: Fraction, delta: Fraction
 ) -> Verdict:
-    """Decide whether a smaller delta is refused for one of the pairs: the common mass min(Z, ratio Z') is too small."""
+    """Decide whether no smaller delta would do for one of the pairs: min(Z, ratio Z') has no more mass."""
     masses = [
         sum((min(a.probability(o), ratio * b.probability(o)) for o in outcomes_of(a, b)), Fraction(0))
         for left, right in neighbours

@@ -11,8 +11,7 @@ from typing import Annotated
 
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.distributions.indistinguishable import IndistinguishablePairs, TargetedPair
-from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
+from dpassay.spec.distributions.indistinguishable import TargetedPair
 from dpassay.spec.domains import Reals
 from dpassay.spec.notions.target_quality import (
     Mixture,
@@ -27,15 +26,11 @@ from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023, DPASSAY
 from dpassay.spec.statement import statement
 from dpassay.spec.theorems.target_charging.decomposition import least_delta, pure_with_errors
+from dpassay.spec.theorems.target_charging.quantifiers import Pair, Targeted
 from dpassay.spec.verdict import Evidence, Verdict, Violated, conjunction
 
 __all__ = ["admissible_corners", "quality_with_common_mass"]
 
-Targeted = Annotated[
-    TargetedPair,
-    IndistinguishablePairs("an indistinguishable pair on at most 5 outcomes, a target, and the ratio e^epsilon > 1"),
-]
-Pair = Annotated[PairAtRatio, FinitePairs("two distributions on at most 5 outcomes, and a ratio e^epsilon")]
 Growth = Annotated[
     Exact, Reals("a factor on e^epsilon", Fraction(1), 100, (1, Fraction(11, 10), 10), logarithmic=True)
 ]
@@ -80,7 +75,8 @@ def quality_of_target_in_closed_form(targeted: Targeted) -> Verdict:
     c_max(y) = (e^eps min Z^b(y) - max Z^b(y)) / (e^eps - 1).
 
     The decomposition that attains it is constructed. That none is better is decided at every corner of the box of
-    admissible common masses, where the quality at the side with the smaller Z^b(T), linear-fractional in c, is largest.
+    admissible common masses, where the quality of the side with the smaller Z^b(T), linear-fractional in c, is
+    largest.
     """
     pair = targeted
     quality = target_quality(pair.left, pair.right, pair.target, pair.ratio)
@@ -115,8 +111,8 @@ def quality_grows_with_target_and_epsilon(targeted: Targeted, growth: Growth) ->
 
 @statement(COHEN_2023, "q_target_iff_dp", "q_target_pair_approx")
 def approximate_dp_iff_whole_range_is_target(pair: Pair, targeted: Targeted) -> Verdict:
-    """A pair with a q-target at (epsilon, delta), for any q, is (epsilon, delta)-indistinguishable; and of an (epsilon,
-    delta)-indistinguishable pair the whole range is a 1-target, with p = 0 and B^b = N^b.
+    """A pair with a q-target at (epsilon, delta), for any q, is (epsilon, delta)-indistinguishable; and of an
+    (epsilon, delta)-indistinguishable pair the whole range is a 1-target, with p = 0 and B^b = N^b.
 
     The first half on mixtures with a common part and errors; the paper's proof has B^0 on both sides of it.
     """
@@ -136,8 +132,8 @@ def approximate_dp_iff_whole_range_is_target(pair: Pair, targeted: Targeted) -> 
 
 @statement(COHEN_2023, "neighbouring_abstraction", "q_target_algorithm_approx", cases=25)
 def quality_of_algorithm_is_the_worst_over_its_pairs(targeted: Targeted) -> Verdict:
-    """The quality of a target of an algorithm is the least one over its neighbouring pairs, whatever symmetric relation
-    makes neighbours: it is the same in both orders, and a further pair can only lower it.
+    """The quality of a target of an algorithm is the least one over its neighbouring pairs, whatever symmetric
+    relation makes neighbours: it is the same in both orders, and a further pair can only lower it.
 
     Three data sets, the middle law between the other two: the pairs of neighbours have at least the quality of the
     farther pair. (Only Alg 5 of the paper needs the particular relation "one record added or removed".)

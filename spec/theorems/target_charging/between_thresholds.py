@@ -1,0 +1,195 @@
+"""BetweenThresholds: a Laplace-noisy value, and the outcome "between two thresholds" as the target.
+
+Chapter after Cohen and Lyu (2023), Section 2.6 and Appendix G. E = e^epsilon, W = e^(-(t_r - t_l) epsilon), and
+s = e^((f - t_l) epsilon) for the position of the value f, which moves by a factor of at most E between neighbours:
+everything is rational in them. The paper leaves out that the two values may lie on different outer sides.
+"""
+
+from fractions import Fraction
+from typing import Annotated, Any
+
+import sympy as sp
+from flint import arb
+
+from dpassay.spec.ball import Exact, at_least, ball, exact
+from dpassay.spec.distributions.between_thresholds import (
+    ABOVE,
+    BELOW,
+    BETWEEN,
+    Zone,
+    between_thresholds_probabilities,
+)
+from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.domains import Reals
+from dpassay.spec.notions.target_quality import indistinguishable, target_quality
+from dpassay.spec.proof.box import prove_on_box
+from dpassay.spec.proof.polynomial import nonnegative_on_orthant
+from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.rational import at_most_exact, equal_exact
+from dpassay.spec.sources import COHEN_2023
+from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.theorems.target_charging.not_prior import not_prior_quality
+from dpassay.spec.theorems.target_charging.quantifiers import Ratio, Share, WideRatio
+from dpassay.spec.verdict import Evidence, Verdict, Violated, conjunction
+
+__all__ = ["between_law", "between_quality", "charge_ratio"]
+
+Width = Annotated[
+    Exact,
+    Reals("W = e^(-(t_r - t_l) epsilon)", Fraction(1, 10**6), Fraction(999, 1000), (Fraction(1, 10), Fraction(3, 4))),
+]
+BOTTOM: dict[str, Any] = {"ratio": Fraction(3), "width": Fraction(1, 2), "position": Fraction(1, 7), "share": 1}
+STRADDLING: dict[str, Any] = {"ratio": Fraction(3), "width": Fraction(3, 4), "position": Fraction(2, 3), "share": 1}
+
+
+def between_quality(ratio: Any, width: Any) -> Any:
+    """Return (1 - W)/(E + 1) = (1 - W)(E - 1)/(E^2 - 1)."""
+    return (1 - width) / (ratio + 1)
+
+
+def between_law(position: Fraction, width: Fraction) -> FiniteDistribution:
+    """Return the distribution of the outcome, exactly."""
+    zone: Zone = "below" if position <= 1 else "above" if position * width >= 1 else "inside"
+    probabilities = between_thresholds_probabilities(position, width, zone)
+    return FiniteDistribution(dict(zip((BELOW, BETWEEN, ABOVE), probabilities, strict=True)))
+
+
+@statement(
+    COHEN_2023, "between_thresholds_target", "between_thresholds_q_claim", examples=(BOTTOM, STRADDLING), cases=60
+)
+def between_is_target_of_between_thresholds(ratio: Ratio, width: Width, position: WideRatio, share: Share) -> Verdict:
+    """BetweenThresholds is epsilon-DP, and "between" is a q-target for
+    q = (1 - e^(-(t_r - t_l) epsilon))/(e^epsilon + 1), wherever the two values lie, at most 1 apart.
+    """
+    e, w, s = exact("ratio", ratio), exact("width", width), exact("position", position)
+    laws = between_law(s, w), between_law(s * (1 + (e - 1) * exact("share", share)), w)
+    if not indistinguishable(*laws, e):
+        return Violated(evidence=Evidence.EXACT, detail="BetweenThresholds is not epsilon-DP")
+    return at_most_exact(between_quality(e, w), target_quality(*laws, frozenset({BETWEEN}), e), "quality")
+
+
+@statement(COHEN_2023, "between_thresholds_target", examples=(BOTTOM,))
+def between_thresholds_quality_is_attained(ratio: Ratio, width: Width, position: WideRatio, share: Share) -> Verdict:
+    """The quality is exactly (1 - W)/(e^epsilon + 1) for every two values at distance 1 on the same outer side; it is
+    larger where they straddle both thresholds, which needs a gap below 1.
+    """
+    e, w = exact("ratio", ratio), exact("width", width)
+    outer = min(exact("position", position), Fraction(1)) / e
+    below = [between_law(s, w) for s in (outer, outer * e)]
+    above = [between_law(1 / (w * s), w) for s in (outer * e, outer)]
+    target = frozenset({BETWEEN})
+    verdicts = [
+        equal_exact(target_quality(*laws, target, e), between_quality(e, w), "quality") for laws in (below, above)
+    ]
+    narrow = 1 - (1 - 1 / e) * exact("share", share) / 2  # a gap below 1, so that there is room to straddle it
+    room = e * narrow  # at least 1: how far apart the two may be beyond the thresholds
+    straddling = [between_law(1 / room, narrow), between_law(e / room, narrow)]
+    verdicts.append(
+        at_most_exact(between_quality(e, narrow), target_quality(*straddling, target, e), "q").with_(tightness=None)
+    )
+    return conjunction(verdicts)
+
+
+def _margins(first: tuple[Any, ...], second: tuple[Any, ...], e: Any, w: Any) -> list[Any]:
+    """Return (E + 1) Z^b(T) - (1 - W) (1 - c_max(off T)) for both b, the value of `second` lying above `first`'s."""
+    common = (e * second[0] - first[0]) / (e - 1) + (e * first[2] - second[2]) / (e - 1)
+    return [(e + 1) * side[1] - (e + 1) * between_quality(e, w) * (1 - common) for side in (first, second)]
+
+
+@statement(COHEN_2023, "between_thresholds_target", "between_thresholds_q_claim")
+def between_thresholds_quality_by_algebra() -> Verdict:
+    """For all epsilon, all thresholds and all pairs of values at most 1 apart the quality of "between" is at least
+    (1 - W)/(e^epsilon + 1): in each of the four arrangements of the values, up to reflection, the margin has no
+    negative coefficient. A proof for all parameters.
+    """
+    x, y, t, u = sp.symbols("x y t u", nonnegative=True)
+    grow, slack = 1 + y, 1 + t  # G = s'/s, E = G slack
+    arrangements: list[tuple[Zone, Zone, Any, Any, Any, Any]] = [
+        # zones; s, s', E, W
+        ("below", "below", 1 / (grow * (1 + x)), 1 / (1 + x), grow * slack, 1 / (1 + u)),
+        ("below", "inside", 1 / grow, 1 + x, (1 + x) * grow * slack, 1 / ((1 + x) * (1 + u))),
+        ("inside", "inside", 1 + x, (1 + x) * grow, grow * slack, 1 / ((1 + x) * grow * (1 + u))),
+        ("below", "above", 1 / (1 + x), (1 + u) * grow, (1 + x) * (1 + u) * grow * slack, 1 / (1 + u)),
+    ]
+    steps = []
+    for low_zone, high_zone, low, high, e, w in arrangements:
+        laws = [between_thresholds_probabilities(s, w, zone) for s, zone in ((low, low_zone), (high, high_zone))]
+        margins = _margins(laws[0], laws[1], e, w)
+        steps += [nonnegative_on_orthant(margin, (x, y, t, u), f"{low_zone} and {high_zone}") for margin in margins]
+    return proof(*steps)
+
+
+# --- against AboveThreshold ---------------------------------------------------------------------------------
+
+
+def charge_ratio(offset: arb) -> arb:
+    """Enclose the expected charge of BetweenThresholds(t - 1/eps, t + 1/eps) over that of AboveThreshold(t).
+
+    A charge is Pr[target]/q; the factor 1/(e^epsilon + 1) of both qualities cancels. `offset` = (f - t) epsilon, in
+    [-1, 1]; beyond, the ratio has the closed forms of `between_thresholds_is_cheaper_only_above`.
+    """
+    position, width = (offset + 1).exp(), ball(-2).exp()
+    between = between_thresholds_probabilities(position, width, "inside")[BETWEEN] / (1 - width)
+    below = offset.exp() / 2
+    above = ball(1) - (-offset).exp() / 2
+    return between / (below if offset <= 0 else above if offset >= 0 else below.union(above))
+
+
+def _cheaper(offset: Fraction) -> Verdict:
+    return at_least(lambda: ball(1), lambda: charge_ratio(ball(offset)))
+
+
+def _dearer(offset: Fraction) -> Verdict:
+    return at_least(lambda: charge_ratio(ball(offset)), lambda: ball(Fraction(27, 10)))
+
+
+CHEAPER_BELOW = Erratum(
+    kind="false",
+    printed_text="the cost of BetweenThresholds is said to be lower than that of AboveThreshold where the value is "
+    "well above or well below the threshold: below, it is e times as high",
+    witness={"offset": Fraction(-1)},
+    printed=_cheaper,
+    corrected=_dearer,
+)
+
+
+@statement(COHEN_2023, "between_vs_above_cost", errata=(CHEAPER_BELOW,))
+def between_thresholds_is_cheaper_only_above() -> Verdict:
+    """With thresholds t - 1/epsilon and t + 1/epsilon in place of t, the expected charge is e times as high for every
+    value up to t - 1/epsilon, higher up to t + 0.45/epsilon, and lower from t + 0.47/epsilon on. A proof: boxes within
+    1/epsilon of t, closed forms beyond.
+    """
+    u = sp.Symbol("u", positive=True)
+    width = sp.exp(-2)
+    far_below = between_thresholds_probabilities(sp.exp(-u), width, "below")[BETWEEN] / (1 - width)
+    far_above = between_thresholds_probabilities(sp.exp(2 + u), width, "above")[BETWEEN] / (1 - width)
+    above = 1 - sp.exp(-1 - u) / 2  # f = t + (1 + u)/epsilon: the probability of a hit is that of 1 - e^(-1-u)/2
+    return proof(
+        identity(far_below / (sp.exp(-u - 1) / 2), sp.E, "below t - 1/epsilon"),
+        identity(far_above, sp.exp(-u) / 2, "above t + 1/epsilon: at most 1/2 ..."),
+        identity(above - sp.Rational(1, 2), (1 - sp.exp(-1 - u)) / 2, "... of a hit's at least 1/2"),
+        prove_on_box(lambda v: charge_ratio(v) - 1, {"v": (-1, 0)}),
+        prove_on_box(lambda v: charge_ratio(v) - 1, {"v": (0, Fraction(9, 20))}),
+        prove_on_box(lambda v: 1 - charge_ratio(v), {"v": (Fraction(47, 100), 1)}),
+    )
+
+
+# --- against the analysis before ----------------------------------------------------------------------------
+
+
+@statement(COHEN_2023, "prior_work_comparisons")
+def gap_of_log_ten_over_epsilon_keeps_nine_tenths(
+    ratio: Ratio, delta: Annotated[Exact, Reals("delta", Fraction(1, 10**12), Fraction(1, 10), logarithmic=True)]
+) -> Verdict:
+    """A gap of log(10)/epsilon gives nine tenths of the NotPrior quality. The gap (12/epsilon)(log(10/epsilon) +
+    log(1/delta) + 1) that the paper quotes of earlier work is more than ten times that for epsilon <= 1.
+
+    (The other comparisons of Sections 1, 2, 2.7, 2.8 and I quote constants or orders of magnitude of documents.)
+    """
+    e, level = exact("ratio", ratio), exact("delta", delta)
+    share = equal_exact(between_quality(e, Fraction(1, 10)), Fraction(9, 10) * not_prior_quality(e), "quality")
+    if e > 2:
+        return share
+    epsilon = lambda: ball(e).log()
+    needed = lambda: 12 / epsilon() * ((10 / epsilon()).log() - ball(level).log() + 1)
+    return conjunction([share, at_least(needed, lambda: 10 * ball(10).log() / epsilon())])

@@ -1,0 +1,182 @@
+"""Conditional release, and revising it: what is published of an outcome that is drawn once and kept.
+
+Chapter after Cohen and Lyu (2023), Sections 2.2 and 2.3, Appendix D. A_T publishes the outcome of A if it is in T, and
+nothing otherwise. A revision with a target T', disjoint from T, publishes the kept outcome if it is in T'; given that
+nothing was published before, the kept outcome follows A conditioned off T, which is 2 epsilon-DP.
+"""
+
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Annotated
+
+from dpassay.spec.ball import Exact, exact
+from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.distributions.indistinguishable import (
+    NOTHING,
+    conditioned,
+    restricted,
+)
+from dpassay.spec.domains import Reals
+from dpassay.spec.notions.target_quality import Target, indistinguishable, of_target, target_quality
+from dpassay.spec.rational import at_most_exact, equal_exact
+from dpassay.spec.sources import COHEN_2023
+from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.theorems.target_charging.decomposition import least_delta
+from dpassay.spec.theorems.target_charging.not_prior import not_prior_mixture, not_prior_quality
+from dpassay.spec.theorems.target_charging.quantifiers import Kept, Pair, Ratio, Several, Targeted
+from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
+
+__all__ = ["Laws", "release", "revise", "revision_ratio", "worst_ratio"]
+
+Rare = Annotated[
+    Exact, Reals("a probability", Fraction(1, 10**12), Fraction(1, 10), (Fraction(1, 10**6),), logarithmic=True)
+]
+
+Laws = tuple[FiniteDistribution, FiniteDistribution]
+
+
+def worst_ratio(left: FiniteDistribution, right: FiniteDistribution) -> Fraction:
+    """Return the largest likelihood ratio, in either order, of two distributions with the same support."""
+    pairs = [(p, right.probability(o)) for o, p in left.weights.items() if p]
+    return max(max(p / q, q / p) for p, q in pairs)
+
+
+def revision_ratio(ratio: Fraction) -> Fraction:
+    """Return e^(2 epsilon), at which a revision is charged."""
+    return ratio**2
+
+
+def release(laws: Laws, target: Target) -> Laws:
+    """Return the laws of a conditional release."""
+    return restricted(laws[0], target), restricted(laws[1], target)
+
+
+def revise(laws: Laws, before: Target, target: Target) -> Laws:
+    """Return the laws of a revision, given that nothing was published for the targets `before`."""
+    kept = [conditioned(law, frozenset(law.outcomes) - before) for law in laws]
+    return restricted(kept[0], target), restricted(kept[1], target)
+
+
+@statement(COHEN_2023, "restriction_indistinguishable")
+def restriction_is_post_processing(pair: Pair, kept: Kept) -> Verdict:
+    """If B^0 and B^1 are (epsilon, delta)-indistinguishable, so are their restrictions to a set of outcomes."""
+    hidden = release((pair.left, pair.right), frozenset(range(kept)))
+    delta = least_delta(pair.left, pair.right, pair.ratio)
+    return at_most_exact(least_delta(*hidden, pair.ratio), delta, "delta of the restriction").with_(tightness=None)
+
+
+@statement(COHEN_2023, "conditional_release_privacy")
+def conditional_release_is_private_with_not_prior_target(targeted: Targeted) -> Verdict:
+    """A_T is epsilon-DP if A is, and T is a q-target of A_T (the paper says: of A), q = 1/(e^epsilon + 1), the prior
+    outcome being "nothing published". With delta by `restriction_is_post_processing` and the NotPrior lemma.
+    """
+    laws = release((targeted.left, targeted.right), targeted.target)
+    if not indistinguishable(*laws, targeted.ratio):
+        return Violated(evidence=Evidence.EXACT, detail="the conditional release is not epsilon-DP")
+    return _has_quality(laws, targeted.target, targeted.ratio)
+
+
+def _has_quality(laws: Laws, target: Target, ratio: Fraction) -> Verdict:
+    """Decide whether the target of a release is a NotPrior target at e^epsilon = `ratio`, by the construction too."""
+    if not of_target(laws[0], target):
+        return Holds(evidence=Evidence.EXACT)
+    claimed = not_prior_quality(ratio)
+    mixture = not_prior_mixture(*laws, NOTHING, ratio)
+    return conjunction([
+        at_most_exact(claimed, target_quality(*laws, target, ratio), "quality"),
+        mixture.shows(*laws, target, ratio, claimed),
+    ])  # fmt: skip
+
+
+@statement(COHEN_2023, "conditioning_doubles_eps")
+def conditioning_doubles_epsilon(targeted: Targeted) -> Verdict:
+    """If B^0 and B^1 are epsilon-indistinguishable, then given an event of positive probability they are 2
+    epsilon-indistinguishable. (With delta there is no such lemma: the error is divided by the event's probability.)
+    """
+    if not of_target(targeted.left, targeted.target):
+        return Holds(evidence=Evidence.EXACT)
+    given = [conditioned(law, targeted.target) for law in (targeted.left, targeted.right)]
+    return at_most_exact(worst_ratio(*given), revision_ratio(targeted.ratio), "likelihood ratio")
+
+
+def _bulk_and_rare(ratio: Fraction, rare: Fraction) -> Laws:
+    """A rare outcome gains e^epsilon while the bulk of the event loses it: nearly 2 epsilon once conditioned."""
+    bulk = 1 / (2 * ratio)
+    laws = [(rare, ratio * bulk), (ratio * rare, bulk)]
+    left, right = (FiniteDistribution({"a": a, "b": b, "t": 1 - a - b}) for a, b in laws)
+    return left, right
+
+
+@statement(COHEN_2023, "conditioning_doubles_eps", "revise_call_privacy")
+def two_epsilon_of_a_revision_is_approached(ratio: Ratio, rare: Rare) -> Verdict:
+    """No less than 2 epsilon will do for a revised release: a rare outcome of ratio e^epsilon in an event whose bulk
+    has the ratio e^-epsilon has a likelihood ratio of at least e^(2 epsilon) (1 - 4 e^(2 epsilon) eta), eta its
+    probability.
+    """
+    r = exact("ratio", ratio)
+    eta = exact("rare", rare) / (10 * r**2)
+    laws = revise(_bulk_and_rare(r, eta), frozenset({"t"}), frozenset({"a"}))
+    reached = max(laws[1].probability("a") / laws[0].probability("a"), Fraction(0))
+    return at_most_exact(revision_ratio(r) * (1 - 4 * r**2 * eta), reached, "ratio").with_(tightness=None)
+
+
+# --- revisions ----------------------------------------------------------------------------------------------
+
+
+def _within_a_factor(ratio: Fraction, factor: Fraction) -> Verdict:
+    """Decide whether revising costs at most `factor` times as much a hit as releasing at once: epsilon/q each."""
+    revising = 2 / not_prior_quality(revision_ratio(ratio))
+    return at_most_exact(revising, factor / not_prior_quality(ratio), "cost of a hit")
+
+
+FACTOR_TWO = Erratum(
+    kind="false",
+    printed_text="release and revisions are said to cost at most twice what a release with the final target would: q "
+    "falls, too, and a hit costs 2 (e^(2 epsilon) + 1)/(e^epsilon + 1) times as much (4.5 at epsilon = 1), 2 only in "
+    "the limit of small epsilon",
+    witness={"ratio": Fraction(272, 100)},
+    printed=lambda ratio: _within_a_factor(ratio, Fraction(2)),
+    corrected=lambda ratio: _within_a_factor(ratio, 2 * (ratio**2 + 1) / (ratio + 1)),
+)
+
+
+@statement(COHEN_2023, "revise_call_privacy", errata=(FACTOR_TWO,))
+def revision_is_private_at_two_epsilon_with_not_prior_target(several: Several, kept: Kept) -> Verdict:
+    """A call that revises a conditional release to a disjoint target T' is, given that nothing was published, 2
+    epsilon-DP, and T' is a NotPrior target of it at 2 epsilon: q = 1/(e^(2 epsilon) + 1).
+
+    Every call is tested by itself: with a single identifier the whole sequence is a function of one epsilon-DP draw.
+    """
+    laws = several.left, several.right
+    before = several.target
+    target = frozenset(range(several.hits, min(several.hits + 1 + kept, several.size)))
+    if of_target(several.left, before) == 1:
+        return Holds(evidence=Evidence.EXACT)  # a revision never happens
+    revised = revise(laws, before, target)
+    at = revision_ratio(several.ratio)
+    if not indistinguishable(*revised, at):
+        return Violated(evidence=Evidence.EXACT, detail=f"a likelihood ratio exceeds {at}")
+    return _has_quality(revised, target, at)
+
+
+@statement(COHEN_2023, "revise_proof")
+def release_and_revisions_publish_one_draw(several: Several, kept: Kept) -> Verdict:
+    """A release with T followed by revisions publishes y at the call whose target holds it with probability A(y): the
+    chain of conditional calls is one draw from A, published when it is asked for, on both data sets.
+    """
+    sizes = (several.hits, min(several.hits + 1 + kept, several.size), several.size)
+    targets = [frozenset(range(*ends)) for ends in zip((0, *sizes), sizes, strict=False)]
+    verdicts = []
+    for law in (several.left, several.right):
+        silent, published = Fraction(1), dict[Hashable, Fraction]()
+        seen: Target = frozenset()
+        for target in targets:
+            if silent == 0:
+                break
+            call = revise((law, law), seen, target)[0]
+            published |= {o: silent * call.probability(o) for o in target}
+            silent, seen = silent * call.probability(NOTHING), seen | target
+        drawn = {o: law.probability(o) for o in published}
+        verdicts.append(equal_exact(published, drawn, "what is published"))
+        verdicts.append(equal_exact(sum(published.values()), Fraction(1), "probability that anything is"))
+    return conjunction(verdicts)
