@@ -17,6 +17,7 @@ from dpassay.impl.accounting.target_charging import ChargingAccount, target_char
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.conditional_release import WITHHELD
+from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
 
 __all__ = ["IndividualSVT", "RepeatedSums", "individual_svt"]
@@ -135,26 +136,30 @@ class RepeatedSums:
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> Sequence[Any]:
         """Draw `size` runs on the records `data`; an outcome lists the queries, from 1, that were released."""
         records = require_vector("data", data, len(data), 0, 1)
-        noise = rng.laplace(scale=1 / self.epsilon, size=(require_count("size", size, low=0), self.queries))
-        return [self.run(records, row) for row in noise]
+        drawn = in_chunks(lambda rows: self.run(records, self.noise(rows, rng)), size, self.queries + len(records))
+        return [tuple((np.flatnonzero(row) + 1).tolist()) for row in drawn]
 
-    def run(self, records: Array, noise: Array) -> tuple[int, ...]:
-        """Return the outcome for given noises."""
-        left = np.full(len(records), self.hits, dtype=np.int64)
-        released = []
-        for query, extra in enumerate(noise, start=1):
-            if float(records[left > 0].sum()) + extra >= self.threshold:
-                released.append(query)
-                self.charge(records, left)
-        return tuple(released)
+    def noise(self, rows: int, rng: np.random.Generator) -> Array:
+        """Draw the noise of `rows` runs, one row a run."""
+        return rng.laplace(scale=1 / self.epsilon, size=(rows, self.queries))
 
-    def charge(self, records: Array, left: NDArray[np.int64]) -> None:
-        """Charge a released query to the records that took part in it: all above 0 that are still in."""
-        left[(records > 0) & (left > 0)] -= 1
+    def run(self, records: Array, noise: Array) -> NDArray[np.bool_]:
+        """Return which queries are released, for given noises, one row a run."""
+        left = np.full((len(noise), len(records)), self.hits, dtype=np.int64)
+        released = np.zeros(noise.shape, dtype=np.bool_)
+        for query in range(self.queries):
+            sums = (records * (left > 0)).sum(axis=1)
+            released[:, query] = sums + noise[:, query] >= self.threshold
+            left -= self.charges(records, left) * released[:, query, None]
+        return released
+
+    def charges(self, records: Array, left: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what a released query costs each record: one hit for all above 0 that are still in."""
+        return ((records > 0) & (left > 0)).astype(np.int64)
 
 
 individual_svt = catalogue(
     "dpassay.impl.mechanisms.individual_svt:individual_svt",
-    RepeatedSums(size=3, queries=8, hits=2, epsilon=0.5, threshold=3.0, delta=1e-3),
+    RepeatedSums(size=3, queries=5, hits=2, epsilon=0.5, threshold=3.0, delta=1e-3),
     items=(("cohen2023", "individual_svt"),),
 )

@@ -197,8 +197,9 @@ class ResponseTopK:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """Approximate DP, whatever the number of candidates."""
-        return (ApproximateDP(one_shot_top_k_account(self.k, self.epsilon, self.delta).epsilon, self.delta),)
+        """Approximate DP, whatever the number of candidates, or their composition where that is less."""
+        account = one_shot_top_k_account(self.k, self.epsilon, self.delta)
+        return (ApproximateDP(min(account.epsilon, self.size * self.epsilon), self.delta),)
 
     @property
     def neighbours(self) -> VectorNeighbours:
@@ -306,6 +307,6 @@ swept_top_k = catalogue(
 
 laplace_top_k = catalogue(
     "dpassay.impl.mechanisms.one_shot_top_k:laplace_top_k",
-    LaplaceTopK(size=20, k=2, epsilon=0.1, delta=1e-3),
+    LaplaceTopK(size=3, k=1, epsilon=0.5, delta=1e-3),
     items=(("cohen2023", "laplace_top_k"),),
 )

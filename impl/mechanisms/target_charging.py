@@ -30,7 +30,15 @@ from dpassay.impl.mechanisms.above_threshold import HaltedError
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
 
-__all__ = ["ChargedResponses", "OutcomeError", "TargetCharging", "multi_target_charging", "target_charging"]
+__all__ = [
+    "ChargedResponses",
+    "LeakyCalls",
+    "OutcomeError",
+    "TargetCharging",
+    "multi_target_charging",
+    "target_charging",
+    "target_charging_approx",
+]
 
 Array = NDArray[np.float64]
 Outcome = TypeVar("Outcome")
@@ -253,14 +261,80 @@ class ChargedResponses:
         return published
 
 
+NAMED_NOTHING = -1
+"""The symbol of a leaky call that kept silent."""
+
+
+@dataclass(frozen=True)
+class LeakyCalls:
+    """Calls that name the bit with probability `leak` and are silent otherwise: (0, leak)-DP, never a hit.
+
+    The session of Alg 6 lets them run while the budget for their deltas lasts. The outcome is the tuple of what the
+    calls said: 0, 1, or -1 for silence.
+
+    Parameters
+    ----------
+    calls : int
+        How many calls are asked for.
+    leak : float
+        Probability of naming the bit.
+    make_session : callable
+        Returns a fresh session for a run; its calls are charged `leak` each.
+    slack : float
+        What the whole is allowed beyond the budget for the calls, in (0, 1).
+    """
+
+    calls: int
+    leak: float
+    make_session: Callable[[], TargetCharging]
+    slack: float = 0.01
+
+    def __post_init__(self) -> None:
+        require_count("calls", self.calls)
+        require_probability("leak", self.leak)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Approximate DP at the budget of the session and the slack."""
+        session = self.make_session()
+        delta = session.delta_of_calls + self.slack
+        return (ApproximateDP(session.account(delta).epsilon, delta),)
+
+    @property
+    def neighbours(self) -> VectorNeighbours:
+        """The two bits."""
+        return VectorNeighbours(size=1, linf=1, low=0, high=1, integer=True)
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> Sequence[Any]:
+        """Draw `size` transcripts on the bit `data`."""
+        bit = int(require_vector("data", data, 1, 0, 1)[0])
+        said = np.where(rng.random((require_count("size", size, low=0), self.calls)) < self.leak, bit, NAMED_NOTHING)
+        return [self._transcript(row) for row in said.tolist()]
+
+    def _transcript(self, said: list[int]) -> tuple[int, ...]:
+        session, published = self.make_session(), list[int]()
+        for word in said:
+            try:
+                published.append(session.ask(lambda word=word: word, frozenset(), delta=self.leak))  # type: ignore[misc]
+            except BudgetExceeded:
+                break
+        return tuple(published)
+
+
 target_charging = catalogue(
     "dpassay.impl.mechanisms.target_charging:target_charging",
-    ChargedResponses(size=12, hits=2, truth=0.75, delta=0.01),
-    items=(("cohen2023", "target_charging"), ("cohen2023", "target_charging_approx")),
+    ChargedResponses(size=16, hits=2, truth=0.53125, delta=0.01),
+    items=(("cohen2023", "target_charging"),),
 )
 
 multi_target_charging = catalogue(
     "dpassay.impl.mechanisms.target_charging:multi_target_charging",
-    ChargedResponses(size=10, hits=2, truth=0.625, delta=0.01, both=True),
+    ChargedResponses(size=10, hits=1, truth=0.53125, delta=0.01, both=True),
     items=(("cohen2023", "multi_target_charging"),),
+)
+
+target_charging_approx = catalogue(
+    "dpassay.impl.mechanisms.target_charging:target_charging_approx",
+    LeakyCalls(calls=5, leak=0.125, make_session=lambda: TargetCharging(1, 0.01, 0.49, delta_of_calls=0.25)),
+    items=(("cohen2023", "target_charging_approx"),),
 )

@@ -13,7 +13,7 @@ The second term is of the order k epsilon^2 and cannot be left out, as the print
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import sympy as sp
 from flint import arb
@@ -171,6 +171,11 @@ REMAINDER_TOO_SMALL = Erratum(
 )
 
 
+def symbolic_slack(log_inverse: Any, k: Any, root: Any) -> Any:
+    """Return alpha = (L + sqrt(L^2 + 2 k L))/k, at which delta* = e^-L, given the root."""
+    return (log_inverse + root) / k
+
+
 @statement(COHEN_2023, "top_k_constant", errata=(REMAINDER_TOO_SMALL,))
 def small_epsilon_top_k_costs_four_roots() -> Verdict:
     """With alpha = (L + sqrt(L^2 + 2 k L))/k the tail delta* is e^-L and (1 + alpha) k = s^2,
@@ -179,7 +184,7 @@ def small_epsilon_top_k_costs_four_roots() -> Verdict:
     """
     u, v, x = sp.symbols("u v x", positive=True)  # u = sqrt(k + L/2), v = sqrt(L/2)
     log_inverse, k = 2 * v**2, u**2 - v**2
-    alpha = (log_inverse + 2 * u * v) / k
+    alpha = symbolic_slack(log_inverse, k, 2 * u * v)
     s = u + v
     epsilon = 2 * x * sp.sqrt(2 * (sp.exp(2 * x) + 1) * log_inverse) * s + 2 * x**2 * (sp.exp(2 * x) + 1) * s**2
     return proof(
