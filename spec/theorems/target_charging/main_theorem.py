@@ -23,7 +23,9 @@ from dpassay.spec.charged_calls import (
     ChargingRule,
     charged_delta,
     not_prior_quality,
+    not_prior_response,
     whole_range_response,
+    with_leak,
 )
 from dpassay.spec.distributions.binomial import binomial_at_most, binomial_at_most_exact
 from dpassay.spec.domains import Choices, Integers, Reals
@@ -49,11 +51,11 @@ __all__ = [
 ]
 
 Charged = Annotated[
-    Interaction, ChargedInteractions("an adaptive tree of at most 5 calls with q-targets, q = 1/(e^epsilon + 1)")
+    Interaction, ChargedInteractions("an adaptive tree of at most 12 calls with q-targets, q = 1/(e^epsilon + 1)", 12)
 ]
 LeakyCharged = Annotated[
     Interaction,
-    ChargedInteractions("an adaptive tree of at most 4 (epsilon, delta_i)-DP calls with q-targets", 4, leaks=True),
+    ChargedInteractions("an adaptive tree of at most 12 (epsilon, delta_i)-DP calls with q-targets", 12, leaks=True),
 ]
 FewHits = Annotated[int, Integers("tau", 1, 4, (1, 2))]
 Calls = Annotated[int, Integers("R, the calls of the data holder that are allowed for", 0, 12, (0, 1, 3))]
@@ -200,7 +202,19 @@ def approximate_dp_of_target_charging(
     return _check(family, hits, excess, slack, delta, printed=False)
 
 
-@statement(COHEN_2023, "tct_privacy", "target_charging_approx")
+MISSES = chain(*[not_prior_response(Fraction(3))] * 12)
+LEAKS = chain(*[with_leak(not_prior_response(Fraction(3), rarity=Fraction(1, 1000)), Fraction(1, 2))] * 3)
+
+
+@statement(
+    COHEN_2023,
+    "tct_privacy",
+    "target_charging_approx",
+    examples=(
+        {"interaction": LEAKS, "hits": 1, "calls": 12, "delta": Fraction(1, 2)},
+        {"interaction": MISSES, "hits": 1, "calls": 4, "delta": Fraction(0)},
+    ),
+)
 def basic_dp_of_target_charging(interaction: LeakyCharged, hits: FewHits, calls: Calls, delta: LeakBudget) -> Verdict:
     """While calls run that are (epsilon, delta_i)-DP with q-targets, until tau hits or until the next delta_i would
     carry the sum past tau_delta, the interaction is (R epsilon, tau_delta + Pr[Bin(R, q) <= tau - 1])-DP for every
@@ -234,7 +248,12 @@ def truncated_delta(hits: int, ratio: Fraction, quality: Fraction, calls: int, b
     return response_delta_exact(calls, ratio, budget) + binomial_at_most_exact(hits - 1, calls, quality)
 
 
-@statement(DPASSAY, "exact target-charging account", cases=60)
+@statement(
+    DPASSAY,
+    "exact target-charging account",
+    cases=60,
+    examples=({"interaction": MISSES, "hits": 1, "calls": 4, "budget": Fraction(81)},),
+)
 def approximate_dp_of_truncated_target_charging(
     interaction: Charged, hits: FewHits, calls: Calls, budget: Budget
 ) -> Verdict:
