@@ -50,7 +50,8 @@ def response_epsilon(count: int, epsilon: float, delta: float) -> float:
     Returns
     -------
     float
-        In nats; at most r epsilon, and within a relative 1e-8 of the infimum while delta is above 1e-290.
+        In nats; at most r epsilon (but for rounding), and above the infimum by at most 1e-9 nats and a relative 1e-8
+        while delta is above 1e-290.
 
     Raises
     ------
