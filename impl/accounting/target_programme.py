@@ -36,8 +36,8 @@ def quality_by_programme(
     Returns
     -------
     float or None
-        q, to the solver's tolerance of about 1e-7 (not rounded to the safe side), or None where the pair is not
-        (epsilon, delta)-indistinguishable, so that there is no decomposition.
+        q with p below 1, to the solver's tolerance of about 1e-7 (not rounded to the safe side), or None where the
+        pair is not (epsilon, delta)-indistinguishable, so that there is no decomposition.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def quality_by_programme(
     objective = np.zeros(3 * n + 2)
     objective[-1] = -1
     found = linprog(objective, A_ub=upper, b_ub=np.zeros(len(upper)), A_eq=equal, b_eq=[1, 1, -1], method="highs")
-    return float(-found.fun) if found.status == 0 else None
+    return None if found.fun is None or found.status != 0 else -float(found.fun)
 
 
 def _distribution(name: str, value: ArrayLike) -> Array:

@@ -89,7 +89,7 @@ class FiniteMechanism:
         require_count("size", size, low=0)
         cumulative = np.cumsum(np.exp(self.log_probabilities(data)))
         places = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-        return np.minimum(places, len(cumulative) - 1)
+        return np.asarray(np.minimum(places, len(cumulative) - 1))
 
     def _weights(self, data: Array) -> Sequence[int]:
         (bit,) = require_vector("data", data, 1, 0, 1)

@@ -175,11 +175,12 @@ def best_mixture(left: FiniteDistribution, right: FiniteDistribution, target: Ta
     if weight == 1 or left == right:
         anything = FiniteDistribution({min(target, key=repr): Fraction(1)})
         return Mixture(Fraction(1), left, anything, anything)
-    rest = [
+    rest = (
         normalised({o: side.probability(o) - common.get(o, Fraction(0)) for o in outcomes_of(left, right)})
         for side in (left, right)
-    ]
-    return Mixture(weight, normalised(common) if weight else left, *rest)
+    )
+    first, second = rest
+    return Mixture(weight, normalised(common) if weight else left, first, second)
 
 
 def _common(left: FiniteDistribution, right: FiniteDistribution, target: Target, ratio: Fraction) -> Masses:

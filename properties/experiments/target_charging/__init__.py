@@ -1,1 +1,1 @@
-"""The experiments on target charging (Cohen and Lyu 2023), which has none of its own."""
+"""Experiments on target charging (Cohen and Lyu 2023)."""

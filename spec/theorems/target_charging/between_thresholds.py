@@ -75,15 +75,15 @@ def between_thresholds_quality_is_attained(ratio: Ratio, width: Width, position:
     """
     e, w = exact("ratio", ratio), exact("width", width)
     outer = min(exact("position", position), Fraction(1)) / e
-    below = [between_law(s, w) for s in (outer, outer * e)]
-    above = [between_law(1 / (w * s), w) for s in (outer * e, outer)]
+    below = between_law(outer, w), between_law(outer * e, w)
+    above = between_law(1 / (w * outer * e), w), between_law(1 / (w * outer), w)
     target = frozenset({BETWEEN})
     verdicts = [
         equal_exact(target_quality(*laws, target, e), between_quality(e, w), "quality") for laws in (below, above)
     ]
     narrow = 1 - (1 - 1 / e) * exact("share", share) / 2  # a gap below 1, so that there is room to straddle it
     room = e * narrow  # at least 1: how far apart the two may be beyond the thresholds
-    straddling = [between_law(1 / room, narrow), between_law(e / room, narrow)]
+    straddling = between_law(1 / room, narrow), between_law(e / room, narrow)
     verdicts.append(
         at_most_exact(between_quality(e, narrow), target_quality(*straddling, target, e), "q").with_(tightness=None)
     )
@@ -129,7 +129,7 @@ def charge_ratio(offset: arb) -> arb:
     [-1, 1]; beyond, the ratio has the closed forms of `between_thresholds_is_cheaper_only_above`.
     """
     position, width = (offset + 1).exp(), ball(-2).exp()
-    between = between_thresholds_probabilities(position, width, "inside")[BETWEEN] / (1 - width)
+    between: arb = between_thresholds_probabilities(position, width, "inside")[BETWEEN] / (1 - width)
     below = offset.exp() / 2
     above = ball(1) - (-offset).exp() / 2
     return between / (below if offset <= 0 else above if offset >= 0 else below.union(above))
@@ -190,6 +190,9 @@ def gap_of_log_ten_over_epsilon_keeps_nine_tenths(
     share = equal_exact(between_quality(e, Fraction(1, 10)), Fraction(9, 10) * not_prior_quality(e), "quality")
     if e > 2:
         return share
-    epsilon = lambda: ball(e).log()
-    needed = lambda: 12 / epsilon() * ((10 / epsilon()).log() - ball(level).log() + 1)
-    return conjunction([share, at_least(needed, lambda: 10 * ball(10).log() / epsilon())])
+
+    def needed() -> arb:
+        epsilon = ball(e).log()
+        return 12 / epsilon * ((10 / epsilon).log() - ball(level).log() + 1)
+
+    return conjunction([share, at_least(needed, lambda: 10 * ball(10).log() / ball(e).log())])

@@ -70,13 +70,13 @@ def wrap(pair: TargetedPair) -> Laws:
 
 
 def _pair(e: Fraction, left: tuple[Fraction, ...], right: tuple[Fraction, ...]) -> TargetedPair:
-    laws = [FiniteDistribution(dict(enumerate((1 - sum(rare), *rare)))) for rare in (left, right)]
+    laws = [FiniteDistribution(dict(enumerate((1 - sum(rare, Fraction(0)), *rare)))) for rare in (left, right)]
     return TargetedPair(laws[0], laws[1], e)
 
 
-def _rising_rarity(e: Fraction, rare: Fraction) -> TargetedPair:
-    """The dominant outcome has 1/2; a rare one rises by E while the others fall by E."""
-    rest = Fraction(1, 2) - rare
+def _rising_rarity(e: Fraction, rare: Fraction, doubt: Fraction = Fraction(1, 2)) -> TargetedPair:
+    """The dominant outcome has 1 - doubt; a rare one rises by E while the other falls by E."""
+    rest = doubt - rare
     return _pair(e, (rest, rare), (rest / e, rare * e))
 
 
@@ -104,7 +104,10 @@ CLASSIFIER_IS_NO_TEST = Erratum(
     "wrapped_classifier_privacy",
     "boundary_wrapper",
     errata=(CLASSIFIER_IS_NO_TEST,),
-    examples=({"targeted": _rising_rarity(Fraction(11, 10), Fraction(1, 10**9))},),
+    examples=tuple(
+        {"targeted": _rising_rarity(Fraction(11, 10), Fraction(1, 10**9), doubt)}
+        for doubt in (Fraction(1, 2), Fraction(1, 3))
+    ),
     cases=60,
 )
 def pure_dp_of_boundary_wrapped_algorithm(targeted: Targeted) -> Verdict:
@@ -157,6 +160,11 @@ def pure_dp_of_boundary_wrapped_test(test: Test) -> Verdict:
     return at_most_exact(worst_ratio(*wrap(test)), wrapped_test_ratio(test.ratio), "likelihood ratio")
 
 
+def four_thirds(y: Any) -> Any:
+    """Return e^(4 epsilon/3) for y = e^(epsilon/3)."""
+    return y**4
+
+
 @statement(COHEN_2023, "wrapped_test_ratios")
 def wrapped_test_ratios_by_algebra() -> Verdict:
     """The five ratios of the proof for tests are at most e^(4 epsilon/3), e^epsilon, e^epsilon, e^(4 epsilon/3) and
@@ -168,10 +176,10 @@ def wrapped_test_ratios_by_algebra() -> Verdict:
     pi = sp.Rational(1, 2) / (1 + v)
     middle = (1 / (2 * e) + v / (1 + e)) / (1 + v)
     ratios = [
-        ("(3)", (1 - pi / e) / (1 + pi / e) * (1 + pi) / (1 - pi), y**4),
+        ("(3)", (1 - pi / e) / (1 + pi / e) * (1 + pi) / (1 - pi), four_thirds(y)),
         ("(4)", (pi / e) / (1 + pi / e) * (1 + pi) / pi, e),
         ("(5)", middle / (1 + middle) * (2 - e * middle) / (e * middle), e),
-        ("(6)", (1 - middle) / (1 + middle) * (2 - e * middle) / (1 - e * middle), y**4),
+        ("(6)", (1 - middle) / (1 + middle) * (2 - e * middle) / (1 - e * middle), four_thirds(y)),
         ("(7)", middle / (1 + middle) * (2 - e * middle) / (1 - e * middle), e),
     ]
     return proof(
@@ -251,7 +259,12 @@ LOOSE_BY_SEVEN_PER_CENT = Erratum(
 )
 
 
-@statement(COHEN_2023, "boundary_target_q_test", errata=(LOOSE_BY_SEVEN_PER_CENT,))
+@statement(
+    COHEN_2023,
+    "boundary_target_q_test",
+    errata=(LOOSE_BY_SEVEN_PER_CENT,),
+    examples=({"test": _rare_minority(Fraction(3), Fraction(1, 10**6)), "growth": 1},),
+)
 def boundary_is_target_of_wrapped_test(test: Test, growth: Growth) -> Verdict:
     """The boundary is a q-target of a wrapped test at any t from the privacy parameter of the wrapped *test* on, with
     the q of every algorithm. (The proof treats only pairs with the same less likely outcome.)
@@ -269,7 +282,10 @@ def boundary_quality_by_algebra() -> Verdict:
     """
     z, w = sp.symbols("z w", nonnegative=True)
     e, r, x = 1 + z, 1 + w, sp.Symbol("x", positive=True)
-    moving = lambda d, rise: (r * d + (r + 1) * rise) / (r - 1)
+
+    def moving(d: Any, rise: Any) -> Any:
+        return (r * d + (r + 1) * rise) / (r - 1)
+
     pi = sp.Symbol("pi", positive=True)
     hits = pi / (1 + pi), e * pi / (1 + e * pi)
     rarer = (1 - pi) / (1 + pi), (1 - e * pi) / (1 + e * pi)
@@ -332,15 +348,13 @@ def boundary_wrapper_costs_up_to_fourteen_ninths() -> Verdict:
     which it tends for small epsilon; with the exact q it tends to 13/9.
     """
     y, z = sp.Symbol("y", positive=True), sp.Symbol("z", nonnegative=True)
-    cost = lambda quality: sp.Rational(4, 9) / quality(y**3, y**4)
-    limits = [
-        sp.cancel(sp.together(cost(quality))).subs(y, 1) for quality in (printed_boundary_quality, boundary_quality)
-    ]
+    printed, sharp = (
+        sp.Rational(4, 9) / quality(y**3, y**4) for quality in (printed_boundary_quality, boundary_quality)
+    )
+    limits = [sp.cancel(sp.together(cost)).subs(y, 1) for cost in (printed, sharp)]
     return proof(
-        identity(cost(printed_boundary_quality), sp.Rational(8, 9) * (y**7 - 1) / (y**4 - 1), "the overhead"),
+        identity(printed, sp.Rational(8, 9) * (y**7 - 1) / (y**4 - 1), "the overhead"),
         identity(limits[0], sp.Rational(14, 9), "its limit"),
         identity(limits[1], sp.Rational(13, 9), "the limit with the exact q"),
-        nonnegative_on_orthant(
-            cost(printed_boundary_quality).subs(y, 1 + z) - sp.Rational(14, 9), (z,), "14/9 and more"
-        ),
+        nonnegative_on_orthant(printed.subs(y, 1 + z) - sp.Rational(14, 9), (z,), "14/9 and more"),
     )

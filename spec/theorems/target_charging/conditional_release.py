@@ -13,9 +13,11 @@ from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.indistinguishable import (
     NOTHING,
+    TargetedPair,
     conditioned,
     restricted,
 )
+from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains import Reals
 from dpassay.spec.notions.target_quality import Target, indistinguishable, of_target, target_quality
 from dpassay.spec.rational import at_most_exact, equal_exact
@@ -57,7 +59,33 @@ def revise(laws: Laws, before: Target, target: Target) -> Laws:
     return restricted(kept[0], target), restricted(kept[1], target)
 
 
-@statement(COHEN_2023, "restriction_indistinguishable")
+def _bulk_and_rare(ratio: Fraction, rare: Fraction) -> Laws:
+    """A rare outcome gains e^epsilon while the bulk of the event loses it: nearly 2 epsilon once conditioned."""
+    bulk = 1 / (2 * ratio)
+    laws = [(rare, ratio * bulk), (ratio * rare, bulk)]
+    left, right = (FiniteDistribution({"a": a, "b": b, "t": 1 - a - b}) for a, b in laws)
+    return left, right
+
+
+def _as_targeted(ratio: Fraction, order: str, hits: int) -> TargetedPair:
+    """The same pair, its outcomes renamed 0, 1, 2 in that order."""
+    left, right = (
+        FiniteDistribution({k: law.probability(o) for k, o in enumerate(order)})
+        for law in _bulk_and_rare(ratio, Fraction(1, 10**6))
+    )
+    return TargetedPair(left, right, ratio, hits)
+
+
+@statement(
+    COHEN_2023,
+    "restriction_indistinguishable",
+    examples=(
+        {
+            "pair": PairAtRatio(FiniteDistribution.of(1, 2, 7), FiniteDistribution.of(2, 1, 7), Fraction(3, 2)),
+            "kept": 2,
+        },
+    ),
+)
 def restriction_is_post_processing(pair: Pair, kept: Kept) -> Verdict:
     """If B^0 and B^1 are (epsilon, delta)-indistinguishable, so are their restrictions to a set of outcomes."""
     hidden = release((pair.left, pair.right), frozenset(range(kept)))
@@ -65,7 +93,7 @@ def restriction_is_post_processing(pair: Pair, kept: Kept) -> Verdict:
     return at_most_exact(least_delta(*hidden, pair.ratio), delta, "delta of the restriction").with_(tightness=None)
 
 
-@statement(COHEN_2023, "conditional_release_privacy")
+@statement(COHEN_2023, "conditional_release_privacy", examples=({"targeted": _as_targeted(Fraction(3), "abt", 2)},))
 def conditional_release_is_private_with_not_prior_target(targeted: Targeted) -> Verdict:
     """A_T is epsilon-DP if A is, and T is a q-target of A_T (the paper says: of A), q = 1/(e^epsilon + 1), the prior
     outcome being "nothing published". With delta by `restriction_is_post_processing` and the NotPrior lemma.
@@ -88,7 +116,7 @@ def _has_quality(laws: Laws, target: Target, ratio: Fraction) -> Verdict:
     ])  # fmt: skip
 
 
-@statement(COHEN_2023, "conditioning_doubles_eps")
+@statement(COHEN_2023, "conditioning_doubles_eps", examples=({"targeted": _as_targeted(Fraction(3), "abt", 2)},))
 def conditioning_doubles_epsilon(targeted: Targeted) -> Verdict:
     """If B^0 and B^1 are epsilon-indistinguishable, then given an event of positive probability they are 2
     epsilon-indistinguishable. (With delta there is no such lemma: the error is divided by the event's probability.)
@@ -97,14 +125,6 @@ def conditioning_doubles_epsilon(targeted: Targeted) -> Verdict:
         return Holds(evidence=Evidence.EXACT)
     given = [conditioned(law, targeted.target) for law in (targeted.left, targeted.right)]
     return at_most_exact(worst_ratio(*given), revision_ratio(targeted.ratio), "likelihood ratio")
-
-
-def _bulk_and_rare(ratio: Fraction, rare: Fraction) -> Laws:
-    """A rare outcome gains e^epsilon while the bulk of the event loses it: nearly 2 epsilon once conditioned."""
-    bulk = 1 / (2 * ratio)
-    laws = [(rare, ratio * bulk), (ratio * rare, bulk)]
-    left, right = (FiniteDistribution({"a": a, "b": b, "t": 1 - a - b}) for a, b in laws)
-    return left, right
 
 
 @statement(COHEN_2023, "conditioning_doubles_eps", "revise_call_privacy")
@@ -140,7 +160,12 @@ FACTOR_TWO = Erratum(
 )
 
 
-@statement(COHEN_2023, "revise_call_privacy", errata=(FACTOR_TWO,))
+@statement(
+    COHEN_2023,
+    "revise_call_privacy",
+    errata=(FACTOR_TWO,),
+    examples=tuple({"several": _as_targeted(ratio, "tab", 1), "kept": 0} for ratio in (Fraction(11, 10), Fraction(3))),
+)
 def revision_is_private_at_two_epsilon_with_not_prior_target(several: Several, kept: Kept) -> Verdict:
     """A call that revises a conditional release to a disjoint target T' is, given that nothing was published, 2
     epsilon-DP, and T' is a NotPrior target of it at 2 epsilon: q = 1/(e^(2 epsilon) + 1).

@@ -73,40 +73,61 @@ def pure_with_errors(left: FiniteDistribution, right: FiniteDistribution, ratio:
     return Mixture(Fraction(0), laws[0], laws[0], laws[1], delta, errors[0], errors[1])
 
 
-def _decomposes(pair: PairAtRatio, share: Fraction) -> Verdict:
-    """Decide whether the pair decomposes at its least delta, moved by a share towards 1."""
-    least = least_delta(pair.left, pair.right, pair.ratio)
-    if least == 1:
+def _decomposes(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction, delta: Fraction) -> Verdict:
+    """Decide whether the construction works: the pure parts fit into the laws, and the parts are a decomposition."""
+    if delta == 1:
         return Holds(evidence=Evidence.EXACT)  # delta = 1 promises nothing, and every pair consists of errors
-    delta = least + share * (1 - least) * Fraction(99, 100)
-    mixture = pure_with_errors(pair.left, pair.right, pair.ratio, delta)
-    return mixture.shows(pair.left, pair.right, frozenset(), pair.ratio, Fraction(0))
+    for own, other in ((left, right), (right, left)):
+        if any(m > own.probability(o) for o, m in pure_part(own, other, ratio, delta).items()):
+            return Violated(evidence=Evidence.EXACT, detail=f"no pure part of mass {1 - delta} fits into {own}")
+    return pure_with_errors(left, right, ratio, delta).shows(left, right, frozenset(), ratio, Fraction(0))
 
 
 def _recomposed_delta(mixture: Mixture, ratio: Fraction) -> Fraction:
-    sides = (FiniteDistribution(mixture.side(left=left)) for left in (True, False))
-    return least_delta(*sides, ratio)
+    left, right = (FiniteDistribution(mixture.side(left=left)) for left in (True, False))
+    return least_delta(left, right, ratio)
 
 
-@statement(COHEN_2023, "approx_dp_decomposition", "indistinguishability")
+_LEAK = PairAtRatio(FiniteDistribution.of(1, 1, 0), FiniteDistribution.of(1, 1, 2), Fraction(2))
+_RESPONSE = PairAtRatio(FiniteDistribution.of(3, 1, 0), FiniteDistribution.of(1, 3, 0), Fraction(2))
+
+
+@statement(
+    COHEN_2023,
+    "approx_dp_decomposition",
+    "indistinguishability",
+    examples=(
+        {"pair": _LEAK, "errors": _RESPONSE, "share": Fraction(1, 2)},
+        {"pair": _RESPONSE, "errors": _LEAK, "share": Fraction(0)},
+    ),
+)
 def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Weight) -> Verdict:
     """B^0 and B^1 are (epsilon, delta)-indistinguishable if and only if B^b = (1 - delta) N^b + delta E^b with N^0
     and N^1 epsilon-indistinguishable: with the larger hockey-stick divergence for delta, or any larger delta, the
-    parts are constructed; and whatever is put together of such parts has no larger divergence than delta.
+    parts are constructed; no smaller delta will do; and what is put together of such parts has no larger divergence.
     """
     weight = exact("share", share)
     core = PairAtRatio(errors.left, errors.right, pair.ratio)
-    pieces = [_decomposes(pair, weight)]
+    least = least_delta(pair.left, pair.right, pair.ratio)
+    larger = least + weight * (1 - least) * Fraction(99, 100)
+    pieces = [_decomposes(pair.left, pair.right, pair.ratio, delta) for delta in (least, larger)]
     if indistinguishable(core.left, core.right, core.ratio) and weight < 1:
         whole = Mixture(Fraction(0), core.left, core.left, core.right, weight, pair.left, pair.right)
         pieces.append(at_most_exact(_recomposed_delta(whole, core.ratio), weight, "delta"))
-    if (least := least_delta(pair.left, pair.right, pair.ratio)) < 1:
-        whole = pure_with_errors(pair.left, pair.right, pair.ratio, least)
-        pieces.append(at_most_exact(least, _recomposed_delta(whole, pair.ratio), "delta of the parts"))
+    pieces.append(_none_below([(pair.left, pair.right)], pair.ratio, least))
     return conjunction(pieces)
 
 
-@statement(COHEN_2023, "approx_dp_algorithm_decomposition")
+@statement(
+    COHEN_2023,
+    "approx_dp_algorithm_decomposition",
+    examples=(
+        {
+            "pair": PairAtRatio(FiniteDistribution.of(8, 1, 1), FiniteDistribution.of(1, 1, 8), Fraction(2)),
+            "share": Fraction(1, 2),
+        },
+    ),
+)
 def approximate_dp_algorithm_iff_every_pair_decomposes(pair: Pair, share: Weight) -> Verdict:
     """An algorithm is (epsilon, delta)-DP if and only if every neighbouring pair has parts N^b, E^b with weight delta;
     the parts depend on the pair.
@@ -120,12 +141,7 @@ def approximate_dp_algorithm_iff_every_pair_decomposes(pair: Pair, share: Weight
     middle = FiniteDistribution(mixed)
     neighbours = [(pair.left, middle), (middle, pair.right)]
     delta = max(least_delta(*both, pair.ratio) for both in neighbours)
-    if delta == 1:
-        return Holds(evidence=Evidence.EXACT)
-    verdicts = [
-        pure_with_errors(*both, pair.ratio, delta).shows(*both, frozenset(), pair.ratio, Fraction(0))
-        for both in neighbours
-    ]
+    verdicts = [_decomposes(*both, pair.ratio, delta) for both in neighbours]
     return conjunction([*verdicts, _none_below(neighbours, pair.ratio, delta)])
 
 

@@ -46,7 +46,8 @@ Rare = Annotated[
 
 def double_run_quality(x: Fraction) -> Fraction:
     """Return min(2 x/(1 + x)^2, (x^2 - 1)/(x^3 - 1)), x = e^epsilon."""
-    return min(_quality_of_response(x), _quality_of_rarity(x))
+    least: Fraction = min(_quality_of_response(x), _quality_of_rarity(x))
+    return least
 
 
 def _quality_of_response(x: Any) -> Any:

@@ -7,7 +7,7 @@ smallest where pi' = r pi, and there it is 1/(r + 1) whatever pi is.
 
 from collections.abc import Hashable
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import sympy as sp
 
@@ -18,6 +18,7 @@ from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains import Reals
 from dpassay.spec.notions.target_quality import (
     Mixture,
+    Target,
     best_mixture,
     normalised,
     of_target,
@@ -32,7 +33,7 @@ from dpassay.spec.theorems.target_charging.decomposition import least_delta, pur
 from dpassay.spec.theorems.target_charging.quantifiers import Pair, Ratio, Share, Targeted, Test
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
-__all__ = ["not_prior_mixture", "not_prior_quality", "odds"]
+__all__ = ["not_prior_mixture", "not_prior_quality", "not_prior_weight", "odds"]
 
 Delta = Annotated[Exact, Reals("delta", 0, Fraction(9, 10), (0, Fraction(1, 10**6), Fraction(1, 2)))]
 
@@ -40,6 +41,11 @@ Delta = Annotated[Exact, Reals("delta", 0, Fraction(9, 10), (0, Fraction(1, 10**
 def not_prior_quality(ratio: Fraction) -> Fraction:
     """Return 1/(e^epsilon + 1), e^epsilon = `ratio`."""
     return 1 / (ratio + 1)
+
+
+def not_prior_weight(ratio: Any, low: Any, high: Any) -> Any:
+    """Return p = 1 - (r pi' - pi)/(r - 1), the weight of the prior as the common part."""
+    return 1 - (ratio * high - low) / (ratio - 1)
 
 
 def not_prior_mixture(
@@ -57,14 +63,17 @@ def not_prior_mixture(
     always = FiniteDistribution({prior: Fraction(1)})
     if high == 0:
         return Mixture(Fraction(1), always, always, always)  # nothing is ever hit, and nothing is ever charged
-    weight = 1 - (ratio * high - low) / (ratio - 1)
-    rest = [
+    weight = not_prior_weight(ratio, low, high)
+    first, second = (
         normalised({o: p - (weight if o == prior else 0) for o, p in side.weights.items()}) for side in (left, right)
-    ]
-    return Mixture(weight, always, *rest)
+    )
+    return Mixture(weight, always, first, second)
 
 
-@statement(COHEN_2023, "not_prior_target_pair", "not_prior_target")
+_RESPONSE = private_pair(Fraction(3), FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1))
+
+
+@statement(COHEN_2023, "not_prior_target_pair", "not_prior_target", examples=({"targeted": _RESPONSE},))
 def not_prior_outcomes_are_a_target(targeted: Targeted) -> Verdict:
     """Of an epsilon-indistinguishable pair the outcomes other than one prior are a q-target, q = 1/(e^epsilon + 1), by
     the decomposition of App C; of an epsilon-DP algorithm likewise.
@@ -83,7 +92,14 @@ def not_prior_outcomes_are_a_target(targeted: Targeted) -> Verdict:
     return conjunction([bound, mixture.shows(pair.left, pair.right, target, pair.ratio, claimed)])
 
 
-@statement(COHEN_2023, "not_prior_target", examples=({"pair": PairAtRatio(*[FiniteDistribution.of(1)] * 2)},))
+@statement(
+    COHEN_2023,
+    "not_prior_target",
+    examples=(
+        {"pair": PairAtRatio(FiniteDistribution.of(1), FiniteDistribution.of(1))},
+        {"pair": PairAtRatio(_RESPONSE.left, _RESPONSE.right, _RESPONSE.ratio)},
+    ),
+)
 def not_prior_outcomes_are_a_target_with_delta(pair: Pair) -> Verdict:
     """Of an (epsilon, delta)-indistinguishable pair the outcomes other than one prior are a q-target with (epsilon,
     delta), q = 1/(e^epsilon + 1): the pure parts N^b have it as a target, and delta E^b is put aside.
@@ -112,17 +128,19 @@ def not_prior_quality_is_attained(ratio: Ratio, share: Share, delta: Delta) -> V
     """
     r, weight = exact("ratio", ratio), exact("delta", delta)
     rare = exact("share", share) / (r + 1)
-    laws = [FiniteDistribution({"hit": hit, "prior": 1 - hit}) for hit in (rare, r * rare)]
-    leaking = [
+    laws = tuple(FiniteDistribution({"hit": hit, "prior": 1 - hit}) for hit in (rare, r * rare))
+    first, second = (
         FiniteDistribution({**{o: (1 - weight) * p for o, p in law.weights.items()}, leak: weight})
         for law, leak in zip(laws, ("left", "right"), strict=True)
-    ]
-    rest = pure_with_errors(*leaking, r, weight)
-    cores = [FiniteDistribution({o: law.probability(o) for o in ("hit", "prior")}) for law in (rest.left, rest.right)]
+    )
+    rest = pure_with_errors(first, second, r, weight)
+    left, right = (
+        FiniteDistribution({o: law.probability(o) for o in ("hit", "prior")}) for law in (rest.left, rest.right)
+    )
     return conjunction([
-        equal_exact(least_delta(*leaking, r), weight, "delta"),
-        equal_exact(cores, laws, "the pure parts"),
-        equal_exact(target_quality(*cores, frozenset({"hit"}), r), not_prior_quality(r), "quality"),
+        equal_exact(least_delta(first, second, r), weight, "delta"),
+        equal_exact((left, right), laws, "the pure parts"),
+        equal_exact(target_quality(left, right, frozenset({"hit"}), r), not_prior_quality(r), "quality"),
     ])  # fmt: skip
 
 
@@ -136,7 +154,7 @@ def not_prior_decomposition_by_algebra() -> Verdict:
     low, slack = sp.symbols("pi s")
     r = 1 + z
     high = low * (1 + z / (1 + part))  # pi < pi' <= r pi
-    p = 1 - (r * high - low) / (r - 1)
+    p = not_prior_weight(r, low, high)
     tied = 1 - (1 - low + slack) / r  # pi' for which r (1 - pi') exceeds 1 - pi by the slack
     return proof(
         identity(low / (1 - p), low * (r - 1) / (r * high - low), "hits of the left residual law"),
@@ -156,8 +174,8 @@ def _tight_where_equal(ratio: Fraction, probability: Fraction) -> Verdict:
 
 
 def _tight_where_tied(ratio: Fraction, probability: Fraction) -> Verdict:
-    laws = [FiniteDistribution.of(p, 1 - p) for p in (probability, ratio * probability)]
-    return equal_exact(target_quality(*laws, frozenset({0}), ratio), not_prior_quality(ratio), "quality")
+    left, right = (FiniteDistribution.of(p, 1 - p) for p in (probability, ratio * probability))
+    return equal_exact(target_quality(left, right, frozenset({0}), ratio), not_prior_quality(ratio), "quality")
 
 
 TIGHT_WHERE_EQUAL = Erratum(
@@ -176,7 +194,7 @@ def either_outcome_of_a_private_test_is_a_target(test: Test) -> Verdict:
     claimed = not_prior_quality(test.ratio)
     verdicts = []
     for outcome in (0, 1):
-        target: frozenset[Hashable] = frozenset({outcome})
+        target: Target = frozenset({outcome})
         mixture = not_prior_mixture(test.left, test.right, 1 - outcome, test.ratio)
         if of_target(test.left, target):
             verdicts.append(at_most_exact(claimed, target_quality(test.left, test.right, target, test.ratio), "q"))
@@ -190,12 +208,14 @@ def quality_falls_where_two_outcomes_are_left_out(ratio: Ratio, share: Share) ->
     small as its probability; there the best decomposition has no common part.
     """
     r, rare = exact("ratio", ratio), exact("share", share) / 2
-    laws = [FiniteDistribution({"hit": rare, "a": (1 - rare) * p, "b": (1 - rare) * (1 - p)})
-            for p in (r / (r + 1), 1 / (r + 1))]  # fmt: skip
-    mixture = best_mixture(*laws, frozenset({"hit"}), r)
+    left, right = (
+        FiniteDistribution({"hit": rare, "a": (1 - rare) * p, "b": (1 - rare) * (1 - p)})
+        for p in (r / (r + 1), 1 / (r + 1))
+    )
+    target: Target = frozenset({"hit"})
     return conjunction([
-        equal_exact(target_quality(*laws, frozenset({"hit"}), r), rare, "quality"),
-        equal_exact(mixture.weight, Fraction(0), "weight of the common part"),
+        equal_exact(target_quality(left, right, target, r), rare, "quality"),
+        equal_exact(best_mixture(left, right, target, r).weight, Fraction(0), "weight of the common part"),
     ])  # fmt: skip
 
 
@@ -227,7 +247,7 @@ LAPLACE_SCALE_OF_LOGIT = Erratum(
     COHEN_2023,
     "logit_lipschitz",
     errata=(LAPLACE_SCALE_OF_LOGIT,),
-    examples=({"test": private_pair(Fraction(3), FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1))},),
+    examples=({"test": _RESPONSE},),
 )
 def logit_of_private_test_moves_by_two_epsilon(test: Test) -> Verdict:
     """For an epsilon-DP test, log(p/(1 - p)) moves by at most 2 epsilon between neighbours; randomised response moves

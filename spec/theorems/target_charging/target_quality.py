@@ -12,6 +12,7 @@ from typing import Annotated
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.indistinguishable import TargetedPair
+from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains import Reals
 from dpassay.spec.notions.target_quality import (
     Mixture,
@@ -109,7 +110,17 @@ def quality_grows_with_target_and_epsilon(targeted: Targeted, growth: Growth) ->
     ])  # fmt: skip
 
 
-@statement(COHEN_2023, "q_target_iff_dp", "q_target_pair_approx")
+@statement(
+    COHEN_2023,
+    "q_target_iff_dp",
+    "q_target_pair_approx",
+    examples=(
+        {
+            "pair": PairAtRatio(FiniteDistribution.of(1, 1, 0), FiniteDistribution.of(1, 1, 2), Fraction(2)),
+            "targeted": TargetedPair(FiniteDistribution.of(9, 1), FiniteDistribution.of(1, 9), Fraction(9)),
+        },
+    ),
+)
 def approximate_dp_iff_whole_range_is_target(pair: Pair, targeted: Targeted) -> Verdict:
     """A pair with a q-target at (epsilon, delta), for any q, is (epsilon, delta)-indistinguishable; and of an
     (epsilon, delta)-indistinguishable pair the whole range is a 1-target, with p = 0 and B^b = N^b.
@@ -120,8 +131,8 @@ def approximate_dp_iff_whole_range_is_target(pair: Pair, targeted: Targeted) -> 
     best = best_mixture(core.left, core.right, core.target, core.ratio)
     delta = Fraction(1, 3)
     mixed = Mixture(best.weight, best.common, best.left, best.right, delta, errors.left, errors.right)
-    sides = [FiniteDistribution(mixed.side(left=left)) for left in (True, False)]
-    verdicts = [at_most_exact(least_delta(*sides, core.ratio), delta, "delta").with_(tightness=None)]
+    left, right = (FiniteDistribution(mixed.side(left=left)) for left in (True, False))
+    verdicts = [at_most_exact(least_delta(left, right, core.ratio), delta, "delta").with_(tightness=None)]
     least = least_delta(pair.left, pair.right, pair.ratio)
     if least < 1:
         whole = frozenset(outcomes_of(pair.left, pair.right))
