@@ -25,11 +25,12 @@ def charged_responses_law(bits: Sequence[int], truth: Fraction, hits: int, *, bo
     both : bool
         Whether the answers 0 and 1 are a target each, of which the rarer must reach tau; else the target is 1.
     """
-    running: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
+    running: dict[Hashable, Fraction] = {(): Fraction(1)}
     ended: dict[Hashable, Fraction] = {}
     for bit in bits:
-        following = {}
+        following: dict[Hashable, Fraction] = {}
         for answers, weight in running.items():
+            assert isinstance(answers, tuple)
             for answer in (0, 1):
                 reached = weight * (truth if answer == bit else 1 - truth)
                 longer = (*answers, answer)

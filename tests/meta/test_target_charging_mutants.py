@@ -17,6 +17,7 @@ from flint import arb
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import ball
 from dpassay.spec.charged_calls import ChargingRule, ChargingState, not_prior_quality
+from dpassay.spec.distributions.binomial import binomial_at_most_exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.interactions import Analyst, Round
@@ -207,7 +208,7 @@ def test_one_call_more_than_allowed_is_refuted(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.kills("truncated_run_is_a_composition")
 def test_a_binomial_tail_with_one_trial_too_many_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    tail = simulation.binomial_at_most_exact
+    tail = binomial_at_most_exact
     monkeypatch.setattr(simulation, "binomial_at_most_exact", lambda j, trials, q: tail(j, trials + 1, q))
     assert refuted("truncated_run_is_a_composition")
 

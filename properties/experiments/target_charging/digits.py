@@ -4,6 +4,7 @@
 images. The other images are the queries.
 """
 
+import importlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,8 +66,8 @@ def digit_votes(rng: np.random.Generator) -> Votes:
 
 def _digits() -> tuple[Array, NDArray[np.int64]]:
     try:
-        from sklearn.datasets import load_digits
+        datasets = importlib.import_module("sklearn.datasets")
     except ImportError:
         raise UsageError(NO_DATA) from None
-    data = load_digits()
+    data = datasets.load_digits()
     return np.asarray(data.data, dtype=np.float64), np.asarray(data.target, dtype=np.int64)

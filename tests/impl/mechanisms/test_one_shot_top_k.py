@@ -67,7 +67,7 @@ def test_all_below_the_grid_releases_nothing() -> None:
 
 def test_the_swept_sampler_draws_what_the_one_shot_draws() -> None:
     one_shot = ResponseTopK(swept_top_k.size, swept_top_k.k, swept_top_k.truth, swept_top_k.delta)
-    bits, draws = np.arange(swept_top_k.size) % 2 * 1.0, 1500
+    bits, draws = np.array([0.0, 1.0] * 3), 1500
     first, second = (m.sample(bits, draws, np.random.default_rng(7)) for m in (one_shot, swept_top_k))
     assert list(first) == list(second)  # the same numbers are drawn in the same order
 
