@@ -151,7 +151,8 @@ REFUTED = [
     # BetweenThresholds
     *(
         Mutant(name, "the factor 1 - W is missing", B, "between_quality", lambda e, w: 1 / (e + 1))
-        for name in ("between_is_target_of_between_thresholds", "between_thresholds_quality_by_algebra",
+        for name in ("between_is_target_of_between_thresholds", "between_is_target_at_real_parameters",
+                     "between_thresholds_quality_by_algebra",
                      "gap_of_log_ten_over_epsilon_keeps_nine_tenths")
     ),
     Mutant("between_is_target_of_between_thresholds", "1 + W", B, "between_quality", lambda e, w: (1 + w) / (e + 1)),

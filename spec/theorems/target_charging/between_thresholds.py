@@ -11,17 +11,18 @@ from typing import Annotated, Any
 import sympy as sp
 from flint import arb
 
-from dpassay.spec.ball import Exact, at_least, ball, exact
+from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact
 from dpassay.spec.distributions.between_thresholds import (
     ABOVE,
     BELOW,
     BETWEEN,
+    BetweenThresholdsLaw,
     Zone,
     between_thresholds_probabilities,
 )
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains import Reals
-from dpassay.spec.notions.target_quality import indistinguishable, target_quality
+from dpassay.spec.notions.target_quality import enclosed_target_quality, indistinguishable, target_quality
 from dpassay.spec.proof.box import prove_on_box
 from dpassay.spec.proof.polynomial import nonnegative_on_orthant
 from dpassay.spec.proof.symbolic import identity, proof
@@ -38,6 +39,12 @@ Width = Annotated[
     Exact,
     Reals("W = e^(-(t_r - t_l) epsilon)", Fraction(1, 10**6), Fraction(999, 1000), (Fraction(1, 10), Fraction(3, 4))),
 ]
+Epsilon = Annotated[Exact, Reals("epsilon in nats", Fraction(1, 1000), 10, (1, Fraction(1, 10)), logarithmic=True)]
+Gap = Annotated[
+    Exact, Reals("the distance of the thresholds", Fraction(1, 1000), 100, (1, Fraction(3, 10), 10), logarithmic=True)
+]
+Value = Annotated[Exact, Reals("the smaller answer", -5, 105, (-1, -2, Fraction(-1, 2), 1, 20))]
+Step = Annotated[Exact, Reals("by how much the other answer is larger", Fraction(1, 1000), 1, (1, Fraction(1, 2)))]
 BOTTOM: dict[str, Any] = {"ratio": Fraction(3), "width": Fraction(1, 2), "position": Fraction(1, 7), "share": 1}
 STRADDLING: dict[str, Any] = {"ratio": Fraction(3), "width": Fraction(3, 4), "position": Fraction(2, 3), "share": 1}
 
@@ -66,6 +73,25 @@ def between_is_target_of_between_thresholds(ratio: Ratio, width: Width, position
     if not indistinguishable(*laws, e):
         return Violated(evidence=Evidence.EXACT, detail="BetweenThresholds is not epsilon-DP")
     return at_most_exact(between_quality(e, w), target_quality(*laws, frozenset({BETWEEN}), e), "quality")
+
+
+@statement(
+    COHEN_2023,
+    "between_thresholds_q_claim",
+    examples=({"epsilon": Fraction(1, 2), "gap": 2, "value": -1, "step": 1},),
+    cases=25,
+)
+def between_is_target_at_real_parameters(epsilon: Epsilon, gap: Gap, value: Value, step: Step) -> Verdict:
+    """With f(D) and f(D') = f(D) + step in units of the sensitivity, thresholds 0 and gap, and Laplace noise of scale
+    1/epsilon, the quality of "between" is at least (1 - e^(-gap epsilon))/(e^epsilon + 1); it may be attained.
+    """
+    rate, width, low = exact("epsilon", epsilon), exact("gap", gap), exact("value", value)
+    laws = [BetweenThresholdsLaw(f, 0, width, rate) for f in (low, low + exact("step", step))]
+    return at_most(
+        lambda: between_quality(ball(rate).exp(), ball(-rate * width).exp()),
+        lambda: enclosed_target_quality(laws[0], laws[1], frozenset({BETWEEN}), ball(rate)),
+        slack=ATTAINED,
+    )
 
 
 @statement(COHEN_2023, "between_thresholds_target", examples=(BOTTOM,))

@@ -30,6 +30,7 @@ from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = [
     "boundary_quality",
+    "four_thirds",
     "printed_boundary_quality",
     "wrap",
     "wrapped_classifier_ratio",
@@ -307,6 +308,10 @@ def rises_beside_the_boundary_are_small(targeted: Targeted) -> Verdict:
     """In a wrapped epsilon-DP algorithm let the boundary rise from x to x + d and other outcomes rise by A in all.
     Then d <= (e^epsilon - 1) x and A <= (e^epsilon - 1) x if pi <= 1/2 on the side with x, and d = 0 and
     A <= (2/3) (e^epsilon - 1)/(e^epsilon + 1) otherwise.
+
+    Why: h falls, so that A <= h(pi') TV(A(D), A(D')), and TV <= (e^epsilon - 1) pi: if the dominant outcome does not
+    rise, the rises are among outcomes of probability pi; if it does, the falls are. In the other case h = 2/3 on both
+    sides, and TV <= (e^epsilon - 1)/(e^epsilon + 1).
     """
     e = targeted.ratio
     left, right = sorted(wrap(targeted), key=lambda law: law.probability(BOUNDARY))

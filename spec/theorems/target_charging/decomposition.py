@@ -123,7 +123,7 @@ def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Weig
     "approx_dp_algorithm_decomposition",
     examples=(
         {
-            "pair": PairAtRatio(FiniteDistribution.of(8, 1, 1), FiniteDistribution.of(1, 1, 8), Fraction(2)),
+            "pair": PairAtRatio(FiniteDistribution.of(8, 1, 1), FiniteDistribution.of(1, 1, 8), Fraction(11, 10)),
             "share": Fraction(1, 2),
         },
     ),

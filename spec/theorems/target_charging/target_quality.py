@@ -153,7 +153,8 @@ def quality_of_algorithm_is_the_worst_over_its_pairs(targeted: Targeted) -> Verd
     outcomes = pair.left.outcomes
     middle = normalised({o: pair.left.probability(o) + pair.right.probability(o) for o in outcomes})
     far = target_quality(pair.left, pair.right, pair.target, pair.ratio)
-    verdicts = [equal_exact(far, target_quality(pair.right, pair.left, pair.target, pair.ratio), "both orders")]
+    back = pair.swapped
+    verdicts = [equal_exact(far, target_quality(back.left, back.right, back.target, back.ratio), "both orders")]
     for side in (pair.left, pair.right):
         if not indistinguishable(side, middle, pair.ratio):
             return Violated(evidence=Evidence.EXACT, detail="a mixture left the range of its parts")
