@@ -25,6 +25,7 @@ __all__ = [
     "loss_tail_exact",
     "losses",
     "max_divergence",
+    "mixture",
     "privacy_loss",
     "relative_entropy",
     "renyi_divergence",
@@ -95,6 +96,15 @@ class FiniteDistribution:
             for image, share in kernel[outcome].weights.items():
                 result[image] = result.get(image, Fraction(0)) + weight * share
         return FiniteDistribution(result)
+
+
+def mixture(share: Fraction, first: FiniteDistribution, second: FiniteDistribution) -> FiniteDistribution:
+    """Return share first + (1 - share) second."""
+    outcomes = dict.fromkeys((*first.outcomes, *second.outcomes))
+    return FiniteDistribution({
+        outcome: share * first.probability(outcome) + (1 - share) * second.probability(outcome)
+        for outcome in outcomes
+    })  # fmt: skip
 
 
 def _joined(left: DiscreteDistribution, right: DiscreteDistribution) -> Iterator[tuple[Hashable, arb, arb]]:

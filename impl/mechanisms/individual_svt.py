@@ -1,0 +1,165 @@
+"""The sparse vector technique that charges records one by one.
+
+Cohen and Lyu 2023, Alg 5. Sums over the records are released with noise where they reach a threshold; a record that
+takes part in `hits` released queries leaves the data. Queries that concern other records go on for ever.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpassay.claims import ApproximateDP, Claim, RecordNeighbours, require_at_least, require_positive
+from dpassay.impl.accounting.target_charging import ChargingAccount, target_charging_account
+from dpassay.impl.accounting.target_quality import not_prior_quality
+from dpassay.impl.catalogue import catalogue
+from dpassay.impl.mechanisms.conditional_release import WITHHELD
+from dpassay.impl.mechanisms.sampling import in_chunks
+from dpassay.impl.validation import require_count, require_vector
+
+__all__ = ["IndividualSVT", "RepeatedSums", "individual_svt"]
+
+Array = NDArray[np.float64]
+Contribution = Callable[[NDArray[Any]], ArrayLike]
+
+
+class IndividualSVT:
+    """An interactive session over a data set; neighbours have one record more or less.
+
+    Parameters
+    ----------
+    records : array_like
+        One record a row. Equal records are different records, with a counter each.
+    hits : int
+        tau, in how many released queries a record may take part; at least 1.
+    epsilon : float
+        Privacy parameter of one query, in nats, positive: the noise is Lap(1/epsilon).
+    rng : numpy.random.Generator
+        Source of the noise.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain.
+    """
+
+    def __init__(self, records: ArrayLike, hits: int, epsilon: float, rng: np.random.Generator) -> None:
+        self._records = np.asarray(records)
+        self.hits = require_count("hits", hits)
+        self.epsilon = require_positive("epsilon", epsilon)
+        self._left = np.full(len(self._records), self.hits, dtype=np.int64)  # hits that a record has left
+        self._rng = rng
+
+    def ask(self, contribution: Contribution, threshold: float) -> Any:
+        """Publish the noisy sum of the contributions of the records that are still in, or `WITHHELD` below.
+
+        Parameters
+        ----------
+        contribution : callable
+            From the records to their contributions, each in [0, 1] and a function of the record alone.
+        threshold : float
+            The least noisy sum that is published.
+
+        Raises
+        ------
+        UsageError
+            If the threshold is not a number, or a contribution is outside [0, 1]; nothing is published or charged.
+        """
+        require_at_least("threshold", threshold, -np.inf)
+        parts = require_vector("contribution", np.asarray(contribution(self._records)), len(self._records), 0, 1)
+        noisy = float(parts[self._left > 0].sum()) + float(self._rng.laplace(scale=1 / self.epsilon))
+        if not noisy >= threshold:
+            return WITHHELD
+        self._left[(parts > 0) & (self._left > 0)] -= 1
+        return noisy
+
+    def account(self, delta: float) -> ChargingAccount:
+        """Return what any number of queries guarantee at a delta in (0, 1) (Thm 2.10 with its missing term)."""
+        return target_charging_account(self.hits, self.epsilon, float(not_prior_quality(self.epsilon)), delta)
+
+
+@dataclass(frozen=True)
+class RepeatedSums:
+    """The times at which the sum of all records is released, out of `queries` queries with one threshold.
+
+    Parameters
+    ----------
+    size : int
+        Least number of records, each in [0, 1]; neighbours have one more.
+    queries : int
+        How often the sum is asked for.
+    hits : int
+        tau.
+    epsilon : float
+        Privacy parameter of a query, in nats, positive.
+    threshold : float
+        The least noisy sum that is released.
+    delta : float
+        At which the guarantee is claimed, in (0, 1).
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain.
+    """
+
+    size: int
+    queries: int
+    hits: int
+    epsilon: float
+    threshold: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        require_count("size", self.size, low=0)
+        require_count("queries", self.queries)
+        require_count("hits", self.hits)
+        require_positive("epsilon", self.epsilon)
+        require_at_least("threshold", self.threshold, -np.inf)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Approximate DP, however many queries there are."""
+        quality = float(not_prior_quality(self.epsilon))
+        return (
+            ApproximateDP(target_charging_account(self.hits, self.epsilon, quality, self.delta).epsilon, self.delta),
+        )
+
+    @property
+    def neighbours(self) -> RecordNeighbours:
+        """One record more or less."""
+        return RecordNeighbours(low=0.0, high=1.0, size=self.size, relation="add-remove")
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> Sequence[Any]:
+        """Draw `size` runs on the records `data`; an outcome lists the queries, from 1, that were released."""
+        records = require_vector("data", data, len(data), 0, 1)
+        drawn = in_chunks(lambda rows: self.run(records, self.noise(rows, rng)), size, self.queries + len(records))
+        return [tuple((np.flatnonzero(row) + 1).tolist()) for row in drawn]
+
+    def noise(self, rows: int, rng: np.random.Generator) -> Array:
+        """Draw the noise of `rows` runs, one row a run."""
+        return rng.laplace(scale=1 / self.epsilon, size=(rows, self.queries))
+
+    def run(self, records: Array, noise: Array) -> NDArray[np.bool_]:
+        """Return which queries are released, for given noises, one row a run."""
+        left = np.full((len(noise), len(records)), self.hits, dtype=np.int64)
+        released = np.zeros(noise.shape, dtype=np.bool_)
+        for query in range(self.queries):
+            sums = (records * (left > 0)).sum(axis=1)
+            released[:, query] = sums + noise[:, query] >= self.threshold
+            left -= self.charges(records, left) * released[:, query, None]
+        return released
+
+    def charges(self, records: Array, left: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what a released query costs each record: one hit for all above 0 that are still in."""
+        return ((records > 0) & (left > 0)).astype(np.int64)
+
+
+individual_svt = catalogue(
+    "dpassay.impl.mechanisms.individual_svt:individual_svt",
+    RepeatedSums(size=3, queries=5, hits=2, epsilon=0.5, threshold=3.0, delta=1e-3),
+    items=(("cohen2023", "individual_svt"),),
+)

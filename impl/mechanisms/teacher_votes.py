@@ -1,0 +1,95 @@
+"""Labels from the votes of teachers, at a charge only where the teachers disagree.
+
+Cohen and Lyu 2023, Section 2.7.1. Teachers are trained on disjoint parts of the private data, so that a record moves
+one vote. A label is drawn by the exponential mechanism on the counts, inside the boundary wrapper, whose extra outcome
+is the target: a query on which the teachers agree is hardly ever charged.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpassay.claims import UsageError, require_positive
+from dpassay.impl.accounting.target_charging import ChargingAccount, largest_hits
+from dpassay.impl.mechanisms.boundary_wrapper import BOUNDARY, BoundaryWrapper
+from dpassay.impl.mechanisms.exponential import ExponentialMechanism
+from dpassay.impl.mechanisms.target_charging import TargetCharging
+from dpassay.impl.validation import require_count, require_vector
+
+__all__ = ["TeacherVotes", "affordable_hits", "wrapped_vote"]
+
+Array = NDArray[np.float64]
+
+
+def wrapped_vote(labels: int, epsilon: float) -> BoundaryWrapper:
+    """Return the wrapped exponential mechanism on the counts of `labels` labels: Pr proportional to exp(eps n/2)."""
+    require_positive("epsilon", epsilon)
+    return BoundaryWrapper(ExponentialMechanism(require_count("labels", labels, low=2), epsilon))
+
+
+def affordable_hits(labels: int, epsilon: float, total: float, delta: float) -> int:
+    """Return how many boundary outcomes a budget of (total, delta) allows, 0 if not even one."""
+    wrapper = wrapped_vote(labels, epsilon)
+    return largest_hits(total, delta, wrapper.epsilon, wrapper.quality)
+
+
+class TeacherVotes:
+    """A session that labels queries until the teachers have been found undecided `hits` times.
+
+    Parameters
+    ----------
+    teachers, labels : int
+        How many there are; at least 1 and 2.
+    hits : int
+        How many boundary outcomes end the session, at least 1.
+    epsilon : float
+        Privacy parameter of one vote before it is wrapped, in nats, positive.
+    rng : numpy.random.Generator
+        Source of the draws.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain.
+    """
+
+    def __init__(self, teachers: int, labels: int, hits: int, epsilon: float, rng: np.random.Generator) -> None:
+        self.teachers = require_count("teachers", teachers)
+        self.wrapper = wrapped_vote(labels, epsilon)
+        self.labels = labels
+        self.session = TargetCharging(hits, self.wrapper.epsilon, self.wrapper.quality)
+        self._rng = rng
+
+    @property
+    def halted(self) -> bool:
+        """Whether no more queries are labelled."""
+        return self.session.halted
+
+    def account(self, delta: float) -> ChargingAccount:
+        """Return what the session guarantees at a delta in (0, 1)."""
+        return self.session.account(delta)
+
+    def ask(self, counts: ArrayLike) -> int:
+        """Return a label, or `BOUNDARY` (-1) where the votes are uncertain.
+
+        Parameters
+        ----------
+        counts : array_like, shape (labels,)
+            How many teachers vote for each label, in whole numbers that sum to the number of teachers.
+
+        Raises
+        ------
+        UsageError
+            If the counts are something else; nothing is drawn or charged.
+        HaltedError
+            If the session has halted.
+        """
+        votes = require_vector("counts", counts, self.labels, 0, self.teachers)
+        if bool(np.any(votes != np.floor(votes))) or float(votes.sum()) != self.teachers:
+            raise UsageError(f"counts must be whole numbers that sum to {self.teachers}, got {votes.tolist()!r}")
+
+        def draw() -> Any:
+            return int(self.wrapper.sample(votes, 1, self._rng)[0])
+
+        return int(self.session.ask(draw, frozenset({BOUNDARY}), outcomes=range(BOUNDARY, self.labels)))

@@ -1,0 +1,90 @@
+import math
+from typing import Any
+
+import pytest
+
+from dpassay.claims import UsageError
+from dpassay.impl.accounting.target_quality import not_prior_quality
+from dpassay.impl.mechanisms.above_threshold import HaltedError
+from dpassay.impl.mechanisms.conditional_release import WITHHELD, ConditionalReleases, Interval
+from dpassay.impl.mechanisms.target_charging import TargetCharging
+
+
+def releases(hits: int = 3, epsilon: float = 0.1) -> ConditionalReleases:
+    session = TargetCharging(hits, 2 * epsilon, float(not_prior_quality(2 * epsilon)))
+    return ConditionalReleases(session, epsilon)
+
+
+def once(outcome: Any) -> Any:
+    """A call that may run once only."""
+    drawn = [outcome]
+    return drawn.pop
+
+
+def test_an_outcome_is_drawn_once_and_released_where_it_first_fits() -> None:
+    store = releases()
+    first = store.release(once("b"), frozenset({"a"}))
+    assert first.outcome is WITHHELD
+    assert store.revise(first.identifier, frozenset({"c"})) is WITHHELD
+    assert store.revise(first.identifier, frozenset({"b"})) == "b"
+    assert store.revise(first.identifier, frozenset({"d"})) is WITHHELD  # never again
+    assert store.session.counts == (1,)
+
+
+def test_splitting_a_target_releases_the_same() -> None:
+    for outcome in range(4):
+        whole, parts = releases(), releases()
+        once_asked = whole.release(once(outcome), frozenset({0, 1, 2})).outcome
+        first = parts.release(once(outcome), frozenset({0}))
+        split = [first.outcome, *(parts.revise(first.identifier, frozenset({k})) for k in (1, 2))]
+        published = [found for found in split if found is not WITHHELD]
+        assert published == ([once_asked] if once_asked is not WITHHELD else [])
+        assert whole.session.counts == parts.session.counts
+
+
+def test_meeting_targets_and_unknown_identifiers_are_refused() -> None:
+    store = releases()
+    kept = store.release(once(5), Interval(10, math.inf)).identifier
+    for target in (Interval(3, 10.5), frozenset({11}), Interval(20, 30)):
+        with pytest.raises(UsageError, match="target"):
+            store.revise(kept, target)
+    with pytest.raises(UsageError, match="identifier"):
+        store.revise(kept + 1, Interval(1, 2))
+    with pytest.raises(UsageError, match="target"):
+        store.revise(kept, {5})  # type: ignore[arg-type]
+    assert store.session.counts == (0,)
+    assert store.revise(kept, Interval(3, 10)) == 5
+    with pytest.raises(UsageError, match="target"):
+        store.revise(kept, frozenset({9}))
+
+
+def test_revisions_need_a_session_for_twice_the_epsilon() -> None:
+    session = TargetCharging(3, 0.1, float(not_prior_quality(0.1)))
+    store = ConditionalReleases(session, 0.1)
+    kept = store.release(once(0), frozenset({1})).identifier
+    with pytest.raises(UsageError, match="session"):
+        store.revise(kept, frozenset({0}))
+    assert session.counts == (0,)
+    with pytest.raises(UsageError, match="session"):
+        ConditionalReleases(session, 0.2)
+
+
+def test_hits_of_revisions_halt_the_session() -> None:
+    store = releases(hits=1)
+    kept = store.release(once(0), frozenset({1})).identifier
+    store.revise(kept, frozenset({0}))
+    with pytest.raises(HaltedError):
+        store.release(once(0), frozenset({1}))
+    with pytest.raises(HaltedError):
+        store.revise(kept, frozenset({7}))
+
+
+def test_intervals() -> None:
+    assert 1 in Interval(1, 2)
+    assert 2 not in Interval(1, 2)
+    assert math.inf in Interval(1, math.inf)
+    assert ("name", 1.5) in Interval(1, 2)
+    with pytest.raises(UsageError, match="low"):
+        Interval(2, 2)
+    with pytest.raises(UsageError, match="epsilon"):
+        releases(epsilon=0.0)

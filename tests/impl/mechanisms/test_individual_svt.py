@@ -1,0 +1,77 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpassay.claims import UsageError
+from dpassay.impl.mechanisms.conditional_release import WITHHELD
+from dpassay.impl.mechanisms.individual_svt import IndividualSVT, RepeatedSums, individual_svt
+
+Array = NDArray[Any]
+
+
+class NoNoise(np.random.Generator):
+    def laplace(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002  # the signature of numpy
+        return np.zeros(named.get("size") or ())
+
+
+def session(records: list[Any], hits: int) -> IndividualSVT:
+    return IndividualSVT(records, hits, 1.0, NoNoise(np.random.PCG64(0)))
+
+
+def ones(records: Array) -> Array:
+    return np.ones(len(records))
+
+
+def test_records_leave_after_their_hits_and_equal_ones_have_a_counter_each() -> None:
+    svt = session([1.0, 1.0, 2.0], hits=2)
+    assert [svt.ask(ones, 0.5) for _ in range(4)] == [3.0, 3.0, WITHHELD, WITHHELD]
+
+
+def test_records_that_take_no_part_are_not_charged() -> None:
+    svt = session([1, 2], hits=1)
+    assert svt.ask(lambda records: records == 1, 0.5) == 1.0
+    assert svt.ask(lambda records: records == 1, 0.5) is WITHHELD
+    assert svt.ask(lambda records: records == 2, 0.5) == 1.0
+
+
+def test_any_positive_part_is_charged_and_withheld_queries_are_not() -> None:
+    svt = session([1], hits=1)
+    assert svt.ask(lambda records: 0.25 * ones(records), 0.5) is WITHHELD
+    assert svt.ask(lambda records: 0.25 * ones(records), 0.25) == 0.25
+    assert svt.ask(ones, 0.5) is WITHHELD
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda r: 2 * ones(r), lambda r: -ones(r), lambda r: ones(r)[1:], lambda r: ones(r) * np.nan]
+)
+def test_contributions_outside_their_range_charge_nothing(wrong: Any) -> None:
+    svt = session([1, 2], hits=1)
+    with pytest.raises(UsageError, match="contribution"):
+        svt.ask(wrong, 0.5)
+    assert svt.ask(ones, 0.5) == 2.0
+
+
+def test_errors_of_use() -> None:
+    with pytest.raises(UsageError, match="hits"):
+        session([1], hits=0)
+    with pytest.raises(UsageError, match="epsilon"):
+        IndividualSVT([1], 1, 0.0, np.random.default_rng(0))
+    with pytest.raises(UsageError, match="threshold"):
+        session([1], hits=1).ask(ones, float("nan"))
+    with pytest.raises(UsageError, match="data"):
+        individual_svt.sample(np.full(3, 2.0), 1, np.random.default_rng(0))
+
+
+def test_the_account_is_that_of_the_hits() -> None:
+    assert session([1], hits=2).account(1e-6).epsilon < session([1], hits=3).account(1e-6).epsilon
+
+
+def test_the_sampler_agrees_with_the_session() -> None:
+    mechanism = RepeatedSums(size=3, queries=6, hits=2, epsilon=1.0, threshold=1.0, delta=1e-3)
+    records, noise = np.array([1.0, 0.5, 0.0]), np.random.default_rng(4).laplace(size=(50, 6))
+    for row, released in zip(noise, mechanism.run(records, noise), strict=True):
+        svt = session(records.tolist(), hits=2)
+        expected = [svt.ask(lambda x: x, 1.0 - extra) is not WITHHELD for extra in row]
+        assert released.tolist() == expected

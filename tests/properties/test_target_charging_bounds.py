@@ -1,0 +1,86 @@
+"""The accounts of target charging against enclosures: exact composition and exact tails."""
+
+from fractions import Fraction
+
+import pytest
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpassay.impl.accounting.pure_composition import response_delta, response_epsilon
+from dpassay.impl.accounting.target_charging import holder_calls_tail, target_charging_account
+from dpassay.impl.accounting.target_quality import not_prior_quality
+from dpassay.properties.checks.bounds import on_the_safe_side
+from dpassay.properties.strategies.base import log_integers
+from dpassay.spec.ball import at_most, ball, exact
+from dpassay.spec.distributions.binomial import negative_binomial_above
+from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick
+from dpassay.spec.theorems.target_charging.main_theorem import misses_delta
+from dpassay.spec.verdict import Outcome
+
+ACCURACY = Fraction(1, 10**8)
+
+checked = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+epsilons = st.one_of(st.sampled_from([0.01, 0.1, 1.0, 4.0]), st.floats(-3, 0.9).map(lambda e: 10.0**e))
+deltas = st.one_of(st.sampled_from([1e-6, 0.5, 1e-12]), st.floats(-14, -0.1).map(lambda e: 10.0**e))
+qualities = st.one_of(st.sampled_from([0.5, 1.0, 0.999, 1e-3]), st.floats(1e-3, 1))
+
+
+def stick(count: int, epsilon: float, total: arb) -> arb:
+    """The exact delta of randomised responses of exactly this epsilon, term by term from the top."""
+    odds = ball(exact("epsilon", epsilon)).exp()
+    step, sum_ = ball(exact("epsilon", epsilon)), arb(0)
+    term = (count * -(1 / odds).log1p()).exp()
+    for j in range(count, -1, -1):
+        loss = (2 * j - count) * step
+        if loss <= total:
+            break
+        sum_ = sum_ + term * (-(total - loss).expm1()).max(arb(0))
+        term = term * j / ((count - j + 1) * odds)
+    return sum_
+
+
+@checked
+@given(log_integers(1, 3000), epsilons, deltas)
+def test_the_epsilon_of_composition_is_safe_and_tight(count: int, epsilon: float, delta: float) -> None:
+    total = response_epsilon(count, epsilon, delta)
+    bound = ball(exact("delta", delta))
+    assert at_most(lambda: stick(count, epsilon, ball(total)), lambda: bound).outcome is Outcome.HOLDS
+    if total > 1e-6:
+        lower = Fraction(total) * (1 - ACCURACY) - Fraction(1, 10**9)
+        below = at_most(lambda: stick(count, epsilon, ball(lower)), lambda: bound)
+        assert below.outcome is Outcome.VIOLATED
+
+
+@checked
+@given(log_integers(1, 3000), epsilons, st.floats(0.01, 0.99))
+def test_the_delta_of_composition(count: int, epsilon: float, share: float) -> None:
+    total = share * min(count * epsilon, 600.0)
+    bound = response_delta(count, epsilon, total)
+    if bound < 1:  # all probabilities are at most 1; a truth of 1 - e^-1000 is not told from 1
+        verdict = on_the_safe_side(bound, lambda: stick(count, epsilon, ball(total)), ACCURACY * 100)
+        assert verdict.outcome is Outcome.HOLDS, verdict.detail
+
+
+@checked
+@given(log_integers(1, 500), qualities, st.floats(0.01, 5))
+def test_the_tail_of_holder_calls(hits: int, quality: float, slack: float) -> None:
+    calls = int((1 + slack) * hits / quality)
+    bound = float(holder_calls_tail(calls, hits, quality))
+    truth = lambda: negative_binomial_above(calls, hits, Fraction(quality))
+    if bound > 1e-290:
+        verdict = on_the_safe_side(bound, truth, ACCURACY)
+        assert verdict.outcome is Outcome.HOLDS, verdict.detail
+
+
+@pytest.mark.parametrize(("hits", "ratio"), [(1, "11/10"), (10, "11/10"), (100, "11/10"), (20, "27/10"), (5, "9")])
+@pytest.mark.parametrize("delta", [1e-3, 1e-9])
+def test_the_account_covers_exact_adversaries(hits: int, ratio: str, delta: float) -> None:
+    exact_ratio = Fraction(ratio)
+    epsilon = float(ball(exact_ratio).log().upper()) * (1 + 2.0**-50)
+    total = target_charging_account(hits, epsilon, float(not_prior_quality(epsilon)), delta).epsilon
+    for truth in (
+        lambda: misses_delta(hits, exact_ratio, ball(total)),
+        lambda: binomial_hockey_stick(exact_ratio, hits, ball(total)),
+    ):
+        assert at_most(truth, lambda: ball(exact("delta", delta))).outcome is Outcome.HOLDS

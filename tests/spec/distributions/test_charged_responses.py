@@ -1,0 +1,52 @@
+import itertools
+from fractions import Fraction
+
+import pytest
+
+from dpassay.spec.ball import midpoint
+from dpassay.spec.charged_calls import ChargingRule, not_prior_response
+from dpassay.spec.distributions.charged_responses import (
+    charged_responses_law,
+    response_top_k_law,
+    truthful_count_law,
+)
+from dpassay.spec.distributions.repeated_sums import RepeatedSumsLaw
+from dpassay.spec.interactions import branches, repeated
+from dpassay.spec.theorems.target_charging.sweep import one_shot_top_k
+
+TRUTH = Fraction(3, 4)
+
+
+def test_charged_responses_are_branches_of_the_rule() -> None:
+    law = charged_responses_law([0] * 4, TRUTH, 2, both=False)
+    words = {"hit": 1, "miss": 0}
+    expected = {
+        tuple(words[str(word)] for word in branch.transcript): branch.left
+        for branch in branches(repeated([not_prior_response(Fraction(3))] * 4), ChargingRule(2))
+    }
+    assert law.weights == expected
+
+
+def test_the_best_of_responses_by_enumeration() -> None:
+    bits, k = (1, 0, 0, 1), 2
+    expected: dict[tuple[tuple[int, int], ...], Fraction] = {}
+    for answers in itertools.product((0, 1), repeat=4):
+        weight = Fraction(1)
+        for answer, bit in zip(answers, bits, strict=True):
+            weight *= TRUTH if answer == bit else 1 - TRUTH
+        chosen = tuple(one_shot_top_k(answers, k))
+        expected[chosen] = expected.get(chosen, Fraction(0)) + weight
+    assert response_top_k_law(bits, TRUTH, k).weights == expected
+
+
+def test_counts_are_binomial() -> None:
+    assert truthful_count_law(2, TRUTH).weights == {0: Fraction(1, 16), 1: Fraction(6, 16), 2: Fraction(9, 16)}
+
+
+def test_repeated_sums_are_a_distribution() -> None:
+    law = RepeatedSumsLaw((Fraction(1), Fraction(1, 2)), 4, 2, 2, 1)
+    total = sum(midpoint(law.log_probability(outcome).exp()) for outcome in law.outcomes)
+    assert total == pytest.approx(1, abs=1e-14)
+    assert midpoint(law.log_probability((1, 2)).exp()) == pytest.approx(
+        (1 - 0.5 * 0.7788007830714049) ** 2 * (1 - 0.5 * 0.6065306597126334) ** 2
+    )
