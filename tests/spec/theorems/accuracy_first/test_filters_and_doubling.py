@@ -35,7 +35,7 @@ def test_the_two_constants_of_the_unified_filter() -> None:
 
 
 def test_a_first_mechanism_that_nothing_stops() -> None:
-    # a Gaussian with rho = 10 at epsilon = 1, as the catalogue of mistakes has it
+    # a Gaussian with rho = 10 at epsilon = 1
     assert midpoint(gaussian_hockey_stick(ball(20).sqrt(), 1)) == pytest.approx(0.959, abs=5e-4)
 
 
