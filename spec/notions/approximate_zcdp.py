@@ -38,9 +38,9 @@ __all__ = [
 IMPLIED_TAILS = tuple(Fraction(1, 2**k) for k in (1, 2, 4, 8, 16, 32, 64))
 
 
-def implied_epsilon(rho: Fraction, xi: Fraction, tail: Fraction) -> arb:
+def implied_epsilon(rho: Fraction | arb, xi: Fraction | arb, tail: Fraction) -> arb:
     """Enclose xi + rho + 2 sqrt(rho log(1/tail)): beyond it the loss on the events has probability at most `tail`."""
-    return ball(xi + rho) + 2 * (-ball(rho) * ball(tail).log()).sqrt()
+    return ball(xi) + ball(rho) + 2 * (-ball(rho) * ball(tail).log()).sqrt()
 
 
 def implied_delta(delta: Fraction, tail: Fraction) -> Fraction:

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import ZCDP, ApproximateDP, Claim, ExPost, ProbabilisticDP, PureDP, RenyiDP, UsageError
+from dpassay.claims import (
+    ZCDP,
+    ApproximateDP,
+    ApproximateZCDP,
+    Claim,
+    ConcentratedDP,
+    ExPost,
+    ProbabilisticDP,
+    PureDP,
+    RenyiDP,
+    UsageError,
+)
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.notions.implications import IMPLICATIONS, Implication, refuted_by
@@ -25,6 +36,8 @@ TARGETS: tuple[Claim, ...] = (
     ZCDP(0.01),
     ZCDP(40.0),
     ZCDP(0.0),
+    ApproximateZCDP(0.3, 0.01),
+    ConcentratedDP(0.2, 0.5),
 )
 
 
@@ -33,7 +46,7 @@ def free_parameters(implication: Implication, target: Any) -> dict[str, Any]:
     match implication.source_type.__name__, target:
         case "PureDP", ApproximateDP(epsilon, _):
             return {"epsilon": epsilon}
-        case (("ZCDP" | "RenyiDP"), (ApproximateDP(_, delta) | ProbabilisticDP(_, delta))):
+        case (("ZCDP" | "RenyiDP" | "ApproximateZCDP"), (ApproximateDP(_, delta) | ProbabilisticDP(_, delta))):
             return {"delta": delta}
         case "ZCDP", RenyiDP(alpha, _):
             return {"alpha": alpha}
@@ -67,6 +80,8 @@ def _one_rounding_weaker(target: Any) -> Any:
     weaker = {name: value * (1 + 2.0**-50) for name, value in vars(target).items() if name not in {"alpha", "delta"}}
     if isinstance(target, ApproximateDP):
         weaker["delta"] = min(target.delta * (1 + 2.0**-45), 1.0)
+    if isinstance(target, ApproximateZCDP):
+        weaker["xi"] += target.rho * 2.0**-50  # the difference of two rounded numbers
     return type(target)(**{**vars(target), **weaker})
 
 
