@@ -21,7 +21,7 @@ from dpassay.spec.notions.base import Notion, register
 from dpassay.spec.notions.zcdp import Cumulants, safe_width
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated, conjunction
 
-__all__ = ["CONCENTRATED_DP", "centred_log_moment", "cdp_holds", "subgaussian_holds"]
+__all__ = ["CONCENTRATED_DP", "cdp_holds", "centred_log_moment", "subgaussian_holds"]
 
 LARGEST_NUMBER_OF_STEPS = 400
 LIMIT_BITS = 256

@@ -365,7 +365,7 @@ def refuted_by(claim: Claim) -> tuple[Claim, ...]:
     return tuple(found.values())
 
 
-def _rank(claim: Claim) -> tuple[tuple[Any, ...], float]:
+def _rank(claim: Claim) -> tuple[tuple[Any, ...], float]:  # noqa: PLR0911  # one branch for each notion
     """Return what a claim may be compared with, and how weak it is among those."""
     match claim:
         case PureDP(epsilon) | BoundedRange(epsilon):

@@ -80,6 +80,7 @@ class Cumulants:
 
     @classmethod
     def of(cls, left: DiscreteDistribution, right: DiscreteDistribution) -> "Cumulants":
+        """Tabulate the losses of an ordered pair, all of which must be finite."""
         terms = losses(left, right)
         half = loss_range(left, right) ** 2 / 8
         return cls([log_p for log_p, _ in terms], [loss for _, loss in terms], max_divergence(left, right), half)

@@ -32,7 +32,7 @@ from dpassay.spec.notions.cdp import centred_log_moment
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon, zcdp_rho_of_pure
 from dpassay.spec.notions.zcdp import zcdp_holds
-from dpassay.spec.proof.symbolic import identity, positive, proof
+from dpassay.spec.proof.symbolic import identity, proof
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Verdict, Violated, conjunction
@@ -123,9 +123,7 @@ def cdp_of_gaussian_mechanism() -> Verdict:
 # --- Lemma 3.2: pure and bounded range ----------------------------------------------------------------------
 
 
-@statement(
-    CESAR_2020, "class_loss_moments", examples=({"pair": SYMMETRIC, "order": 1}, {"pair": STRONG, "order": 1})
-)
+@statement(CESAR_2020, "class_loss_moments", examples=({"pair": SYMMETRIC, "order": 1}, {"pair": STRONG, "order": 1}))
 def cdp_of_pure_dp(pair: Pair, order: Magnitude) -> Verdict:
     """epsilon-DP, in both orders, implies (epsilon tanh(epsilon/2), epsilon)-CDP: E[L] <= epsilon tanh(epsilon/2),
     attained by randomised response, and E[e^(lambda (L - E[L]))] <= e^(lambda^2 epsilon^2/2) for both signs.
@@ -240,7 +238,9 @@ ANY_POSITIVE_DELTA = Erratum(
 )
 
 
-@statement(CESAR_2020, "zcdp_to_dp", errata=(ANY_POSITIVE_DELTA,), examples=({"shift": 1, "delta": Fraction(999, 1000)},))
+@statement(
+    CESAR_2020, "zcdp_to_dp", errata=(ANY_POSITIVE_DELTA,), examples=({"shift": 1, "delta": Fraction(999, 1000)},)
+)
 def approximate_dp_of_gaussian_through_zcdp(
     shift: Shift, delta: Annotated[Exact, Reals("delta", Fraction(1, 10**300), 1, (1, Fraction(1, 10**6)), True)]
 ) -> Verdict:
@@ -250,9 +250,7 @@ def approximate_dp_of_gaussian_through_zcdp(
     statement is `probabilistic_dp_of_zcdp`.
     """
     m, tail = exact("shift", shift), exact("delta", delta)
-    return at_most(
-        lambda: gaussian_hockey_stick(m, optimal_probabilistic_epsilon(m**2 / 2, tail)), lambda: ball(tail)
-    )
+    return at_most(lambda: gaussian_hockey_stick(m, optimal_probabilistic_epsilon(m**2 / 2, tail)), lambda: ball(tail))
 
 
 # --- approximate zCDP ---------------------------------------------------------------------------------------
@@ -303,4 +301,3 @@ def _weakened(pair: PairAtRatio, delta: Fraction) -> Verdict:
             if weaker.outcome is Outcome.VIOLATED:
                 return Violated(evidence=weaker.evidence, detail=f"{float(rho)}-zCDP, but {weaker.detail}")
     return Holds(evidence=Evidence.BOX)
-
