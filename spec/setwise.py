@@ -130,7 +130,7 @@ class SetwiseRule:
         """Whether the parameter of the offer is unused."""
         return offer.index in state
 
-    def spend(self, state: frozenset[int], offer: Any, outcome: Hashable) -> frozenset[int]:
+    def spend(self, state: frozenset[int], offer: Any, outcome: Hashable) -> frozenset[int]:  # noqa: ARG002
         """Remove the parameter of the offer, whatever came out."""
         return state - {offer.index}
 

@@ -24,7 +24,9 @@ def _(domain: SetwiseGames) -> st.SearchStrategy[SetwiseGame]:
 
 @strategy_for.register
 def _(domain: Scales) -> st.SearchStrategy[tuple[Fraction, ...]]:
-    scale = st.one_of(st.sampled_from([Fraction(1), Fraction(2)]), exact_reals(Fraction(1, 100), Fraction(3), digits=2))
+    scale = st.one_of(
+        st.sampled_from([Fraction(1), Fraction(2)]), exact_reals(Fraction(1, 100), Fraction(3), digits=2)
+    )
     return st.lists(scale, min_size=1, max_size=domain.largest_size).map(tuple)
 
 

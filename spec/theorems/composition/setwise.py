@@ -1,8 +1,8 @@
 """Set-wise adaptive composition: Cesar and Rogers (2020), Section 3, Lemmas 3.3 and 3.4, eqs (1) to (3).
 
-The registered set {(mu_i, tau_i)} or {(delta_i, xi_i, rho_i)} is (epsilon_g, delta)-DP, whatever the adaptive order and
-the mechanisms. Each bound is held against the exact view of finite games, and needs 0 < delta <= 1 (printed for any
-delta > 0).
+The registered set {(mu_i, tau_i)} or {(delta_i, xi_i, rho_i)} is (epsilon_g, delta)-DP, whatever the adaptive order
+and the mechanisms. Each bound is held against the exact view of finite games, and needs 0 < delta <= 1 (printed for
+any delta > 0).
 """
 
 from fractions import Fraction
@@ -15,7 +15,7 @@ from dpassay.spec.ball import Exact, Real, at_most, ball, exact, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.interactions import Branch, Interaction, chain, leak_or_nothing, loss_law_of_branches, repeated
+from dpassay.spec.interactions import Branch, Interaction, chain, loss_law_of_branches
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.setwise import (
@@ -23,7 +23,6 @@ from dpassay.spec.setwise import (
     RegisteredRound,
     SetwiseGame,
     SetwiseGames,
-    SetwiseRule,
     hockey_stick_at,
     setwise_value,
 )
@@ -98,15 +97,17 @@ def centred_loss(branch: Branch) -> arb:
 
 
 def _mean_loss(offer: Any) -> arb:
-    return _moment(offer, arb(0), 1)
+    return sum_balls(ball(p) * loss for p, loss in _weighted_losses(offer))
 
 
-def _moment(offer: Any, centre: arb, power: int) -> arb:
-    return sum_balls(
-        ball(p) * (ball(offer.likelihood_ratio(o)).log() - centre) ** power
-        for o in offer.outcomes
-        if (p := offer.left.probability(o))
-    )
+def _variance(offer: Any) -> arb:
+    mean = _mean_loss(offer)
+    return sum_balls(ball(p) * (loss - mean) * (loss - mean) for p, loss in _weighted_losses(offer))
+
+
+def _weighted_losses(offer: Any) -> list[tuple[Fraction, arb]]:
+    likely = ((offer.left.probability(o), o) for o in offer.outcomes)
+    return [(p, ball(offer.likelihood_ratio(o)).log()) for p, o in likely if p]
 
 
 @statement(CESAR_2020, "centered_privacy_loss", examples=tuple({"game": game} for game in EXAMPLES[:2]), cases=25)
@@ -115,9 +116,9 @@ def centred_losses_are_martingale_differences(game: Game) -> Verdict:
     their sum is the mean of the sum of the conditional variances (an agreement to 60 bits).
     """
     views = [branch for branch in game.views() if branch.left]
-    second: Real = lambda: sum_balls(ball(b.left) * centred_loss(b) ** 2 for b in views)
+    second: Real = lambda: sum_balls(ball(b.left) * centred_loss(b) * centred_loss(b) for b in views)
     variances: Real = lambda: sum_balls(
-        ball(b.left) * sum_balls(_moment(offer, _mean_loss(offer), 2) for offer in b.rounds) for b in views
+        ball(b.left) * sum_balls(_variance(offer) for offer in b.rounds) for b in views
     )
     return agree(second, variances, "second moment of the sum and sum of conditional variances")
 
@@ -138,8 +139,8 @@ def setwise_epsilon(means: list[arb], scales: list[arb], delta: Fraction) -> arb
     examples=tuple({"game": g, "delta": d} for g in EXAMPLES for d in (Fraction(1, 10), Fraction(9, 10), 1)),
 )
 def approximate_dp_of_setwise_cdp(game: Game, delta: Delta) -> Verdict:
-    """A set {(mu_i, tau_i)} of CDP parameters is (sum mu_i + sqrt(2 sum tau_i^2 log(1/delta)), delta)-DP under set-wise
-    adaptive composition, 0 < delta <= 1.
+    """A set {(mu_i, tau_i)} of CDP parameters is (sum mu_i + sqrt(2 sum tau_i^2 log(1/delta)), delta)-DP under
+    set-wise adaptive composition, 0 < delta <= 1.
     """
     tail = exact("delta", delta)
 
@@ -288,8 +289,8 @@ def _shrunk_events_are_independent(chance: Fraction) -> Verdict:
 
 EVENTS_DEPEND_ON_HISTORY = Erratum(
     kind="proof",
-    printed_text="given all events the view is taken to have the product of the conditional laws; that needs events whose "
-    "probability does not depend on the history, which shrinking them by a private coin to 1 - delta_i provides",
+    printed_text="given all events the view is taken to have the product of the conditional laws; that needs events "
+    "whose probability does not depend on the history, which shrinking them by a private coin to 1 - delta_i provides",
     witness={"chance": Fraction(3, 10)},
     printed=_product_of_conditional_laws,
     corrected=_shrunk_events_are_independent,
@@ -310,8 +311,8 @@ EVENTS_DEPEND_ON_HISTORY = Erratum(
     ),
 )
 def approximate_dp_of_setwise_approximate_zcdp(game: LeakyGame, delta: Delta) -> Verdict:
-    """A set {(delta_i, xi_i, rho_i)} of delta_i-approximate (xi_i, rho_i)-zCDP parameters is (epsilon_g, delta_g)-DP under
-    set-wise adaptive composition, epsilon_g = sum (xi_i + rho_i) + 2 sqrt(sum rho_i log(1/delta)), with
+    """A set {(delta_i, xi_i, rho_i)} of delta_i-approximate (xi_i, rho_i)-zCDP parameters is (epsilon_g, delta_g)-DP
+    under set-wise adaptive composition, epsilon_g = sum (xi_i + rho_i) + 2 sqrt(sum rho_i log(1/delta)), with
     delta_g = delta + (1 - delta) (1 - prod (1 - delta_i)) <= delta + sum delta_i. With xi = mu - tau^2/2 and
     rho = tau^2/2 it is eq (2).
     """
