@@ -9,6 +9,7 @@ from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.interactions import Interaction
 from dpassay.spec.setwise import Parameter, RegisteredRound, SetwiseGame, SetwiseGames
 from dpassay.spec.theorems.composition.subgaussian import Scales
+from dpassay.spec.theorems.composition.top_k import RationalVectors, ScoredLabels
 
 __all__ = ["parameters", "setwise_games"]
 
@@ -62,3 +63,15 @@ def _pair(draw: st.DrawFn, parameter: Parameter) -> tuple[FiniteDistribution, Fi
     tilts = [1 + largest * draw(SHARES) * draw(st.sampled_from([1, -1])) for _ in right.weights]
     left = FiniteDistribution.of(*(p * tilt for p, tilt in zip(right.weights.values(), tilts, strict=True)))
     return left, right
+
+
+@strategy_for.register
+def _(domain: RationalVectors) -> st.SearchStrategy[tuple[Fraction, ...]]:
+    entry = st.one_of(st.integers(-3, 3).map(Fraction), exact_reals(Fraction(-20), Fraction(20), digits=2))
+    return st.lists(entry, min_size=1, max_size=domain.largest_size).map(tuple)
+
+
+@strategy_for.register
+def _(domain: ScoredLabels) -> st.SearchStrategy[tuple[tuple[Fraction, bool], ...]]:
+    weight = st.one_of(st.integers(1, 5), st.integers(0, 8).map(lambda k: 10**k)).map(Fraction)
+    return st.lists(st.tuples(weight, st.booleans()), min_size=1, max_size=domain.largest_size).map(tuple)

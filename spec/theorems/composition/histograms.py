@@ -36,7 +36,7 @@ Delta = Annotated[
 ]
 Counts = Annotated[int, Integers("Delta", 1, 200, (1, 2, 10, 25), logarithmic=True)]
 Multiplier = Annotated[Exact, Reals("a noise multiplier sigma", Fraction(1, 2), 100, (1, 14), logarithmic=True)]
-RatioOf = Annotated[Exact, Reals("e^epsilon", Fraction(11, 10), 8, (Fraction(3, 2), 2), logarithmic=True)]
+RatioOf = Annotated[Exact, Reals("e^epsilon", Fraction(5, 4), 8, (Fraction(3, 2), 2), logarithmic=True)]
 CELLS = 256
 
 
@@ -165,7 +165,7 @@ def zcdp_of_gaussian_histogram() -> Verdict:
 
 
 def equal_variance_multiplier(epsilon: Any) -> Any:
-    """Return sigma = sqrt(2)/epsilon, at which Gaussian noise tau sigma has the variance of Laplace noise tau/epsilon."""
+    """Return sigma = sqrt(2)/epsilon: Gaussian noise tau sigma has the variance of Laplace noise tau/epsilon."""
     return sp.sqrt(2) / epsilon if isinstance(epsilon, sp.Expr) else arb(2).sqrt() / epsilon
 
 
@@ -192,7 +192,7 @@ def _gaussian_overtakes(epsilon: Fraction, size: int, level: Fraction, delta: Fr
 
 
 def _laplace_keeps_the_lead(epsilon: Fraction, size: int, level: Fraction, **_delta: Fraction) -> Verdict:
-    """Decide that Laplace noise is (level, delta)-DP there, by basic composition, and that its mean loss is smaller."""
+    """Decide that Laplace noise is (level, 0)-DP there, by basic composition, and that its mean loss is smaller."""
     return conjunction([
         at_most(lambda: ball(size * epsilon), lambda: ball(level)),
         at_most(lambda: zcdp_rho_of_pure(ball(epsilon)), lambda: ball(epsilon**2 / 4)),
