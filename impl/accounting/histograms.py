@@ -1,7 +1,7 @@
-"""Noise on histograms: what `size` counts (the l0 sensitivity), each moved by at most the l_infinity sensitivity, cost.
+"""Noise on histograms: what `size` counts (the l0 sensitivity), each moved by at most the linf sensitivity, cost.
 
-Laplace noise has scale linf/epsilon on every count, Gaussian noise standard deviation linf sigma: sigma is a multiplier,
-and neither depends on how many counts there are in all.
+Laplace noise has scale linf/epsilon on every count, Gaussian noise standard deviation linf sigma: sigma is a
+multiplier, and neither depends on how many counts there are in all.
 
 Notes
 -----

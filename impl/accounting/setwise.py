@@ -1,8 +1,8 @@
-"""Set-wise adaptive composition: registered parameters, used in any adaptive order with any mechanisms of their classes.
+"""Set-wise adaptive composition: registered parameters, used in any adaptive order with any mechanisms.
 
 Every bound here is for *adaptive* use, which its type says: optimal bounds for batches that are fixed beforehand are
-smaller and must not stand in for it. All of them have one form. A registered set has a mean bound M and a variance proxy
-V, and its privacy loss exceeds M + sqrt(2 V log(1/delta)) with probability at most delta:
+smaller and must not stand in for it. All of them have one form. A registered set has a mean bound M and a variance
+proxy V, and its privacy loss exceeds M + sqrt(2 V log(1/delta)) with probability at most delta:
 
 - concentrated DP (mu, tau): mu and tau^2;
 - epsilon-DP: epsilon tanh(epsilon/2) and epsilon^2 (or 2 epsilon tanh(epsilon/2), which is less);
@@ -79,8 +79,8 @@ def pure_mean_loss(epsilon: ArrayLike) -> Array:
 def bounded_range_mean_loss(width: ArrayLike) -> Array:
     """Return kappa(a) = a/(e^a - 1) - 1 - log(a/(e^a - 1)), the largest mean loss of a-bounded range, rounded up.
 
-    By its power series below 1, where the formula cancels; relative error below 2^-43. It is also the zCDP parameter of
-    a-bounded range.
+    By its power series below 1, where the formula cancels; relative error below 2^-43. It is also the zCDP parameter
+    of a-bounded range.
 
     Examples
     --------
@@ -105,13 +105,13 @@ def concentrated_proxy(mu: float, tau: float) -> LossProxy:
 
 
 def pure_proxy(epsilon: float, *, sharp: bool = False) -> LossProxy:
-    """Return what an epsilon-DP parameter adds; `sharp` takes the proxy 2 epsilon tanh(epsilon/2) in place of eq (3)'s."""
+    """Return what an epsilon-DP parameter adds; `sharp` takes the proxy 2 epsilon tanh(epsilon/2), not eq (3)'s."""
     mean = float(pure_mean_loss(epsilon))
     return LossProxy(mean, min(2 * mean, epsilon**2) if sharp else epsilon**2)
 
 
 def bounded_range_proxy(width: float, *, sharp: bool = False) -> LossProxy:
-    """Return what an a-bounded-range parameter adds; `sharp` takes the proxy 2 kappa(a) in place of eq (3)'s a^2/4."""
+    """Return what an a-bounded-range parameter adds; `sharp` takes the proxy 2 kappa(a), not eq (3)'s."""
     mean = float(bounded_range_mean_loss(width))
     return LossProxy(mean, min(2 * mean, width**2 / 4) if sharp else width**2 / 4)
 

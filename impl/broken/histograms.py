@@ -28,7 +28,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _PLACE = "dpassay.impl.broken.histograms"
-_SEEN = ("privacy_of_claim",)
+_SEEN = ("privacy_at_known_events",)
 
 
 class _SquareRootOfL0(LaplaceHistogram):
@@ -110,7 +110,7 @@ fits_to_the_true_order = catalogue(
 halves_the_gumbel_scale = catalogue(
     f"{_PLACE}:halves_the_gumbel_scale",
     HalfTheScale(size=4, k=2, epsilon=0.5),
-    mutation=Mutation("Gumbel noise has half of the scale that the range asks for", _SEEN),
+    mutation=Mutation("Gumbel noise has half of the scale that the range asks for", ("privacy_of_claim",)),
 )
 
 charges_the_labels_only = catalogue(

@@ -25,7 +25,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _PLACE = "dpassay.impl.broken.truncated_gaussian"
-_SEEN = ("privacy_of_claim",)
+_SEEN = ("privacy_at_known_events",)
 
 
 class _Clipped(TruncatedGaussianCounts):

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from dpassay.claims import Mechanism, PureDP
 from dpassay.properties.checks.bounds import ACCURACY
+from dpassay.properties.checks.events import privacy_at_known_events
 from dpassay.properties.search.hunt import hunt
 
-__all__ = ["LAWS", "privacy_of_claim", "tightness_of_claim"]
+__all__ = ["LAWS", "privacy_at_known_events", "privacy_of_claim", "tightness_of_claim"]
 
 Law = Callable[[Mechanism], bool]
 
@@ -40,5 +41,9 @@ def tightness_of_claim(mechanism: Mechanism) -> bool:
     return claim.epsilon <= result.epsilon_lower * (1 + float(ACCURACY))
 
 
-LAWS: dict[str, Law] = {"privacy_of_claim": privacy_of_claim, "tightness_of_claim": tightness_of_claim}
+LAWS: dict[str, Law] = {
+    "privacy_of_claim": privacy_of_claim,
+    "privacy_at_known_events": privacy_at_known_events,
+    "tightness_of_claim": tightness_of_claim,
+}
 """Every law by the name under which mutants cite it."""

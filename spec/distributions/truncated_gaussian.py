@@ -10,7 +10,6 @@ from flint import arb
 from dpassay.spec.ball import Exact, ball, exact, normal_cdf
 
 __all__ = [
-    "clipped_atom",
     "conditional_renyi_divergence",
     "interval_mass",
     "overlap_probability",
@@ -80,8 +79,3 @@ def truncated_hockey_stick(half_width: Exact, shift: Exact, epsilon: arb) -> arb
     own = interval_mass(threshold - ball(m), ball(t - m))
     other = interval_mass(threshold, ball(t))
     return left_out + ((own - epsilon.exp() * other) / _normaliser(ball(t))).max(arb(0))
-
-
-def clipped_atom(half_width: Exact | arb) -> arb:
-    """Enclose the atom at mu + T of a normal value that is clipped to [mu - T, mu + T] in place of truncated."""
-    return normal_cdf(-ball(half_width))
