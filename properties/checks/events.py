@@ -1,4 +1,4 @@
-"""A law for mechanisms whose outcomes are continuous: the claim at the pairs and events that are known to be the worst.
+"""A law for mechanisms with continuous outcomes: the claim at the pairs and events that are known to be the worst.
 
 A hunt has to find pair and event; where theory names them, the claim is tested there directly, by fresh samples and
 exact binomial limits. The events are registered for a family of mechanisms, mutants included.

@@ -40,7 +40,7 @@ register_law(HalfTheScale, lambda mechanism, data: _peeling_law(mechanism, data,
 
 
 def _truncated_events(mechanism: TruncatedGaussianCounts) -> Iterator[KnownEvent]:
-    """All that move move up: values that only one side can produce, atoms at the ends, labels that appear, orders."""
+    """Move all that may move up: values that only one side can produce, atoms at the ends, labels that appear, orders."""
     size, step, width = mechanism.size, mechanism.linf, mechanism.half_width
     high = float(np.ceil(4 * (step + width)))
     plain = np.full(size, high)
@@ -68,20 +68,21 @@ def _shifted(size: int, moved: int, step: float, base: Array, event: Callable[[R
 
 
 def _laplace_events(mechanism: LaplaceHistogram) -> Iterator[KnownEvent]:
-    """Every moved count exceeds what it is on the left."""
+    """Let every moved count reach what it is on the left."""
     size, moved = mechanism.size, min(mechanism.l0, mechanism.size)
-    event: Callable[[Rows], Rows] = lambda rows: (rows[:, :moved] >= mechanism.linf).all(axis=1)
-    yield _shifted(size, moved, mechanism.linf, np.zeros(size), event)
+    yield _shifted(
+        size, moved, mechanism.linf, np.zeros(size), lambda rows: (rows[:, :moved] >= mechanism.linf).all(axis=1)
+    )
 
 
 def _gaussian_events(mechanism: GaussianHistogram) -> Iterator[KnownEvent]:
-    """The sum of the moved counts exceeds a level: half-lines along the line through the two means."""
+    """Let the sum of the moved counts exceed a level: half-lines along the line through the two means."""
     moved = min(mechanism.l0, mechanism.size)
     yield from _sums(mechanism, moved, np.zeros(mechanism.size), mechanism.linf)
 
 
 def _count_mle_events(mechanism: CountMLE) -> Iterator[KnownEvent]:
-    """Counts so far apart that the fit leaves them alone; and two that change places."""
+    """Set counts so far apart that the fit leaves them alone; and two that change places."""
     size, step = mechanism.size, mechanism.linf
     spread = 100 * mechanism.sigma * step * np.arange(size, 0, -1.0)
     yield from _sums(mechanism, size, spread, step)
@@ -95,12 +96,15 @@ def _sums(mechanism: Any, moved: int, base: Array, step: float) -> Iterator[Know
     deviation = step * mechanism.sigma * np.sqrt(moved)
     for level in (0.0, 1.0, 2.0):
         bound = float(base[:moved].sum()) + moved * step + level * deviation
-        event: Callable[[Rows], Rows] = lambda rows, bound=bound: rows[:, :moved].sum(axis=1) > bound  # type: ignore[misc]
-        yield _shifted(mechanism.size, moved, step, base, event)
+        yield _shifted(mechanism.size, moved, step, base, _sum_above(moved, bound))
+
+
+def _sum_above(moved: int, bound: float) -> Callable[[Rows], Rows]:
+    return lambda rows: rows[:, :moved].sum(axis=1) > bound
 
 
 def _two_phase_events(mechanism: TwoPhaseTopK) -> Iterator[KnownEvent]:
-    """The released counts together exceed a level, while all move up."""
+    """Let the released counts together exceed a level, while all move up."""
     k, size, step = mechanism.k, mechanism.size, mechanism.linf
     bound = k * step + step * mechanism.sigma * np.sqrt(k)
     yield _shifted(size, size, step, np.zeros(size), lambda rows: rows[:, k:].sum(axis=1) > bound)
