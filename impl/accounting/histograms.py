@@ -91,7 +91,7 @@ def laplace_histogram_epsilon(delta: ArrayLike, base: float, size: int) -> Array
 
     nothing = np.zeros_like(targets)
     everything = np.full_like(targets, size * step * (1 + 2.0**-50))
-    found = smallest_accepted(accept, nothing, everything)
+    found = smallest_accepted(accept, nothing, everything, parts=16)
     return np.where(accept(nothing), 0.0, found)
 
 

@@ -70,7 +70,7 @@ def setwise_gain(registered: Sequence[Parameter], budget: Fraction, lattice: int
 
 
 def setwise_bound_holds(registered: Sequence[Parameter], budget: Fraction, lattice: int = LATTICE) -> Verdict:
-    """Decide eq (2) against the optimal analyst: his delta at epsilon is at most the one at which eq (2) gives epsilon.
+    """Decide eq (2) against the optimal analyst: his delta at epsilon is at most that for which eq (2) gives epsilon.
 
     With M = sum mu_i and V = sum tau_i^2 that is exp(-(epsilon - M)^2/(2 V)) for epsilon >= M, and 1 below.
     """

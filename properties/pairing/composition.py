@@ -40,7 +40,7 @@ register_law(HalfTheScale, lambda mechanism, data: _peeling_law(mechanism, data,
 
 
 def _truncated_events(mechanism: TruncatedGaussianCounts) -> Iterator[KnownEvent]:
-    """Move all that may move up: values that only one side can produce, atoms at the ends, labels that appear, orders."""
+    """Move all that may up: values that only one side can produce, atoms at the ends, labels that appear, orders."""
     size, step, width = mechanism.size, mechanism.linf, mechanism.half_width
     high = float(np.ceil(4 * (step + width)))
     plain = np.full(size, high)

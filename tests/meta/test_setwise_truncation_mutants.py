@@ -76,7 +76,7 @@ class Replacing(game.SetwiseRule):
     def admits(self, state: Any, offer: Any) -> bool:
         return offer.index in state[0] and state[1] > 0
 
-    def spend(self, state: Any, offer: Any, outcome: Any) -> Any:
+    def spend(self, state: Any, offer: Any, outcome: Any) -> Any:  # noqa: ARG002
         return (state[0], state[1] - 1)
 
 
@@ -108,6 +108,10 @@ def one_count_fewer(base: arb, size: int, epsilon: arb) -> arb:
 
 def root_of_the_number_missing(size: int, sigma: arb, delta: arb) -> arb:
     return size / (2 * sigma**2) + (-2 * delta.log()).sqrt() / sigma / size
+
+
+def half_of_kappa(width: arb) -> arb:
+    return mean_of_range(width) / 2
 
 
 def l1_for_l2(size: Any, tau: Any, sigma: Any) -> Any:
@@ -145,9 +149,9 @@ def uniform_arrivals(weights: Sequence[Fraction], ranked: Sequence[int]) -> Frac
 right_fit, right_choice, right_arrivals = top_k.count_mle, top_k.next_choice, top_k.arrival_probability_exact
 
 REFUTED = [
-    Mutant("cdp_of_pure_dp", "mean of bounded range", C, "zcdp_rho_of_pure", lambda e: mean_of_range(e)),
+    Mutant("cdp_of_pure_dp", "mean of bounded range", C, "zcdp_rho_of_pure", mean_of_range),
     Mutant("cdp_of_pure_dp", "half of the scale", C, "_subgaussian", half_of_the_scale),
-    Mutant("cdp_of_bounded_range", "half of the mean", C, "mean_loss_of_bounded_range", lambda a: mean_of_range(a) / 2),
+    Mutant("cdp_of_bounded_range", "half of the mean", C, "mean_loss_of_bounded_range", half_of_kappa),
     Mutant("cdp_of_bounded_range", "half of the scale", C, "_subgaussian", half_of_the_scale),
     Mutant("zcdp_of_cdp", "mu - tau^2", C, "zcdp_of_cdp_parameters", variance_taken_twice),
     Mutant("approximate_dp_of_gaussian_through_zcdp", "2 missing", C, "optimal_probabilistic_epsilon", two_missing),
@@ -155,7 +159,7 @@ REFUTED = [
     Mutant("affine_zcdp_of_pure_dp_and_bounded_range", "mu - tau^2", B, "zcdp_of_cdp_parameters", variance_taken_twice),
     Mutant("affine_zcdp_of_pure_dp_and_bounded_range", "epsilon^2/8", B, "zcdp_of_cdp_parameters",
            rho_of_bounded_range_for_pure),
-    Mutant("zcdp_of_bounded_range", "half of kappa", B, "mean_loss_of_bounded_range", lambda a: mean_of_range(a) / 2),
+    Mutant("zcdp_of_bounded_range", "half of kappa", B, "mean_loss_of_bounded_range", half_of_kappa),
     Mutant("curvature_series_has_no_negative_coefficient", "another series", B, "curvature_coefficient",
            lambda n: 4**n - 4),
     Mutant("tail_of_adaptively_scaled_subgaussian_sum", "the largest square", U, "total_square", lambda s: max(s) ** 2),
