@@ -64,7 +64,7 @@ def laplace_histogram_delta(epsilon: ArrayLike, base: float, size: int) -> Array
     log_choose = gammaln(count + 1) - gammaln(truthful + 1) - gammaln(count - truthful + 1)
     log_weight = log_choose - count * np.log1p(np.exp(-step)) - (count - truthful) * step
     excess = levels[..., None] - (2 * truthful - count) * step
-    positive = excess < 0
+    positive: NDArray[np.bool_] = np.asarray(excess < 0, dtype=np.bool_)
     with np.errstate(divide="ignore"):
         log_hinge = np.log(-np.expm1(np.where(positive, excess, 0.0)))
     terms = np.where(positive, log_weight + log_hinge, -np.inf)
@@ -100,7 +100,7 @@ def gaussian_histogram_zcdp(sigma: ArrayLike, size: ArrayLike) -> Array:
     scales, counts = broadcast(
         sigma=real_array("sigma", sigma, low=0, strict=True), size=real_array("size", size, low=1, integer=True)
     )
-    return counts / 2 / np.square(scales) * (1 + 2.0**-50)
+    return np.asarray(counts / 2 / np.square(scales) * (1 + 2.0**-50))
 
 
 def gaussian_histogram_epsilon(delta: ArrayLike, sigma: ArrayLike, size: ArrayLike) -> Array:
@@ -127,9 +127,9 @@ def gaussian_histogram_multiplier(epsilon: ArrayLike, delta: ArrayLike, size: Ar
     )
     log_inverse = -np.log(deltas)
     root = levels / (np.sqrt(log_inverse + levels) + np.sqrt(log_inverse))  # of rho
-    return np.sqrt(counts / 2) / root * (1 + 2.0**-44)
+    return np.asarray(np.sqrt(counts / 2) / root * (1 + 2.0**-44))
 
 
 def equal_variance_multiplier(epsilon: ArrayLike) -> Array:
     """Return sigma = sqrt(2)/epsilon, at which Gaussian and Laplace noise have the same variance."""
-    return np.sqrt(2.0) / real_array("epsilon", epsilon, low=0, strict=True)
+    return np.asarray(np.sqrt(2.0) / real_array("epsilon", epsilon, low=0, strict=True))

@@ -52,7 +52,7 @@ def truncation_delta(half_width: ArrayLike, sigma: ArrayLike, linf: ArrayLike = 
         gain = np.exp(log_cdf_gain(-t, 1 / scales))
         singular = np.exp(log_cdf(-t) + np.log(np.expm1(np.minimum(gain, 700.0))))
     delta = counts * singular / erf(t * _SQRT_HALF) * _ROUNDING
-    return np.minimum(np.maximum(delta, np.finfo(np.float64).tiny), counts)
+    return np.asarray(np.minimum(np.maximum(delta, np.finfo(np.float64).tiny), counts))
 
 
 def truncation_half_width(delta: ArrayLike, sigma: ArrayLike, linf: ArrayLike = 1.0, size: ArrayLike = 1) -> Array:

@@ -33,13 +33,13 @@ _SEEN = ("privacy_at_known_events",)
 
 class _SquareRootOfL0(LaplaceHistogram):
     @property
-    def claims(self) -> tuple[Claim, ...]:  # type: ignore[override]  # a mutant of the cached one
+    def claims(self) -> tuple[Claim, ...]:
         return (PureDP(self.l0**0.5 * self.epsilon),)
 
 
 class _LargestMove(GaussianHistogram):
     @property
-    def claims(self) -> tuple[Claim, ...]:  # type: ignore[override]  # a mutant of the cached one
+    def claims(self) -> tuple[Claim, ...]:
         return (ZCDP(float(gaussian_histogram_zcdp(self.sigma, 1))),)
 
 
@@ -73,7 +73,7 @@ class HalfTheScale(GumbelTopK):
 
 class _LabelsOnly(TwoPhaseTopK):
     @property
-    def claims(self) -> tuple[Claim, ...]:  # type: ignore[override]  # a mutant of the cached one
+    def claims(self) -> tuple[Claim, ...]:
         return (ZCDP(self.k * float(bounded_range_mean_loss(self.epsilon))),)
 
 

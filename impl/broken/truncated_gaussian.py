@@ -36,13 +36,13 @@ class _Clipped(TruncatedGaussianCounts):
 
 class _NoL0(TruncatedGaussianCounts):
     @property
-    def half_width(self) -> float:  # type: ignore[override]  # a mutant of the cached one
+    def half_width(self) -> float:
         return float(truncation_half_width(self.delta, self.sigma, self.linf))
 
 
 class _NoLinf(TruncatedGaussianCounts):
     @property
-    def half_width(self) -> float:  # type: ignore[override]  # a mutant of the cached one
+    def half_width(self) -> float:
         return float(truncation_half_width(self.delta, self.sigma, 1.0, self.l0))
 
 

@@ -29,7 +29,7 @@ def ordered_fit(noisy: Array) -> Array:
     """
     rows = np.atleast_2d(noisy)
     fit = _by_means(rows) if rows.shape[1] <= _NARROW else np.array([_pooled(row) for row in rows])
-    return np.maximum(fit, 0.0).reshape(noisy.shape)
+    return np.asarray(np.maximum(fit, 0.0).reshape(noisy.shape))
 
 
 def _pooled(row: Array) -> Array:

@@ -19,6 +19,7 @@ from dpassay.spec.distributions.peeling import PeelingLaw
 
 Array = NDArray[np.float64]
 Rows = NDArray[Any]
+Truths = NDArray[np.bool_]
 
 MOST_LISTS = 1000
 
@@ -39,18 +40,22 @@ register_law(HalfTheScale, lambda mechanism, data: _peeling_law(mechanism, data,
 # --- truncated Gaussian noise -------------------------------------------------------------------------------
 
 
+def _any(cells: Truths) -> Truths:
+    return np.asarray(cells.any(axis=1))
+
+
 def _truncated_events(mechanism: TruncatedGaussianCounts) -> Iterator[KnownEvent]:
     """Move all that may up: values that only one side can produce, atoms at the ends, labels that appear, orders."""
     size, step, width = mechanism.size, mechanism.linf, mechanism.half_width
     high = float(np.ceil(4 * (step + width)))
     plain = np.full(size, high)
     moved = plain + step * (np.arange(size) < mechanism.l0)
-    yield KnownEvent(moved, plain, lambda rows: (rows > high + width).any(axis=1))
+    yield KnownEvent(moved, plain, lambda rows: _any(rows > high + width))
     yield KnownEvent(moved, plain, lambda rows: rows[:, 0] > high + step)
     ends = np.array([high + step - width, high + step + width])
-    yield KnownEvent(moved, plain, lambda rows: np.isin(rows, ends).any(axis=1))
+    yield KnownEvent(moved, plain, lambda rows: _any(np.isin(rows, ends)))
     alone = np.where(np.arange(size) == 0, step, 0.0)
-    yield KnownEvent(alone, np.zeros(size), lambda rows: (rows != 0).any(axis=1) & (rows >= 0).any(axis=1))
+    yield KnownEvent(alone, np.zeros(size), lambda rows: _any(rows > 0))
     if size > 1:
         overtaken = plain + step * (np.arange(size) == 1)
         yield KnownEvent(overtaken, plain, lambda rows: rows[:, 0] == 1)
@@ -63,16 +68,14 @@ register_events(TruncatedGaussianCounts, _truncated_events)
 # --- histograms ---------------------------------------------------------------------------------------------
 
 
-def _shifted(size: int, moved: int, step: float, base: Array, event: Callable[[Rows], Rows]) -> KnownEvent:
+def _shifted(size: int, moved: int, step: float, base: Array, event: Callable[[Rows], Truths]) -> KnownEvent:
     return KnownEvent(base + step * (np.arange(size) < moved), base, event)
 
 
 def _laplace_events(mechanism: LaplaceHistogram) -> Iterator[KnownEvent]:
     """Let every moved count reach what it is on the left."""
     size, moved = mechanism.size, min(mechanism.l0, mechanism.size)
-    yield _shifted(
-        size, moved, mechanism.linf, np.zeros(size), lambda rows: (rows[:, :moved] >= mechanism.linf).all(axis=1)
-    )
+    yield _shifted(size, moved, mechanism.linf, np.zeros(size), lambda rows: ~_any(rows[:, :moved] < mechanism.linf))
 
 
 def _gaussian_events(mechanism: GaussianHistogram) -> Iterator[KnownEvent]:
@@ -99,7 +102,7 @@ def _sums(mechanism: Any, moved: int, base: Array, step: float) -> Iterator[Know
         yield _shifted(mechanism.size, moved, step, base, _sum_above(moved, bound))
 
 
-def _sum_above(moved: int, bound: float) -> Callable[[Rows], Rows]:
+def _sum_above(moved: int, bound: float) -> Callable[[Rows], Truths]:
     return lambda rows: rows[:, :moved].sum(axis=1) > bound
 
 

@@ -11,6 +11,7 @@ which gives the first step. From there a parabola of curvature R^2 / 8 bounds K 
 """
 
 from fractions import Fraction
+from functools import partial
 
 from flint import arb
 
@@ -52,16 +53,11 @@ def subgaussian_holds(tau: Fraction, left: DiscreteDistribution, right: Discrete
     if hoeffding is not None:
         return hoeffding
     for share in SUSPECTS:
-        order = lambda share=share: ball(share) / loss_range(left, right)
-        verdict = at_most(
-            lambda order=order: centred_log_moment(left, right, order()),  # type: ignore[misc]
-            lambda order=order: order() ** 2 * ball(tau**2) / 2,  # type: ignore[misc]
-            limit=LIMIT_BITS,
-        )
+        verdict = _at_order(tau, share, left, right)
         if verdict.outcome is Outcome.VIOLATED:
             return verdict.with_(detail=f"at lambda = {float(share):g} over the range: {verdict.detail}")
     for sign in (1, -1):
-        if refine(lambda sign=sign: _walk(tau, sign, left, right), limit=LIMIT_BITS) is None:
+        if refine(partial(_walk, tau, sign, left, right), limit=LIMIT_BITS) is None:
             return Undecided(evidence=Evidence.ENCLOSED, detail="attained or nearly so")
     return Holds(evidence=Evidence.BOX, detail="all real lambda, by parabolas")
 
@@ -70,6 +66,17 @@ def _by_range(tau: Fraction, left: DiscreteDistribution, right: DiscreteDistribu
     if loss_range(left, right) / 2 <= ball(tau):
         return Holds(evidence=Evidence.BOX, detail="the range of the loss is at most 2 tau (Hoeffding)")
     return None
+
+
+def _at_order(tau: Fraction, share: Fraction, left: DiscreteDistribution, right: DiscreteDistribution) -> Verdict:
+    def order() -> arb:
+        return ball(share) / loss_range(left, right)
+
+    return at_most(
+        lambda: centred_log_moment(left, right, order()),
+        lambda: order() * order() * ball(tau**2) / 2,
+        limit=LIMIT_BITS,
+    )
 
 
 def _walk(tau: Fraction, sign: int, left: DiscreteDistribution, right: DiscreteDistribution) -> Verdict | None:

@@ -121,7 +121,8 @@ def concentrated_implying_approximate_zcdp(target: ApproximateZCDP) -> tuple[Con
 
 def zcdp_implying_approximate_zcdp(target: ApproximateZCDP) -> tuple[ZCDP, ...]:
     """Return ZCDP(rho), or ZCDP(rho + xi) for a negative xi: (rho + xi) alpha <= rho alpha + xi."""
-    return (ZCDP(max(_lower(lambda: ball(Fraction(target.rho) + min(Fraction(target.xi), 0))), 0.0)),)
+    total = Fraction(target.rho) + min(Fraction(target.xi), Fraction(0))
+    return (ZCDP(max(_lower(lambda: ball(total)), 0.0)),)
 
 
 def approximate_zcdp_implying_approximate(target: ApproximateDP) -> tuple[ApproximateZCDP, ...]:

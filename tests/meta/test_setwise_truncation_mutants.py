@@ -13,7 +13,11 @@ from flint import arb
 from dpassay.properties.verify import verify_statement
 from dpassay.spec import setwise as game
 from dpassay.spec.ball import ball, sum_balls
+from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
+from dpassay.spec.distributions.peeling import arrival_probability_exact
+from dpassay.spec.distributions.truncated_gaussian import singular_mass, truncated_upper_tail
 from dpassay.spec.interactions import Branch
+from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.composition import (
     concentrated,
@@ -45,10 +49,9 @@ subgaussian_of = concentrated._subgaussian
 right_value = game.setwise_value
 released = truncated_gaussian.released_labels
 truncation_delta = truncated_gaussian.truncation_delta
-upper_tail = truncated_gaussian.truncated_upper_tail
-singular = truncated_gaussian.singular_mass
+upper_tail, singular = truncated_upper_tail, singular_mass
 laplace_delta = histograms.laplace_histogram_delta
-mean_of_range = concentrated.mean_loss_of_bounded_range
+mean_of_range = mean_loss_of_bounded_range
 
 
 def half_of_the_scale(pair: Any, order: Fraction, tau: Any) -> Verdict:
@@ -119,7 +122,7 @@ def l1_for_l2(size: Any, tau: Any, sigma: Any) -> Any:
 
 
 def l1_for_l2_in_balls(base: Fraction, size: int, level: Fraction) -> arb:
-    return histograms.gaussian_hockey_stick(size * ball(base) / arb(2).sqrt(), ball(level))
+    return gaussian_hockey_stick(size * ball(base) / arb(2).sqrt(), ball(level))
 
 
 def unnormalised(z: Any, half_width: Any, sigma: Any) -> Any:
@@ -146,7 +149,7 @@ def uniform_arrivals(weights: Sequence[Fraction], ranked: Sequence[int]) -> Frac
     return right_arrivals([Fraction(1)] * len(weights), ranked)
 
 
-right_fit, right_choice, right_arrivals = top_k.count_mle, top_k.next_choice, top_k.arrival_probability_exact
+right_fit, right_choice, right_arrivals = top_k.count_mle, top_k.next_choice, arrival_probability_exact
 
 REFUTED = [
     Mutant("cdp_of_pure_dp", "mean of bounded range", C, "zcdp_rho_of_pure", mean_of_range),
@@ -156,13 +159,15 @@ REFUTED = [
     Mutant("zcdp_of_cdp", "mu - tau^2", C, "zcdp_of_cdp_parameters", variance_taken_twice),
     Mutant("approximate_dp_of_gaussian_through_zcdp", "2 missing", C, "optimal_probabilistic_epsilon", two_missing),
     Mutant("approximate_dp_of_approximate_zcdp", "delta forgotten", C, "implied_delta", lambda delta, tail: tail),
-    Mutant("affine_zcdp_of_pure_dp_and_bounded_range", "mu - tau^2", B, "zcdp_of_cdp_parameters", variance_taken_twice),
+    Mutant("affine_zcdp_of_pure_dp_and_bounded_range", "mu - tau^2", B, "zcdp_of_cdp_parameters",
+           variance_taken_twice),
     Mutant("affine_zcdp_of_pure_dp_and_bounded_range", "epsilon^2/8", B, "zcdp_of_cdp_parameters",
            rho_of_bounded_range_for_pure),
     Mutant("zcdp_of_bounded_range", "half of kappa", B, "mean_loss_of_bounded_range", half_of_kappa),
     Mutant("curvature_series_has_no_negative_coefficient", "another series", B, "curvature_coefficient",
            lambda n: 4**n - 4),
-    Mutant("tail_of_adaptively_scaled_subgaussian_sum", "the largest square", U, "total_square", lambda s: max(s) ** 2),
+    Mutant("tail_of_adaptively_scaled_subgaussian_sum", "the largest square", U, "total_square",
+           lambda s: max(s) ** 2),
     Mutant("tail_of_adaptively_scaled_subgaussian_sum", "2 missing", U, "subgaussian_tail",
            lambda level, square: ball(-(level**2) / square).exp()),
     Mutant("setwise_view_is_at_most_the_optimal_analysts", "with replacement", game, "SetwiseRule", Replacing),
@@ -208,7 +213,8 @@ UNPROVED = [
            lambda u, a, s: u * (1 - sp.exp(-(s + 1) * a)) / (1 - sp.exp(-a))),
     Mutant("largest_mean_loss_has_concave_derivative", "another series", B, "curvature_coefficient", lambda n: 4**n),
     Mutant("zcdp_of_gaussian_histogram", "l1 for l2", H, "gaussian_histogram_shift", l1_for_l2),
-    Mutant("laplace_and_gaussian_noise_of_equal_variance", "sigma = b", H, "equal_variance_multiplier", lambda e: 1 / e),
+    Mutant("laplace_and_gaussian_noise_of_equal_variance", "sigma = b", H, "equal_variance_multiplier",
+           lambda e: 1 / e),
     Mutant("truncated_gaussian_is_conditional_gaussian", "not normalised", T, "truncated_density", unnormalised),
 ]  # fmt: skip
 

@@ -87,7 +87,7 @@ def one_shot_rows(epsilon: float) -> list[Row]:
 
 
 def crossover(epsilon: float, *, exact: bool) -> int:
-    """Return the least l0, up to 100, at which Gaussian noise of equal variance has the smaller epsilon; 0 for none."""
+    """Return the least l0, up to 100, at which Gaussian noise of equal variance costs less epsilon; 0 for none."""
     sigma = float(equal_variance_multiplier(epsilon))
     sizes = np.arange(1, LARGEST_CROSSOVER + 1)
     curve = (

@@ -5,6 +5,7 @@ paragraph). L is the privacy loss under the left distribution, a the length of i
 loss of an a-bounded-range pair (`mean_loss_of_bounded_range`).
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -107,7 +108,7 @@ def cdp_of_gaussian_mechanism() -> Verdict:
     sigma, sensitivity = sp.symbols("sigma Delta", positive=True)
     m = sensitivity / (sensitivity * sigma)
     mu, tau = gaussian_cdp(sigma)
-    log_density = lambda centre: -((x - centre) ** 2) / 2
+    log_density: Callable[[Any], Any] = lambda centre: -((x - centre) ** 2) / 2
     loss = m * x - m**2 / 2
     return proof(
         identity(log_density(m) - log_density(0), loss, "the privacy loss"),
@@ -212,7 +213,7 @@ def zcdp_of_cdp(pair: Pair, alpha: Order) -> Verdict:
 
     def bound() -> arb:
         xi, rho = zcdp_of_cdp_parameters(relative_entropy(pair.left, pair.right), _log(most / least) / 2)
-        return xi + ball(order) * rho
+        return arb(xi + ball(order) * rho)
 
     return at_most(lambda: renyi_divergence(pair.left, pair.right, ball(order)), bound, slack=ATTAINED)
 

@@ -16,6 +16,7 @@ alone suffices, for every a > 0 and every order, is proved here. With s = alpha 
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -54,8 +55,11 @@ EXTREMAL = response(1718, 632, 1000)  # e^a = 2.718, at the t of the largest mea
 
 def _weaker_through_lemma_3_4(ratio: Fraction, count: int, delta: Fraction) -> Verdict:
     """Compose `count` mechanisms through Lemma 3.4 with (0, epsilon^2/2): valid, and weaker than eq (3)."""
-    level, tail = lambda: ball(ratio).log(), lambda: -ball(delta).log()
-    printed = lambda: count * level() ** 2 / 2 + 2 * (count * level() ** 2 / 2 * tail()).sqrt()
+
+    def printed() -> arb:
+        rho = count * ball(ratio).log() ** 2 / 2
+        return rho + 2 * (-rho * ball(delta).log()).sqrt()
+
     return conjunction([
         at_most(lambda: binomial_hockey_stick(ratio, count, printed()), lambda: ball(delta)),
         less_than(lambda: _equation_3(ratio, count, delta), printed),
@@ -107,7 +111,7 @@ def affine_zcdp_of_pure_dp_and_bounded_range(pair: Pair, alpha: Order) -> Verdic
 
     def bound(curve: Any, ratio: Fraction) -> arb:
         xi, rho = curve(ball(ratio).log())
-        return xi + ball(order) * rho
+        return arb(xi + ball(order) * rho)
 
     return conjunction([
         at_most(divergence, lambda: bound(_pure_curve, max(most, 1 / least)), slack=ATTAINED),
@@ -167,7 +171,7 @@ def bounded_range_moment_is_superadditivity_gap() -> Verdict:
     h = log_sinh_quotient(a)
     kappa = a / (sp.exp(a) - 1) - 1 - sp.log(a / (sp.exp(a) - 1))
     # log sinh(x/2) = x/2 + log(1 - e^-x) - log 2, put in so that exponentials can cancel
-    split = lambda x: x / 2 + sp.log(1 - sp.exp(-x)) - sp.log(x)
+    split: Callable[[Any], Any] = lambda x: x / 2 + sp.log(1 - sp.exp(-x)) - sp.log(x)
     gap = (s + 1) * split((s + 1) * a) - s * split(s * a) - split(a)
     reduced = value.subs(sp.log(low), sp.log(1 - sp.exp(-s * a)) - a)
     return proof(
@@ -193,7 +197,7 @@ def bounded_range_moment_is_superadditivity_gap() -> Verdict:
 def curvature_coefficient(n: int) -> int:
     """Return (2n)! times the coefficient of w^(2n), w = 2z, in 8 (sinh(z)^4 - z^3 (2 sinh 2z - 2z - z cosh 2z))."""
     m = 2 * n
-    falling = lambda k: 0 if m < k else int(sp.ff(m, k))
+    falling: Callable[[int], int] = lambda k: 0 if m < k else int(sp.ff(m, k))
     special = 3 if n == 0 else 24 if n == 2 else 0
     return int(4**n - 4 + special - 2 * falling(3) + Fraction(falling(4), 2))
 
@@ -242,7 +246,7 @@ def curvature_series_has_no_negative_coefficient(
     together from the Taylor series of its parts, is the number of the concavity proof, and not negative.
     """
     m = 2 * index
-    inverse = lambda k: Fraction(1, math.factorial(k)) if k >= 0 else Fraction(0)
+    inverse: Callable[[int], Fraction] = lambda k: Fraction(1, math.factorial(k)) if k >= 0 else Fraction(0)
     even = (2**m - 4) * inverse(m) + 3 * (index == 0)
     odd = -2 * inverse(m - 3) + (index == 2) + inverse(m - 4) / 2
     coefficient = (even + odd) * math.factorial(m)

@@ -187,8 +187,7 @@ def laplace_and_gaussian_noise_of_equal_variance() -> Verdict:
 
 def _gaussian_overtakes(epsilon: Fraction, size: int, level: Fraction, delta: Fraction) -> Verdict:
     """Decide that Gaussian noise of the same variance is (level, delta)-DP."""
-    shift = lambda: gaussian_histogram_shift(size, 1, equal_variance_multiplier(ball(epsilon)))
-    return at_most(lambda: gaussian_hockey_stick(shift(), ball(level)), lambda: ball(delta))
+    return at_most(lambda: gaussian_delta(epsilon, size, level), lambda: ball(delta))
 
 
 def _laplace_keeps_the_lead(epsilon: Fraction, size: int, level: Fraction, **_delta: Fraction) -> Verdict:
@@ -268,8 +267,12 @@ def gaussian_overtakes_laplace_at_the_crossover(
     both.
     """
     base, size = point
-    laplace = lambda count: lambda level: laplace_histogram_delta(ball(base), count, ball(level))
-    gaussian = lambda count: lambda level: gaussian_delta(base, count, level)
+    laplace: Callable[[int], Callable[[Fraction], arb]] = lambda count: (
+        lambda level: laplace_histogram_delta(ball(base), count, ball(level))
+    )
+    gaussian: Callable[[int], Callable[[Fraction], arb]] = lambda count: (
+        lambda level: gaussian_delta(base, count, level)
+    )
     return conjunction([
         _separated(gaussian(size), laplace(size), 2 * size * base),
         _separated(laplace(size - 1), gaussian(size - 1), 2 * size * base),
@@ -294,8 +297,8 @@ def constants_of_the_word_counts(digits: Annotated[int, Integers("decimal places
     unit = Fraction(1, 10**digits)
     base, size = Fraction(1, 10), 25
     epsilon, sigma = round(Fraction(20790566, 10**7), digits), round(Fraction(1310045, 10**5), digits)
-    laplace = lambda level: lambda: laplace_histogram_delta(ball(base), size, ball(level))
-    gaussian = lambda s: lambda: gaussian_histogram_epsilon(size, ball(s), ball(TARGET))
+    laplace: Callable[[Fraction], Real] = lambda level: lambda: laplace_histogram_delta(ball(base), size, ball(level))
+    gaussian: Callable[[Fraction], Real] = lambda s: lambda: gaussian_histogram_epsilon(size, ball(s), ball(TARGET))
     target = lambda: ball(TARGET)
     return conjunction([
         at_most(laplace(epsilon + unit), target),

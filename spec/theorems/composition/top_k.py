@@ -5,6 +5,7 @@ releases their counts with Gaussian noise, post-processed by `CountMLE` in the o
 The noise of the two phases is independent, and both are charged.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -186,5 +187,7 @@ def count_mle_does_not_increase_the_error(
     """
     size = min(len(noisy), len(truth))
     counts = sorted((abs(x) for x in truth[:size]), reverse=True)
-    error = lambda guess: sum(((g - c) ** 2 for g, c in zip(guess, counts, strict=True)), Fraction(0))
+    error: Callable[[Vector], Fraction] = lambda guess: sum(
+        ((g - c) ** 2 for g, c in zip(guess, counts, strict=True)), Fraction(0)
+    )
     return at_most_exact(error(count_mle(noisy[:size])), error(noisy[:size]), "squared error of the fit")

@@ -9,9 +9,9 @@ of the proof a bracket of the exponent is misplaced; labels with a true count *e
 released threshold tau + T costs utility only: T suffices (`appearance_at_the_half_width_is_paid_for`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import sympy as sp
 from flint import arb
@@ -68,7 +68,7 @@ def truncated_gaussian_is_conditional_gaussian() -> Verdict:
     """
     z, shift = sp.symbols("z h", real=True)
     half_width, sigma = sp.symbols("T sigma", positive=True)
-    density = lambda centre: truncated_density(z - centre, half_width, sigma)
+    density: Callable[[Any], Any] = lambda centre: truncated_density(z - centre, half_width, sigma)
     ratio = sp.exp((shift * z - shift**2 / 2) / sigma**2)
     total = sp.integrate(density(0), (z, -half_width, half_width))
     return proof(
