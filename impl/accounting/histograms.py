@@ -68,8 +68,8 @@ def laplace_histogram_delta(epsilon: ArrayLike, base: float, size: int) -> Array
     with np.errstate(divide="ignore"):
         log_hinge = np.log(-np.expm1(np.where(positive, excess, 0.0)))
     terms = np.where(positive, log_weight + log_hinge, -np.inf)
-    empty = ~positive.any(axis=-1)
-    total = np.where(empty, -np.inf, logsumexp(np.where(empty[..., None], 0.0, terms), axis=-1))
+    some = positive.any(axis=-1, keepdims=True)  # without a positive hinge the sum is 0
+    total = np.where(np.squeeze(some, axis=-1), logsumexp(np.where(some, terms, 0.0), axis=-1), -np.inf)
     return np.minimum(np.exp(total) * _ROUNDING, 1.0)
 
 

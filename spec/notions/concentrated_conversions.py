@@ -43,7 +43,7 @@ def mean_loss_of_bounded_range(width: arb) -> arb:
     Examples
     --------
     >>> round(float(mean_loss_of_bounded_range(arb(1))), 8)
-    0.12330165
+    0.12330156
     """
     if width == 0:
         return arb(0)

@@ -11,6 +11,7 @@ from dpassay.claims import (
     ZCDP,
     ApproximateDP,
     ApproximateZCDP,
+    BoundedRange,
     Claim,
     ConcentratedDP,
     ExPost,
@@ -110,7 +111,7 @@ def test_known_conversions() -> None:
 @pytest.mark.parametrize("delta", [0, -0.1, 1.5, math.nan])
 def test_conversions_refuse_a_useless_delta(delta: float) -> None:
     for implication in IMPLICATIONS:
-        if implication.source_type in {ZCDP, RenyiDP} and implication.target_type is not RenyiDP:
+        if implication.source_type in {ZCDP, RenyiDP} and implication.target_type not in {RenyiDP, ApproximateZCDP}:
             source = ZCDP(1.0) if implication.source_type is ZCDP else RenyiDP(2.0, 1.0)
             with pytest.raises(UsageError, match="delta"):
                 implication.convert(source, delta=delta)
@@ -131,15 +132,21 @@ def test_a_counterexample_refutes_everything_that_implies_the_claim() -> None:
     target = ApproximateDP(1.0, 0.2)
     assert find_notion(target).decide(target, left, right).outcome is Outcome.VIOLATED
     refuted = refuted_by(target)
-    assert {type(claim) for claim in refuted} == {PureDP, ProbabilisticDP, ZCDP, RenyiDP, ExPost}
+    decided = {PureDP, ProbabilisticDP, ZCDP, RenyiDP, ExPost, ConcentratedDP}
+    assert {type(claim) for claim in refuted} == {*decided, BoundedRange, ApproximateZCDP}
     for claim in refuted:
-        verdicts = [find_notion(claim).decide(claim, *pair).outcome for pair in ((left, right), (right, left))]
-        assert Outcome.VIOLATED in verdicts, claim
+        if type(claim) in decided:
+            verdicts = [find_notion(claim).decide(claim, *pair).outcome for pair in ((left, right), (right, left))]
+            assert Outcome.VIOLATED in verdicts, claim
+    (approximate,) = (claim for claim in refuted if isinstance(claim, ApproximateZCDP))
+    assert find_notion(approximate).decide(approximate, left, right).outcome is not Outcome.HOLDS
 
 
 def test_refutation_follows_chains_and_keeps_the_weakest() -> None:
-    (zcdp, pure, ex_post) = refuted_by(RenyiDP(2.0, 1.0))
+    (zcdp, pure, ranged, ex_post) = refuted_by(RenyiDP(2.0, 1.0))
     assert zcdp == ZCDP(0.5)
+    assert isinstance(ranged, BoundedRange)
+    assert ranged.epsilon == pytest.approx(2.058, rel=1e-3)  # kappa(epsilon) = 1/2
     assert isinstance(pure, PureDP)
     assert pure.epsilon == pytest.approx(1.0436, rel=1e-4)  # epsilon tanh(epsilon/2) = 1/2
     assert isinstance(ex_post, ExPost)
