@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from dpassay.claims import (
     ZCDP,
+    ApproximateZCDP,
     BoundedRange,
     Claim,
+    ConcentratedDP,
     NeighbourRelation,
     RenyiDP,
     UsageError,
@@ -143,8 +145,8 @@ def hunt_white_box(
     -------
     Finding
         "violated" with a witness; "holds" at the points tried, or for all pairs where a worst-pair theorem certifies
-        it for the mechanism's own relation; "not refuted" where a comparison stayed undecided, and for zCDP, which
-        finitely many orders cannot establish.
+        it for the mechanism's own relation; "not refuted" where a comparison stayed undecided, and for concentrated
+        notions, which finitely many orders, or what they imply, cannot establish.
     """
     search = _Search(mechanism, claim, most_probabilities)
     with precision(START_BITS):
@@ -230,7 +232,7 @@ def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[str,
     """Return the verdict on the pairs tried, and the pair that shows it."""
     if best.broken:
         return "violated", best
-    undecided = isinstance(search.claim, ZCDP)
+    undecided = isinstance(search.claim, ZCDP | ApproximateZCDP | ConcentratedDP)
     for scored in tried:
         outcome = Outcome.HOLDS if scored.kept else _decided(search, scored)
         if outcome is Outcome.VIOLATED:

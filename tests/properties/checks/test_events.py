@@ -5,8 +5,10 @@ import pytest
 
 from dpassay.claims import ZCDP, ApproximateZCDP, ConcentratedDP, PureDP
 from dpassay.impl.catalogue import Entry, entries
+from dpassay.impl.mechanisms.gumbel_top_k import gumbel_top_k
 from dpassay.properties.checks.events import implied_points, known_events, privacy_at_known_events, register_events
 from dpassay.properties.search.figures import figure
+from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.pairs import are_neighbours
 from dpassay.spec.distributions.discrete import FiniteDistribution
 
@@ -44,6 +46,12 @@ def test_concentrated_claims_imply_points_of_a_falling_curve(claim: Any) -> None
     assert len(points) == 6
     deltas = [delta for _, delta in points]
     assert deltas == sorted(deltas, reverse=True)
+
+
+@pytest.mark.parametrize("make", [lambda x: ApproximateZCDP(x, x), lambda x: ConcentratedDP(x, x)])
+def test_what_implies_only_points_is_refuted_or_not_refuted_but_never_established(make: Any) -> None:
+    assert hunt(gumbel_top_k, make(1e-3)).verdict == "violated"
+    assert hunt(gumbel_top_k, make(0.9)).verdict == "not refuted"
 
 
 def test_a_finite_pair_is_held_against_the_implied_curve() -> None:
