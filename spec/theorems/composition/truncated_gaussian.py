@@ -158,7 +158,6 @@ def conditional_renyi_of_truncated_gaussian(half_width: HalfWidth, share: Share,
 def approximate_dp_of_truncated_gaussian(excess: Excess, sigma: Multiplier, share: Share, delta: Delta) -> Verdict:
     """One count that moves by at most tau is (rho + 2 sqrt(rho log(1/delta')), delta + (1 - delta) delta')-DP with
     rho = 1/(2 sigma^2) and delta of eq (10); its exact delta is the singular part plus one half-line of the overlap.
-    At any epsilon it is at most that of the untruncated noise plus what truncation adds to both ends.
     """
     scale, tail = exact("sigma", sigma), exact("delta", delta)
     width = (exact("excess", excess) + Fraction(1, 2)) / scale
