@@ -19,7 +19,14 @@ from dpassay.spec.setwise import Parameter, RegisteredRound, SetwiseRule
 from dpassay.spec.theorems.composition.setwise import setwise_epsilon
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["best_fixed_order", "lattice_menu", "optimal_delta", "setwise_bound_holds", "setwise_gain"]
+__all__ = [
+    "best_fixed_order",
+    "fixed_order_delta",
+    "lattice_menu",
+    "optimal_delta",
+    "setwise_bound_holds",
+    "setwise_gain",
+]
 
 LATTICE = 4
 
@@ -43,7 +50,7 @@ def optimal_delta(registered: Sequence[Parameter], budget: Fraction, lattice: in
 
 def best_fixed_order(registered: Sequence[Parameter], budget: Fraction, lattice: int = LATTICE) -> Fraction:
     """Return the largest delta over orders fixed beforehand; mechanisms may still be chosen adaptively."""
-    return max(_in_order(registered, order, budget, lattice) for order in permutations(range(len(registered))))
+    return max(fixed_order_delta(registered, order, budget, lattice) for order in permutations(range(len(registered))))
 
 
 class _OrderedRule(SetwiseRule):
@@ -59,7 +66,10 @@ class _OrderedRule(SetwiseRule):
         return bool(state) and offer.index == order[self.size - len(state)]
 
 
-def _in_order(registered: Sequence[Parameter], order: tuple[int, ...], budget: Fraction, lattice: int) -> Fraction:
+def fixed_order_delta(
+    registered: Sequence[Parameter], order: tuple[int, ...], budget: Fraction, lattice: int
+) -> Fraction:
+    """Return the exact delta of the optimal analyst who must take the parameters in this order."""
     menu = lattice_menu(registered, lattice)
     return Game(menu, _OrderedRule(order), len(order), hockey_stick_payoff(budget)).value
 
