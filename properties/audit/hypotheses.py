@@ -9,6 +9,8 @@ it. Which implication is used for which notion:
   :mod:`dpassay.properties.audit.campaign`);
 - RDP and zCDP: points of the curve epsilon(delta) that follows from the Renyi divergences, on which the bound is a
   bound through that implication;
+- approximate zCDP: the same points, at epsilon + xi and delta + (1 - delta) delta'; concentrated DP: those of the
+  zCDP with xi = mu - tau^2/2 and rho = tau^2/2;
 - ex-post: the claim itself, outcome by outcome (no family here).
 """
 
@@ -23,8 +25,10 @@ from scipy.special import logsumexp
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
+    ApproximateZCDP,
     BoundedRange,
     Claim,
+    ConcentratedDP,
     ExPost,
     ProbabilisticDP,
     PureDP,
@@ -137,6 +141,11 @@ def families_of(claim: Claim) -> list[Family]:
             return [_epsilons(None, 0.0), _curve("renyi epsilon", epsilon, lambda e, d: renyi_curve(alpha, e, d))]
         case ZCDP(rho):
             return [_epsilons(None, 0.0), _curve("rho", rho, zcdp_curve)]
+        case ApproximateZCDP(rho, delta, xi):
+            return [_epsilons(None, delta), _shifted_curve(rho, delta, xi)]
+        case ConcentratedDP(mu, tau):
+            rho = tau**2 / 2
+            return [_epsilons(None, 0.0), _shifted_curve(rho, 0.0, mu - rho)]
         case ExPost():
             return [_epsilons(None, 0.0)]
     assert point is not None
@@ -173,3 +182,11 @@ def _curve(parameter: str, claimed: float, curve: Callable[[float, float], float
     grid, index = _grid(claimed, claimed / 16 if claimed else 2.0**-12, max(20.0, min(16 * claimed, _LARGEST)), 1.1)
     epsilon = np.array([[curve(value, delta) for delta in CURVE_DELTAS] for value in grid])
     return Family(parameter, grid, epsilon, np.broadcast_to(CURVE_DELTAS, epsilon.shape), index)
+
+
+def _shifted_curve(rho: float, delta: float, xi: float) -> Family:
+    """Return the family of growing rho; xi moves every epsilon, and what is left out of the events adds to delta."""
+    plain = _curve("rho", rho, zcdp_curve)
+    shifted = np.maximum(plain.epsilon + xi + _ROUNDING * (plain.epsilon + abs(xi)), 0.0)
+    spread = np.minimum(delta + (1 - delta) * plain.delta * (1 + _ROUNDING), 1.0)
+    return Family(plain.parameter, plain.grid, shifted, spread, plain.claimed)

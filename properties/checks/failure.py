@@ -3,8 +3,10 @@
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
+    ApproximateZCDP,
     BoundedRange,
     Claim,
+    ConcentratedDP,
     ExPost,
     NeighbourRelation,
     ProbabilisticDP,
@@ -69,6 +71,8 @@ def _quantity(  # noqa: PLR0911  # one branch for each notion
             return "rho", result.rho_lower, rho
         case RenyiDP(alpha, epsilon):
             return f"Renyi divergence of order {alpha:g}", result.renyi_epsilon_lower, epsilon
+        case ApproximateZCDP() | ConcentratedDP():
+            return "hockey-stick divergence above the curve that the claim implies", None, 0.0
         case ExPost():
             return "privacy loss above its ex-post bound", None, 0.0
 

@@ -11,10 +11,11 @@ import numpy as np
 from dpassay.claims import Mechanism, PureDP
 from dpassay.impl.mechanisms.noise_reduction import NoiseReduction
 from dpassay.properties.checks.bounds import ACCURACY
+from dpassay.properties.checks.events import privacy_at_known_events
 from dpassay.properties.checks.stopping import changed_decisions
 from dpassay.properties.search.hunt import hunt
 
-__all__ = ["LAWS", "privacy_of_claim", "stopping_on_releases", "tightness_of_claim"]
+__all__ = ["LAWS", "privacy_at_known_events", "privacy_of_claim", "stopping_on_releases", "tightness_of_claim"]
 
 Law = Callable[[Mechanism], bool]
 
@@ -56,6 +57,7 @@ def stopping_on_releases(mechanism: Mechanism) -> bool:
 
 
 LAWS: dict[str, Law] = {
+    "privacy_at_known_events": privacy_at_known_events,
     "privacy_of_claim": privacy_of_claim,
     "stopping_on_releases": stopping_on_releases,
     "tightness_of_claim": tightness_of_claim,

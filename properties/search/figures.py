@@ -14,14 +14,16 @@ from flint import arb
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
+    ApproximateZCDP,
     BoundedRange,
     Claim,
+    ConcentratedDP,
     ExPost,
     ProbabilisticDP,
     PureDP,
     RenyiDP,
 )
-from dpassay.properties.audit.hypotheses import ex_post_bound
+from dpassay.properties.audit.hypotheses import ex_post_bound, families_of
 from dpassay.spec.ball import ball, float_lower, max_balls
 from dpassay.spec.distributions.discrete import (
     DiscreteDistribution,
@@ -67,7 +69,8 @@ def figure(  # noqa: PLR0911  # one branch for each notion
 
     The max divergence (pure), the hockey-stick divergence at epsilon (approximate), the tail of the loss
     (probabilistic), the range of the losses (bounded range), the Renyi divergence (RDP), the largest
-    ``R_alpha / alpha`` over `ORDERS` (zCDP), the largest excess of a loss over its bound (ex-post).
+    ``R_alpha / alpha`` over `ORDERS` (zCDP), the largest excess of an implied hockey-stick divergence over its bound
+    (approximate zCDP and concentrated DP), the largest excess of a loss over its bound (ex-post).
     """
     match claim:
         case PureDP():
@@ -82,6 +85,8 @@ def figure(  # noqa: PLR0911  # one branch for each notion
             return renyi_divergence(left, right, ball(alpha))
         case ZCDP():
             return max_balls([renyi_divergence(left, right, ball(alpha)) / ball(alpha) for alpha in ORDERS])
+        case ApproximateZCDP() | ConcentratedDP():
+            return max_balls(_implied_excesses(claim, left, right))
         case ExPost():
             return max_balls([_excess(claim, left, right, outcome) for outcome in _possible(left)])
 
@@ -93,7 +98,7 @@ def allowed(claim: Claim) -> arb:
             bound = value
         case ApproximateDP(_, value) | ProbabilisticDP(_, value) | RenyiDP(_, value):
             bound = value
-        case ExPost():
+        case ExPost() | ApproximateZCDP() | ConcentratedDP():
             bound = 0.0
     return ball(bound) * (1 + ball(ALLOWANCE))
 
@@ -131,6 +136,15 @@ def witness_event(claim: Claim, left: DiscreteDistribution, right: DiscreteDistr
     if isinstance(claim, ExPost):
         return (max(possible, key=lambda outcome: float_lower(_excess(claim, left, right, outcome))),)
     return (max(possible, key=lambda outcome: loss[outcome]),)
+
+
+def _implied_excesses(
+    claim: ApproximateZCDP | ConcentratedDP, left: DiscreteDistribution, right: DiscreteDistribution
+) -> list[arb]:
+    """Enclose the hockey-stick divergences beyond what the claim implies; the float64 curve is rounded up."""
+    family = families_of(claim)[-1]
+    points = zip(family.epsilon[family.claimed].tolist(), family.delta[family.claimed].tolist(), strict=True)
+    return [hockey_stick(left, right, ball(e)) - ball(d) for e, d in points if e < math.inf]
 
 
 def _possible(left: DiscreteDistribution) -> list[Hashable]:

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from dpassay.claims import (
     ZCDP,
+    ApproximateZCDP,
     BoundedRange,
     Claim,
+    ConcentratedDP,
     NeighbourRelation,
     RenyiDP,
     UsageError,
@@ -180,8 +182,9 @@ def hunt_white_box(
     -------
     Finding
         "violated" with a witness; "holds" at the points tried, or for all pairs where a worst-pair theorem certifies
-        it for the mechanism's own relation; "not refuted" where a comparison stayed undecided, for zCDP, which
-        finitely many orders cannot establish, and for outcomes seen through partitions, which prove nothing.
+        it for the mechanism's own relation; "not refuted" where a comparison stayed undecided, for concentrated
+        notions, which finitely many orders, or what they imply, cannot establish, and for outcomes seen through
+        partitions, which prove nothing.
     """
     search = _Search(mechanism, claim, most_probabilities)
     with precision(START_BITS):
@@ -268,7 +271,8 @@ def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[str,
     """Return the verdict on the pairs tried, and the pair that shows it."""
     if best.broken:
         return "violated", best
-    undecided = isinstance(search.claim, ZCDP) or isinstance(search.laws(*best.pair)[0], PushedForward)
+    concentrated = isinstance(search.claim, ZCDP | ApproximateZCDP | ConcentratedDP)
+    undecided = concentrated or isinstance(search.laws(*best.pair)[0], PushedForward)
     for scored in tried:
         outcome = Outcome.HOLDS if scored.kept else _decided(search, scored)
         if outcome is Outcome.VIOLATED:

@@ -5,8 +5,10 @@ import math
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
+    ApproximateZCDP,
     BoundedRange,
     Claim,
+    ConcentratedDP,
     ExPost,
     NeighbourRelation,
     ProbabilisticDP,
@@ -36,6 +38,12 @@ def claim_words(claim: Claim) -> str:  # noqa: PLR0911  # one branch for each no
             return f"probabilistic:{epsilon!r},{delta!r}"
         case ZCDP(rho):
             return f"zcdp:{rho!r}"
+        case ApproximateZCDP(rho, delta, 0):
+            return f"approx-zcdp:{rho!r},{delta!r}"
+        case ApproximateZCDP(rho, delta, xi):
+            return f"approx-zcdp:{rho!r},{delta!r},{xi!r}"
+        case ConcentratedDP(mu, tau):
+            return f"cdp:{mu!r},{tau!r}"
         case RenyiDP(alpha, epsilon):
             return f"rdp:{alpha!r},{epsilon!r}"
         case BoundedRange(epsilon):

@@ -17,7 +17,10 @@ from flint import arb
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
+    ApproximateZCDP,
+    BoundedRange,
     Claim,
+    ConcentratedDP,
     ExPost,
     ProbabilisticDP,
     PureDP,
@@ -26,6 +29,20 @@ from dpassay.claims import (
     require_at_least,
 )
 from dpassay.spec.ball import at_most, ball, float_lower, float_upper, precision
+from dpassay.spec.notions.concentrated_conversions import (
+    approximate_zcdp_implying_approximate,
+    approximate_zcdp_to_approximate,
+    bounded_range_implying_concentrated,
+    bounded_range_implying_zcdp,
+    bounded_range_to_concentrated,
+    bounded_range_to_zcdp,
+    concentrated_implying_approximate_zcdp,
+    concentrated_to_approximate_zcdp,
+    pure_implying_concentrated,
+    pure_to_concentrated,
+    zcdp_implying_approximate_zcdp,
+    zcdp_to_approximate_zcdp,
+)
 from dpassay.spec.notions.conversions import (
     approximate_epsilon_of_renyi,
     best_order,
@@ -289,6 +306,36 @@ IMPLICATIONS: tuple[Implication, ...] = (
     Implication(
         RenyiDP, ApproximateDP, renyi_to_approximate, renyi_implying_approximate, "approximate_dp_of_renyi_dp"
     ),
+    Implication(PureDP, ConcentratedDP, pure_to_concentrated, pure_implying_concentrated, "cdp_of_pure_dp"),
+    Implication(
+        BoundedRange,
+        ConcentratedDP,
+        bounded_range_to_concentrated,
+        bounded_range_implying_concentrated,
+        "cdp_of_bounded_range",
+    ),
+    Implication(BoundedRange, ZCDP, bounded_range_to_zcdp, bounded_range_implying_zcdp, "zcdp_of_bounded_range"),
+    Implication(
+        ConcentratedDP,
+        ApproximateZCDP,
+        concentrated_to_approximate_zcdp,
+        concentrated_implying_approximate_zcdp,
+        "zcdp_of_cdp",
+    ),
+    Implication(
+        ZCDP,
+        ApproximateZCDP,
+        zcdp_to_approximate_zcdp,
+        zcdp_implying_approximate_zcdp,
+        "approximate_dp_of_approximate_zcdp",
+    ),
+    Implication(
+        ApproximateZCDP,
+        ApproximateDP,
+        approximate_zcdp_to_approximate,
+        approximate_zcdp_implying_approximate,
+        "approximate_dp_of_approximate_zcdp",
+    ),
     Implication(ExPost, PureDP, ex_post_to_pure, ex_post_implying_pure, "pure_dp_of_constant_ex_post_dp"),
 )
 
@@ -302,7 +349,7 @@ def refuted_by(claim: Claim) -> tuple[Claim, ...]:
     Examples
     --------
     >>> [type(other).__name__ for other in refuted_by(ZCDP(0.5))]
-    ['PureDP', 'ExPost']
+    ['PureDP', 'BoundedRange', 'ExPost']
     """
     found: dict[tuple[Any, ...], Claim] = {}
     queue = [claim]
@@ -318,13 +365,17 @@ def refuted_by(claim: Claim) -> tuple[Claim, ...]:
     return tuple(found.values())
 
 
-def _rank(claim: Claim) -> tuple[tuple[Any, ...], float]:
+def _rank(claim: Claim) -> tuple[tuple[Any, ...], float]:  # noqa: PLR0911  # one branch for each notion
     """Return what a claim may be compared with, and how weak it is among those."""
     match claim:
-        case PureDP(epsilon):
-            return (PureDP,), epsilon
+        case PureDP(epsilon) | BoundedRange(epsilon):
+            return (type(claim),), epsilon
         case ZCDP(rho):
             return (ZCDP,), rho
+        case ApproximateZCDP(rho, delta, xi):
+            return (ApproximateZCDP, delta, xi), rho
+        case ConcentratedDP(mu, tau):
+            return (ConcentratedDP, tau), mu
         case RenyiDP(alpha, epsilon):
             return (RenyiDP, alpha), epsilon
         case ExPost(epsilon_of):

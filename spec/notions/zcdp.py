@@ -27,7 +27,7 @@ from dpassay.spec.distributions.discrete import (
 from dpassay.spec.notions.base import Notion, register
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated
 
-__all__ = ["ZCDP_NOTION", "zcdp_holds"]
+__all__ = ["ZCDP_NOTION", "Cumulants", "affine_renyi_holds", "safe_width", "zcdp_holds"]
 
 LARGEST_NUMBER_OF_STEPS = 400
 LIMIT_BITS = 256
@@ -43,19 +43,25 @@ def zcdp_holds(claim: ZCDP, left: DiscreteDistribution, right: DiscreteDistribut
     Verdict
         Evidence `BOX` for a claim that holds: an enclosure over all orders.
     """
+    return affine_renyi_holds(Fraction(claim.rho), Fraction(0), left, right)
+
+
+def affine_renyi_holds(
+    rho: Fraction, xi: Fraction, left: DiscreteDistribution, right: DiscreteDistribution
+) -> Verdict:
+    """Decide whether D_alpha(left || right) <= xi + rho alpha for every alpha > 1; xi + rho is at least 0."""
     if left == right:
         return Holds(evidence=Evidence.EXACT, detail="the distributions are equal")
     if any(loss == arb.pos_inf() for _, loss in losses(left, right)):
         return Violated(evidence=Evidence.EXACT, detail="the right cannot produce all outcomes of the left")
-    rho = Fraction(claim.rho)
-    entropy = at_most(lambda: relative_entropy(left, right), lambda: ball(rho))
+    entropy = at_most(lambda: relative_entropy(left, right), lambda: ball(rho + xi))
     if entropy.outcome is Outcome.VIOLATED:
         return entropy.with_(detail=f"the limit of D_alpha for alpha -> 1 is {entropy.detail}")
     order = _most_suspicious_order(left, right)
-    at_order = at_most(lambda: _log_moment(left, right, order), lambda: ball(rho * order * (order + 1)))
+    at_order = at_most(lambda: _log_moment(left, right, order), lambda: ball(order * (rho * (order + 1) + xi)))
     if at_order.outcome is Outcome.VIOLATED:
         return at_order.with_(witness={"alpha": 1 + order}, detail=f"(alpha - 1) D_alpha = {at_order.detail}")
-    proved = refine(lambda: _walk(_Cumulants.of(left, right), rho), limit=LIMIT_BITS) if rho > 0 else None
+    proved = refine(lambda: _walk(Cumulants.of(left, right), rho, xi), limit=LIMIT_BITS) if rho > 0 else None
     if proved is None:
         return Undecided(
             evidence=Evidence.ENCLOSED, detail=f"attained or nearly so, at alpha = {float(1 + order):.6g}"
@@ -64,7 +70,7 @@ def zcdp_holds(claim: ZCDP, left: DiscreteDistribution, right: DiscreteDistribut
 
 
 @dataclass(frozen=True)
-class _Cumulants:
+class Cumulants:
     """The cumulant generating function K of the privacy loss under the left distribution."""
 
     log_weights: list[arb]
@@ -73,7 +79,8 @@ class _Cumulants:
     curvature: arb  # R^2 / 8 for losses of range R: half the bound on the second derivative
 
     @classmethod
-    def of(cls, left: DiscreteDistribution, right: DiscreteDistribution) -> "_Cumulants":
+    def of(cls, left: DiscreteDistribution, right: DiscreteDistribution) -> "Cumulants":
+        """Tabulate the losses of an ordered pair, all of which must be finite."""
         terms = losses(left, right)
         half = loss_range(left, right) ** 2 / 8
         return cls([log_p for log_p, _ in terms], [loss for _, loss in terms], max_divergence(left, right), half)
@@ -85,28 +92,33 @@ class _Cumulants:
         mean = sum_balls(w * loss for w, loss in zip(tilted, self.values, strict=True)) / total
         return total.log(), mean
 
+    def variance(self, mean: arb) -> arb:
+        """Enclose the second derivative of K at 0, given the first."""
+        weights = (log_p.exp() for log_p in self.log_weights)
+        return sum_balls(w * (loss - mean) ** 2 for w, loss in zip(weights, self.values, strict=True))
 
-def _walk(loss: _Cumulants, claimed: Fraction) -> Verdict | None:
+
+def _walk(loss: Cumulants, claimed: Fraction, offset: Fraction) -> Verdict | None:
     """Step along the orders while the parabola above K stays below the claim; None if the walk gets stuck."""
-    rho, s = ball(claimed), arb(0)
+    rho, xi, s = ball(claimed), ball(offset), arb(0)
     bend = (rho - loss.curvature).lower()  # a lower bound of the margin's curvature, exact
-    end = loss.largest / rho - 1
+    end = (loss.largest - xi) / rho - 1
     for step in range(LARGEST_NUMBER_OF_STEPS):
         value, mean = loss.at(s)
-        margin = rho * s * (s + 1) - value if step else arb(0)
-        slope = rho * (2 * s + 1) - mean
+        margin = rho * s * (s + 1) + xi * s - value if step else arb(0)
+        slope = rho * (2 * s + 1) + xi - mean
         if not (margin >= 0 and (step or slope >= 0)):
             return None
         if s >= end or (bend >= 0 and (slope >= 0 or slope**2 <= 4 * margin * bend)):
             return Holds(evidence=Evidence.BOX, detail=f"all orders in {step + 1} parabolas")
-        width = _safe_width(margin, slope, bend)
+        width = safe_width(margin, slope, bend)
         if width is None:
             return None
         s = s + width
     return None
 
 
-def _safe_width(margin: arb, slope: arb, bend: arb) -> arb | None:
+def safe_width(margin: arb, slope: arb, bend: arb) -> arb | None:
     """Return a width up to which margin + slope w + bend w^2 is certainly not negative."""
     a, b, c = (float(x.lower()) for x in (margin, slope, bend))
     discriminant = b * b - 4 * a * c
@@ -122,12 +134,12 @@ def _safe_width(margin: arb, slope: arb, bend: arb) -> arb | None:
 
 
 def _log_moment(left: DiscreteDistribution, right: DiscreteDistribution, order: Fraction) -> arb:
-    return _Cumulants.of(left, right).at(ball(order))[0]
+    return Cumulants.of(left, right).at(ball(order))[0]
 
 
 def _most_suspicious_order(left: DiscreteDistribution, right: DiscreteDistribution) -> Fraction:
     """Look, in float64, for the s at which K(s) / (s (s + 1)) is largest; only a place to look."""
-    loss = _Cumulants.of(left, right)
+    loss = Cumulants.of(left, right)
     log_weights = np.array([float(x) for x in loss.log_weights])
     values = np.array([float(x) for x in loss.values])
     grid = np.geomspace(1e-3, 1e4, 141)

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 __all__ = [
     "ZCDP",
     "ApproximateDP",
+    "ApproximateZCDP",
     "BoundedRange",
     "Claim",
+    "ConcentratedDP",
     "ExPost",
     "Item",
     "Mechanism",
@@ -113,6 +115,42 @@ class ZCDP:
 
 
 @dataclass(frozen=True)
+class ApproximateZCDP:
+    """As `ZCDP` with xi + rho alpha in place of rho alpha, given events of probability at least 1 - delta.
+
+    Parameters
+    ----------
+    rho : float
+        Slope, nats, at least 0.
+    delta : float
+        In [0, 1].
+    xi : float
+        Intercept, nats; may be negative down to -rho.
+    """
+
+    rho: float
+    delta: float
+    xi: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_at_least("rho", self.rho, 0)
+        require_probability("delta", self.delta)
+        require_at_least("xi", self.xi, -self.rho)
+
+
+@dataclass(frozen=True)
+class ConcentratedDP:
+    """The privacy loss has mean at most mu, and about its mean it is subgaussian with scale tau, on both sides."""
+
+    mu: float
+    tau: float
+
+    def __post_init__(self) -> None:
+        require_at_least("mu", self.mu, 0)
+        require_at_least("tau", self.tau, 0)
+
+
+@dataclass(frozen=True)
 class RenyiDP:
     """The Renyi divergence of order alpha is at most epsilon."""
 
@@ -146,12 +184,24 @@ class ExPost:
         return f"ExPost({self.description})"
 
 
-Claim = PureDP | ApproximateDP | ProbabilisticDP | ZCDP | RenyiDP | BoundedRange | ExPost
+Claim = (
+    PureDP
+    | ApproximateDP
+    | ProbabilisticDP
+    | ZCDP
+    | ApproximateZCDP
+    | ConcentratedDP
+    | RenyiDP
+    | BoundedRange
+    | ExPost
+)
 
 _CLAIM_FORMS: dict[str, tuple[Callable[..., Claim], tuple[str, ...]]] = {
     "pure": (PureDP, ("EPS",)),
     "approx": (ApproximateDP, ("EPS", "DELTA")),
     "zcdp": (ZCDP, ("RHO",)),
+    "approx-zcdp": (ApproximateZCDP, ("RHO", "DELTA")),
+    "cdp": (ConcentratedDP, ("MU", "TAU")),
     "rdp": (RenyiDP, ("ALPHA", "EPS")),
     "bounded-range": (BoundedRange, ("EPS",)),
 }

@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import ZCDP, ApproximateDP, Claim, ExPost, ProbabilisticDP, PureDP, RenyiDP, UsageError
+from dpassay.claims import (
+    ZCDP,
+    ApproximateDP,
+    ApproximateZCDP,
+    BoundedRange,
+    Claim,
+    ConcentratedDP,
+    ExPost,
+    ProbabilisticDP,
+    PureDP,
+    RenyiDP,
+    UsageError,
+)
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.notions.implications import IMPLICATIONS, Implication, refuted_by
@@ -25,6 +37,8 @@ TARGETS: tuple[Claim, ...] = (
     ZCDP(0.01),
     ZCDP(40.0),
     ZCDP(0.0),
+    ApproximateZCDP(0.3, 0.01),
+    ConcentratedDP(0.2, 0.5),
 )
 
 
@@ -33,7 +47,7 @@ def free_parameters(implication: Implication, target: Any) -> dict[str, Any]:
     match implication.source_type.__name__, target:
         case "PureDP", ApproximateDP(epsilon, _):
             return {"epsilon": epsilon}
-        case (("ZCDP" | "RenyiDP"), (ApproximateDP(_, delta) | ProbabilisticDP(_, delta))):
+        case (("ZCDP" | "RenyiDP" | "ApproximateZCDP"), (ApproximateDP(_, delta) | ProbabilisticDP(_, delta))):
             return {"delta": delta}
         case "ZCDP", RenyiDP(alpha, _):
             return {"alpha": alpha}
@@ -67,6 +81,8 @@ def _one_rounding_weaker(target: Any) -> Any:
     weaker = {name: value * (1 + 2.0**-50) for name, value in vars(target).items() if name not in {"alpha", "delta"}}
     if isinstance(target, ApproximateDP):
         weaker["delta"] = min(target.delta * (1 + 2.0**-45), 1.0)
+    if isinstance(target, ApproximateZCDP):
+        weaker["xi"] += target.rho * 2.0**-50  # the difference of two rounded numbers
     return type(target)(**{**vars(target), **weaker})
 
 
@@ -95,7 +111,7 @@ def test_known_conversions() -> None:
 @pytest.mark.parametrize("delta", [0, -0.1, 1.5, math.nan])
 def test_conversions_refuse_a_useless_delta(delta: float) -> None:
     for implication in IMPLICATIONS:
-        if implication.source_type in {ZCDP, RenyiDP} and implication.target_type is not RenyiDP:
+        if implication.source_type in {ZCDP, RenyiDP} and implication.target_type not in {RenyiDP, ApproximateZCDP}:
             source = ZCDP(1.0) if implication.source_type is ZCDP else RenyiDP(2.0, 1.0)
             with pytest.raises(UsageError, match="delta"):
                 implication.convert(source, delta=delta)
@@ -116,15 +132,21 @@ def test_a_counterexample_refutes_everything_that_implies_the_claim() -> None:
     target = ApproximateDP(1.0, 0.2)
     assert find_notion(target).decide(target, left, right).outcome is Outcome.VIOLATED
     refuted = refuted_by(target)
-    assert {type(claim) for claim in refuted} == {PureDP, ProbabilisticDP, ZCDP, RenyiDP, ExPost}
+    decided = {PureDP, ProbabilisticDP, ZCDP, RenyiDP, ExPost, ConcentratedDP}
+    assert {type(claim) for claim in refuted} == {*decided, BoundedRange, ApproximateZCDP}
     for claim in refuted:
-        verdicts = [find_notion(claim).decide(claim, *pair).outcome for pair in ((left, right), (right, left))]
-        assert Outcome.VIOLATED in verdicts, claim
+        if type(claim) in decided:
+            verdicts = [find_notion(claim).decide(claim, *pair).outcome for pair in ((left, right), (right, left))]
+            assert Outcome.VIOLATED in verdicts, claim
+    (approximate,) = (claim for claim in refuted if isinstance(claim, ApproximateZCDP))
+    assert find_notion(approximate).decide(approximate, left, right).outcome is not Outcome.HOLDS
 
 
 def test_refutation_follows_chains_and_keeps_the_weakest() -> None:
-    (zcdp, pure, ex_post) = refuted_by(RenyiDP(2.0, 1.0))
+    (zcdp, pure, ranged, ex_post) = refuted_by(RenyiDP(2.0, 1.0))
     assert zcdp == ZCDP(0.5)
+    assert isinstance(ranged, BoundedRange)
+    assert ranged.epsilon == pytest.approx(2.058, rel=1e-3)  # kappa(epsilon) = 1/2
     assert isinstance(pure, PureDP)
     assert pure.epsilon == pytest.approx(1.0436, rel=1e-4)  # epsilon tanh(epsilon/2) = 1/2
     assert isinstance(ex_post, ExPost)

@@ -1,0 +1,1 @@
+"""Experiments after Cesar and Rogers (2020)."""

@@ -1,0 +1,99 @@
+"""Concentrated DP and approximate zCDP: three-valued decisions, exact events, corners."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from dpassay.claims import ApproximateZCDP, BoundedRange, ConcentratedDP, PureDP, UsageError, parse_claim
+from dpassay.properties.search.words import claim_words
+from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.notions.approximate_zcdp import clipped_pair
+from dpassay.spec.notions.base import find_notion
+from dpassay.spec.notions.concentrated_conversions import (
+    approximate_zcdp_to_approximate,
+    bounded_range_implying_concentrated,
+    bounded_range_to_zcdp,
+    concentrated_to_approximate_zcdp,
+    pure_to_concentrated,
+)
+from dpassay.spec.verdict import Outcome
+
+RESPONSE = FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3)
+LEAK = FiniteDistribution.of(1, 9, 0), FiniteDistribution.of(0, 9, 1)
+LOG_3 = math.log(3)
+MEAN = LOG_3 * math.tanh(LOG_3 / 2)
+PROXY = math.sqrt(2 * MEAN)  # of randomised response, exactly (Kearns and Saul 1998)
+
+
+@pytest.mark.parametrize(
+    ("claim", "pair", "outcome"),
+    [
+        (ConcentratedDP(MEAN + 1e-9, LOG_3 + 1e-9), RESPONSE, Outcome.HOLDS),
+        (ConcentratedDP(MEAN - 1e-9, LOG_3), RESPONSE, Outcome.VIOLATED),
+        (ConcentratedDP(1, PROXY * 1.01), RESPONSE, Outcome.HOLDS),
+        (ConcentratedDP(1, PROXY * 0.99), RESPONSE, Outcome.VIOLATED),
+        (ConcentratedDP(9, 9), LEAK, Outcome.VIOLATED),
+        (ConcentratedDP(0, 0), (RESPONSE[0], RESPONSE[0]), Outcome.HOLDS),
+        (ApproximateZCDP(0.0, 0.1), LEAK, Outcome.HOLDS),
+        (ApproximateZCDP(0.0, 0.09), LEAK, Outcome.VIOLATED),
+        (ApproximateZCDP(9.0, 1.0), LEAK, Outcome.HOLDS),
+        (ApproximateZCDP(0.01, 0.5), RESPONSE, Outcome.HOLDS),
+        (ApproximateZCDP(0.1, 0.4), RESPONSE, Outcome.HOLDS),
+        (ApproximateZCDP(0.001, 0.1), RESPONSE, Outcome.VIOLATED),
+        (ApproximateZCDP(0.01, 0.4), RESPONSE, Outcome.UNDECIDED),
+        (ApproximateZCDP(LOG_3**2 / 2, 0.0, MEAN - LOG_3**2 / 2 + 1e-9), RESPONSE, Outcome.HOLDS),
+        (ApproximateZCDP(LOG_3**2 / 2, 0.0, MEAN - LOG_3**2 / 2 - 1e-3), RESPONSE, Outcome.VIOLATED),
+    ],
+)
+def test_decisions(
+    claim: ConcentratedDP | ApproximateZCDP, pair: tuple[FiniteDistribution, FiniteDistribution], outcome: Outcome
+) -> None:
+    assert find_notion(claim).decide(claim, *pair).outcome is outcome
+
+
+def test_the_clipped_pair_loses_at_most_delta() -> None:
+    left, right = FiniteDistribution.of(5, 3, 1, 1), FiniteDistribution.of(1, 2, 3, 4)
+    for delta in (Fraction(1, 100), Fraction(1, 10), Fraction(1, 3)):
+        clipped = clipped_pair(left, right, delta)
+        assert clipped is not None
+        for kept, whole in zip(clipped, (left, right), strict=True):
+            assert all((1 - delta) * p <= whole.probability(o) for o, p in kept.weights.items())
+        before = max(left.probability(o) / right.probability(o) for o in left.outcomes)
+        assert hockey_stick_exact(*clipped, before) == 0
+    assert clipped_pair(*LEAK, Fraction(1, 11)) is None
+
+
+def test_conversions_round_to_the_safe_side() -> None:
+    assert pure_to_concentrated(PureDP(LOG_3)).mu == pytest.approx(MEAN)
+    assert bounded_range_to_zcdp(BoundedRange(1.0)).rho == pytest.approx(0.12330156, abs=1e-8)
+    weaker = concentrated_to_approximate_zcdp(ConcentratedDP(0.1, 0.5))
+    assert weaker == ApproximateZCDP(0.125, 0.0, weaker.xi)
+    assert weaker.xi == pytest.approx(-0.025)
+    assert weaker.xi >= Fraction(0.1) - Fraction(1, 8)
+    (source,) = bounded_range_implying_concentrated(ConcentratedDP(1.0, 0.5))
+    assert source == BoundedRange(1.0)
+    with pytest.raises(UsageError, match="delta"):
+        approximate_zcdp_to_approximate(ApproximateZCDP(0.1, 0.01), delta=0.01)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: ApproximateZCDP(-1, 0.1), "rho"),
+        (lambda: ApproximateZCDP(1, 1.1), "delta"),
+        (lambda: ApproximateZCDP(1, 0.1, -1.5), "xi"),
+        (lambda: ConcentratedDP(math.nan, 1), "mu"),
+        (lambda: ConcentratedDP(1, -1), "tau"),
+    ],
+)
+def test_claims_refuse_what_is_out_of_their_domain(make: object, name: str) -> None:
+    assert callable(make)
+    with pytest.raises(UsageError, match=name):
+        make()
+
+
+def test_words_of_the_new_claims() -> None:
+    for words in ("approx-zcdp:0.1,0.01", "cdp:0.1,0.5"):
+        assert claim_words(parse_claim(words)) == words
+    assert claim_words(ApproximateZCDP(0.2, 0.0, -0.1)) == "approx-zcdp:0.2,0.0,-0.1"
