@@ -1,0 +1,1 @@
+"""Composition, ordering and truncation: Cesar and Rogers (2020)."""
