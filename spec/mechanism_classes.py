@@ -29,11 +29,14 @@ from dpassay.spec.domains import Domain
 from dpassay.spec.interactions import Interaction
 
 __all__ = [
+    "BatchesOnLattice",
     "ClassSequence",
     "ClassSequences",
     "ClassedInteraction",
     "ClassedInteractions",
+    "LatticeBatch",
     "MechanismClass",
+    "Shares",
     "adaptive_delta",
     "batch_delta",
     "bounded_range",
@@ -234,3 +237,83 @@ def _obeys(base: Fraction, classes: Classes, node: Interaction) -> bool:
         inside = inside and 1 <= least * base**first.steps
     everywhere = len(ratios) == len(node.offer.outcomes)
     return inside and everywhere and all(_obeys(base, classes[1:], child) for child in node.after.values())
+
+
+@dataclass(frozen=True)
+class LatticeBatch:
+    """A batch of m = `pure` and k - m = `bounded` mechanisms of one epsilon, on a lattice that holds the best t.
+
+    epsilon = (k - m + 1) `epsilon_units` log r and epsilon_g = (k - m + 1) `level_units` log r, so that the
+    candidates (epsilon_g + epsilon (l + 1 - m)) / (k - m + 1) of Thm 3 are multiples of log r.
+    """
+
+    base: Fraction
+    bounded: int
+    pure: int
+    epsilon_units: int
+    level_units: int
+
+    @property
+    def steps(self) -> int:
+        """Epsilon in lattice steps."""
+        return (self.bounded + 1) * self.epsilon_units
+
+    @property
+    def level(self) -> int:
+        """epsilon_g in lattice steps."""
+        return (self.bounded + 1) * self.level_units
+
+    @property
+    def ratio(self) -> Fraction:
+        """e^epsilon."""
+        return self.base**self.steps
+
+    @property
+    def budget(self) -> Fraction:
+        """e^epsilon_g."""
+        return self.base**self.level
+
+    @property
+    def classes(self) -> Classes:
+        """The classes, bounded range first."""
+        return (bounded_range(self.steps),) * self.bounded + (pure(self.steps),) * self.pure
+
+
+@dataclass(frozen=True)
+class BatchesOnLattice(Domain):
+    """Such batches.
+
+    Parameters
+    ----------
+    largest_bounded, largest_pure, largest_units : int
+        Limits; at least one mechanism takes part.
+    least_bounded : int
+        The smallest number of bounded-range mechanisms.
+    """
+
+    largest_bounded: int = 3
+    largest_pure: int = 3
+    largest_units: int = 2
+    least_bounded: int = 0
+
+    def contains(self, value: Any) -> bool:
+        """Whether `value` is such a batch."""
+        return (
+            isinstance(value, LatticeBatch)
+            and value.base > 1
+            and self.least_bounded <= value.bounded <= self.largest_bounded
+            and 0 <= value.pure <= self.largest_pure
+            and value.bounded + value.pure >= 1
+            and 1 <= value.epsilon_units <= self.largest_units
+        )
+
+
+@dataclass(frozen=True)
+class Shares(Domain):
+    """Tuples of rationals in [0, 1], as positions of parameters within their ranges."""
+
+    length: int = 6
+
+    def contains(self, value: Any) -> bool:
+        """Whether `value` is such a tuple."""
+        return isinstance(value, tuple) and len(value) == self.length and all(0 <= share <= 1 for share in value)

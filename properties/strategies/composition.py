@@ -10,15 +10,18 @@ from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.generalized_randomized_response import RandomizedResponse
 from dpassay.spec.interactions import Interaction, Round
 from dpassay.spec.mechanism_classes import (
+    BatchesOnLattice,
     ClassedInteraction,
     ClassedInteractions,
     ClassSequence,
     ClassSequences,
+    LatticeBatch,
     MechanismClass,
+    Shares,
 )
 from dpassay.spec.theorems.composition.bounded_range import ScorePairs
 
-__all__ = ["class_sequences", "classed_interactions"]
+__all__ = ["class_sequences", "classed_interactions", "lattice_batches"]
 
 BASES = tuple(map(Fraction, ("2", "3/2", "5/4", "11/10", "21/20", "3")))
 IDENTITY = (FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1))
@@ -38,6 +41,28 @@ def _(domain: ClassedInteractions) -> st.SearchStrategy[ClassedInteraction]:
 def _(domain: ScorePairs) -> st.SearchStrategy[Any]:
     score = st.integers(-domain.largest_score, domain.largest_score)
     return st.lists(st.tuples(score, score), min_size=1, max_size=domain.largest_size).map(tuple)
+
+
+@strategy_for.register
+def _(domain: Shares) -> st.SearchStrategy[Any]:
+    share = st.integers(0, 12).map(lambda k: Fraction(k, 12))
+    return st.lists(share, min_size=domain.length, max_size=domain.length).map(tuple)
+
+
+@strategy_for.register
+def _(domain: BatchesOnLattice) -> st.SearchStrategy[LatticeBatch]:
+    return lattice_batches(domain)
+
+
+@st.composite
+def lattice_batches(draw: st.DrawFn, domain: BatchesOnLattice) -> LatticeBatch:
+    """Draw a batch and a level between minus and plus the sum of the epsilons, mostly a positive one."""
+    bounded = draw(st.integers(domain.least_bounded, domain.largest_bounded))
+    pure = draw(st.integers(0 if bounded else 1, domain.largest_pure))
+    units = draw(st.integers(1, domain.largest_units))
+    total = (bounded + pure) * units
+    level = draw(st.one_of(st.integers(0, total), st.integers(-total - 1, total + 1)))
+    return LatticeBatch(draw(st.sampled_from(BASES)), bounded, pure, units, level)
 
 
 @st.composite

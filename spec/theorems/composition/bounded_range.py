@@ -26,7 +26,7 @@ from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["ScorePairs", "exponential_law", "score_range"]
+__all__ = ["ScorePairs", "common_support", "exponential_law", "score_range", "window_of"]
 
 Pair = Annotated[PairAtRatio, FinitePairs("a pair of finite distributions, and a ratio e^epsilon_g")]
 Base = Annotated[
@@ -34,7 +34,7 @@ Base = Annotated[
 ]
 
 
-def _with_common_support(pair: PairAtRatio) -> PairAtRatio:
+def common_support(pair: PairAtRatio) -> PairAtRatio:
     """Return the pair, or a mixture of its two sides where an outcome is possible on one side only."""
     if isinstance(range_ratio(pair.left, pair.right), Fraction):
         return pair
@@ -47,6 +47,12 @@ def _extreme_ratios(pair: PairAtRatio) -> tuple[Fraction, Fraction]:
     """Return the largest and the smallest likelihood ratio of a pair with common support."""
     values = [ratio for ratio in ratios(pair.left, pair.right).values() if isinstance(ratio, Fraction)]
     return max(values), min(values)
+
+
+def window_of(pair: PairAtRatio) -> tuple[Fraction, Fraction]:
+    """Return (e^epsilon, e^t) of a pair with common support: its losses lie in [t - epsilon, t]."""
+    largest, smallest = _extreme_ratios(pair)
+    return largest / smallest, largest
 
 
 def extremal_response(span: Fraction, top: Fraction) -> RandomizedResponse:
@@ -62,7 +68,7 @@ def pure_dp_of_bounded_range(pair: Pair) -> Verdict:
     Both deltas are convex in e^epsilon_g and the one of the response is linear between its two kinks, where they
     agree, so that it is enough that the inequality holds at points.
     """
-    pair = _with_common_support(pair)
+    pair = common_support(pair)
     largest, smallest = _extreme_ratios(pair)
     span = largest / smallest
     window = [
@@ -95,7 +101,7 @@ def range_ratio_of_pure(ratio: Fraction) -> Fraction:
 @statement(CESAR_2020, "br_dp_relations")
 def bounded_range_of_pure_dp(pair: Pair) -> Verdict:
     """An epsilon-DP pair has bounded range 2 epsilon, and the factor 2 is attained by randomised response."""
-    pair = _with_common_support(pair)
+    pair = common_support(pair)
     largest, smallest = _extreme_ratios(pair)
     ratio = max(largest, 1 / smallest)
     span = at_most_exact(largest / smallest, range_ratio_of_pure(ratio), "e^range")
