@@ -29,6 +29,7 @@ __all__ = [
     "RandomizedResponseTreeLaw",
     "hinge",
     "keep_probability",
+    "power",
     "product_delta",
     "product_laws",
     "pure_response",
@@ -41,6 +42,14 @@ Number = Any
 def hinge(x: Number) -> Number:
     """Return max(0, x)."""
     return x.max(arb(0)) if isinstance(x, arb) else max(x, Fraction(0))
+
+
+def power(x: Number, exponent: int) -> Number:
+    """Return x^exponent for exponent >= 0; a ball around 0 has no square by its own operator."""
+    result = x**0
+    for _ in range(exponent) if isinstance(x, arb) else ():
+        result = result * x
+    return result if isinstance(x, arb) else x**exponent
 
 
 def keep_probability(range_ratio: Number, top: Number) -> Number:
@@ -129,7 +138,7 @@ def product_delta(bounded: int, pure: int, ratio: Number, top: Number, budget: N
     for i in range(bounded + 1):
         for j in range(pure + 1):
             weight = comb(bounded, i) * comb(pure, j) * pure_q ** (pure - j) * (1 - pure_q) ** j
-            weight *= q ** (bounded - i) * (1 - q) ** i
+            weight *= power(q, bounded - i) * power(1 - q, i)
             total += weight * hinge(1 - budget / (ratio ** (pure - 2 * j - i) * top**bounded))
     return total
 
