@@ -61,7 +61,7 @@ HALF_EPSILON = Erratum(
 )
 
 
-@statement(CESAR_2020, "br_four_times_claim", errata=(HALF_EPSILON,), cases=3, examples=tuple({"case": c} for c in CASES))
+@statement(CESAR_2020, "br_four_times_claim", errata=(HALF_EPSILON,), cases=3)
 def three_to_four_times_as_many_bounded_range_mechanisms(
     case: Annotated[Case, Choices("k, epsilon, epsilon_g, number", CASES)],
 ) -> Verdict:
