@@ -27,6 +27,7 @@ __all__ = [
     "Number",
     "RandomizedResponse",
     "RandomizedResponseTreeLaw",
+    "RenamedLaw",
     "hinge",
     "keep_probability",
     "power",
@@ -173,6 +174,31 @@ class RandomizedResponseTreeLaw:
             epsilon, top = self.choose(tuple(outcome[:place]))
             total = total + _log_answer(exact("epsilon", epsilon), exact("top", top), self.bit, answer)
         return total
+
+
+@dataclass(frozen=True)
+class RenamedLaw:
+    """A law with its outcomes under other names.
+
+    Parameters
+    ----------
+    law : RandomizedResponseTreeLaw
+        The law.
+    names : dict
+        From the new name to the outcome.
+    """
+
+    law: RandomizedResponseTreeLaw
+    names: dict[Hashable, Hashable]
+
+    @property
+    def outcomes(self) -> tuple[Hashable, ...]:
+        """The new names."""
+        return tuple(self.names)
+
+    def log_probability(self, outcome: Hashable) -> arb:
+        """Enclose the logarithm of the probability of an outcome by its new name."""
+        return self.law.log_probability(self.names[outcome])
 
 
 def _log_answer(epsilon: Exact, top: Exact, bit: int, answer: int) -> arb:
