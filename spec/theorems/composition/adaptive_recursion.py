@@ -43,7 +43,16 @@ Base = Annotated[
 ]  # fmt: skip
 
 
-@statement(CESAR_2020, "adaptive_delta_recursion", cases=60)
+def _worst_member(sequence: ClassSequence) -> ClassedInteraction:
+    worst = worst_interaction(sequence.base, sequence.classes, sequence.level)
+    assert worst is not None  # noqa: S101  # a sequence holds at least one class
+    return ClassedInteraction(sequence, worst)
+
+
+ONE = ClassSequence(Fraction(3, 2), (bounded_range(4),), 2)
+
+
+@statement(CESAR_2020, "adaptive_delta_recursion", examples=({"member": _worst_member(ONE)},), cases=60)
 def adaptive_interactions_stay_below_the_recursion(member: Interaction) -> Verdict:
     """Mechanisms of given classes in a given order, chosen adaptively and on neighbours in either order, have at every
     epsilon_g, negative ones included, at most the delta of the recursion.

@@ -55,7 +55,10 @@ Classes = tuple[MechanismClass, ...]
 @statement(
     CESAR_2020,
     "br_last_is_worst",
-    examples=({"sequence": ClassSequence(Fraction(3, 2), (bounded_range(2), pure(2), bounded_range(2)), 1)},),
+    examples=(
+        {"sequence": ClassSequence(Fraction(3, 2), (bounded_range(2), pure(2), bounded_range(2)), 1)},
+        {"sequence": ClassSequence(Fraction(3, 2), (bounded_range(4), pure(4), pure(4), bounded_range(4)), 4)},
+    ),
     cases=60,
 )
 def bounded_range_after_pure_is_worse(sequence: Sequence) -> Verdict:

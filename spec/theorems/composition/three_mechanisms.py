@@ -15,7 +15,7 @@ from sympy.polys.fields import field
 from dpassay.spec.distributions.generalized_randomized_response import keep_probability
 from dpassay.spec.domains import Integers, Reals
 from dpassay.spec.mechanism_classes import adaptive_delta, bounded_range, pure
-from dpassay.spec.proof.symbolic import identity, positive, proof
+from dpassay.spec.proof.symbolic import identity, positive, proof, rational_identity
 from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020, DPASSAY
 from dpassay.spec.statement import Erratum, statement
@@ -164,7 +164,7 @@ def derivatives_of_three_mechanism_deltas() -> Verdict:
     true, (u, v, w) = _true_derivatives()
     printed, constants = printed_derivatives(u, v, w), missing_constants(v)
     return proof(
-        identity((true[name] - constants[name] * printed[name]).as_expr(), 0, f"({name})'") for name in true
+        rational_identity(true[name], constants[name] * printed[name], f"({name})'") for name in true
     )
 
 
