@@ -1,0 +1,1 @@
+"""The experiments of Cesar and Rogers (2020)."""
