@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError, require_positive
-from dpassay.impl.accounting.composition import BACK_OFF, MARGIN, AdaptiveAccountant, require_epsilon
+from dpassay.impl.accounting.composition import BACK_OFF, MARGIN, AdaptiveAccountant, require_epsilon, sum_upper
 from dpassay.impl.accounting.optimal_composition import Grid, common_grid
 from dpassay.impl.validation import require_count
 
@@ -99,8 +99,8 @@ class AdaptiveComposition(AdaptiveAccountant):
 
     @property
     def total_epsilon(self) -> float:
-        """The sum of the epsilons."""
-        return sum(each.epsilon for each in self.rounds)
+        """The sum of the epsilons, rounded up."""
+        return sum_upper(each.epsilon for each in self.rounds)
 
     @cached_property
     def _upper(self) -> "_Curve":
@@ -119,7 +119,7 @@ class AdaptiveComposition(AdaptiveAccountant):
     def delta(self, epsilon: float) -> float:
         """Return a bound on the optimal delta at any finite epsilon: above it by the square of the lattice unit."""
         level = require_epsilon(epsilon)
-        if level >= self.total_epsilon * (1 + BACK_OFF):
+        if level >= self.total_epsilon:
             return 0.0
         level -= BACK_OFF * (abs(level) + self.total_epsilon)
         return min(1.0, self._upper.above(level) * MARGIN)

@@ -6,16 +6,17 @@ mechanisms take part (Cesar and Rogers 2020 mix the two up in eq. (5)), so that 
 an `AdaptiveAccountant` where the analyst interacts.
 """
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 import numpy as np
 
 from dpassay.claims import ApproximateDP, UsageError, require_probability
 
-__all__ = ["AdaptiveAccountant", "BatchAccountant", "CompositionAccountant", "require_epsilon"]
+__all__ = ["AdaptiveAccountant", "BatchAccountant", "CompositionAccountant", "require_epsilon", "sum_upper"]
 
-TINY = float(np.finfo(np.float64).tiny)
 MARGIN = 1 + 2.0**-34
 """What every float64 delta is multiplied by: more than its rounding errors, below 1e-10."""
 
@@ -34,7 +35,7 @@ class CompositionAccountant(ABC):
     @property
     @abstractmethod
     def total_epsilon(self) -> float:
-        """The sum of the epsilons, from which on delta is 0."""
+        """The sum of the epsilons, rounded up; from there on delta is 0."""
 
     @abstractmethod
     def delta(self, epsilon: float) -> float:
@@ -87,6 +88,13 @@ def require_epsilon(value: float) -> float:
     if not np.isfinite(value):
         raise UsageError(f"epsilon must be a finite number, got {value!r}")
     return float(value)
+
+
+def sum_upper(epsilons: Iterable[float | Fraction]) -> float:
+    """Return the sum of some numbers, rounded up."""
+    exact = sum(map(Fraction, epsilons), Fraction(0))
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def _least(enough: Callable[[float], bool], total: float) -> float:

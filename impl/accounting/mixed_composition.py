@@ -6,6 +6,7 @@ Thm 3; for bounded range only Dong, Durfee and Rogers 2020). At a given t the lo
 n = i + 2j, whose law is a convolution of two binomials.
 """
 
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpassay.claims import UsageError, require_positive
-from dpassay.impl.accounting.composition import BACK_OFF, MARGIN, BatchAccountant, require_epsilon
+from dpassay.impl.accounting.composition import BACK_OFF, MARGIN, BatchAccountant, require_epsilon, sum_upper
 from dpassay.impl.validation import require_count
 
 __all__ = ["BoundedRangeBatch", "MixedBatch"]
@@ -55,8 +56,8 @@ class MixedBatch(BatchAccountant):
 
     @property
     def total_epsilon(self) -> float:
-        """The sum of the epsilons."""
-        return (self.pure + self.bounded_range) * self.mechanism_epsilon
+        """The sum of the epsilons, rounded up."""
+        return sum_upper([(self.pure + self.bounded_range) * Fraction(self.mechanism_epsilon)])
 
     def delta(self, epsilon: float) -> float:
         """Return the optimal delta of the batch at any finite epsilon, rounded up."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError, require_positive
-from dpassay.impl.accounting.composition import BACK_OFF, MARGIN, AdaptiveAccountant, require_epsilon
+from dpassay.impl.accounting.composition import BACK_OFF, MARGIN, AdaptiveAccountant, require_epsilon, sum_upper
 
 __all__ = ["Grid", "PureComposition", "common_grid"]
 
@@ -29,7 +29,8 @@ EXACT_CELLS = 2**21
 CELLS = 2**17
 """Number of units into which the sum of the epsilons is divided where there is no common one."""
 
-WIDENED = 2.0**-50
+WIDENED = 2.0**-47
+"""More than what the fifteenth decimal digit of a number can hide."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Grid:
     steps : ndarray of int
         One multiple for each epsilon.
     exact : bool
-        Whether the multiples are the epsilons themselves, but for a relative 2^-49.
+        Whether the multiples are the epsilons themselves, but for a relative 2^-46.
     """
 
     unit: float
@@ -56,7 +57,7 @@ def common_grid(
 ) -> Grid:
     """Return a grid on which every epsilon, rounded up (or down), is a multiple of the unit.
 
-    Floats are read as the decimals that they print as, and the unit is then widened by 2^-50, so that 0.1 and 0.3 have
+    Floats are read as decimals of fifteen digits, and the unit is then widened by 2^-47, so that 0.1 and 0.1 + 0.2 have
     the common unit 0.1 and no multiple falls short of the float64. Without a common unit of reasonable size each
     epsilon is rounded to one of `cells` units.
 
@@ -77,7 +78,7 @@ def common_grid(
         If the sequence is empty or an epsilon is not a finite positive number.
     """
     exact = checked_epsilons(epsilons)
-    decimals = [Fraction(str(x)) if isinstance(x, float) else Fraction(x) for x in epsilons]
+    decimals = [Fraction(f"{x:.15g}") if isinstance(x, float) else Fraction(x) for x in epsilons]
     unit = Fraction(math.gcd(*(x.numerator * (_lcm(decimals) // x.denominator) for x in decimals)), _lcm(decimals))
     direction = WIDENED if upward else -WIDENED
     if sum(decimals) / unit <= most:
@@ -124,12 +125,12 @@ class PureComposition(AdaptiveAccountant):
     """
 
     def __init__(self, epsilons: Sequence[float | Fraction], *, cells: int = CELLS) -> None:
-        self._total = float(sum(checked_epsilons(epsilons)))
+        self._total = sum_upper(checked_epsilons(epsilons))
         self._grids = tuple(common_grid(epsilons, cells=cells, upward=upward) for upward in (True, False))
 
     @property
     def total_epsilon(self) -> float:
-        """The sum of the epsilons."""
+        """The sum of the epsilons, rounded up."""
         return self._total
 
     @property
