@@ -234,7 +234,7 @@ def _obeys(base: Fraction, classes: Classes, node: Interaction) -> bool:
     largest, least, first = max(ratios), min(ratios), classes[0]
     inside = largest <= base**first.steps * (1 if first.kind == "pure" else least)
     if first.kind == "pure":
-        inside = inside and 1 <= least * base**first.steps
+        inside = inside and least * base**first.steps >= 1
     everywhere = len(ratios) == len(node.offer.outcomes)
     return inside and everywhere and all(_obeys(base, classes[1:], child) for child in node.after.values())
 

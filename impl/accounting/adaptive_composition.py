@@ -175,7 +175,7 @@ class _Curve:
         """Return q_{epsilon,t}."""
         return np.asarray(np.expm1(top - self.unit * steps) / np.expm1(-self.unit * steps))
 
-    def best_on_chords(  # noqa: PLR0913, PLR0917  # the four corners of two chords
+    def best_on_chords(  # the four corners of two chords
         self, steps: int, t: int, lost: Array, lost_next: Array, gained: Array, gained_next: Array
     ) -> Array:
         """Return the largest mean for t in [t, t + 1] lattice units, with both deltas on their chords in e^-t."""
@@ -186,7 +186,7 @@ class _Curve:
         rising = (gained - slope_gained * first) - (lost - slope_lost * first)  # C, of e^t
         inner = (falling < 0) & (rising < 0)
         root = np.sqrt(np.divide(rising, falling, out=np.full_like(falling, first**2), where=inner))
-        best = np.zeros_like(falling)
+        best: Array = np.zeros_like(falling)
         for inverse in (first, last, np.clip(root, last, first)):
             share = (first - inverse) / width
             keep = self.keep(steps, -np.log(inverse))

@@ -92,7 +92,7 @@ def require_epsilon(value: float) -> float:
 
 def sum_upper(epsilons: Iterable[float | Fraction]) -> float:
     """Return the sum of some numbers, rounded up."""
-    exact = sum(map(Fraction, epsilons), Fraction(0))
+    exact = sum((Fraction(x) for x in epsilons), Fraction(0))
     nearest = float(exact)
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 

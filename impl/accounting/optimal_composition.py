@@ -57,8 +57,8 @@ def common_grid(
 ) -> Grid:
     """Return a grid on which every epsilon, rounded up (or down), is a multiple of the unit.
 
-    Floats are read as decimals of fifteen digits, and the unit is then widened by 2^-47, so that 0.1 and 0.1 + 0.2 have
-    the common unit 0.1 and no multiple falls short of the float64. Without a common unit of reasonable size each
+    Floats are read as decimals of fifteen digits, and the unit is then widened by 2^-47, so that 0.1 and 0.1 + 0.2
+    have the common unit 0.1 and no multiple falls short of a float64. Without a common unit of reasonable size each
     epsilon is rounded to one of `cells` units.
 
     Parameters
@@ -92,7 +92,7 @@ def checked_epsilons(epsilons: Sequence[float | Fraction]) -> list[Fraction]:
     """Return the epsilons as rationals; raise `UsageError` unless there are some, all positive and finite."""
     if len(epsilons) == 0:
         raise UsageError("epsilons must hold at least one number, got none")
-    return [Fraction(require_positive("epsilons", epsilon)) for epsilon in epsilons]
+    return [Fraction(x) for x in epsilons if require_positive("epsilons", float(x))]
 
 
 def _lcm(numbers: Sequence[Fraction]) -> int:
@@ -171,7 +171,7 @@ def loss_law(grid: Grid) -> tuple[Array, Array]:
         law[total - reach - step : total + reach - step + 1] += lose * inside
         reach += step
     places = np.flatnonzero(law)
-    return grid.unit * (places - total), law[places]
+    return np.asarray(grid.unit * (places - total)), law[places]
 
 
 def _hinge_mean(losses: Array, masses: Array, level: float) -> float:

@@ -1,7 +1,7 @@
 """Composition done wrong: accountants that claim too little, samplers with the arguments of a response exchanged."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ class BareExponent(RangeExponentialMechanism):
 class TimidRange(GeneralizedRandomizedResponse):
     """The right sampler with a claim of its own."""
 
-    claim: Claim = BoundedRange(0.0)
+    claim: Claim = field(default=BoundedRange(0.0))
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -99,9 +99,7 @@ looks_at_one_half = catalogue(
 
 counts_the_bounded_range_mechanisms = catalogue(
     f"{_PLACE}:counts_the_bounded_range_mechanisms",
-    ResponseSequence(
-        3, _at(1, (1.0, 0.25)), MixedBatch(pure=1, bounded_range=2, mechanism_epsilon=1.0).claim(0.5)
-    ),
+    ResponseSequence(3, _at(1, (1.0, 0.25)), MixedBatch(pure=1, bounded_range=2, mechanism_epsilon=1.0).claim(0.5)),
     mutation=Mutation("m counts the bounded-range mechanisms, as before Cor 5.1: m = 1 for k - 1 pure and one", _SEEN),
 )
 
@@ -126,7 +124,9 @@ takes_randomized_response_for_bounded_range = catalogue(
 ignores_the_other_direction = catalogue(
     f"{_PLACE}:ignores_the_other_direction",
     TimidRange(1.0, 0.2, _one_direction(0.2, 1.0, 0.3)),
-    mutation=Mutation("delta in one order of the neighbours only: the losses are t and t - epsilon, not symmetric", _SEEN),
+    mutation=Mutation(
+        "delta in one order of the neighbours only: the losses are t and t - epsilon, not symmetric", _SEEN
+    ),
 )
 
 samples_with_p_for_q = catalogue(
@@ -138,5 +138,7 @@ samples_with_p_for_q = catalogue(
 divides_by_the_sensitivity = catalogue(
     f"{_PLACE}:divides_by_the_sensitivity",
     BareExponent(size=5, epsilon=1.0),
-    mutation=Mutation("the factor 2 is dropped though scores move both ways: the range of the losses is 2 epsilon", _SEEN),
+    mutation=Mutation(
+        "the factor 2 is dropped though scores move both ways: the range of the losses is 2 epsilon", _SEEN
+    ),
 )

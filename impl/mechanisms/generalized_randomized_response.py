@@ -38,8 +38,9 @@ _NEIGHBOURS = VectorNeighbours(size=1, linf=1, low=0, high=1, integer=True)
 
 
 def answer_probability(epsilon: float, top: float, bit: int) -> float:
-    """Return the probability of the answer 1: (e^(t-epsilon) - e^-epsilon)/(1 - e^-epsilon) to input 0, and
-    (1 - e^-t)/(1 - e^-epsilon) to input 1.
+    """Return the probability of the answer 1.
+
+    (e^(t-epsilon) - e^-epsilon)/(1 - e^-epsilon) to input 0, and (1 - e^-t)/(1 - e^-epsilon) to input 1.
     """
     share = math.expm1(-top) / math.expm1(-epsilon)
     return share if bit else share * math.exp(top - epsilon)

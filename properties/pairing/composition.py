@@ -32,7 +32,7 @@ def _sequence_law(mechanism: ResponseSequence, data: Array) -> RandomizedRespons
 
 
 def _response_worst_case(mechanism: GeneralizedRandomizedResponse, claim: Claim) -> Real | None:
-    """The two losses are t and t - epsilon."""
+    """Return the range or the larger of the two losses t and t - epsilon."""
     epsilon, top = Fraction(mechanism.epsilon), Fraction(mechanism.top)
     match claim:
         case BoundedRange():

@@ -1,5 +1,6 @@
 """Strategies for the chapter on composition: classes on lattices, interactions within them, scores."""
 
+from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any
 
@@ -91,7 +92,7 @@ def _tree(draw: st.DrawFn, base: Fraction, classes: tuple[MechanismClass, ...], 
     each, rest = classes[0], classes[1:]
     top = draw(st.sampled_from(each.tops))
     response = RandomizedResponse(base**each.reach, base**top)
-    rows = dict(enumerate(draw(st.one_of(st.just(IDENTITY), _kernels()))))
+    rows: dict[Hashable, FiniteDistribution] = dict(enumerate(draw(st.one_of(st.just(IDENTITY), _kernels()))))
     left, right = response.left.mapped(rows), response.right.mapped(rows)
     if swapped:
         left, right = right, left

@@ -72,7 +72,9 @@ def rational_identity(left: Any, right: Any, name: str) -> Verdict:
     """
     if left == right:
         return _holds(name)
-    return Violated(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: the two sides are different functions")
+    return Violated(
+        evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: the two sides are different functions"
+    )
 
 
 def nonnegative(expression: Any, name: str) -> Verdict:

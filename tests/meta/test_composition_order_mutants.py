@@ -24,18 +24,24 @@ from dpassay.spec.distributions.generalized_randomized_response import (
     hinge,
     keep_probability,
     product_delta,
+    product_laws,
     pure_response,
 )
 from dpassay.spec.mechanism_classes import Classes, LatticeBatch, adaptive_delta, bounded_range, pure
+from dpassay.spec.notions.bounded_range import ratios
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.composition import (
     adaptive_recursion,
-    bounded_range as ranges,
     counting,
     mixed_batch,
     optimal_bounded_range,
     optimal_pure,
     ordering,
+)
+from dpassay.spec.theorems.composition import (
+    bounded_range as ranges,
+)
+from dpassay.spec.theorems.composition import (
     three_mechanisms as three,
 )
 from dpassay.spec.verdict import Outcome
@@ -52,6 +58,9 @@ class Mutant:
     wrong: Any
 
 
+three_z, SINGLE_POSITIONS = three.z_of, ordering.single_positions
+
+
 # --- one supremum for two, or the other way round -----------------------------------------------------------
 
 
@@ -63,27 +72,27 @@ def one_supremum(base: Fraction, classes: Classes, level: int) -> Fraction:
 def wrong_signs(base: Fraction, classes: Classes, level: int) -> Fraction:
     """a + t and a - epsilon + t in place of a - t and a + epsilon - t."""
     if not classes:
-        return hinge(1 - base**level)
+        return Fraction(hinge(1 - base**level))
     first, rest = classes[0], classes[1:]
     values = []
     for top in first.tops:
         q = keep_probability(base**first.reach, base**top)
         kept, lost = (wrong_signs(base, rest, level + move) for move in (top, top - first.reach))
         values.append(q * kept + (1 - q) * lost)
-    return max(values)
+    return Fraction(max(values))
 
 
 def clipped_at_zero(base: Fraction, classes: Classes, level: int) -> Fraction:
     """epsilon_g < 0 is taken for 0."""
     if not classes:
-        return hinge(1 - base ** max(level, 0))
+        return Fraction(hinge(1 - base ** max(level, 0)))
     first, rest = classes[0], classes[1:]
     values = []
     for top in first.tops:
         q = keep_probability(base**first.reach, base**top)
         kept, lost = (clipped_at_zero(base, rest, max(level + move, 0)) for move in (-top, first.reach - top))
         values.append(q * kept + (1 - q) * lost)
-    return max(values)
+    return Fraction(max(values))
 
 
 def first_parameter_only(base: Fraction, classes: Classes, level: int) -> Fraction:
@@ -95,11 +104,12 @@ def first_parameter_only(base: Fraction, classes: Classes, level: int) -> Fracti
 def half_range(base: Fraction, classes: Classes, level: int) -> Fraction:
     """Bounded range epsilon treated as epsilon/2-DP: t = epsilon/2 only."""
     if not classes:
-        return hinge(1 - base**level)
+        return Fraction(hinge(1 - base**level))
     first, rest = classes[0], classes[1:]
     top = first.reach // 2
     q = keep_probability(base**first.reach, base**top)
-    return q * half_range(base, rest, level - top) + (1 - q) * half_range(base, rest, level + first.reach - top)
+    kept, lost = (half_range(base, rest, level + move) for move in (-top, first.reach - top))
+    return Fraction(q * kept + (1 - q) * lost)
 
 
 def order_dependent(base: Fraction, classes: Classes, level: int) -> Fraction:
@@ -116,7 +126,7 @@ def sorted_epsilons(laws: Any) -> Any:
     )
 
 
-PRODUCT_LAWS = optimal_bounded_range.product_laws
+PRODUCT_LAWS = product_laws
 
 
 # --- Thms 1, 2, 3 -------------------------------------------------------------------------------------------
@@ -152,7 +162,7 @@ def l_for_l_plus_1(count: int, steps: int, level: int) -> list[int]:
     return [min(max((level + ell * steps) // (count + 1), 0), steps) for ell in range(count)]
 
 
-def half(bounded: int, pure_count: int, epsilon: Fraction, level: Fraction) -> list[Fraction]:  # noqa: ARG001  # the fault
+def half(bounded: int, pure_count: int, epsilon: Fraction, level: Fraction) -> list[Fraction]:  # the fault
     return [Fraction(int(epsilon) // 2)]
 
 
@@ -213,7 +223,7 @@ def first_is_kept(first: int, second: int) -> tuple[int, int]:
     return first, first
 
 
-def pushed_apart(first: int, second: int) -> tuple[int, int]:  # noqa: ARG001  # the fault
+def pushed_apart(first: int, second: int) -> tuple[int, int]:  # the fault
     return 0, first + second if first + second < 2 else 2 * ((first + second) // 4)
 
 
@@ -222,8 +232,8 @@ def pushed_apart(first: int, second: int) -> tuple[int, int]:  # noqa: ARG001  #
 
 def largest_loss_twice(left: FiniteDistribution, right: FiniteDistribution) -> Any:
     """max |L| in place of the range."""
-    values = [r for r in ranges.ratios(left, right).values() if isinstance(r, Fraction)]
-    return max(max(values), 1 / min(values))
+    values = [r for r in ratios(left, right).values() if isinstance(r, Fraction)]
+    return max(*values, 1 / min(values))
 
 
 SIMPLE = [
@@ -238,8 +248,9 @@ SIMPLE = [
     Mutant("bounded_range_of_exponential_mechanism", "sensitivity for range", ranges, "score_range",
            ranges.sensitivity),
     Mutant("score_range_at_most_twice_the_sensitivity", "one direction", ranges, "sensitivity",
-           lambda scores: max(max(a - b for a, b in scores), 0)),
-    Mutant("optimal_delta_of_pure_composition", "floor", optimal_pure, "optimal_pure_delta", floor_in_place_of_ceiling),
+           lambda scores: max(0, *(a - b for a, b in scores))),
+    Mutant("optimal_delta_of_pure_composition", "floor", optimal_pure, "optimal_pure_delta",
+           floor_in_place_of_ceiling),
     Mutant("optimal_delta_of_pure_composition", "e^l", optimal_pure, "optimal_pure_delta", exponent_of_the_budget),
     Mutant("optimal_delta_of_pure_composition", "RR_{eps,eps/2}", optimal_pure, "pure_response",
            lambda ratio: RandomizedResponse(ratio, (1 + ratio) / 2)),
@@ -258,7 +269,7 @@ SIMPLE = [
     Mutant("optimal_delta_of_bounded_range_batch", "l for l + 1", optimal_bounded_range, "candidate_tops",
            l_for_l_plus_1),
     Mutant("optimal_delta_of_bounded_range_batch", "t = epsilon/2", optimal_bounded_range, "candidate_tops",
-           lambda count, steps, level: [steps // 2]),  # noqa: ARG005  # the fault
+           lambda count, steps, level: [steps // 2]),  # the fault
     Mutant("order_of_a_batch_never_matters", "adaptive", mixed_batch, "batch_delta", order_dependent),
     Mutant("mixed_subset_sum_factorises", "epsilon for 2 epsilon", mixed_batch, "_responses",
            pure_block_of_bounded_range),
@@ -301,9 +312,9 @@ SIMPLE = [
     Mutant("position_matters_beside_pure_mechanisms_of_different_epsilons", "equal", ordering,
            "BOUNDED_RANGE_FIRST_BELOW", Fraction(256, 1000)),
     Mutant("three_mechanism_deltas_split_into_x_y_z", "no square", three, "z_of",
-           lambda u, v, w: three.keep_probability(v**2, u**2)),
+           lambda u, v, w: keep_probability(v**2, u**2)),
     Mutant("three_mechanism_deltas_split_into_x_y_z", "epsilon - (..)/2", three, "z_of",
-           lambda u, v, w: Z(u, v, u**2 / w)),
+           lambda u, v, w: three_z(u, v, u**2 / w)),
     Mutant("orders_of_three_agree_from_epsilon_on", "below epsilon", three, "adaptive_delta",
            lambda base, classes, level: adaptive_delta(base, classes, level - classes[0].steps)),
     Mutant("order_of_two_bounded_range_and_one_pure_matters", "x and y exchanged", three, "x_of", three.y_of),
@@ -312,15 +323,13 @@ SIMPLE = [
     Mutant("orders_of_two_and_two_form_three_groups", "batch", three, "adaptive_delta",
            lambda base, classes, level: adaptive_delta(base, tuple(sorted(classes, key=str)), level)),
     Mutant("three_to_four_times_as_many_bounded_range_mechanisms", "half of it as DP", counting, "candidate_tops",
-           lambda bounded, pure_count, epsilon, level: [epsilon / 2]),  # noqa: ARG005  # the fault
+           lambda bounded, pure_count, epsilon, level: [epsilon / 2]),  # the fault
     Mutant("partial_sums_have_one_peak", "exponent j", mixed_batch, "partial_sum", printed_partial_sum),
     Mutant("partial_sums_have_one_peak", "m + l", mixed_batch, "derivative_formula", derivative_with_k),
     Mutant("derivatives_of_three_mechanism_deltas", "no constants", three, "missing_constants",
            lambda v: dict.fromkeys(("x", "y", "z", "y + z"), 1 + 0 * v)),
 ]  # fmt: skip
 
-Z = three.z_of
-SINGLE_POSITIONS = ordering.single_positions
 
 UNPROVED = [
     Mutant("generalized_randomized_response_has_two_losses", "arguments exchanged", ranges, "keep_probability",

@@ -24,10 +24,11 @@ COLUMNS = ("mechanisms", "mechanism_epsilon", "pure", "epsilon", "delta")
 
 @experiment("mixed-batch", ("cesar2020", "fig2_mixed_optimal"))
 def mixed_batch_figure(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:  # noqa: ARG001  # nothing is random
-    """The optimal delta of a batch of k mechanisms, m of them pure and the others of bounded range, against epsilon.
+    """Compute the optimal delta of batches of pure and bounded-range mechanisms, against epsilon.
 
-    Cesar and Rogers 2020, Fig 2. Neither k nor epsilon nor m are in the text; here k = 20 and 100, epsilon = 1/10 and
-    m = 0, k/4, k/2, 3k/4, k. The curves rise with m, from the one of exponential mechanisms to the one of Laplace.
+    Cesar and Rogers 2020, Fig 2. k mechanisms, m of them pure; neither k nor epsilon nor m is in the text. Here
+    k = 20 and 100, epsilon = 1/10 and m = 0, k/4, k/2, 3k/4, k. The curves rise with m, from the one
+    of exponential mechanisms to the one of Laplace.
     """
     rows: list[Row] = []
     with table(out / "mixed_batch.csv", *COLUMNS) as lines:
@@ -40,19 +41,21 @@ def mixed_batch_figure(out: Path, *, seed: int, trials: int | None, progress: Pr
 
 
 def mixed_rows(count: int, epsilon: float) -> list[Row]:
-    """Return delta of a batch for several numbers of pure mechanisms, up to the epsilon at which it is 1e-6 or less."""
-    rows = []
+    """Return delta of batches with several numbers of pure mechanisms, up to the epsilon at which it is 1e-6."""
+    rows: list[Row] = []
     for share in SHARES:
         pure = round(share * count)
         batch = MixedBatch(pure=pure, bounded_range=count - pure, mechanism_epsilon=epsilon)
-        for level in np.linspace(0.0, batch.epsilon(DELTA), POINTS):
-            rows.append({
+        rows.extend(
+            {
                 "mechanisms": count,
                 "mechanism_epsilon": epsilon,
                 "pure": pure,
                 "epsilon": float(level),
                 "delta": batch.delta(float(level)),
-            })  # fmt: skip
+            }
+            for level in np.linspace(0.0, batch.epsilon(DELTA), POINTS)
+        )
     return rows
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.distributions.generalized_randomized_response import Number, hinge, power
+from dpassay.spec.distributions.generalized_randomized_response import hinge
 from dpassay.spec.domains import Choices, Integers
 from dpassay.spec.mechanism_classes import (
     ClassedInteraction,
@@ -39,13 +39,14 @@ Interaction = Annotated[
     ClassedInteraction, ClassedInteractions("an adaptive interaction of pure and bounded-range mechanisms")
 ]
 Base = Annotated[
-    Fraction, Choices("the base of the lattice", tuple(map(Fraction, ("2", "3/2", "5/4", "11/10", "21/20", "101/100", "3"))))
-]  # fmt: skip
+    Fraction,
+    Choices("the base of the lattice", tuple(map(Fraction, ("2", "3/2", "5/4", "11/10", "21/20", "101/100", "3")))),
+]
 
 
 def _worst_member(sequence: ClassSequence) -> ClassedInteraction:
     worst = worst_interaction(sequence.base, sequence.classes, sequence.level)
-    assert worst is not None  # noqa: S101  # a sequence holds at least one class
+    assert worst is not None  # a sequence holds at least one class
     return ClassedInteraction(sequence, worst)
 
 
@@ -103,7 +104,7 @@ POSITIVE_LEVELS_ONLY = Erratum(
 
 @statement(CESAR_2020, "adaptive_delta_recursion", errata=(POSITIVE_LEVELS_ONLY,), cases=30)
 def adaptive_recursion_is_attained(sequence: Sequence) -> Verdict:
-    """delta_OPT(BR(epsilon_0), rest; a) = sup_t {q delta_OPT(rest; a - t) + (1 - q) delta_OPT(rest; a + epsilon_0 - t)},
+    """delta_OPT(BR(epsilon_0), rest; a) = sup_t {q delta_OPT(rest; a-t) + (1 - q) delta_OPT(rest; a + epsilon_0 - t)},
     and the same with t = epsilon_0 and 2 epsilon_0 for DP(epsilon_0): the analyst who plays the best t after every
     history has exactly this delta. Valid for all real a.
     """
@@ -127,11 +128,12 @@ def bounded_range_delta(root_budget: Fraction, root_ratio: Fraction) -> Fraction
     return (1 - root_budget / root_ratio) ** 2 / (1 - 1 / root_ratio**2)
 
 
-def bounded_range_delta_enclosed(level: Number, epsilon: Number) -> arb:
+def bounded_range_delta_enclosed(level: arb, epsilon: arb) -> arb:
     """Enclose delta_OPT(BR(epsilon); level) for balls of any width: the two ends joined on by clipping."""
     inside = level.max(-epsilon).min(epsilon)
-    below = hinge((-epsilon).exp() - level.exp())
-    return power(1 - ((inside - epsilon) / 2).exp(), 2) / (1 - (-epsilon).exp()) + below
+    below: arb = hinge((-epsilon).exp() - level.exp())
+    root: arb = 1 - ((inside - epsilon) / 2).exp()
+    return root * root / (1 - (-epsilon).exp()) + below
 
 
 @statement(CESAR_2020, "adaptive_delta_recursion")

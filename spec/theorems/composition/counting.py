@@ -25,9 +25,7 @@ def mixed_delta(bounded: int, pure: int, epsilon: Exact, level: Exact) -> arb:
     """Enclose Thm 3: delta_OPT of a batch of `bounded` and `pure` mechanisms at epsilon_g = `level`, any real."""
     e, g = exact("epsilon", epsilon), exact("level", level)
     tops = candidate_tops(bounded, pure, e, g) if bounded else [Fraction(0)]
-    return max_balls(
-        product_delta(bounded, pure, ball(e).exp(), ball(top).exp(), ball(g).exp()) for top in tops
-    )
+    return max_balls(product_delta(bounded, pure, ball(e).exp(), ball(top).exp(), ball(g).exp()) for top in tops)
 
 
 Case = tuple[int, Fraction, Fraction, int]
@@ -41,15 +39,11 @@ CASES: tuple[Case, ...] = (
 
 
 def _as_half_as_private(count: int, epsilon: Fraction, level: Fraction) -> Verdict:
-    return at_most(
-        lambda: mixed_delta(count, 0, epsilon, level), lambda: mixed_delta(0, count, epsilon / 2, level)
-    )
+    return at_most(lambda: mixed_delta(count, 0, epsilon, level), lambda: mixed_delta(0, count, epsilon / 2, level))
 
 
 def _never_better_than_half(count: int, epsilon: Fraction, level: Fraction) -> Verdict:
-    return at_most(
-        lambda: mixed_delta(0, count, epsilon / 2, level), lambda: mixed_delta(count, 0, epsilon, level)
-    )
+    return at_most(lambda: mixed_delta(0, count, epsilon / 2, level), lambda: mixed_delta(count, 0, epsilon, level))
 
 
 HALF_EPSILON = Erratum(
@@ -65,8 +59,8 @@ HALF_EPSILON = Erratum(
 def three_to_four_times_as_many_bounded_range_mechanisms(
     case: Annotated[Case, Choices("k, epsilon, epsilon_g, number", CASES)],
 ) -> Verdict:
-    """At the epsilon_g where k pure mechanisms have delta = 1e-6, between three and four times as many of bounded range
-    epsilon have at most their delta: 66 for 20 and 186 for 50 at epsilon = 1/10, 90 for 25 at 1/50.
+    """At the epsilon_g where k pure mechanisms have delta = 1e-6, between three and four times as many of bounded
+    range epsilon have at most their delta: 66 for 20 and 186 for 50 at epsilon = 1/10, 90 for 25 at 1/50.
     """
     count, epsilon, level, number = case
     own = lambda: mixed_delta(0, count, epsilon, level)

@@ -58,9 +58,7 @@ def candidate_tops(bounded: int, pure_count: int, epsilon: Fraction, level: Frac
 
     For epsilon_g > 0 the last one is never needed, since F_(k+m)(t) = 1 - e^epsilon_g; the text says "k + m terms".
     """
-    free = (
-        (level + epsilon * (ell + 1 - pure_count)) / (bounded + 1) for ell in range(bounded + 2 * pure_count + 1)
-    )
+    free = ((level + epsilon * (ell + 1 - pure_count)) / (bounded + 1) for ell in range(bounded + 2 * pure_count + 1))
     return sorted({min(max(t, Fraction(0)), epsilon) for t in free})
 
 
@@ -158,10 +156,7 @@ def _averaging_across_different_epsilons(
 def _averaging_within_one_epsilon(
     base: Fraction, steps: tuple[int, int], tops: tuple[int, int], level: int
 ) -> Verdict:
-    first = steps[0] // 2
-    return averaging_two_parameters_never_lowers_delta(
-        base=base, half=first, other_half=steps[1] // 2, level=level, tops=(Fraction(0), Fraction(1, 2)) * 3
-    )
+    return _averaging_across_different_epsilons(base, (steps[0], steps[0]), tops, level)
 
 
 AVERAGED_ACROSS_BLOCKS = Erratum(
@@ -220,7 +215,7 @@ def one_parameter_suffices_for_a_batch(batch: SmallBatch) -> Verdict:
 # --- F_l and Thm 3 ------------------------------------------------------------------------------------------
 
 
-def partial_sum(  # noqa: PLR0913  # the formula has these parameters
+def partial_sum(  # the formula has these parameters
     ell: int, bounded: int, pure_count: int, ratio: Number, top: Number, budget: Number, *, printed: bool = False
 ) -> Number:
     """Return F_l(t), the sum of the cells with n = i + 2j <= l, positive or not.
@@ -252,7 +247,7 @@ def delta_is_the_largest_partial_sum(batch: Batch, tops: Tops) -> Verdict:
     return equal_exact(max(Fraction(0), *sums), delta, "the largest partial sum")
 
 
-def derivative_formula(  # noqa: PLR0913  # the formula has these parameters
+def derivative_formula(  # the formula has these parameters
     ell: int, bounded: int, pure_count: int, ratio: Number, top: Number, budget: Number
 ) -> Number:
     """Return Lemma 4.5: (e^(epsilon_g - epsilon(m-l) - t(k-m)) - e^(t-epsilon)) / (1 - e^-epsilon) times
@@ -279,8 +274,8 @@ def _derivative(ell: int, bounded: int, pure_count: int, *, printed: bool = Fals
 def _printed_derivative_at(ell: int, bounded: int, pure_count: int, point: tuple[Fraction, ...]) -> Verdict:
     left, right = _derivative(ell, bounded, pure_count, printed=True)
     values = dict(zip(sp.symbols("s T G"), map(sp.Rational, point), strict=True))
-    at_point = [Fraction(str(side.as_expr().subs(values))) for side in (left, right)]
-    return equal_exact(*at_point, "F_l'")
+    slope, formula = (Fraction(str(side.as_expr().subs(values))) for side in (left, right))
+    return equal_exact(slope, formula, "F_l'")
 
 
 def _derivative_symbolic(ell: int, bounded: int, pure_count: int, point: tuple[Fraction, ...]) -> Verdict:  # noqa: ARG001  # holds at every point

@@ -4,7 +4,7 @@ Chapter after Cesar and Rogers (2020), Lemma 4.1 with eq. (4), Lemma 4.2 and Thm
 These are no bounds for adaptively chosen bounded-range mechanisms (`non_adaptive_delta_at_most_adaptive`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import comb, prod
@@ -30,9 +30,7 @@ from dpassay.spec.verdict import Verdict, conjunction
 __all__ = ["optimal_bounded_range_delta", "subset_sum_delta"]
 
 Pair = Annotated[PairAtRatio, FinitePairs("a pair of finite distributions, and a ratio e^epsilon_g", 3)]
-Batch = Annotated[
-    LatticeBatch, BatchesOnLattice("a batch of bounded-range mechanisms", 4, 0, 2, least_bounded=1)
-]
+Batch = Annotated[LatticeBatch, BatchesOnLattice("a batch of bounded-range mechanisms", 4, 0, 2, least_bounded=1)]
 Tops = Annotated[tuple[Fraction, ...], Shares("positions of t_1, t_2, ... between 0 and epsilon", 4)]
 Ratio = Annotated[Fraction, Reals("e^epsilon", Fraction(101, 100), 30, (2, 3, Fraction(3, 2)), logarithmic=True)]
 Budget = Annotated[
@@ -44,7 +42,7 @@ Window = tuple[Fraction, Fraction]
 
 
 def subset_sum_delta(windows: Sequence[Window], budget: Fraction) -> Fraction:
-    """Return eq. (4): sum over S of [prod_{not S} q_i prod_S (1 - q_i) - e^epsilon_g prod_{not S} p_i prod_S (1 - p_i)]_+.
+    """Return eq. (4), the sum over S of [prod_{i not in S} q_i prod_S (1 - q_i) - e^epsilon_g (the same of p)]_+.
 
     The paper writes the arguments as (t_i, epsilon_i), with t first.
     """
@@ -62,12 +60,16 @@ def subset_sum_delta(windows: Sequence[Window], budget: Fraction) -> Fraction:
     return sum(terms, Fraction(0))
 
 
+Weights = dict[tuple[Hashable, ...], Fraction]
+
+
 def _product(pairs: Iterable[PairAtRatio]) -> tuple[FiniteDistribution, FiniteDistribution]:
-    left, right = {(): Fraction(1)}, {(): Fraction(1)}
+    left: Weights = {(): Fraction(1)}
+    right: Weights = {(): Fraction(1)}
     for pair in pairs:
         left = {(*done, o): w * p for done, w in left.items() for o, p in pair.left.weights.items()}
         right = {(*done, o): w * p for done, w in right.items() for o, p in pair.right.weights.items()}
-    return FiniteDistribution(dict(left)), FiniteDistribution(dict(right))
+    return FiniteDistribution({**left}), FiniteDistribution({**right})
 
 
 @statement(CESAR_2020, "br_delta_subset_sum", cases=40)
@@ -97,7 +99,9 @@ def subset_sum_ignores_the_order(first: Ratio, second: Ratio, third: Ratio, tops
     windows = _windows([first, second, third], tops)
     laws = [product_laws(RandomizedResponse(*w) for w in order) for order in permutations(windows)]
     reference = subset_sum_delta(windows, budget)
-    return conjunction(equal_exact(hockey_stick_exact(*law, budget), reference, "delta of a permutation") for law in laws)
+    return conjunction(
+        equal_exact(hockey_stick_exact(*law, budget), reference, "delta of a permutation") for law in laws
+    )
 
 
 def candidate_tops(count: int, steps: int, level: int) -> list[int]:
@@ -131,7 +135,9 @@ def optimal_delta_of_bounded_range_batch(batch: Batch, tops: Tops) -> Verdict:
     of different t_i, does better. Holds for every real epsilon_g; the print does not say for which.
     """
     best = optimal_bounded_range_delta(batch)
-    common = [product_delta(batch.bounded, 0, batch.ratio, batch.base**t, batch.budget) for t in range(batch.steps + 1)]
+    common = [
+        product_delta(batch.bounded, 0, batch.ratio, batch.base**t, batch.budget) for t in range(batch.steps + 1)
+    ]
     windows = _windows([batch.ratio] * batch.bounded, tops)
     return conjunction([
         equal_exact(max(common), best, "the largest delta with a common t"),

@@ -120,9 +120,7 @@ def two_open_hinges_do_not_depend_on_the_parameter() -> Verdict:
 
 def single_positions(count: int, steps: int) -> list[Classes]:
     """Return the orders of one bounded-range and count - 1 pure mechanisms of one epsilon."""
-    return [
-        tuple(bounded_range(steps) if k == place else pure(steps) for k in range(count)) for place in range(count)
-    ]
+    return [tuple(bounded_range(steps) if k == place else pure(steps) for k in range(count)) for place in range(count)]
 
 
 def active_index(count: int, shift: int, steps: int, level: int) -> int | None:
@@ -175,12 +173,10 @@ INDICES_EXCHANGED = Erratum(
 )
 
 
-@statement(
-    CESAR_2020, "single_br_order_free", errata=(SAME_INDEX, POSITIVE_TERMS, INDICES_EXCHANGED), cases=25
-)
+@statement(CESAR_2020, "single_br_order_free", errata=(SAME_INDEX, POSITIVE_TERMS, INDICES_EXCHANGED), cases=25)
 def position_of_single_bounded_range_never_matters(base: Base, count: Count, steps: Steps, level: Level) -> Verdict:
-    """One epsilon-bounded-range mechanism among N - 1 adaptively chosen epsilon-DP ones: delta_OPT is the same wherever
-    it stands, for all real epsilon_g. Needs one epsilon (`larger_bounded_range_makes_its_position_matter`).
+    """One epsilon-bounded-range mechanism among N - 1 adaptively chosen epsilon-DP ones: delta_OPT is the same
+    wherever it stands, for all real epsilon_g. Needs one epsilon (`larger_bounded_range_makes_its_position_matter`).
     """
     values = [adaptive_delta(base, order, level) for order in single_positions(count, steps)]
     return conjunction(equal_exact(value, values[0], "delta at another place") for value in values[1:])
@@ -271,11 +267,9 @@ def larger_bounded_range_makes_its_position_matter() -> Verdict:
     is below 0.28 while that of (DP(1/2), BR(1)) is above 0.30. The supremum over t is bounded on the whole interval.
     """
     half, one = Fraction(1, 2), Fraction(1)
-    keep = lambda: 1 / (1 + ball(-half).exp())
 
     def pure_first() -> arb:
-        ends = [bounded_range_delta_enclosed(ball(level), ball(one)) for level in (-half, half)]
-        return keep() * ends[0] + (1 - keep()) * ends[1]
+        return after_pure(lambda level: bounded_range_delta_enclosed(level, ball(one)), half, arb(0))
 
     return conjunction([
         _supremum_below(lambda level: pure_delta(level, half), one, Fraction(0), PURE_LAST_BELOW),
@@ -293,7 +287,10 @@ def order_of_different_bounded_range_mechanisms_matters() -> Verdict:
     never matters (`order_of_pure_mechanisms_never_matters`).
     """
     small, large, level = Fraction(2, 5), Fraction(1), Fraction(6, 25)
-    rest = lambda epsilon: lambda at: bounded_range_delta_enclosed(at, ball(epsilon))
+
+    def rest(epsilon: Fraction) -> Callable[[arb], arb]:
+        return lambda at: bounded_range_delta_enclosed(at, ball(epsilon))
+
     best = Fraction(1, 5)  # near the best t of the smaller one
 
     def smaller_first() -> arb:

@@ -34,9 +34,9 @@ def _pure_keep(v: Any) -> Any:
 
 
 def x_of(u: Any, v: Any, w: Any) -> Any:
-    """Return x(t) = Q (q_{epsilon,t} q_{epsilon,(epsilon_g-t)/2}^2 + (1 - q_{epsilon,t}) q_{epsilon,(epsilon_g+epsilon-t)/2}^2) c.
+    """Return x(t) = Q (q_t q_{(epsilon_g-t)/2}^2 + (1 - q_t) q_{(epsilon_g+epsilon-t)/2}^2) c.
 
-    Q = q_{2 epsilon,epsilon} and c = 1 - e^-epsilon.
+    q_t is q_{epsilon,t}, Q = q_{2 epsilon,epsilon} and c = 1 - e^-epsilon; so for y and z.
     """
     s = v**2
     q, c = keep_probability(s, u**2), 1 - 1 / s
@@ -44,14 +44,14 @@ def x_of(u: Any, v: Any, w: Any) -> Any:
 
 
 def y_of(u: Any, v: Any, w: Any) -> Any:
-    """Return y(t) = Q (q_{epsilon,t} (1 - e^(epsilon_g-epsilon-t)) + (1 - q_{epsilon,t}) q_{epsilon,(epsilon_g+epsilon-t)/2}^2 c)."""
+    """Return y(t) = Q (q_t (1 - e^(epsilon_g-epsilon-t)) + (1 - q_t) q_{(epsilon_g+epsilon-t)/2}^2 c)."""
     s = v**2
     q, c = keep_probability(s, u**2), 1 - 1 / s
     return _pure_keep(v) * (q * (1 - (w / (v * u)) ** 2) + (1 - q) * keep_probability(s, w * v / u) ** 2 * c)
 
 
 def z_of(u: Any, v: Any, w: Any) -> Any:
-    """Return z(t) = (1 - Q) q_{epsilon,t} q_{epsilon,epsilon+(epsilon_g-t)/2}^2 c."""
+    """Return z(t) = (1 - Q) q_t q_{epsilon+(epsilon_g-t)/2}^2 c."""
     s = v**2
     c = 1 - 1 / s
     return (1 - _pure_keep(v)) * keep_probability(s, u**2) * keep_probability(s, s * w / u) ** 2 * c
@@ -101,7 +101,7 @@ def orders_of_three_agree_from_epsilon_on(
     return conjunction([
         equal_exact(values[0], values[1], "(DP, BR, BR) against (BR, DP, BR)"),
         equal_exact(values[1], values[2], "(BR, DP, BR) against (BR, BR, DP)"),
-        equal_exact(*below, "(BR, DP, BR) against (BR, BR, DP), below epsilon"),
+        equal_exact(below[0], below[1], "(BR, DP, BR) against (BR, BR, DP), below epsilon"),
     ])  # fmt: skip
 
 
@@ -163,9 +163,7 @@ def derivatives_of_three_mechanism_deltas() -> Verdict:
     """
     true, (u, v, w) = _true_derivatives()
     printed, constants = printed_derivatives(u, v, w), missing_constants(v)
-    return proof(
-        rational_identity(true[name], constants[name] * printed[name], f"({name})'") for name in true
-    )
+    return proof(rational_identity(true[name], constants[name] * printed[name], f"({name})'") for name in true)
 
 
 # --- Lemma 5.4 ----------------------------------------------------------------------------------------------
@@ -259,7 +257,9 @@ def pure_mechanism_first_is_strictly_worse() -> Verdict:
     return proof(
         identity(printed["y"] * v**4 * u**2, _slope(u, u**3, v * w, top["y"]), "the sign of y'"),
         identity(printed["z"] * v**2 * u**2, -_slope(u, u**3, w, top["z"]), "the sign of z'"),
-        positive(sp.expand(_slope(root, root**3, *[root**3 * (1 + a)] * 2)), "y rises where e^(3t/2) is below the peak"),
+        positive(
+            sp.expand(_slope(root, root**3, *[root**3 * (1 + a)] * 2)), "y rises where e^(3t/2) is below the peak"
+        ),
         positive(-_slope(p - a, p + b, p, p), "y falls where e^(3t/2) is above it, and e^(t/2) < v w"),
         positive(-_slope(w + a, p - b, w, p), "z rises where e^(3t/2) is below the peak, and t > epsilon_g"),
         positive((2 * e + g) / 3 - e / 2, "the peak of z lies beyond epsilon/2"),

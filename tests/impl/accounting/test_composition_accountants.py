@@ -50,10 +50,13 @@ def test_epsilon_is_the_least_that_reaches_delta(accountant: Any, delta: float) 
     assert epsilon <= accountant.total_epsilon
 
 
+def batch(pure: int, count: int, epsilon: float) -> MixedBatch:
+    return MixedBatch(pure=pure, bounded_range=count - pure, mechanism_epsilon=epsilon)
+
+
 def test_published_values() -> None:
     assert PureComposition([0.1] * 20).epsilon(1e-6) == pytest.approx(1.7886091, abs=1e-6)
     assert PureComposition([1.0] * 50).epsilon(1e-6) == pytest.approx(47.6494, abs=1e-4)
-    batch = lambda m, k, e: MixedBatch(pure=m, bounded_range=k - m, mechanism_epsilon=e)
     assert batch(1, 4, 0.5).delta(0.5) == pytest.approx(0.115509, abs=1e-6)
     assert batch(3, 10, 0.1).delta(0.3) == pytest.approx(0.009598, abs=1e-6)
     assert batch(2, 6, 1.0).delta(2.0) == pytest.approx(0.220699, abs=1e-6)
@@ -114,9 +117,9 @@ def test_more_cells_close_the_gap_of_the_recursion() -> None:
 def test_the_type_tells_whether_mechanisms_may_be_adaptive() -> None:
     assert isinstance(PureComposition([1.0]), AdaptiveAccountant)
     assert isinstance(AdaptiveComposition([B(1.0)]), AdaptiveAccountant)
-    for batch in (BoundedRangeBatch(2, 1.0), MixedBatch(pure=1, bounded_range=1, mechanism_epsilon=1.0)):
-        assert isinstance(batch, BatchAccountant)
-        assert not isinstance(batch, AdaptiveAccountant)
+    for one in (BoundedRangeBatch(2, 1.0), batch(1, 2, 1.0)):
+        assert isinstance(one, BatchAccountant)
+        assert not isinstance(one, AdaptiveAccountant)
     assert PureComposition([1.0]).claim(0.5) == ApproximateDP(0.5, PureComposition([1.0]).delta(0.5))
 
 

@@ -21,7 +21,7 @@ BITS = np.zeros(1), np.ones(1)
 
 def within_the_binomial(count: int, probability: float) -> bool:
     """False with probability 1e-11 at most if the count is binomial."""
-    low, high = stats.binom.ppf([5e-12, 1 - 5e-12], SIZE, probability)
+    low, high = (stats.binom.ppf(level, SIZE, probability) for level in (5e-12, 1 - 5e-12))
     return bool(low <= count <= high)
 
 

@@ -1,11 +1,11 @@
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dpassay.impl.accounting.adaptive_composition import bounded_range_round, pure_round
+from dpassay.impl.accounting.adaptive_composition import Round, bounded_range_round, pure_round
 from dpassay.properties.experiments.composition import fig2, fig3, order_table
 
 
@@ -48,10 +48,14 @@ def test_the_accountant_is_above_the_closed_form() -> None:
     assert row["gap_lower"] == pytest.approx(4.322926e-3, abs=1e-9)
 
 
+D, B = pure_round, bounded_range_round
+
+
+def words(rounds: Sequence[Round], level: float) -> list[tuple[str, float, float]]:
+    return [(row["order"], row["delta_lower"], row["delta"]) for row in order_table.order_rows(rounds, level)]
+
+
 def test_which_orders_differ() -> None:
-    D, B = pure_round, bounded_range_round  # noqa: N806  # the words of the table
-    words = lambda rounds, level: [(row["order"], row["delta_lower"], row["delta"]) for row in rows(rounds, level)]
-    rows = order_table.order_rows
     same = words((D(0.4), D(0.9)), 0.3)
     assert same[0][1] <= same[1][2]
     worst, best = words((B(0.4), B(1.0)), 0.24)

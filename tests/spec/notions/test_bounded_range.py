@@ -56,5 +56,5 @@ def test_the_notion_is_registered() -> None:
 
 @pytest.mark.parametrize(("ratio", "top"), [(1, 1), (2, 3), (2, 0)])
 def test_responses_outside_their_domain(ratio: int, top: int) -> None:
-    with pytest.raises(UsageError, match="ratio|top"):
+    with pytest.raises(UsageError, match=r"ratio|top"):
         RandomizedResponse(Fraction(ratio), Fraction(top))
