@@ -4,11 +4,11 @@ Chapter after Cesar and Rogers (2020), Lemma 4.1 with eq. (4), Lemma 4.2 and Thm
 These are no bounds for adaptively chosen bounded-range mechanisms (`non_adaptive_delta_at_most_adaptive`).
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import comb, prod
-from typing import Annotated
+from typing import Annotated, Any
 
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.distributions.generalized_randomized_response import (
@@ -60,7 +60,7 @@ def subset_sum_delta(windows: Sequence[Window], budget: Fraction) -> Fraction:
     return sum(terms, Fraction(0))
 
 
-Weights = dict[tuple[Hashable, ...], Fraction]
+Weights = dict[Any, Fraction]
 
 
 def _product(pairs: Iterable[PairAtRatio]) -> tuple[FiniteDistribution, FiniteDistribution]:
@@ -69,7 +69,7 @@ def _product(pairs: Iterable[PairAtRatio]) -> tuple[FiniteDistribution, FiniteDi
     for pair in pairs:
         left = {(*done, o): w * p for done, w in left.items() for o, p in pair.left.weights.items()}
         right = {(*done, o): w * p for done, w in right.items() for o, p in pair.right.weights.items()}
-    return FiniteDistribution({**left}), FiniteDistribution({**right})
+    return FiniteDistribution(left), FiniteDistribution(right)
 
 
 @statement(CESAR_2020, "br_delta_subset_sum", cases=40)
