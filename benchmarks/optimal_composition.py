@@ -6,6 +6,7 @@ with the optimal composition itself, which they attain; Laplace with the bound f
 its closed form.
 """
 
+import importlib
 import importlib.util
 import math
 import time
@@ -61,7 +62,7 @@ def gap(accountant: AdaptiveComposition | PureComposition, epsilon: float = 0.5)
 
 def against_the_peer() -> None:
     """Print values and times beside those of dp-accounting."""
-    from dp_accounting.pld import privacy_loss_distribution as pld
+    pld = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
 
     def response(epsilon: float, top: float, pessimistic: bool) -> Any:
         q = math.expm1(top - epsilon) / math.expm1(-epsilon)
@@ -78,8 +79,13 @@ def against_the_peer() -> None:
         )
 
     options = {"value_discretization_interval": INTERVAL, "use_connect_dots": False}
-    laplace = lambda epsilon, up: pld.from_laplace_mechanism(1 / epsilon, pessimistic_estimate=up, **options)
-    gaussian = lambda sigma, up: pld.from_gaussian_mechanism(sigma, pessimistic_estimate=up, **options)
+
+    def laplace(epsilon: float, pessimistic: bool) -> Any:
+        return pld.from_laplace_mechanism(1 / epsilon, pessimistic_estimate=pessimistic, **options)
+
+    def gaussian(sigma: float, pessimistic: bool) -> Any:
+        return pld.from_gaussian_mechanism(sigma, pessimistic_estimate=pessimistic, **options)
+
     root = math.sqrt(30)
     batch = BoundedRangeBatch(20, 0.2)
     top = max(batch._candidates(1.0), key=lambda t: batch._delta_at(t, 1.0))  # noqa: SLF001  # the best t

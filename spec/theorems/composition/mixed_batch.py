@@ -42,7 +42,7 @@ from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.theorems.composition.optimal_bounded_range import optimal_bounded_range_delta
 from dpassay.spec.theorems.composition.optimal_pure import optimal_pure_delta
-from dpassay.spec.verdict import Verdict, conjunction
+from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
 __all__ = ["candidate_tops", "optimal_mixed_delta", "partial_sum"]
 
@@ -97,10 +97,8 @@ def order_of_a_batch_never_matters(
     """
     reference = batch_delta(sequence.base, sequence.classes, sequence.level)
     swapped = [batch_delta(sequence.base, order, sequence.level) for order in sequence.orders()]
-    return conjunction([
-        equal_exact(reference, reference, "delta"),
-        *(equal_exact(value, reference, "delta of two exchanged") for value in swapped),
-    ])  # fmt: skip
+    nothing = Holds(evidence=Evidence.EXACT, detail="one mechanism")
+    return conjunction([equal_exact(value, reference, "delta of two exchanged") for value in swapped] or [nothing])
 
 
 def factorised_sum(batch: LatticeBatch, tops: Sequence[Fraction]) -> Fraction:

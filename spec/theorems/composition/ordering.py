@@ -32,7 +32,7 @@ from dpassay.spec.sources import CESAR_2020, DPASSAY
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.theorems.composition.adaptive_recursion import bounded_range_delta_enclosed
 from dpassay.spec.theorems.composition.mixed_batch import optimal_mixed_delta
-from dpassay.spec.verdict import Verdict, conjunction
+from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
 __all__ = ["active_index", "single_positions"]
 
@@ -69,11 +69,12 @@ def bounded_range_after_pure_is_worse(sequence: Sequence) -> Verdict:
     """
     base, level = sequence.base, sequence.level
     before = adaptive_delta(base, sequence.classes, level)
-    verdicts = [equal_exact(before, before, "delta")]
-    for k, order in enumerate(sequence.orders()):
-        if sequence.classes[k].kind == "bounded range" and order[k].kind == "pure":
-            verdicts.append(at_most_exact(before, adaptive_delta(base, order, level), "delta with BR first"))
-    return conjunction(verdicts)
+    verdicts = [
+        at_most_exact(before, adaptive_delta(base, order, level), "delta with BR first")
+        for k, order in enumerate(sequence.orders())
+        if sequence.classes[k].kind == "bounded range" and order[k].kind == "pure"
+    ]
+    return conjunction(verdicts or [Holds(evidence=Evidence.EXACT, detail="nothing to exchange")])
 
 
 # --- Lemma C.1 ----------------------------------------------------------------------------------------------

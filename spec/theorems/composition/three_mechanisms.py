@@ -215,7 +215,7 @@ EQUAL_AT_THE_END = Erratum(
     "three_mech_order_closed_form",
     errata=(EQUAL_AT_THE_END,),
     examples=({"base": Fraction(25, 24), "units": 2, "share": 1},),
-    cases=25,
+    cases=12,
 )
 def order_of_two_bounded_range_and_one_pure_matters(
     base: Base,
