@@ -91,9 +91,12 @@ def require_epsilon(value: float) -> float:
 
 
 def sum_upper(epsilons: Iterable[float | Fraction]) -> float:
-    """Return the sum of some numbers, rounded up."""
+    """Return the sum of some numbers, rounded up; raise `UsageError` if it is beyond float64."""
     exact = sum((Fraction(x) for x in epsilons), Fraction(0))
-    nearest = float(exact)
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        raise UsageError("epsilons must have a sum that float64 can hold") from None
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 

@@ -22,6 +22,10 @@ __all__ = ["BoundedRangeBatch", "MixedBatch"]
 Array = NDArray[np.float64]
 
 
+LARGEST_COUNT = 5000
+"""Work grows with the third power of the number of mechanisms: some ten seconds at the limit."""
+
+
 class MixedBatch(BatchAccountant):
     """The optimal delta of a batch of `pure` epsilon-DP and `bounded_range` epsilon-bounded-range mechanisms.
 
@@ -32,7 +36,7 @@ class MixedBatch(BatchAccountant):
     Parameters
     ----------
     pure, bounded_range : int
-        Numbers of mechanisms, at least 0, not both 0. (The paper's m and k - m.)
+        Numbers of mechanisms, at least 0, not both 0, at most 5000 together. (The paper's m and k - m.)
     mechanism_epsilon : float
         Their common epsilon, positive.
 
@@ -50,8 +54,9 @@ class MixedBatch(BatchAccountant):
     def __init__(self, *, pure: int, bounded_range: int, mechanism_epsilon: float) -> None:
         self.pure = require_count("pure", pure, low=0)
         self.bounded_range = require_count("bounded_range", bounded_range, low=0)
-        if self.pure + self.bounded_range == 0:
-            raise UsageError("pure and bounded_range must not both be 0")
+        if not 1 <= self.pure + self.bounded_range <= LARGEST_COUNT:
+            accepted = f"not both be 0, nor sum to more than {LARGEST_COUNT}"
+            raise UsageError(f"pure and bounded_range must {accepted}, got {pure!r} and {bounded_range!r}")
         self.mechanism_epsilon = require_positive("mechanism_epsilon", mechanism_epsilon)
 
     @property

@@ -135,6 +135,9 @@ def test_the_type_tells_whether_mechanisms_may_be_adaptive() -> None:
         (lambda: MixedBatch(pure=3, bounded_range=-1, mechanism_epsilon=1.0), "bounded_range"),  # m > k
         (lambda: MixedBatch(pure=0, bounded_range=0, mechanism_epsilon=1.0), "both be 0"),
         (lambda: MixedBatch(pure=1, bounded_range=1, mechanism_epsilon=math.nan), "mechanism_epsilon"),
+        (lambda: BoundedRangeBatch(10**9, 1.0), "5000"),
+        (lambda: PureComposition([1e308, 1e308]), "float64"),
+        (lambda: AdaptiveComposition([B(1e308)] * 2).delta(1.0), "float64"),
         (lambda: BoundedRangeBatch(0, 1.0), "count"),
         (lambda: BoundedRangeBatch(2.5, 1.0), "count"),  # type: ignore[arg-type]
         (lambda: AdaptiveComposition([]), "rounds"),
