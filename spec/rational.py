@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
-__all__ = ["Ratio", "at_most_exact", "equal_exact", "product", "show_ratio"]
+__all__ = ["Ratio", "at_most_exact", "below_exact", "equal_exact", "product", "show_ratio"]
 
 Ratio = Fraction | float
 """A likelihood ratio or e^epsilon: a rational, or ``math.inf`` (the only float)."""
@@ -37,6 +37,14 @@ def at_most_exact(truth: Fraction, bound: Fraction, what: str) -> Verdict:
         return Holds(evidence=Evidence.EXACT, tightness=tightness)
     detail = f"{what} = {float(truth):.12g} (exact), but at most {float(bound):.12g} is allowed"
     return Violated(evidence=Evidence.EXACT, detail=detail, tightness=tightness)
+
+
+def below_exact(smaller: Fraction, larger: Fraction, what: str) -> Verdict:
+    """Decide ``smaller < larger`` strictly."""
+    if smaller < larger:
+        return Holds(evidence=Evidence.EXACT)
+    detail = f"{what} = {float(smaller):.12g} (exact), but less than {float(larger):.12g} is required"
+    return Violated(evidence=Evidence.EXACT, detail=detail)
 
 
 def equal_exact(left: object, right: object, what: str) -> Verdict:

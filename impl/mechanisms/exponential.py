@@ -1,4 +1,10 @@
-"""The exponential mechanism and permute-and-flip: a candidate chosen by its exponentiated score."""
+"""The exponential mechanism and permute-and-flip: a candidate chosen by its exponentiated score.
+
+The exponential mechanism comes in two conventions, which must not be mixed up. `ExponentialMechanism` divides by twice
+the sensitivity, whatever way the scores move. `RangeExponentialMechanism` divides by the range of the score
+differences; for scores that all move the same way (counts, when one record is added or removed) that range is the
+sensitivity, and this is the third convention, without the factor 2.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +18,14 @@ from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
 
-__all__ = ["ExponentialMechanism", "PermuteAndFlip", "exponential_mechanism", "permute_and_flip"]
+__all__ = [
+    "ExponentialMechanism",
+    "PermuteAndFlip",
+    "RangeExponentialMechanism",
+    "exponential_mechanism",
+    "permute_and_flip",
+    "range_exponential_mechanism",
+]
 
 Array = NDArray[np.float64]
 
@@ -85,6 +98,53 @@ class ExponentialMechanism(_ScoreSelection):
 
 
 @dataclass(frozen=True)
+class RangeExponentialMechanism:
+    """Candidate i with probability proportional to exp(epsilon score_i / score_range).
+
+    Cesar and Rogers 2020, Def 2.3. `score_range` bounds the largest minus the smallest change of a score between
+    neighbours; with scores that all move the same way it is their sensitivity. If all scores always change alike the
+    range is 0 and the mechanism perfectly private at any temperature; that case is refused here.
+
+    Parameters
+    ----------
+    size : int
+        Number of candidates, at least 1.
+    epsilon : float
+        Range of the privacy losses, positive.
+    score_range : float
+        Positive.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain.
+    """
+
+    size: int
+    epsilon: float
+    score_range: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_count("size", self.size)
+        require_positive("epsilon", self.epsilon)
+        require_positive("score_range", self.score_range)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Bounded range, hence pure DP."""
+        return (BoundedRange(self.epsilon), PureDP(self.epsilon))
+
+    @property
+    def neighbours(self) -> VectorNeighbours:
+        """Scores that all move the same way, by at most the range."""
+        return VectorNeighbours(size=self.size, linf=self.score_range, monotone=True)
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw `size` candidates (indices from 0) on the scores `data`."""
+        return ExponentialMechanism(self.size, self.epsilon, self.score_range / 2).sample(data, size, rng)
+
+
+@dataclass(frozen=True)
 class PermuteAndFlip(_ScoreSelection):
     """The first of the candidates, in uniformly random order, whose coin comes up heads.
 
@@ -126,7 +186,13 @@ class PermuteAndFlip(_ScoreSelection):
 exponential_mechanism = catalogue(
     "dpassay.impl.mechanisms.exponential:exponential_mechanism",
     ExponentialMechanism(size=5, epsilon=1.0),
-    items=(("lebensold2024", "exponential_mechanism"),),
+    items=(("lebensold2024", "exponential_mechanism"), ("cesar2020", "exponential_mechanism")),
+)
+
+range_exponential_mechanism = catalogue(
+    "dpassay.impl.mechanisms.exponential:range_exponential_mechanism",
+    RangeExponentialMechanism(size=5, epsilon=1.0),
+    items=(("cesar2020", "exponential_mechanism"), ("cesar2020", "quality_score_range")),
 )
 
 permute_and_flip = catalogue(

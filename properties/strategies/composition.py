@@ -1,77 +1,111 @@
-"""Adversarial set-wise games: extremal responses, arbitrary pairs of a class, analysts who adapt, reuse or stop."""
+"""Strategies for the chapter on composition: classes on lattices, interactions within them, scores."""
 
+from collections.abc import Hashable
 from fractions import Fraction
+from typing import Any
 
 from hypothesis import strategies as st
 
-from dpassay.properties.strategies.base import exact_reals, strategy_for
+from dpassay.properties.strategies.base import strategy_for
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.interactions import Interaction
-from dpassay.spec.setwise import Parameter, RegisteredRound, SetwiseGame, SetwiseGames
-from dpassay.spec.theorems.composition.subgaussian import Scales
-from dpassay.spec.theorems.composition.top_k import RationalVectors, ScoredLabels
+from dpassay.spec.distributions.generalized_randomized_response import RandomizedResponse
+from dpassay.spec.interactions import Interaction, Round
+from dpassay.spec.mechanism_classes import (
+    BatchesOnLattice,
+    ClassedInteraction,
+    ClassedInteractions,
+    ClassSequence,
+    ClassSequences,
+    LatticeBatch,
+    MechanismClass,
+    Shares,
+)
+from dpassay.spec.theorems.composition.bounded_range import ScorePairs
 
-__all__ = ["parameters", "setwise_games"]
+__all__ = ["class_sequences", "classed_interactions", "lattice_batches"]
 
-RATIOS = tuple(map(Fraction, ("3/2", "2", "3", "11/10", "101/100", "8")))
-LEAKS = tuple(map(Fraction, ("1/10", "1/100", "1/1000000", "3/10", "0")))
-SHARES = st.one_of(st.just(Fraction(1, 2)), st.integers(1, 7).map(lambda k: Fraction(k, 8)))
+BASES = tuple(map(Fraction, ("2", "3/2", "5/4", "11/10", "21/20", "3")))
+IDENTITY = (FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1))
 
 
 @strategy_for.register
-def _(domain: SetwiseGames) -> st.SearchStrategy[SetwiseGame]:
-    return setwise_games(domain.largest_size, leaks=domain.leaks)
+def _(domain: ClassSequences) -> st.SearchStrategy[ClassSequence]:
+    return class_sequences(domain)
 
 
 @strategy_for.register
-def _(domain: Scales) -> st.SearchStrategy[tuple[Fraction, ...]]:
-    scale = st.one_of(
-        st.sampled_from([Fraction(1), Fraction(2)]), exact_reals(Fraction(1, 100), Fraction(3), digits=2)
-    )
-    return st.lists(scale, min_size=1, max_size=domain.largest_size).map(tuple)
+def _(domain: ClassedInteractions) -> st.SearchStrategy[ClassedInteraction]:
+    return classed_interactions(domain.largest_length)
 
 
-def parameters(*, leaks: bool) -> st.SearchStrategy[Parameter]:
-    """Draw a registered parameter."""
-    delta = st.sampled_from(LEAKS) if leaks else st.just(Fraction(0))
-    return st.builds(Parameter, st.sampled_from(["pure", "range"]), st.sampled_from(RATIOS), delta)
+@strategy_for.register
+def _(domain: ScorePairs) -> st.SearchStrategy[Any]:
+    score = st.integers(-domain.largest_score, domain.largest_score)
+    return st.lists(st.tuples(score, score), min_size=1, max_size=domain.largest_size).map(tuple)
+
+
+@strategy_for.register
+def _(domain: Shares) -> st.SearchStrategy[Any]:
+    share = st.integers(0, 12).map(lambda k: Fraction(k, 12))
+    return st.lists(share, min_size=domain.length, max_size=domain.length).map(tuple)
+
+
+@strategy_for.register
+def _(domain: BatchesOnLattice) -> st.SearchStrategy[LatticeBatch]:
+    return lattice_batches(domain)
 
 
 @st.composite
-def setwise_games(draw: st.DrawFn, largest_size: int, *, leaks: bool) -> SetwiseGame:
-    """Draw registered parameters and a tree of offers under them."""
-    registered = tuple(draw(st.lists(parameters(leaks=leaks), min_size=1, max_size=largest_size)))
-    return SetwiseGame(registered, _tree(draw, registered, frozenset(range(len(registered)))))
+def lattice_batches(draw: st.DrawFn, domain: BatchesOnLattice) -> LatticeBatch:
+    """Draw a batch and a level between minus and plus the sum of the epsilons, mostly a positive one."""
+    bounded = draw(st.integers(domain.least_bounded, domain.largest_bounded))
+    pure = draw(st.integers(0 if bounded else 1, domain.largest_pure))
+    units = draw(st.integers(1, domain.largest_units))
+    total = (bounded + pure) * units
+    level = draw(st.one_of(st.integers(0, total), st.integers(-total - 1, total + 1)))
+    return LatticeBatch(draw(st.sampled_from(BASES)), bounded, pure, units, level)
 
 
-def _tree(draw: st.DrawFn, registered: tuple[Parameter, ...], unused: frozenset[int]) -> Interaction:
-    index = draw(st.sampled_from(sorted(unused)))
-    offer = RegisteredRound.of(index, registered[index], _pair(draw, registered[index]))
-    rest = unused - {index}
-    if not rest:  # the rule refuses the same parameter again, which ends the game
-        return Interaction(offer, dict.fromkeys(offer.outcomes, Interaction(offer)) if draw(st.booleans()) else {})
-    return Interaction(offer, {outcome: _tree(draw, registered, rest) for outcome in offer.outcomes})
+@st.composite
+def class_sequences(draw: st.DrawFn, domain: ClassSequences) -> ClassSequence:
+    """Draw classes and a level, often one between 0 and the sum of the parameters, where delta is neither end."""
+    length = draw(st.integers(1, domain.largest_length))
+    common = draw(st.integers(1, domain.largest_steps))
+    steps = [common] * length
+    if not domain.homogeneous and draw(st.booleans()):
+        steps = draw(st.lists(st.integers(1, domain.largest_steps), min_size=length, max_size=length))
+    kinds = draw(st.lists(st.sampled_from(domain.kinds), min_size=length, max_size=length))
+    classes = tuple(MechanismClass(kind, size) for kind, size in zip(kinds, steps, strict=True))  # type: ignore[arg-type]
+    total = sum(steps)
+    level = draw(st.one_of(st.integers(0, max(total // 2, 1)), st.integers(-total - 1, total + 1)))
+    return ClassSequence(draw(st.sampled_from(BASES)), classes, level)
 
 
-def _pair(draw: st.DrawFn, parameter: Parameter) -> tuple[FiniteDistribution, FiniteDistribution]:
-    if draw(st.integers(0, 3)):
-        pair = parameter.response(draw(SHARES))
-        return pair if draw(st.booleans()) else (pair[1], pair[0])
-    right = FiniteDistribution.of(*draw(st.lists(st.integers(1, 9), min_size=2, max_size=3)))
-    # tilts within the square root of the ratio keep both bounds after normalisation
-    largest = (parameter.ratio - 1) / (parameter.ratio + 1)
-    tilts = [1 + largest * draw(SHARES) * draw(st.sampled_from([1, -1])) for _ in right.weights]
-    left = FiniteDistribution.of(*(p * tilt for p, tilt in zip(right.weights.values(), tilts, strict=True)))
-    return left, right
+@st.composite
+def classed_interactions(draw: st.DrawFn, largest_length: int) -> ClassedInteraction:
+    """Draw a sequence and a tree of post-processed responses of its classes, in either order of the neighbours."""
+    sequence = draw(class_sequences(ClassSequences("", largest_length, 4)))
+    return ClassedInteraction(sequence, _tree(draw, sequence.base, sequence.classes, swapped=draw(st.booleans())))
 
 
-@strategy_for.register
-def _(domain: RationalVectors) -> st.SearchStrategy[tuple[Fraction, ...]]:
-    entry = st.one_of(st.integers(-3, 3).map(Fraction), exact_reals(Fraction(-20), Fraction(20), digits=2))
-    return st.lists(entry, min_size=1, max_size=domain.largest_size).map(tuple)
+def _tree(draw: st.DrawFn, base: Fraction, classes: tuple[MechanismClass, ...], *, swapped: bool) -> Interaction:
+    each, rest = classes[0], classes[1:]
+    top = draw(st.sampled_from(each.tops))
+    response = RandomizedResponse(base**each.reach, base**top)
+    rows: dict[Hashable, FiniteDistribution] = dict(enumerate(draw(st.one_of(st.just(IDENTITY), _kernels()))))
+    left, right = response.left.mapped(rows), response.right.mapped(rows)
+    if swapped:
+        left, right = right, left
+    offer = Round(left, right, base**each.reach)
+    if not rest:
+        return Interaction(offer)
+    return Interaction(offer, {o: _tree(draw, base, rest, swapped=swapped) for o in offer.outcomes})
 
 
-@strategy_for.register
-def _(domain: ScoredLabels) -> st.SearchStrategy[tuple[tuple[Fraction, bool], ...]]:
-    weight = st.one_of(st.integers(1, 5), st.integers(0, 8).map(lambda k: 10**k)).map(Fraction)
-    return st.lists(st.tuples(weight, st.booleans()), min_size=1, max_size=domain.largest_size).map(tuple)
+@st.composite
+def _kernels(draw: st.DrawFn) -> tuple[FiniteDistribution, ...]:
+    rows = []
+    for _ in range(2):
+        weights = draw(st.lists(st.integers(0, 5), min_size=3, max_size=3))
+        rows.append(FiniteDistribution.of(weights[0] + 1, *weights[1:]))
+    return tuple(rows)

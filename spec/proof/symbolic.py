@@ -15,7 +15,15 @@ import sympy as sp
 
 from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated, conjunction
 
-__all__ = ["identity", "nonnegative", "positive", "proof", "symbolic_normal_cdf", "symbolic_normal_pdf"]
+__all__ = [
+    "identity",
+    "nonnegative",
+    "positive",
+    "proof",
+    "rational_identity",
+    "symbolic_normal_cdf",
+    "symbolic_normal_pdf",
+]
 
 TRANSFORMATIONS: tuple[Callable[[Any], Any], ...] = (
     sp.expand,
@@ -54,6 +62,19 @@ def identity(left: Any, right: Any, name: str) -> Verdict:
         if reduced.is_number and reduced.is_zero is False:
             return Violated(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: differs by {reduced}")
     return _undecided(f"{name}: {difference} is not reduced to 0")
+
+
+def rational_identity(left: Any, right: Any, name: str) -> Verdict:
+    """Decide whether two elements of one field of rational functions over the rationals are equal.
+
+    Always decidable: their normal forms are compared. A difference that is not the zero function does not vanish at
+    almost any point.
+    """
+    if left == right:
+        return _holds(name)
+    return Violated(
+        evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: the two sides are different functions"
+    )
 
 
 def nonnegative(expression: Any, name: str) -> Verdict:

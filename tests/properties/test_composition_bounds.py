@@ -1,96 +1,91 @@
-"""Composition and accuracy bounds of impl against the enclosures of spec."""
+"""The accountants of composition against the enclosures and exact recursions of spec."""
 
+import itertools
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpassay.claims import UsageError
-from dpassay.impl.accounting.advanced_composition import advanced_composition_epsilon, best_share
-from dpassay.impl.accounting.laplace_accuracy import largest_laplace_error, split_budget_error
+from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_round, pure_round
+from dpassay.impl.accounting.mixed_composition import MixedBatch
+from dpassay.impl.accounting.optimal_composition import PureComposition
 from dpassay.properties.checks.bounds import on_the_safe_side
-from dpassay.properties.strategies.base import log_integers
-from dpassay.spec.ball import at_least, at_most, ball
-from dpassay.spec.theorems.foundations import composition
-from dpassay.spec.theorems.foundations.laplace_accuracy import laplace_tail, union_bound_radius
+from dpassay.properties.strategies.composition import class_sequences
+from dpassay.spec.ball import ball
+from dpassay.spec.mechanism_classes import ClassSequence, ClassSequences, adaptive_delta
+from dpassay.spec.theorems.composition.counting import mixed_delta
 from dpassay.spec.verdict import Outcome
 
-checked = settings(max_examples=60, deadline=None, derandomize=True, database=None)
-counts = log_integers(1, 10**6)
-epsilons = st.floats(-4, 2).map(lambda e: 10.0**e)
-deltas = st.one_of(st.sampled_from([0.5, 1e-300]), st.floats(-15, -0.01).map(lambda e: 10.0**e))
-ACCURACY = Fraction(1, 10**12)
+checked = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+epsilons = st.one_of(st.sampled_from([1e-3, 0.1, 1.0, 8.0]), st.floats(-3, 1).map(lambda e: 10.0**e))
+shares = st.one_of(st.sampled_from([0.0, 0.5, 0.25]), st.floats(-1.2, 0.999))
 
 
 @checked
-@given(counts, epsilons, deltas)
-def test_advanced_composition(copies: int, epsilon: float, delta: float) -> None:
-    bound = float(advanced_composition_epsilon(copies, epsilon, delta))
-
-    def truth() -> arb:
-        return composition.advanced_composition_epsilon(copies, ball(epsilon), delta).min(copies * ball(epsilon))
-
-    verdict = on_the_safe_side(bound, truth, ACCURACY)
+@given(st.integers(0, 6), st.integers(0, 6), epsilons, shares)
+def test_mixed_batches(bounded: int, pure: int, epsilon: float, share: float) -> None:
+    pure = pure or (0 if bounded else 1)
+    level = share * (bounded + pure) * epsilon
+    bound = MixedBatch(pure=pure, bounded_range=bounded, mechanism_epsilon=epsilon).delta(level)
+    verdict = on_the_safe_side(min(bound, 1.0), lambda: mixed_delta(bounded, pure, epsilon, level))
     assert verdict.outcome is Outcome.HOLDS, verdict.detail
 
 
 @checked
-@given(counts, epsilons, deltas)
-def test_shares(copies: int, epsilon: float, delta: float) -> None:
-    share = float(best_share(copies, epsilon, delta))
-    truth = lambda: composition.advanced_share(copies, ball(epsilon), delta).max(ball(epsilon) / copies)
-    assert at_most(lambda: ball(share), truth).outcome is Outcome.HOLDS
-    assert at_least(lambda: ball(share) * ball(1 + ACCURACY), truth).outcome is Outcome.HOLDS
+@given(st.integers(1, 40), epsilons, shares)
+def test_equal_pure_mechanisms(count: int, epsilon: float, share: float) -> None:
+    level = share * count * epsilon
+    accountant = PureComposition([epsilon] * count)
+    assert accountant.exact
+    verdict = on_the_safe_side(accountant.delta(level), lambda: mixed_delta(0, count, epsilon, level))
+    assert verdict.outcome is Outcome.HOLDS, verdict.detail
+    assert not ball(accountant.delta_lower(level)) > mixed_delta(0, count, epsilon, level)
+
+
+def in_nats(sequence: ClassSequence, *, up: bool) -> tuple[list[float], float]:
+    """The parameters, rounded up, and the level, rounded down; or both the other way."""
+    unit = math.log(sequence.base)
+    wider = 1 + (2.0**-50 if up else -(2.0**-50))
+    level = sequence.level * unit
+    return [each.steps * unit * wider for each in sequence.classes], level - math.copysign(2.0**-50, wider - 1) * abs(
+        level
+    )
 
 
 @checked
-@given(counts, st.one_of(st.sampled_from([0.5, 0.9, 1e-12]), st.floats(1e-9, 0.9)))
-def test_the_error_is_the_quantile_of_the_largest(queries: int, failure: float) -> None:
-    radius = float(largest_laplace_error(queries, 1.0, failure))
-    beyond = at_most(lambda: laplace_tail(queries, ball(radius)), lambda: ball(failure))
-    assert beyond.outcome is Outcome.HOLDS
-    nearer = at_least(lambda: laplace_tail(queries, ball(radius) * ball(1 - ACCURACY)), lambda: ball(failure))
-    assert nearer.outcome is Outcome.HOLDS
-    assert at_most(
-        lambda: ball(radius), lambda: union_bound_radius(queries, failure) * ball(1 + ACCURACY)
-    ).outcome is (Outcome.HOLDS)
+@given(class_sequences(ClassSequences("", 4, 4)))
+def test_adaptive_sequences(sequence: ClassSequence) -> None:
+    exact = adaptive_delta(sequence.base, sequence.classes, sequence.level)
+    parameters, level = in_nats(sequence, up=True)
+    make = {"pure": pure_round, "bounded range": bounded_range_round}
+    rounds = [make[each.kind](epsilon) for each, epsilon in zip(sequence.classes, parameters, strict=True)]
+    assert Fraction(AdaptiveComposition(rounds, cells=200).delta(level)) >= exact
 
 
-def test_a_budget_that_is_split_by_advanced_composition_goes_farther_for_many_queries() -> None:
-    assert float(split_budget_error(10_000, 1.0, 0.05, 1e-6)) < 0.1 * float(split_budget_error(10_000, 1.0, 0.05))
-    assert float(split_budget_error(5, 1.0, 0.05, 1e-6)) == pytest.approx(float(split_budget_error(5, 1.0, 0.05)))
-    assert split_budget_error([1, 10], 1.0, 0.05).shape == (2,)
+@checked
+@given(class_sequences(ClassSequences("", 5, 4, kinds=("pure",))))
+def test_different_pure_mechanisms(sequence: ClassSequence) -> None:
+    exact = adaptive_delta(sequence.base, sequence.classes, sequence.level)
+    parameters, level = in_nats(sequence, up=True)
+    assert Fraction(PureComposition(parameters).delta(level)) >= exact
+    parameters, level = in_nats(sequence, up=False)
+    assert Fraction(PureComposition(parameters).delta_lower(level)) <= exact
 
 
-def test_corners() -> None:
-    assert float(largest_laplace_error(3, 1.0, 1.0)) == 0
-    assert float(advanced_composition_epsilon(7, 0.0, 0.5)) == 0
-    assert float(best_share(7, 0.0, 1.0)) == 0
-    assert float(advanced_composition_epsilon(1, 1.0, 1.0)) == pytest.approx(0.5)
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("level", [-0.7, 0.0, 0.35, 1.1])
+def test_one_bounded_range_mechanism_among_pure_ones(place: int, level: float) -> None:
+    rounds = [bounded_range_round(0.5) if k == place else pure_round(0.5) for k in range(4)]
+    recursion = AdaptiveComposition(rounds, cells=512)
+    truth = mixed_delta(1, 3, 0.5, level)
+    assert ball(recursion.delta_lower(level)) <= truth <= ball(recursion.delta(level))
+    assert recursion.delta(level) - recursion.delta_lower(level) < 2e-5
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments", "named"),
-    [
-        (advanced_composition_epsilon, (0, 1.0, 0.1), "copies"),
-        (advanced_composition_epsilon, (2.5, 1.0, 0.1), "copies"),
-        (advanced_composition_epsilon, (2, -1.0, 0.1), "epsilon"),
-        (best_share, (2, 1.0, 0.0), "delta"),
-        (best_share, (2, math.nan, 0.1), "epsilon"),
-        (largest_laplace_error, (2, -1.0, 0.1), "scale"),
-        (largest_laplace_error, (2, 1.0, 0.0), "failure"),
-        (largest_laplace_error, (math.inf, 1.0, 0.1), "queries"),
-        (split_budget_error, (2, 0.0, 0.1), "epsilon"),
-        (largest_laplace_error, (np.ones(2), np.ones(3), 0.1), "shapes"),
-    ],
-)
-def test_arguments_out_of_their_domain_are_refused(
-    function: object, arguments: tuple[object, ...], named: str
-) -> None:
-    assert callable(function)
-    with pytest.raises(UsageError, match=named):
-        function(*arguments)
+def test_the_order_of_different_pure_mechanisms_changes_no_digit_that_counts() -> None:
+    orders = itertools.permutations([0.4, 0.9, 0.2])
+    values = [AdaptiveComposition([pure_round(e) for e in order], cells=300).delta(0.3) for order in orders]
+    exact = PureComposition([0.4, 0.9, 0.2]).delta(0.3)
+    assert values == pytest.approx([exact] * 6, rel=1e-6)

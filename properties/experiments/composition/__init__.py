@@ -1,1 +1,1 @@
-"""Experiments after Cesar and Rogers (2020)."""
+"""The experiments of Cesar and Rogers (2020)."""

@@ -1,1 +1,1 @@
-"""The chapter after Cesar and Rogers (2020): composition of pure, bounded-range and concentrated mechanisms."""
+"""Composition, ordering and truncation: Cesar and Rogers (2020)."""

@@ -1,0 +1,158 @@
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpassay.claims import ApproximateDP, UsageError
+from dpassay.impl.accounting.adaptive_composition import (
+    AdaptiveComposition,
+    Round,
+    bounded_range_round,
+    pure_round,
+)
+from dpassay.impl.accounting.composition import AdaptiveAccountant, BatchAccountant
+from dpassay.impl.accounting.mixed_composition import BoundedRangeBatch, MixedBatch
+from dpassay.impl.accounting.optimal_composition import PureComposition, common_grid
+
+D, B = pure_round, bounded_range_round
+ACCOUNTANTS = [
+    PureComposition([0.3, 0.5, 0.5]),
+    PureComposition([0.3, math.pi / 10, 0.5]),
+    MixedBatch(pure=2, bounded_range=2, mechanism_epsilon=0.5),
+    BoundedRangeBatch(4, 0.5),
+    AdaptiveComposition([D(0.5), B(0.25), B(1.0)], cells=256),
+    AdaptiveComposition([D(0.5), B(0.21234567), B(1.0)], cells=256),
+]
+
+
+@pytest.mark.parametrize("accountant", ACCOUNTANTS, ids=lambda a: type(a).__name__)
+def test_delta_falls_from_one_to_zero(accountant: Any) -> None:
+    total = accountant.total_epsilon
+    levels = [total * x / 20 for x in range(-25, 26)]
+    deltas = [accountant.delta(level) for level in levels]
+    assert deltas == sorted(deltas, reverse=True)
+    assert accountant.delta(total * (1 + 1e-12)) == 0
+    assert accountant.delta(1e6) == 0
+    assert accountant.delta(-1e6) == 1
+    for level, delta in zip(levels, deltas, strict=True):
+        assert delta >= -math.expm1(level)
+
+
+@pytest.mark.parametrize("accountant", ACCOUNTANTS, ids=lambda a: type(a).__name__)
+@pytest.mark.parametrize("delta", [0.0, 1e-9, 1e-3, 0.2, 1.0])
+def test_epsilon_is_the_least_that_reaches_delta(accountant: Any, delta: float) -> None:
+    epsilon = accountant.epsilon(delta)
+    assert accountant.delta(epsilon) <= delta
+    before = epsilon - 1e-9 * accountant.total_epsilon
+    assert epsilon == 0 or accountant.delta(before) > delta
+    assert epsilon <= accountant.total_epsilon
+
+
+def batch(pure: int, count: int, epsilon: float) -> MixedBatch:
+    return MixedBatch(pure=pure, bounded_range=count - pure, mechanism_epsilon=epsilon)
+
+
+def test_published_values() -> None:
+    assert PureComposition([0.1] * 20).epsilon(1e-6) == pytest.approx(1.7886091, abs=1e-6)
+    assert PureComposition([1.0] * 50).epsilon(1e-6) == pytest.approx(47.6494, abs=1e-4)
+    assert batch(1, 4, 0.5).delta(0.5) == pytest.approx(0.115509, abs=1e-6)
+    assert batch(3, 10, 0.1).delta(0.3) == pytest.approx(0.009598, abs=1e-6)
+    assert batch(2, 6, 1.0).delta(2.0) == pytest.approx(0.220699, abs=1e-6)
+    assert batch(2, 3, 1.0).delta(0.5) == pytest.approx(0.445633, abs=1e-6)
+    assert batch(50, 100, 0.1).epsilon(1e-6) == pytest.approx(3.6502, abs=1e-4)
+    assert BoundedRangeBatch(2, 1.0).delta(0.2) == pytest.approx(0.2298655, abs=1e-7)
+    adaptive = AdaptiveComposition([B(1.0)] * 2)
+    assert adaptive.delta_lower(0.2) == pytest.approx(0.2365370, abs=2e-7)
+    assert adaptive.delta(0.2) == pytest.approx(0.2365370, abs=2e-7)
+
+
+def test_the_ends_of_a_mixed_batch() -> None:
+    for level in (-1.0, 0.0, 0.3, 1.2, 2.4):
+        pure = MixedBatch(pure=5, bounded_range=0, mechanism_epsilon=0.5).delta(level)
+        assert pure == pytest.approx(PureComposition([0.5] * 5).delta(level), rel=1e-9)
+        between = MixedBatch(pure=2, bounded_range=3, mechanism_epsilon=0.5).delta(level)
+        assert BoundedRangeBatch(5, 0.5).delta(level) <= between <= pure
+
+
+@pytest.mark.parametrize("count", [1, 2, 1000])
+def test_the_dual_at_negative_epsilons(count: int) -> None:
+    for accountant in (BoundedRangeBatch(count, 0.01), PureComposition([0.01] * count)):
+        for level in (0.001, 0.005, 0.05 * count / 10):
+            dual = -math.expm1(-level) + math.exp(-level) * accountant.delta(level)
+            assert accountant.delta(-level) == pytest.approx(dual, rel=1e-9)
+
+
+def test_many_mechanisms_do_not_underflow() -> None:
+    deep = MixedBatch(pure=500, bounded_range=500, mechanism_epsilon=0.1).delta(80.0)
+    assert 0 < deep < 1e-120
+    assert PureComposition([1.0] * 1100).delta(600.0) == pytest.approx(6.5955e-4, rel=1e-4)
+    assert PureComposition([800.0]).delta(799.0) == pytest.approx(-math.expm1(-1.0))
+    assert MixedBatch(pure=1, bounded_range=1, mechanism_epsilon=800.0).delta(1e-3) <= 1
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e3])
+def test_commensurable_epsilons_are_exact_at_any_scale(unit: float) -> None:
+    assert common_grid([unit, 3 * unit]).exact
+    assert common_grid([Fraction(1, 3), Fraction(2, 7)]).exact
+
+
+def test_other_epsilons_are_rounded_both_ways() -> None:
+    epsilons = [0.1 * math.sqrt(k) for k in range(2, 22)]
+    accountant = PureComposition(epsilons)
+    assert not accountant.exact
+    for level in (0.0, 1.0, 2.0):
+        assert accountant.delta_lower(level) < accountant.delta(level) < accountant.delta_lower(level) * 1.01
+    coarse = PureComposition(epsilons, cells=500)
+    assert coarse.delta_lower(1.0) < accountant.delta_lower(1.0) < accountant.delta(1.0) < coarse.delta(1.0)
+
+
+def test_more_cells_close_the_gap_of_the_recursion() -> None:
+    rounds = [B(0.3)] * 4
+    gaps = [a.delta(0.2) - a.delta_lower(0.2) for a in (AdaptiveComposition(rounds, cells=c) for c in (64, 256, 1024))]
+    assert gaps[0] > 4 * gaps[1] > 16 * gaps[2] > 0
+
+
+def test_the_type_tells_whether_mechanisms_may_be_adaptive() -> None:
+    assert isinstance(PureComposition([1.0]), AdaptiveAccountant)
+    assert isinstance(AdaptiveComposition([B(1.0)]), AdaptiveAccountant)
+    for one in (BoundedRangeBatch(2, 1.0), batch(1, 2, 1.0)):
+        assert isinstance(one, BatchAccountant)
+        assert not isinstance(one, AdaptiveAccountant)
+    assert PureComposition([1.0]).claim(0.5) == ApproximateDP(0.5, PureComposition([1.0]).delta(0.5))
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: PureComposition([]), "epsilons"),
+        (lambda: PureComposition([1.0, -0.5]), "epsilons"),
+        (lambda: PureComposition([1.0, math.nan]), "epsilons"),
+        (lambda: PureComposition([math.inf]), "epsilons"),
+        (lambda: PureComposition([0.0]), "epsilons"),
+        (lambda: MixedBatch(pure=-1, bounded_range=2, mechanism_epsilon=1.0), "pure"),
+        (lambda: MixedBatch(pure=3, bounded_range=-1, mechanism_epsilon=1.0), "bounded_range"),  # m > k
+        (lambda: MixedBatch(pure=0, bounded_range=0, mechanism_epsilon=1.0), "both be 0"),
+        (lambda: MixedBatch(pure=1, bounded_range=1, mechanism_epsilon=math.nan), "mechanism_epsilon"),
+        (lambda: BoundedRangeBatch(10**9, 1.0), "5000"),
+        (lambda: PureComposition([1e308, 1e308]), "float64"),
+        (lambda: AdaptiveComposition([B(1e308)] * 2).delta(1.0), "float64"),
+        (lambda: BoundedRangeBatch(0, 1.0), "count"),
+        (lambda: BoundedRangeBatch(2.5, 1.0), "count"),  # type: ignore[arg-type]
+        (lambda: AdaptiveComposition([]), "rounds"),
+        (lambda: AdaptiveComposition([B(1.0)], cells=0), "cells"),
+        (lambda: Round("gaussian", 1.0), "kind"),  # type: ignore[arg-type]
+        (lambda: pure_round(-1.0), "epsilon"),
+        (lambda: bounded_range_round(math.nan), "epsilon"),
+        (lambda: PureComposition([1.0]).delta(math.nan), "epsilon"),
+        (lambda: BoundedRangeBatch(1, 1.0).delta(math.inf), "epsilon"),
+        (lambda: PureComposition([1.0]).epsilon(1.5), "delta"),
+        (lambda: PureComposition([1.0]).epsilon(-0.1), "delta"),
+        (lambda: PureComposition([1.0]).epsilon(math.nan), "delta"),
+        (lambda: PureComposition([1.0]).claim(-0.1), "epsilon"),
+    ],
+)
+def test_bad_input_is_refused(make: Callable[[], Any], word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        make()
