@@ -86,7 +86,7 @@ def response_delta(count: int, epsilon: float, total: float) -> float:
     Returns
     -------
     float
-        In [0, 1]; within a relative 1e-8 of the exact delta where the largest loss exceeds `total` by a part in 1e6.
+        In [0, 1]; above the exact delta by at most 1e-9 times the probability that the loss exceeds `total`.
 
     Raises
     ------

@@ -20,14 +20,12 @@ from dpassay.impl.validation import require_vector
 __all__ = [
     "BoxMullerGaussian",
     "InversionLaplace",
-    "LowestBit",
     "PolarGaussian",
     "TextbookSampler",
     "box_muller",
     "box_muller_of_few_bits",
     "inversion_laplace",
     "inversion_laplace_of_few_bits",
-    "lowest_bit",
     "polar",
     "polar_of_few_bits",
 ]
@@ -35,7 +33,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _PLACE = "dpassay.impl.broken.floats"
-_SEEN = ("privacy_of_claim",)
+_SEEN, _BITS = ("privacy_of_claim",), ("privacy_in_float64",)
 
 
 @dataclass(frozen=True)
@@ -149,55 +147,20 @@ class PolarGaussian(BoxMullerGaussian):
         return np.asarray(x * np.sqrt(-2 * np.log(square) / square))
 
 
-def lowest_bit(values: Array) -> NDArray[np.int64]:
-    """Return the exponent of the lowest binary digit of each float64, that is the largest k with value/2^k whole.
-
-    Examples
-    --------
-    >>> lowest_bit(np.array([1.0, 0.75, 12.0])).tolist()
-    [0, -2, 2]
-    """
-    mantissas, exponents = np.frexp(values)
-    whole = np.abs(mantissas * 2.0**53).astype(np.int64)
-    trailing = np.log2(np.maximum(whole & -whole, 1)).astype(np.int64)
-    return np.asarray(exponents - 53 + trailing)
-
-
-@dataclass(frozen=True)
-class LowestBit:
-    """A sampler of which the outcome's lowest binary digit is told: no more private than the outcome."""
-
-    sampler: TextbookSampler
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """What the sampler claims, which a function of its outcome inherits."""
-        return self.sampler.claims
-
-    @property
-    def neighbours(self) -> VectorNeighbours:
-        """Those of the sampler."""
-        return self.sampler.neighbours
-
-    def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw `size` exponents."""
-        return lowest_bit(self.sampler.sample(data, size, rng))
-
-
 inversion_laplace = catalogue(
     f"{_PLACE}:inversion_laplace",
-    LowestBit(InversionLaplace(53)),
-    mutation=Mutation("the floats that noise by inversion can reach depend on the answer", _SEEN),
+    InversionLaplace(53),
+    mutation=Mutation("the floats that noise by inversion can reach depend on the answer", _BITS),
 )
 box_muller = catalogue(
     f"{_PLACE}:box_muller",
-    LowestBit(BoxMullerGaussian(53)),
-    mutation=Mutation("the floats that Box and Muller's noise can reach depend on the answer", _SEEN),
+    BoxMullerGaussian(53),
+    mutation=Mutation("the floats that Box and Muller's noise can reach depend on the answer", _BITS),
 )
 polar = catalogue(
     f"{_PLACE}:polar",
-    LowestBit(PolarGaussian(53)),
-    mutation=Mutation("the floats that polar noise can reach depend on the answer", _SEEN),
+    PolarGaussian(53),
+    mutation=Mutation("the floats that polar noise can reach depend on the answer", _BITS),
 )
 inversion_laplace_of_few_bits = catalogue(
     f"{_PLACE}:inversion_laplace_of_few_bits",

@@ -86,4 +86,5 @@ class BetweenThresholds:
 between_thresholds = catalogue(
     "dpassay.impl.mechanisms.between_thresholds:between_thresholds",
     BetweenThresholds(epsilon=0.5, low=-1.0, high=1.0),
+    items=(("cohen2023", "between_thresholds_target"),),
 )

@@ -15,7 +15,14 @@ from dpassay.properties.checks.events import privacy_at_known_events
 from dpassay.properties.checks.stopping import changed_decisions
 from dpassay.properties.search.hunt import hunt
 
-__all__ = ["LAWS", "privacy_at_known_events", "privacy_of_claim", "stopping_on_releases", "tightness_of_claim"]
+__all__ = [
+    "LAWS",
+    "privacy_at_known_events",
+    "privacy_in_float64",
+    "privacy_of_claim",
+    "stopping_on_releases",
+    "tightness_of_claim",
+]
 
 Law = Callable[[Mechanism], bool]
 
@@ -27,11 +34,21 @@ def privacy_of_claim(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> b
     """Whether no pair of neighbours is found on which the mechanism breaks its first claim.
 
     From the exact distribution where it is known; otherwise from up to `most_calls` calls, in stages that share a
-    false-alarm probability of at most 1e-10, so that what is badly broken is told quickly.
+    false-alarm probability of at most 1e-10, so that what is badly broken is told quickly. It is a law of the ideal
+    mechanism: the low-order bits of floats are not looked at.
     """
+    return _survives(mechanism, most_calls, low_bits=False)
+
+
+def privacy_in_float64(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> bool:
+    """Whether the same holds of the floats that are returned, down to their lowest bits: hardly any sampler obeys."""
+    return _survives(mechanism, most_calls, low_bits=True)
+
+
+def _survives(mechanism: Mechanism, most_calls: int, *, low_bits: bool) -> bool:
     share = LEVEL / len(STAGES)
     stages = (calls for calls in STAGES if calls <= most_calls)
-    return all(hunt(mechanism, calls=calls, alpha=share).verdict != "violated" for calls in stages)
+    return all(hunt(mechanism, calls=calls, alpha=share, low_bits=low_bits).verdict != "violated" for calls in stages)
 
 
 def tightness_of_claim(mechanism: Mechanism) -> bool:
@@ -58,6 +75,7 @@ def stopping_on_releases(mechanism: Mechanism) -> bool:
 
 LAWS: dict[str, Law] = {
     "privacy_at_known_events": privacy_at_known_events,
+    "privacy_in_float64": privacy_in_float64,
     "privacy_of_claim": privacy_of_claim,
     "stopping_on_releases": stopping_on_releases,
     "tightness_of_claim": tightness_of_claim,

@@ -266,7 +266,7 @@ def approximate_dp_of_gaussian_through_zcdp(
          "tail": Fraction(1, 100)},
     ),
 )  # fmt: skip
-def approximate_dp_of_approximate_zcdp(
+def approximate_dp_of_approximate_zcdp_with_an_offset(
     pair: Annotated[PairAtRatio, FinitePairs("a pair of rational distributions")], delta: Share, tail: Tail
 ) -> Verdict:
     """delta-approximate (xi, rho)-zCDP implies (xi + rho + 2 sqrt(rho log(1/delta')), delta + (1 - delta) delta')-DP.
