@@ -64,4 +64,5 @@ class DoubleRun:
 double_run = catalogue(
     "dpassay.impl.mechanisms.double_run:double_run",
     DoubleRun(FiniteMechanism((3, 1), (1, 3))),
+    items=(("cohen2023", "double_run_target"),),
 )
