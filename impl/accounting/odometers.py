@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 
 from dpassay.claims import UsageError, require_at_least, require_positive
-from dpassay.impl.validation import broadcast, real_array
+from dpassay.impl.accounting.filters.interface import exactly
+from dpassay.impl.validation import broadcast, real_array, require_open_probability
 
 __all__ = ["Odometer", "half_normal_boundary", "mixture_boundary", "tuned_for"]
 
@@ -99,13 +100,18 @@ def tuned_for(information: float, delta: float) -> float:
         If `information` is not positive or `delta` not in (0, 1).
     """
     require_positive("information", information)
-    if not 0 < delta < 1:
-        raise UsageError(f"delta must lie strictly between 0 and 1, got {delta!r}")
-    constant = 1 - 2 * math.log(delta)
+    constant = 1 - 2 * math.log(require_open_probability("delta", delta))
     y = constant + math.log(constant)
     for _ in range(60):
         y = constant + math.log(y)
     return information / (y - 1)
+
+
+def _nearest(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf
 
 
 class Odometer:
@@ -133,28 +139,28 @@ class Odometer:
     """
 
     def __init__(self, delta: float, tuning: float = 1.0) -> None:
-        if not 0 < delta < 1:
-            raise UsageError(f"delta must lie strictly between 0 and 1, got {delta!r}")
-        self.delta = delta
+        self.delta = require_open_probability("delta", delta)
         self.tuning = require_positive("tuning", tuning)
         self._information = Fraction(0)
 
     @property
     def information(self) -> float:
-        """V, twice the zCDP parameters spent."""
-        return float(self._information)
+        """V, twice the zCDP parameters spent; infinite beyond the range of float64."""
+        return _nearest(self._information)
 
     @property
     def reading(self) -> float:
-        """The bound on the loss so far, in nats; 0 before anything is spent."""
+        """The bound on the loss so far, in nats; 0 before anything is spent, infinite where float64 ends."""
         return self.reading_after(0.0)
 
     def reading_after(self, rho: float) -> float:
         """Return what the reading would be after a further mechanism, to decide whether to run it."""
-        information = self._information + 2 * Fraction(require_at_least("rho", rho, 0))
+        information = self._information + 2 * exactly(require_at_least("rho", rho, 0))
         if information == 0:
             return 0.0
-        rounded = float(information) * _ROUNDED_UP
+        rounded = _nearest(information) * _ROUNDED_UP
+        if rounded > _LARGEST:
+            return math.inf
         return (rounded / 2 + float(half_normal_boundary(rounded, self.tuning, self.delta))) * _ROUNDED_UP
 
     def spend(self, rho: float) -> None:
@@ -165,7 +171,7 @@ class Odometer:
         UsageError
             If `rho` is negative or not finite; nothing is counted.
         """
-        self._information += 2 * Fraction(require_at_least("rho", rho, 0))
+        self._information += 2 * exactly(require_at_least("rho", rho, 0))
 
     def spend_noise_reduction(self, time: float, sensitivity: float = 1.0) -> None:
         """Count a round of Brownian noise reduction that ended at `time`: the variance of its last release.
@@ -177,4 +183,4 @@ class Odometer:
         """
         require_positive("time", time)
         require_positive("sensitivity", sensitivity)
-        self._information += Fraction(sensitivity) ** 2 / Fraction(time)
+        self._information += exactly(sensitivity) ** 2 / exactly(time)

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,3 +114,28 @@ def test_many_small_charges_add_up_exactly() -> None:
     for _ in range(1000):
         odometer.spend(0.05)
     assert odometer.information == pytest.approx(100.0, rel=1e-15)
+
+
+def test_beyond_float64_the_reading_is_infinite() -> None:
+    odometer = Odometer(0.1)
+    for _ in range(3):
+        odometer.spend(1e308)
+    assert odometer.information == odometer.reading == math.inf
+    odometer = Odometer(0.1)
+    odometer.spend_noise_reduction(5e-324)
+    assert odometer.reading == math.inf
+
+
+def test_integers_of_numpy_do_not_overflow() -> None:
+    odometer = Odometer(0.1)
+    whole: Any = np.int64(2**32)
+    odometer.spend_noise_reduction(1.0, whole)
+    assert odometer.information == 2.0**64
+
+
+@pytest.mark.parametrize("delta", ["0.1", None, [0.1]])
+def test_levels_that_are_no_numbers_are_refused(delta: Any) -> None:
+    with pytest.raises(UsageError, match="delta"):
+        Odometer(delta)
+    with pytest.raises(UsageError, match="delta"):
+        tuned_for(1.0, delta)
