@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from dpassay.impl.accounting.filters import ConcentratedOffer, NoiseReductionOffer
 from dpassay.impl.accounting.odometers import Odometer, half_normal_boundary
 from dpassay.impl.mechanisms.brownian_noise_reduction import BrownianRun, brownian_noise
 from dpassay.properties.audit.intervals import clopper_pearson
@@ -49,15 +50,15 @@ def test_the_printed_bound_of_thm_5_is_not() -> None:
 def test_an_analyst_who_refines_while_the_odometer_allows_it() -> None:
     """Rounds are run online: refine while the reading after the step stays below a limit, then take the next query."""
     rng, limit = np.random.default_rng(5), 6.0
-    odometer = Odometer(delta=1e-3, tuning=1.0)
+    odometer = Odometer(delta=1e-3, tuning=1.0, limit=limit)
     rounds = 0
-    while odometer.reading_after(0.05) <= limit:
+    while not odometer.would_exceed(ConcentratedOffer(0.05)):
         run = BrownianRun(float(rounds), rng)
         for time in (10.0, 5.0, 2.0, 1.0):
-            if odometer.reading_after(1 / (2 * time)) > limit:
+            if odometer.would_exceed(NoiseReductionOffer.of_time(time)):
                 break
             run.refine(time)
-        odometer.spend_noise_reduction(run.time)
+        odometer.spend(NoiseReductionOffer.of_time(run.time), run.precision)
         rounds += 1
         assert odometer.reading <= limit
     assert rounds >= 1

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from dpassay.claims import ApproximateDP, UsageError, require_at_least, require_probability
+from dpassay.claims import ApproximateDP, require_at_least, require_probability
 from dpassay.impl.accounting.filters.interface import (
     ConcentratedOffer,
     NoiseReductionOffer,
@@ -11,7 +11,6 @@ from dpassay.impl.accounting.filters.interface import (
     exactly,
     float_down,
     float_up,
-    lies_between,
     refuse_if_it_exceeds,
     require_offer,
 )
@@ -69,9 +68,7 @@ class UnifiedFilter:
     def would_exceed(self, offer: ConcentratedOffer | NoiseReductionOffer) -> bool:
         """Whether the dearest outcome of the offer, or its delta, is more than what is left."""
         require_offer(offer, ConcentratedOffer, NoiseReductionOffer)
-        if isinstance(offer, NoiseReductionOffer):
-            return self._spent + offer.cost(offer.precision) > exactly(self.rho)
-        too_dear = self._spent + exactly(offer.rho) > exactly(self.rho)
+        too_dear = self._spent + offer.largest_cost > exactly(self.rho)
         return too_dear or self._delta_sum + exactly(offer.delta) > exactly(self.delta)
 
     def spend(self, offer: ConcentratedOffer | NoiseReductionOffer, loss: float = math.nan) -> None:
@@ -85,13 +82,8 @@ class UnifiedFilter:
             If noise reduction did not stop at a positive precision of at most the one offered.
         """
         refuse_if_it_exceeds(self, offer)
-        if isinstance(offer, NoiseReductionOffer):
-            if not (lies_between(0, loss, offer.precision) and loss > 0):
-                raise UsageError(f"the precision at the stop must lie in (0, {offer.precision!r}], got {loss!r}")
-            self._spent += offer.cost(loss)
-        else:
-            self._spent += exactly(offer.rho)
-            self._delta_sum += exactly(offer.delta)
+        self._spent += offer.charge(loss)
+        self._delta_sum += exactly(offer.delta)
 
 
 class ZCDPFilter(UnifiedFilter):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from dpassay.claims import UsageError, require_at_least, require_positive, require_probability
 
@@ -104,6 +104,15 @@ class ConcentratedOffer:
         require_at_least("epsilon", epsilon, 0)
         return cls(math.nextafter(epsilon * epsilon / 2, math.inf) if epsilon else 0.0, delta)
 
+    @property
+    def largest_cost(self) -> Fraction:
+        """What must be left of rho before it runs."""
+        return exactly(self.rho)
+
+    def charge(self, stop: float) -> Fraction:  # noqa: ARG002  # it costs what it promised
+        """Return what it is charged."""
+        return exactly(self.rho)
+
 
 @dataclass(frozen=True)
 class ExPostOffer:
@@ -139,6 +148,7 @@ class NoiseReductionOffer:
 
     precision: float
     sensitivity: float = 1.0
+    delta: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         require_positive("precision", self.precision)
@@ -152,6 +162,23 @@ class NoiseReductionOffer:
     def cost(self, precision: float) -> Fraction:
         """Return sensitivity^2 u / 2, the zCDP parameter of a stop at precision u, exactly."""
         return exactly(self.sensitivity) ** 2 * exactly(precision) / 2
+
+    @property
+    def largest_cost(self) -> Fraction:
+        """What must be left of rho before it runs: the cost of the dearest stop."""
+        return self.cost(self.precision)
+
+    def charge(self, stop: float) -> Fraction:
+        """Return the cost of the stop that happened.
+
+        Raises
+        ------
+        UsageError
+            If the precision at the stop is not positive or above the one offered.
+        """
+        if not (lies_between(0, stop, self.precision) and stop > 0):
+            raise UsageError(f"the precision at the stop must lie in (0, {self.precision!r}], got {stop!r}")
+        return self.cost(stop)
 
 
 AnyOffer = Offer | ConcentratedOffer | ExPostOffer | NoiseReductionOffer
