@@ -13,6 +13,7 @@ __all__ = [
     "broadcast",
     "real_array",
     "require_count",
+    "require_open_probability",
     "require_range",
     "require_vector",
 ]
@@ -27,6 +28,17 @@ def require_count(name: str, value: Any, low: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise UsageError(f"{name} must be an integer, at least {low}, got {value!r}")
     return int(value)
+
+
+def require_open_probability(name: str, value: Any) -> float:
+    """Return `value` if it lies in (0, 1); raise `UsageError` naming `name` otherwise."""
+    try:
+        inside = bool(0 < value < 1)
+    except (TypeError, ValueError):
+        inside = False
+    if not inside:
+        raise UsageError(f"{name} must lie in (0, 1), got {value!r}")
+    return float(value)
 
 
 def require_range(low: float, high: float) -> None:

@@ -17,8 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 
-from dpassay.claims import UsageError, require_at_least, require_positive
-from dpassay.impl.validation import broadcast, real_array
+from dpassay.claims import ApproximateDP, UsageError, require_at_least, require_positive
+from dpassay.impl.accounting.filters.interface import (
+    ConcentratedOffer,
+    NoiseReductionOffer,
+    RemainingRho,
+    exactly,
+    refuse_if_it_exceeds,
+    require_offer,
+)
+from dpassay.impl.validation import broadcast, real_array, require_open_probability
 
 __all__ = ["Odometer", "half_normal_boundary", "mixture_boundary", "tuned_for"]
 
@@ -99,17 +107,25 @@ def tuned_for(information: float, delta: float) -> float:
         If `information` is not positive or `delta` not in (0, 1).
     """
     require_positive("information", information)
-    if not 0 < delta < 1:
-        raise UsageError(f"delta must lie strictly between 0 and 1, got {delta!r}")
-    constant = 1 - 2 * math.log(delta)
+    constant = 1 - 2 * math.log(require_open_probability("delta", delta))
     y = constant + math.log(constant)
     for _ in range(60):
         y = constant + math.log(y)
     return information / (y - 1)
 
 
+def _nearest(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf
+
+
 class Odometer:
     """Reads how much privacy has been lost so far; valid at all times at once, and so at any time that is picked.
+
+    It has the interface of the filters: offers are counted, and with a limit they are refused before the reading would
+    exceed it. The reading grows with V, so that everything admitted is (limit, delta)-DP, even probabilistically.
 
     Parameters
     ----------
@@ -117,6 +133,8 @@ class Odometer:
         The probability that the loss ever exceeds the reading, in (0, 1).
     tuning : float
         g, positive: the reading is sharpest around one magnitude of V (`tuned_for`); it must not be changed later.
+    limit : float
+        In nats, positive; by default there is none, and nothing is refused.
 
     Raises
     ------
@@ -126,55 +144,78 @@ class Odometer:
     Examples
     --------
     >>> odometer = Odometer(delta=1e-6, tuning=tuned_for(2.7, 1e-6))
-    >>> odometer.spend_noise_reduction(time=1.0)
-    >>> odometer.spend(rho=0.85)
+    >>> odometer.spend(NoiseReductionOffer.of_time(0.5), 1.0)
+    >>> odometer.spend(ConcentratedOffer(0.85))
     >>> 10 < odometer.reading < 11
     True
     """
 
-    def __init__(self, delta: float, tuning: float = 1.0) -> None:
-        if not 0 < delta < 1:
-            raise UsageError(f"delta must lie strictly between 0 and 1, got {delta!r}")
-        self.delta = delta
+    def __init__(self, delta: float, tuning: float = 1.0, limit: float = math.inf) -> None:
+        self.delta = require_open_probability("delta", delta)
         self.tuning = require_positive("tuning", tuning)
+        self.limit = limit if limit == math.inf else require_positive("limit", limit)
         self._information = Fraction(0)
 
     @property
     def information(self) -> float:
-        """V, twice the zCDP parameters spent."""
-        return float(self._information)
+        """V, twice the zCDP parameters spent; infinite beyond the range of float64."""
+        return _nearest(self._information)
 
     @property
     def reading(self) -> float:
-        """The bound on the loss so far, in nats; 0 before anything is spent."""
-        return self.reading_after(0.0)
+        """The bound on the loss so far, in nats; 0 before anything is spent, infinite where float64 ends."""
+        return self._reading_at(self._information)
+
+    @property
+    def claim(self) -> ApproximateDP:
+        """What holds of everything that an odometer with a finite limit ever admits."""
+        return ApproximateDP(self.limit, self.delta)
+
+    @property
+    def remaining(self) -> RemainingRho:
+        """The largest zCDP parameter that would still be admitted, to 2^-60 of the limit; infinite without one."""
+        if self.limit == math.inf:
+            return RemainingRho(math.inf, 0.0)
+        low, high = 0.0, self.limit  # the reading is above half of V, and that is above rho
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.reading_after(middle) > self.limit else (middle, high)
+        return RemainingRho(low, 0.0)
 
     def reading_after(self, rho: float) -> float:
         """Return what the reading would be after a further mechanism, to decide whether to run it."""
-        information = self._information + 2 * Fraction(require_at_least("rho", rho, 0))
+        return self._reading_at(self._information + 2 * exactly(require_at_least("rho", rho, 0)))
+
+    def would_exceed(self, offer: ConcentratedOffer | NoiseReductionOffer) -> bool:
+        """Whether the reading would be above the limit after the dearest outcome of the offer.
+
+        Raises
+        ------
+        UsageError
+            If the offer is of another kind, or has a delta: the reading bounds losses, and counts no failures.
+        """
+        require_offer(offer, ConcentratedOffer, NoiseReductionOffer)
+        if offer.delta != 0:
+            raise UsageError(f"delta of an offer to an odometer must be 0, got {offer.delta!r}")
+        return self._reading_at(self._information + 2 * offer.largest_cost) > self.limit
+
+    def spend(self, offer: ConcentratedOffer | NoiseReductionOffer, loss: float = math.nan) -> None:
+        """Count a concentrated mechanism as promised, noise reduction at the precision `loss` where it stopped.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the limit does not admit the offer; nothing is counted.
+        UsageError
+            If noise reduction did not stop at a positive precision of at most the one offered; nothing is counted.
+        """
+        refuse_if_it_exceeds(self, offer)
+        self._information += 2 * offer.charge(loss)
+
+    def _reading_at(self, information: Fraction) -> float:
         if information == 0:
             return 0.0
-        rounded = float(information) * _ROUNDED_UP
+        rounded = _nearest(information) * _ROUNDED_UP
+        if rounded > _LARGEST:
+            return math.inf
         return (rounded / 2 + float(half_normal_boundary(rounded, self.tuning, self.delta))) * _ROUNDED_UP
-
-    def spend(self, rho: float) -> None:
-        """Count a mechanism that is rho-zCDP, chosen from what was released before.
-
-        Raises
-        ------
-        UsageError
-            If `rho` is negative or not finite; nothing is counted.
-        """
-        self._information += 2 * Fraction(require_at_least("rho", rho, 0))
-
-    def spend_noise_reduction(self, time: float, sensitivity: float = 1.0) -> None:
-        """Count a round of Brownian noise reduction that ended at `time`: the variance of its last release.
-
-        Raises
-        ------
-        UsageError
-            If an argument is not positive and finite; nothing is counted.
-        """
-        require_positive("time", time)
-        require_positive("sensitivity", sensitivity)
-        self._information += Fraction(sensitivity) ** 2 / Fraction(time)

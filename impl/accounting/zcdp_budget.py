@@ -6,7 +6,8 @@ that epsilon allows sqrt(rho) = sqrt(L + epsilon) - sqrt(L). Written as a quotie
 
 import math
 
-from dpassay.claims import UsageError, require_at_least, require_positive
+from dpassay.claims import require_at_least, require_positive
+from dpassay.impl.validation import require_open_probability
 
 __all__ = ["epsilon_of_rho", "largest_rho"]
 
@@ -57,6 +58,4 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
 
 
 def _level(delta: float) -> float:
-    if not 0 < delta < 1:
-        raise UsageError(f"delta must lie in (0, 1), got {delta!r}")
-    return -math.log(delta)
+    return -math.log(require_open_probability("delta", delta))

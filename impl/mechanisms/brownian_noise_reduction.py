@@ -97,14 +97,14 @@ class BrownianRun:
     def __init__(self, answer: ArrayLike, rng: np.random.Generator) -> None:
         self._answer = real_array("answer", answer)
         self._rng = rng
-        self._precision = 0.0
+        self._time, self._precision = float("inf"), 0.0
         self._motion: Array = np.zeros(self._answer.shape)
         self._value: Array | None = None
 
     @property
     def time(self) -> float:
         """The variance of the last release; infinite before the first."""
-        return 1 / self._precision if self._precision else float("inf")
+        return self._time
 
     @property
     def precision(self) -> float:
@@ -124,13 +124,13 @@ class BrownianRun:
         UsageError
             If `time` is not positive, or not below the one before; nothing is released.
         """
-        require_positive("time", time)
+        time = float(require_positive("time", time))
         precision = 1 / time
-        if not (np.isfinite(precision) and precision > self._precision):
+        if not (np.isfinite(precision) and time < self._time):
             raise UsageError(f"time must be positive and below {self.time!r}, the one before, got {time!r}")
         step = np.sqrt(precision - self._precision) * self._rng.standard_normal(self._answer.shape)
         self._motion = self._motion + step
-        self._precision = precision
+        self._time, self._precision = time, precision
         released: Array = np.asarray(self._answer + self._motion / precision)
         self._value = released
         return released

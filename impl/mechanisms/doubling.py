@@ -1,13 +1,16 @@
 """The doubling method: independent Gaussian releases of doubled precision until one is good enough, all paid."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, Claim, UsageError, VectorNeighbours, require_at_least, require_positive
+from dpassay.claims import ZCDP, Claim, VectorNeighbours, require_at_least, require_positive
+from dpassay.impl.accounting.filters.interface import exactly
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.noise_reduction import NoiseReduction, require_times
+from dpassay.impl.validation import require_open_probability
 
 __all__ = ["DoublingMethod", "RelativeError", "doubled_precisions", "doubling_method"]
 
@@ -35,8 +38,7 @@ class RelativeError:
     accuracy: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.accuracy < 1:
-            raise UsageError(f"accuracy must lie in (0, 1), got {self.accuracy!r}")
+        require_open_probability("accuracy", self.accuracy)
 
     def __call__(self, times: Array, values: Array) -> NDArray[np.bool_]:
         """Return which runs are content with their latest release."""
@@ -58,10 +60,9 @@ def doubled_precisions(smallest: float, budget: float) -> Array:
     """
     require_positive("smallest", smallest)
     require_at_least("budget", budget, 0)
-    steps = 0
-    while smallest * (2.0 ** (steps + 1) - 1) <= budget:
-        steps += 1
-    return np.asarray(smallest * 2.0 ** np.arange(steps))
+    # smallest (2^steps - 1) <= budget, exactly: 2^steps is at most the quotient plus 1, and so at most its whole part
+    steps = math.floor(exactly(budget) / exactly(smallest) + 1).bit_length() - 1
+    return np.ldexp(float(smallest), np.arange(steps))
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, BoundedRange, Claim, PureDP, VectorNeighbours, require_positive
+from dpassay.claims import ZCDP, BoundedRange, Claim, PureDP, UsageError, VectorNeighbours, require_positive
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import real_array, require_count, require_vector
 
 __all__ = ["GumbelSelection", "gumbel_selection", "peeling_order"]
 
@@ -69,9 +69,17 @@ def peeling_order(counts: Array, epsilon: float, runs: int, rng: np.random.Gener
 
     Each selection with noise of its own among what is left has the law of sorting by one draw of noise: the largest
     Gumbel variable and the rest, given that it is larger, are independent.
+
+    Raises
+    ------
+    UsageError
+        If epsilon is not positive, the counts are no vector of finite numbers, or `runs` is no count.
     """
     require_positive("epsilon", epsilon)
-    noisy = epsilon * np.asarray(counts, dtype=np.float64) + rng.gumbel(size=(runs, len(counts)))
+    true = real_array("counts", counts)
+    if true.ndim != 1:
+        raise UsageError(f"counts must be a vector, got shape {true.shape}")
+    noisy = epsilon * true + rng.gumbel(size=(require_count("runs", runs, low=0), true.size))
     return np.asarray(np.argsort(-noisy, axis=1))
 
 

@@ -149,7 +149,7 @@ class LaplaceRun:
         UsageError
             If `time` is not positive, or not below the one before; nothing is released.
         """
-        require_positive("time", time)
+        time = float(require_positive("time", time))
         if not (time < self._time and np.isfinite(1 / time)):
             raise UsageError(f"time must be positive and below {self._time!r}, the one before, got {time!r}")
         if np.isinf(self._time):
@@ -174,7 +174,15 @@ class LaplaceNoiseReduction(NoiseReduction):
         return (ExPost(lambda outcome: self.ex_post_epsilon(int(outcome[0])), price),)  # type: ignore[index]
 
     def ex_post_epsilon(self, released: int) -> float:
-        """Return the ex-post bound of a run with that many releases, in nats, rounded up."""
+        """Return the ex-post bound of a run with that many releases, in nats, rounded up.
+
+        Raises
+        ------
+        UsageError
+            If `released` is no number of releases that a run can have.
+        """
+        if require_count("released", released) > len(self.times):
+            raise UsageError(f"released must be at most {len(self.times)}, the size of the grid, got {released!r}")
         return self.sensitivity / self.times[released - 1] * _ROUNDED_UP
 
     @property

@@ -11,12 +11,13 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpassay.properties.games.lattice import LatticeGame
+from dpassay.properties.games.lattice import LatticeGame, LatticeMove
 from dpassay.properties.games.lattice_moves import discretised_gaussian, leak, response, star, stopped_step
 from dpassay.spec.ball import Real, ball, float_upper
 from dpassay.spec.budget_rules import concentrated_epsilon
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.rational import at_most_exact
+from dpassay.spec.theorems.accuracy_first.odometer import odometer_reading
 from dpassay.spec.verdict import Verdict
 
 __all__ = ["FilterGame", "filter_games", "zcdp_game"]
@@ -119,11 +120,27 @@ def _zcdp_filters() -> Iterator[FilterGame]:
         yield FilterGame("zCDP", _setting(rho=rho, slack=slack), game, slack, _gaussian(rho, epsilon))
 
 
+def _odometer_with_a_limit() -> FilterGame:
+    """Play against an odometer that refuses what would lift its reading above a limit: a budget of V."""
+    rho, tuning, delta = Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)
+
+    def limit() -> arb:
+        return odometer_reading(2 * rho, tuning, delta)
+
+    setting = _setting(rho=rho, tuning=tuning, delta=delta)
+    return FilterGame("odometer with a limit", setting, zcdp_game(rho, limit), delta, _gaussian(rho, limit))
+
+
+def _leaks(delta: Fraction, parts: int) -> tuple[LatticeMove, LatticeMove]:
+    """Return a leak of a part of the budget for delta, and one of all of it: what leaks in parts does not add up."""
+    return leak(delta / parts, (0, 1)), leak(delta, (0, parts))
+
+
 def _zcdp_filter_with_leaks() -> FilterGame:
     rho, slack, delta, leaks = Fraction(1, 2), Fraction(1, 100), Fraction(1, 50), 4
     levels = 64
     unit, epsilon = _rho_unit(rho, levels), _epsilon(rho, slack)
-    moves = [*(response(unit, k, (k * k, 0)) for k in (1, 2, 3, 4, 8)), leak(delta / leaks, (0, 1))]
+    moves = [*(response(unit, k, (k * k, 0)) for k in (1, 2, 3, 4, 8)), *_leaks(delta, leaks)]
     game = LatticeGame(moves, (levels, leaks), levels + leaks, unit, epsilon)
     return FilterGame("zCDP with leaks", _setting(rho=rho, slack=slack, delta=delta), game, slack + delta)
 
@@ -138,7 +155,7 @@ def _ex_post_filter() -> FilterGame:
     moves = [
         *(response(unit, k, (k, 0)) for k in (1, 2, 4, 8)),
         star(unit, Fraction(1, 4), 8, (8, 0), (0, 0)),
-        leak(delta / leaks, (0, 1)),
+        *_leaks(delta, leaks),
     ]
     game = LatticeGame(moves, (levels, leaks), 60, unit, lambda: levels * unit())
     return FilterGame("ex-post", _setting(epsilon=Fraction(levels, 8), delta=delta), game, delta)
@@ -203,6 +220,7 @@ def filter_games() -> Iterator[FilterGame]:
     """Yield the games of the table, one or more for each filter."""
     yield from _zcdp_filters()
     yield _zcdp_filter_with_leaks()
+    yield _odometer_with_a_limit()
     yield _self_reporting_filter()
     yield _ex_post_filter()
     yield _ex_post_filter_below_its_budget()

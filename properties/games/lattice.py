@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError
-from dpassay.spec.ball import Real, ball, float_lower, float_upper, precision
+from dpassay.spec.ball import Real, ball, float_lower, float_upper, precision, sum_balls
 
 __all__ = ["LatticeGame", "LatticeMove", "LatticeOutcome"]
 
@@ -82,7 +82,7 @@ class LatticeGame:
     Raises
     ------
     UsageError
-        If there is no move, or the budgets of moves and filter do not match.
+        If there is no move, the budgets of moves and filter do not match, or outcomes are no pair of laws.
     """
 
     moves: Sequence[LatticeMove]
@@ -98,6 +98,21 @@ class LatticeGame:
             raise UsageError(f"every move needs {len(self.levels)} budgets, as the filter has")
         if self.rounds < 0:
             raise UsageError(f"rounds must be at least 0, got {self.rounds!r}")
+        if any(level < 0 for level in self.levels):
+            raise UsageError(f"levels must be at least 0, got {self.levels!r}")
+        for move in self.moves:
+            self._require_laws(move)
+
+    def _require_laws(self, move: LatticeMove) -> None:
+        """Raise `UsageError` unless the outcomes are a law, and q = p e^-loss at most one, too."""
+        with precision(BITS):
+            unit = self.unit()
+            weights = [(o.probability(), o.loss) for o in move.outcomes]
+            left = sum_balls(p for p, _ in weights)
+            right = sum_balls(p * (-loss * unit).exp() for p, loss in weights if loss is not None)
+            if any(p < 0 for p, _ in weights) or not left.contains(1) or right > 1:
+                sums = f"{left.str(6)} and {right.str(6)}"
+                raise UsageError(f"outcomes of {move.name!r} must sum to 1, on the right to at most 1, got {sums}")
 
     @cached_property
     def reach(self) -> int:

@@ -46,23 +46,31 @@ class UsageError(ValueError):
     """Raised when an argument is outside what is accepted; the message names it, the value and the domain."""
 
 
+def _is_finite(value: Any) -> bool:
+    """Whether `value` is a finite number, of any type that has a float64 next to it; words and lists are not."""
+    try:
+        return math.isfinite(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
 def require_at_least(name: str, value: float, low: float) -> float:
     """Return `value` if it is a finite number not below `low`; raise `UsageError` naming `name` otherwise."""
-    if not (math.isfinite(value) and value >= low):
+    if not (_is_finite(value) and value >= low):
         raise UsageError(f"{name} must be a finite number, at least {low:g}, got {value!r}")
     return value
 
 
 def require_positive(name: str, value: float) -> float:
     """Return `value` if it is a finite positive number; raise `UsageError` naming `name` otherwise."""
-    if not (math.isfinite(value) and value > 0):
+    if not (_is_finite(value) and value > 0):
         raise UsageError(f"{name} must be a finite positive number, got {value!r}")
     return value
 
 
 def require_probability(name: str, value: float) -> float:
     """Return `value` if it lies in [0, 1]; raise `UsageError` naming `name` otherwise."""
-    if not 0 <= value <= 1:
+    if not (_is_finite(value) and 0 <= value <= 1):
         raise UsageError(f"{name} must lie in [0, 1], got {value!r}")
     return value
 

@@ -14,7 +14,6 @@ from dpassay.spec.distributions import laplace_process, stopped_brownian
 from dpassay.spec.distributions.brownian_density import last_log_ratio
 from dpassay.spec.distributions.laplace_process import ScaledExponential, laplace_density
 from dpassay.spec.distributions.stopped_brownian import StoppedRun
-from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.released_paths import ReleasedPath, Vector
 from dpassay.spec.smoothing import Entire, exponential
 from dpassay.spec.statement import find_statement
@@ -253,6 +252,21 @@ def test_an_odometer_for_a_fixed_time_is_refuted(monkeypatch: pytest.MonkeyPatch
     assert outcome_of(name) is Outcome.VIOLATED
 
 
+@pytest.mark.kills("mixture_bound_holds_at_all_looks", "time_uniform_bound_on_brownian_loss")
+@pytest.mark.parametrize("name", ["mixture_bound_holds_at_all_looks", "time_uniform_bound_on_brownian_loss"])
+def test_nine_tenths_of_the_boundary_do_not_follow(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    original = time_uniform_loss.mixture_boundary
+    monkeypatch.setattr(time_uniform_loss, "mixture_boundary", lambda v, g, d: 9 * original(v, g, d) / 10)
+    assert outcome_of(name) is Outcome.VIOLATED
+
+
+@pytest.mark.kills("odometer_covers_brownian_rounds")
+def test_an_odometer_at_a_larger_level_does_not_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = odometer.odometer_reading
+    monkeypatch.setattr(odometer, "odometer_reading", lambda v, g, d: original(v, g, 3 * d / 2))
+    assert outcome_of("odometer_covers_brownian_rounds") is Outcome.VIOLATED
+
+
 @pytest.mark.kills("odometer_covers_brownian_rounds")
 def test_an_odometer_without_the_drift_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(odometer, "odometer_reading", time_uniform_loss.half_normal_boundary)
@@ -266,8 +280,11 @@ def test_the_odometer_itself_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.kills("zcdp_rounds_are_subgaussian_above_the_mean")
-def test_a_mean_that_is_not_the_zcdp_parameter_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(odometer, "identity", lambda left, right, name: identity(2 * left, right, name))
+@pytest.mark.parametrize("mutant", [lambda rho: rho, lambda rho: rho**2 / 2], ids=["rho itself", "rho for epsilon"])
+def test_counting_less_than_twice_rho_is_not_proved(
+    monkeypatch: pytest.MonkeyPatch, mutant: Callable[[Any], Any]
+) -> None:
+    monkeypatch.setattr(odometer, "information_of_zcdp", mutant)
     assert outcome_of("zcdp_rounds_are_subgaussian_above_the_mean") is not Outcome.HOLDS
 
 
@@ -312,8 +329,9 @@ def test_a_wrong_drift_is_refuted(
         lambda rho, delta: right_epsilon(rho / 2, delta),
         lambda rho, delta: 2 * (ball(rho) * -ball(delta).log()).sqrt() / 3 + ball(rho),
         lambda rho, delta: ball(rho),
+        lambda rho, delta: ball(rho) + 19 * (right_epsilon(rho, delta) - ball(rho)) / 20,
     ],
-    ids=["charges 1/(4t)", "a third of the deviation", "the mean alone"],
+    ids=["charges 1/(4t)", "a third of the deviation", "the mean alone", "1.9 in place of 2"],
 )
 def test_a_conversion_that_is_too_small_is_refuted(
     monkeypatch: pytest.MonkeyPatch, mutant: Callable[..., arb]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpassay.impl.accounting.filters import ConcentratedOffer
 from dpassay.impl.accounting.odometers import Odometer, half_normal_boundary, mixture_boundary
 from dpassay.impl.mechanisms.brownian_noise_reduction import brownian_noise
 from dpassay.impl.mechanisms.laplace_noise_reduction import backward_laplace_noise, forward_laplace_noise
@@ -44,7 +45,7 @@ def test_boundaries(information: float, tuning: float, delta: float) -> None:
 def test_readings(charges: list[float], tuning: float, delta: float) -> None:
     odometer = Odometer(delta, tuning)
     for rho in charges:
-        odometer.spend(rho)
+        odometer.spend(ConcentratedOffer(rho))
     information = 2 * sum(map(Fraction, charges))
     verdict = on_the_safe_side(odometer.reading, lambda: odometer_reading(information, tuning, delta), ACCURACY)
     assert verdict.outcome is Outcome.HOLDS, verdict.detail
@@ -52,7 +53,7 @@ def test_readings(charges: list[float], tuning: float, delta: float) -> None:
 
 def test_a_reading_that_forgets_a_charge_is_told() -> None:
     odometer = Odometer(1e-6)
-    odometer.spend(1.0)
+    odometer.spend(ConcentratedOffer(1.0))
     truth = lambda: odometer_reading(Fraction(3), Fraction(1), Fraction(1, 10**6))
     assert on_the_safe_side(odometer.reading, truth, ACCURACY).outcome is Outcome.VIOLATED
 

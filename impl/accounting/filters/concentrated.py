@@ -2,15 +2,16 @@
 
 import math
 from fractions import Fraction
-from typing import Any
 
-from dpassay.claims import ApproximateDP, UsageError, require_at_least, require_probability
+from dpassay.claims import ApproximateDP, require_at_least, require_probability
 from dpassay.impl.accounting.filters.interface import (
-    AnyOffer,
-    BudgetExceeded,
     ConcentratedOffer,
     NoiseReductionOffer,
     RemainingRho,
+    exactly,
+    float_down,
+    float_up,
+    refuse_if_it_exceeds,
     require_offer,
 )
 from dpassay.impl.accounting.zcdp_budget import epsilon_of_rho, largest_rho
@@ -51,7 +52,7 @@ class UnifiedFilter:
     def remaining(self) -> RemainingRho:
         """What is left of both budgets, rounded down: an offer of that much fits."""
         return RemainingRho(
-            _float_down(Fraction(self.rho) - self._spent), _float_down(Fraction(self.delta) - self._delta_sum)
+            float_down(exactly(self.rho) - self._spent), float_down(exactly(self.delta) - self._delta_sum)
         )
 
     @property
@@ -61,16 +62,14 @@ class UnifiedFilter:
 
     def guarantee(self, delta_slack: float) -> ApproximateDP:
         """Return what holds of everything that the filter ever admits, for a delta'' in (0, 1); rounded up."""
-        delta = _float_up(Fraction(self.delta) + Fraction(delta_slack))
-        return ApproximateDP(epsilon_of_rho(self.rho, delta_slack), min(1.0, delta))
+        epsilon = epsilon_of_rho(self.rho, delta_slack)
+        return ApproximateDP(epsilon, min(1.0, float_up(exactly(self.delta) + exactly(delta_slack))))
 
     def would_exceed(self, offer: ConcentratedOffer | NoiseReductionOffer) -> bool:
         """Whether the dearest outcome of the offer, or its delta, is more than what is left."""
         require_offer(offer, ConcentratedOffer, NoiseReductionOffer)
-        if isinstance(offer, NoiseReductionOffer):
-            return self._spent + offer.cost(offer.precision) > Fraction(self.rho)
-        too_dear = self._spent + Fraction(offer.rho) > Fraction(self.rho)
-        return too_dear or self._delta_sum + Fraction(offer.delta) > Fraction(self.delta)
+        too_dear = self._spent + offer.largest_cost > exactly(self.rho)
+        return too_dear or self._delta_sum + exactly(offer.delta) > exactly(self.delta)
 
     def spend(self, offer: ConcentratedOffer | NoiseReductionOffer, loss: float = math.nan) -> None:
         """Charge a concentrated mechanism as promised, noise reduction at the precision `loss` where it stopped.
@@ -83,13 +82,8 @@ class UnifiedFilter:
             If noise reduction did not stop at a positive precision of at most the one offered.
         """
         refuse_if_it_exceeds(self, offer)
-        if isinstance(offer, NoiseReductionOffer):
-            if not 0 < loss <= offer.precision:
-                raise UsageError(f"the precision at the stop must lie in (0, {offer.precision!r}], got {loss!r}")
-            self._spent += offer.cost(loss)
-        else:
-            self._spent += Fraction(offer.rho)
-            self._delta_sum += Fraction(offer.delta)
+        self._spent += offer.charge(loss)
+        self._delta_sum += exactly(offer.delta)
 
 
 class ZCDPFilter(UnifiedFilter):
@@ -125,19 +119,4 @@ class ZCDPFilter(UnifiedFilter):
     @property
     def claim(self) -> ApproximateDP:
         """What holds of everything that the filter ever admits."""
-        return ApproximateDP(self.epsilon, min(1.0, _float_up(Fraction(self.delta_slack) + Fraction(self.delta))))
-
-
-def refuse_if_it_exceeds(privacy_filter: Any, offer: AnyOffer) -> None:
-    """Raise `BudgetExceeded` if a filter would not admit an offer."""
-    if privacy_filter.would_exceed(offer):
-        raise BudgetExceeded(offer, privacy_filter.remaining)
-
-
-def _float_down(exact: Fraction) -> float:
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
-
-
-def _float_up(exact: Fraction) -> float:
-    return -_float_down(-exact)
+        return ApproximateDP(self.epsilon, min(1.0, float_up(exactly(self.delta_slack) + exactly(self.delta))))

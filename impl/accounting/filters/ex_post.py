@@ -3,8 +3,15 @@
 from fractions import Fraction
 
 from dpassay.claims import ApproximateDP, UsageError, require_positive, require_probability
-from dpassay.impl.accounting.filters.concentrated import refuse_if_it_exceeds
-from dpassay.impl.accounting.filters.interface import ExPostOffer, Remaining, require_offer
+from dpassay.impl.accounting.filters.interface import (
+    ExPostOffer,
+    Remaining,
+    exactly,
+    float_down,
+    lies_between,
+    refuse_if_it_exceeds,
+    require_offer,
+)
 
 __all__ = ["ExPostFilter"]
 
@@ -38,8 +45,10 @@ class ExPostFilter:
 
     @property
     def remaining(self) -> Remaining:
-        """What is left of both budgets, to the nearest float64."""
-        return Remaining(float(Fraction(self.epsilon) - self._spent), float(Fraction(self.delta) - self._delta_sum))
+        """What is left of both budgets, rounded down: an offer of that much fits."""
+        return Remaining(
+            float_down(exactly(self.epsilon) - self._spent), float_down(exactly(self.delta) - self._delta_sum)
+        )
 
     @property
     def claim(self) -> ApproximateDP:
@@ -49,8 +58,8 @@ class ExPostFilter:
     def would_exceed(self, offer: ExPostOffer) -> bool:
         """Whether some outcome, or the delta, is more than what is left."""
         require_offer(offer, ExPostOffer)
-        too_dear = self._spent + Fraction(offer.epsilon) > Fraction(self.epsilon)
-        return too_dear or self._delta_sum + Fraction(offer.delta) > Fraction(self.delta)
+        too_dear = self._spent + exactly(offer.epsilon) > exactly(self.epsilon)
+        return too_dear or self._delta_sum + exactly(offer.delta) > exactly(self.delta)
 
     def spend(self, offer: ExPostOffer, loss: float) -> None:
         """Charge the bound of the outcome that came out, and the delta.
@@ -63,7 +72,7 @@ class ExPostFilter:
             If the bound is negative or above the largest one that was offered; nothing is charged.
         """
         refuse_if_it_exceeds(self, offer)
-        if not 0 <= loss <= offer.epsilon:
+        if not lies_between(0, loss, offer.epsilon):
             raise UsageError(f"loss must lie in [0, {offer.epsilon!r}], the largest bound offered, got {loss!r}")
-        self._spent += Fraction(loss)
-        self._delta_sum += Fraction(offer.delta)
+        self._spent += exactly(loss)
+        self._delta_sum += exactly(offer.delta)

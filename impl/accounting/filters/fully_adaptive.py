@@ -3,8 +3,17 @@
 import math
 from fractions import Fraction
 
-from dpassay.claims import UsageError, require_positive, require_probability
-from dpassay.impl.accounting.filters.interface import ROUNDING, BudgetExceeded, Offer, Remaining
+from dpassay.claims import require_positive, require_probability
+from dpassay.impl.accounting.filters.interface import (
+    ROUNDING,
+    Offer,
+    Remaining,
+    exactly,
+    float_down,
+    refuse_if_it_exceeds,
+    require_offer,
+)
+from dpassay.impl.validation import require_open_probability
 
 __all__ = ["FullyAdaptiveFilter"]
 
@@ -36,9 +45,7 @@ class FullyAdaptiveFilter:
 
     def __init__(self, epsilon: float, delta_slack: float, delta_mechanisms: float = 0.0) -> None:
         self.epsilon = require_positive("epsilon", epsilon)
-        if not 0 < delta_slack < 1:
-            raise UsageError(f"delta_slack must lie in (0, 1), got {delta_slack!r}")
-        self.delta_slack = delta_slack
+        self.delta_slack = require_open_probability("delta_slack", delta_slack)
         self.delta_mechanisms = require_probability("delta_mechanisms", delta_mechanisms)
         self._squares = Fraction(0)
         self._delta_sum = Fraction(0)
@@ -50,14 +57,15 @@ class FullyAdaptiveFilter:
         slack = math.sqrt(-2 * math.log(self.delta_slack))
         root = 2 * self.epsilon / (math.sqrt(slack**2 + 2 * self.epsilon) + slack) / ROUNDING**4
         epsilon = math.sqrt(max(0.0, root**2 - float(self._squares)))
-        return Remaining(epsilon, float(Fraction(self.delta_mechanisms) - self._delta_sum))
+        return Remaining(epsilon, float_down(exactly(self.delta_mechanisms) - self._delta_sum))
 
     def would_exceed(self, offer: Offer) -> bool:
         """Whether the bound with this offer included is above epsilon, or the deltas above their budget."""
-        squares = float(self._squares + Fraction(offer.epsilon) ** 2)
+        require_offer(offer, Offer)
+        squares = float(self._squares + exactly(offer.epsilon) ** 2)
         bound = math.sqrt(-2 * math.log(self.delta_slack) * squares) + squares / 2
         too_dear = bound * ROUNDING > self.epsilon
-        return too_dear or self._delta_sum + Fraction(offer.delta) > Fraction(self.delta_mechanisms)
+        return too_dear or self._delta_sum + exactly(offer.delta) > exactly(self.delta_mechanisms)
 
     def spend(self, offer: Offer, loss: float = math.nan) -> None:  # noqa: ARG002  # the promise is charged
         """Charge the offer; what the outcome reports plays no part.
@@ -67,7 +75,6 @@ class FullyAdaptiveFilter:
         BudgetExceeded
             If the offer did not fit; nothing is charged.
         """
-        if self.would_exceed(offer):
-            raise BudgetExceeded(offer, self.remaining)
-        self._squares += Fraction(offer.epsilon) ** 2
-        self._delta_sum += Fraction(offer.delta)
+        refuse_if_it_exceeds(self, offer)
+        self._squares += exactly(offer.epsilon) ** 2
+        self._delta_sum += exactly(offer.delta)

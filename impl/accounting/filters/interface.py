@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from numbers import Rational
+from typing import Any, ClassVar, Protocol
 
 from dpassay.claims import UsageError, require_at_least, require_positive, require_probability
 
@@ -20,10 +21,41 @@ __all__ = [
     "Remaining",
     "RemainingRho",
     "Round",
+    "exactly",
+    "float_down",
+    "float_up",
+    "lies_between",
+    "refuse_if_it_exceeds",
+    "require_offer",
     "run_filtered",
 ]
 
 ROUNDING = 1 + 2.0**-48  # of the few float64 operations between the exact sums and a comparison
+
+
+def exactly(number: Any) -> Fraction:
+    """Return a number as the rational that it is; numpy's integers, which overflow, become those of Python."""
+    ratio = (number.numerator, number.denominator) if isinstance(number, Rational) else number.as_integer_ratio()
+    return Fraction(*map(int, ratio))
+
+
+def float_down(exact: Fraction) -> float:
+    """Return the largest float64 number that is at most `exact`."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
+
+
+def float_up(exact: Fraction) -> float:
+    """Return the smallest float64 number that is at least `exact`."""
+    return -float_down(-exact)
+
+
+def lies_between(low: float, value: Any, high: float) -> bool:
+    """Whether `value` is a number in [low, high]."""
+    try:
+        return bool(low <= value <= high)
+    except (TypeError, ValueError):
+        return False
 
 
 @dataclass(frozen=True)
@@ -72,6 +104,15 @@ class ConcentratedOffer:
         require_at_least("epsilon", epsilon, 0)
         return cls(math.nextafter(epsilon * epsilon / 2, math.inf) if epsilon else 0.0, delta)
 
+    @property
+    def largest_cost(self) -> Fraction:
+        """What must be left of rho before it runs."""
+        return exactly(self.rho)
+
+    def charge(self, stop: float) -> Fraction:  # noqa: ARG002  # it costs what it promised
+        """Return what it is charged."""
+        return exactly(self.rho)
+
 
 @dataclass(frozen=True)
 class ExPostOffer:
@@ -107,14 +148,37 @@ class NoiseReductionOffer:
 
     precision: float
     sensitivity: float = 1.0
+    delta: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         require_positive("precision", self.precision)
         require_at_least("sensitivity", self.sensitivity, 0)
 
+    @classmethod
+    def of_time(cls, time: float, sensitivity: float = 1.0) -> "NoiseReductionOffer":
+        """Offer a grid that ends at `time`, where `BrownianRun.precision` is the very float64 number 1/time."""
+        return cls(1 / float(require_positive("time", time)), sensitivity)
+
     def cost(self, precision: float) -> Fraction:
         """Return sensitivity^2 u / 2, the zCDP parameter of a stop at precision u, exactly."""
-        return Fraction(self.sensitivity) ** 2 * Fraction(precision) / 2
+        return exactly(self.sensitivity) ** 2 * exactly(precision) / 2
+
+    @property
+    def largest_cost(self) -> Fraction:
+        """What must be left of rho before it runs: the cost of the dearest stop."""
+        return self.cost(self.precision)
+
+    def charge(self, stop: float) -> Fraction:
+        """Return the cost of the stop that happened.
+
+        Raises
+        ------
+        UsageError
+            If the precision at the stop is not positive or above the one offered.
+        """
+        if not (lies_between(0, stop, self.precision) and stop > 0):
+            raise UsageError(f"the precision at the stop must lie in (0, {self.precision!r}], got {stop!r}")
+        return self.cost(stop)
 
 
 AnyOffer = Offer | ConcentratedOffer | ExPostOffer | NoiseReductionOffer
@@ -179,7 +243,13 @@ class PrivacyFilter(Protocol):
 def require_offer(offer: Any, *accepted: type) -> None:
     """Raise `UsageError` if an offer is of a kind that a filter does not know."""
     if not isinstance(offer, accepted):
-        raise UsageError(f"offer must be a {' or a '.join(kind.__name__ for kind in accepted)}, got {offer!r}")
+        raise UsageError(f"offer must be of type {' or '.join(kind.__name__ for kind in accepted)}, got {offer!r}")
+
+
+def refuse_if_it_exceeds(privacy_filter: PrivacyFilter, offer: AnyOffer) -> None:
+    """Raise `BudgetExceeded` if a filter would not admit an offer."""
+    if privacy_filter.would_exceed(offer):
+        raise BudgetExceeded(offer, privacy_filter.remaining)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,15 @@ import math
 from fractions import Fraction
 
 from dpassay.claims import UsageError, require_positive, require_probability
-from dpassay.impl.accounting.filters.interface import ROUNDING, BudgetExceeded, Offer, Remaining
+from dpassay.impl.accounting.filters.interface import (
+    ROUNDING,
+    Offer,
+    Remaining,
+    exactly,
+    lies_between,
+    refuse_if_it_exceeds,
+    require_offer,
+)
 
 __all__ = ["SelfReportingFilter"]
 
@@ -42,7 +50,7 @@ class SelfReportingFilter:
     @property
     def remaining(self) -> Remaining:
         """What is left of both budgets."""
-        epsilon = -math.inf if self._unbounded else float(Fraction(self.epsilon) - self._spent)
+        epsilon = -math.inf if self._unbounded else float(exactly(self.epsilon) - self._spent)
         return Remaining(epsilon, max(0.0, self.delta - self.delta_spent))
 
     @property
@@ -52,9 +60,10 @@ class SelfReportingFilter:
 
     def would_exceed(self, offer: Offer) -> bool:
         """Whether the reports so far plus the offer's epsilon reach epsilon, or its delta breaks that budget."""
-        too_dear = self._unbounded or self._spent + Fraction(offer.epsilon) >= Fraction(self.epsilon)
+        require_offer(offer, Offer)
+        too_dear = self._unbounded or self._spent + exactly(offer.epsilon) >= exactly(self.epsilon)
         # The sum of the deltas bounds their composition too, and is exact: one round may use the budget up.
-        within = self._delta_sum + Fraction(offer.delta) <= Fraction(self.delta)
+        within = self._delta_sum + exactly(offer.delta) <= exactly(self.delta)
         return too_dear or not (within or self._one_minus_survival(offer.delta) <= self.delta)
 
     def spend(self, offer: Offer, loss: float) -> None:
@@ -67,15 +76,14 @@ class SelfReportingFilter:
         UsageError
             If `loss` is negative or not a number.
         """
-        if not loss >= 0:
+        if not lies_between(0, loss, math.inf):
             raise UsageError(f"loss must be at least 0, got {loss!r}")
-        if self.would_exceed(offer):
-            raise BudgetExceeded(offer, self.remaining)
+        refuse_if_it_exceeds(self, offer)
         if math.isinf(loss):
             self._unbounded = True
         else:
-            self._spent += Fraction(loss)
-        self._delta_sum += Fraction(offer.delta)
+            self._spent += exactly(loss)
+        self._delta_sum += exactly(offer.delta)
         if offer.delta == 1:
             self._certain = True
         else:

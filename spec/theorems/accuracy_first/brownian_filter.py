@@ -38,7 +38,14 @@ Budget = Annotated[
 Rest = Annotated[Exact, Reals("information left for the second round", Fraction(1, 10), 4, (1,))]
 Level = Annotated[Exact, Reals("a level of the loss", -5, 8, (0, 1, 3))]
 Delta = Annotated[
-    Exact, Reals("a probability", Fraction(1, 10**9), Fraction(1, 2), (Fraction(1, 10**6), Fraction(1, 100)), True)
+    Exact,
+    Reals(
+        "a probability, down to where the constant of the conversion is sharp",
+        Fraction(1, 10**300),
+        Fraction(1, 2),
+        (Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 10**300)),
+        logarithmic=True,
+    ),
 ]
 
 SPREAD = StoppedRun(Fraction(1), Fraction(4), Fraction(-1), Fraction(1))
@@ -171,7 +178,10 @@ def brownian_rounds_keep_the_moments_down() -> Verdict:
     ROGERS_2023,
     "bm_only_filter",
     errata=(CONDITIONAL_MEAN,),
-    examples=({"rho": Fraction(1353, 1000), "delta": Fraction(1, 10**6)},),
+    examples=(
+        {"rho": Fraction(1353, 1000), "delta": Fraction(1, 10**6)},
+        {"rho": Fraction(20), "delta": Fraction(1, 10**300)},
+    ),
 )
 def approximate_dp_of_brownian_filter(rho: Budget, delta: Delta) -> Verdict:
     """Rounds of Brownian noise reduction within the budget rho are (rho + 2 sqrt(rho log(1/d)), d)-DP, 0 < d < 1: the

@@ -6,7 +6,7 @@ far below u_1.
 """
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import sympy as sp
 from flint import arb
@@ -19,7 +19,7 @@ from dpassay.spec.proof.symbolic import identity, nonnegative, proof
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, statement
-from dpassay.spec.theorems.accuracy_first.parameters import SlackDelta
+from dpassay.spec.theorems.accuracy_first.parameters import ConversionDelta
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
 __all__ = ["charged_precision", "doubled_precisions"]
@@ -47,6 +47,11 @@ def doubled_precisions(smallest: Fraction, ideal: Fraction) -> list[Fraction]:
     while precisions[-1] < ideal:
         precisions.append(2 * precisions[-1])
     return precisions
+
+
+def symbolic_precision(smallest: Any, doublings: Any) -> Any:
+    """Return the precision after some doublings as a sympy expression."""
+    return 2**doublings * smallest
 
 
 def charged_precision(precisions: list[Fraction]) -> Fraction:
@@ -89,10 +94,11 @@ def doubling_cost_is_a_geometric_sum() -> Verdict:
     k = sp.Symbol("k", integer=True, positive=True)
     i = sp.Symbol("i", integer=True, nonnegative=True)
     u = sp.Symbol("u", positive=True)
-    total = sp.summation(2**i * u, (i, 0, k))
+    total = sp.summation(symbolic_precision(u, i), (i, 0, k))
+    least_ideal = symbolic_precision(u, k - 1)  # the ideal precision is above this one, if k doublings are needed
     return proof(
         identity(total, (2 ** (k + 1) - 1) * u, "sum of the doubled precisions"),
-        identity(4 * 2 ** (k - 1) * u - (2 ** (k + 1) - 1) * u, u, "distance from four times the ideal"),
+        identity(4 * least_ideal - total, u, "distance from four times the ideal"),
         nonnegative(u, "the distance is positive"),
     )
 
@@ -101,9 +107,12 @@ def doubling_cost_is_a_geometric_sum() -> Verdict:
     ROGERS_2023,
     "doubling_method",
     cases=25,
-    examples=({"last": Fraction(2706, 1000), "steps": 12, "slack_delta": Fraction(1, 10**6)},),
+    examples=(
+        {"last": Fraction(2706, 1000), "steps": 12, "slack_delta": Fraction(1, 10**6)},
+        {"last": Fraction(10), "steps": 3, "slack_delta": Fraction(1, 10**300)},
+    ),
 )
-def doubling_is_private_at_the_sum_of_its_steps(last: Last, steps: Steps, slack_delta: SlackDelta) -> Verdict:
+def doubling_is_private_at_the_sum_of_its_steps(last: Last, steps: Steps, slack_delta: ConversionDelta) -> Verdict:
     """Independent Gaussian releases of precisions u_1, ..., u_k about one value are one of precision u_1 + ... + u_k:
     their delta at rho + 2 sqrt(rho log(1/delta'')) is at most delta'' for rho half of that sum. (Half of the last
     precision, which is what noise reduction would be charged, does not suffice.)

@@ -18,7 +18,7 @@ inequality it ever reaches 1/d with probability at most d; and it grows with S.
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import sympy as sp
 from flint import arb
@@ -32,11 +32,13 @@ from dpassay.spec.statement import statement
 from dpassay.spec.theorems.accuracy_first.time_uniform_loss import (
     Boundary,
     half_normal_boundary,
+    half_normal_mixture,
     loss_crossing_probability,
+    reaches_the_level,
 )
-from dpassay.spec.verdict import Verdict
+from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["crossing_probability_of_responses", "fixed_time_reading", "odometer_reading"]
+__all__ = ["crossing_probability_of_responses", "fixed_time_reading", "information_of_zcdp", "odometer_reading"]
 
 Information = Annotated[Exact, Reals("information spent", Fraction(1, 100), 1000, (1, 100, Fraction(27, 10)), True)]
 Share = Annotated[
@@ -57,6 +59,11 @@ Ratio = Annotated[
     Fraction, Choices("e^epsilon of a randomised response", (Fraction(3, 2), Fraction(3), Fraction(11, 10)))
 ]
 Rounds = Annotated[int, Integers("number of rounds", 1, 40, (1, 12, 40))]
+
+
+def information_of_zcdp(rho: Any) -> Any:
+    """Return 2 rho, the V that a rho-zCDP round counts."""
+    return 2 * rho
 
 
 def odometer_reading(information: Exact, tuning: Exact, delta: Exact) -> arb:
@@ -89,11 +96,15 @@ def odometer_covers_brownian_rounds(
     information: Information, share: Share, distance: Distance, tuning: Tuning, delta: Delta
 ) -> Verdict:
     """Pr[the loss reaches the reading at some time] <= d for rounds of Brownian noise reduction, decided for
-    adversaries with two looks who stop where it does.
+    adversaries with two looks who stop where it does; and where the loss is the reading, the half-normal mixture of
+    e-values at S = loss - V/2 is 1/d (agreement to 60 bits), which is what Ville's inequality needs.
     """
     v, g, d = exact("information", information), exact("tuning", tuning), exact("delta", delta)
     looks, s = (v * exact("share", share), v), exact("distance", distance)
-    return at_most(lambda: loss_crossing_probability(looks, s, lambda u: odometer_reading(u, g, d)), lambda: ball(d))
+    return conjunction([
+        reaches_the_level(lambda: half_normal_mixture(odometer_reading(v, g, d) - ball(v) / 2, v, g), d),
+        at_most(lambda: loss_crossing_probability(looks, s, lambda u: odometer_reading(u, g, d)), lambda: ball(d)),
+    ])  # fmt: skip
 
 
 @statement(DPASSAY, "odometer")
@@ -102,14 +113,13 @@ def zcdp_rounds_are_subgaussian_above_the_mean() -> Verdict:
     so that the e-value of a Brownian round with information V = 2 rho is one for every zCDP round, where lambda >= 0.
     """
     tilt, rho, loss = sp.symbols("lambda rho L", real=True)
-    information = 2 * rho
+    information = information_of_zcdp(rho)
     return proof(
         identity(
             tilt * (loss - information / 2) - tilt**2 * information / 2,
             tilt * loss - tilt * (tilt + 1) * rho,
             "the exponent of the e-value",
-        ),
-        identity(sp.Rational(1, 2) * information, rho, "half the information is the zCDP parameter"),
+        )
     )
 
 
@@ -118,7 +128,7 @@ def crossing_probability_of_responses(ratio: Fraction, rounds: int, reading: Bou
 
     Exact: a random walk on the multiples of log ratio that ends where it reaches the reading.
     """
-    square = Fraction(math.log(ratio) ** 2 * (1 - 2.0**-48))  # rounded down: the reading errs towards crossing
+    rho = Fraction(math.log(ratio) ** 2 * (1 - 2.0**-48)) / 2  # rounded down: the reading errs towards crossing
     up, ended = ratio / (1 + ratio), Fraction(0)
     walk: dict[int, Fraction] = {0: Fraction(1)}
     for played in range(1, rounds + 1):
@@ -126,7 +136,7 @@ def crossing_probability_of_responses(ratio: Fraction, rounds: int, reading: Bou
         for place, mass in walk.items():
             for to, p in ((place + 1, up), (place - 1, 1 - up)):
                 moved[to] = moved.get(to, Fraction(0)) + mass * p
-        least = reading(played * square) / ball(ratio).log()
+        least = reading(information_of_zcdp(played * rho)) / ball(ratio).log()
         walk = {}
         for place, mass in moved.items():
             if ball(place) < least:

@@ -14,6 +14,7 @@ from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict
 __all__ = [
     "Budget",
     "Concentrated",
+    "ConversionDelta",
     "DeltaBudget",
     "ExPostPrivate",
     "Mixed",
@@ -51,6 +52,16 @@ SlackDelta = Annotated[
     Fraction,
     Reals("delta''", Fraction(1, 10**12), 1, (Fraction(1, 100), Fraction(1, 10**5), Fraction(1, 2)), logarithmic=True),
 ]  # fmt: skip
+ConversionDelta = Annotated[
+    Fraction,
+    Reals(
+        "delta'', down to where the constant of the conversion is sharp",
+        Fraction(1, 10**300),
+        1,
+        (Fraction(1, 100), Fraction(1, 10**6), Fraction(1, 10**300), Fraction(1, 2)),
+        logarithmic=True,
+    ),
+]
 DeltaBudget = Annotated[
     Fraction, Reals("a budget for delta", 0, 1, (0, Fraction(1, 10), Fraction(1, 2), Fraction(1, 100)))
 ]  # fmt: skip

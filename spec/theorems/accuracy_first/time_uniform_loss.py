@@ -16,8 +16,9 @@ from typing import Annotated, Any
 import sympy as sp
 from flint import arb, ctx
 
-from dpassay.spec.ball import Exact, at_least, at_most, ball, exact, less_than, normal_cdf
+from dpassay.spec.ball import Exact, Real, at_least, at_most, ball, exact, less_than, normal_cdf
 from dpassay.spec.domains import Reals
+from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.symbolic import identity, nonnegative, positive, proof
 from dpassay.spec.smoothing import normal_distribution_function
 from dpassay.spec.sources import DPASSAY, ROGERS_2023
@@ -28,9 +29,12 @@ __all__ = [
     "Boundary",
     "crossing_probability",
     "half_normal_boundary",
+    "half_normal_mixture",
     "loss_crossing_probability",
     "loss_threshold",
     "mixture_boundary",
+    "normal_mixture",
+    "reaches_the_level",
 ]
 
 Boundary = Callable[[Fraction], arb]
@@ -63,12 +67,16 @@ def mixture_boundary(information: Exact, tuning: Exact, delta: Exact) -> arb:
     return ((v + g) * ((v + g) / (d * d * g)).log()).sqrt()
 
 
+def normal_mixture(deviation: arb, information: Exact, tuning: Exact) -> arb:
+    """Enclose log of sqrt(g/(V+g)) exp(S^2/(2(V+g))): the e-values mixed over lambda ~ N(0, 1/g)."""
+    total = ball(information) + ball(tuning)
+    return (ball(tuning) / total).log() / 2 + deviation**2 / (2 * total)
+
+
 def half_normal_mixture(deviation: arb, information: Exact, tuning: Exact) -> arb:
     """Enclose log of 2 sqrt(g/(V+g)) exp(S^2/(2(V+g))) Phi(S/sqrt(V+g)): the e-values mixed over lambda > 0 only."""
-    v, g = ball(information), ball(tuning)
-    total = v + g
-    base = (g / total).log() / 2 + deviation**2 / (2 * total)
-    return base + (2 * normal_cdf(deviation / total.sqrt())).log()
+    total = ball(information) + ball(tuning)
+    return normal_mixture(deviation, information, tuning) + (2 * normal_cdf(deviation / total.sqrt())).log()
 
 
 def half_normal_boundary(information: Exact, tuning: Exact, delta: Exact) -> arb:
@@ -100,6 +108,11 @@ def loss_threshold(information: Exact, tuning: Exact, delta: Exact) -> arb:
 def printed_loss_threshold(information: Exact, tuning: Exact, delta: Exact) -> arb:
     """Enclose what Thm 5 prints: psi alone, without the drift of the loss."""
     return mixture_boundary(information, tuning, delta)
+
+
+def reaches_the_level(log_mixture: Real, delta: Exact) -> Verdict:
+    """Decide whether a mixture of e-values at a boundary is 1/d (agreement to 60 bits of the logarithms)."""
+    return agree(log_mixture, lambda: -ball(delta).log(), "log of the mixture at the boundary, and log(1/d)")
 
 
 # --- crossing probabilities ---------------------------------------------------------------------------------
@@ -212,10 +225,15 @@ def symbolic_boundary_square(v: Any, g: Any, d: Any) -> Any:
     ),
 )
 def mixture_bound_holds_at_all_looks(information: Information, share: Share, tuning: Tuning, delta: Delta) -> Verdict:
-    """|S| >= psi(V; g, d) at one of two looks has probability at most d, for adversaries who stop where it happens."""
+    """|S| >= psi(V; g, d) at one of two looks has probability at most d, for adversaries who stop where it happens.
+    And psi(V; g, d) is where the mixture is 1/d (agreement to 60 bits), so that Ville's inequality covers all looks.
+    """
     v, g, d = exact("information", information), exact("tuning", tuning), exact("delta", delta)
     looks = v * exact("share", share), v
-    return at_most(lambda: two_sided_crossing_probability(looks, lambda u: mixture_boundary(u, g, d)), lambda: ball(d))
+    return conjunction([
+        reaches_the_level(lambda: normal_mixture(mixture_boundary(v, g, d), v, g), d),
+        at_most(lambda: two_sided_crossing_probability(looks, lambda u: mixture_boundary(u, g, d)), lambda: ball(d)),
+    ])  # fmt: skip
 
 
 # --- Thm 5 --------------------------------------------------------------------------------------------------
@@ -268,12 +286,16 @@ def time_uniform_bound_on_brownian_loss(
     """Pr[sum of the losses >= V/2 + psi(V; g, d) at some time] <= d, for rounds of Brownian noise reduction chosen and
     stopped adaptively: they are (V/2 + psi(V; g, d), d)-ex-post private, g chosen beforehand.
 
-    Decided for adversaries with two looks who stop where the bound fails; V counts queries by their sensitivity 1,
-    `distance` is how far they move.
+    Decided for adversaries with two looks who stop where the bound fails, and at the bound itself, where the mixture
+    of e-values at S = loss - V/2 is 1/d (agreement to 60 bits): a lower bound would not follow from Ville's
+    inequality. V counts queries by their sensitivity 1, `distance` is how far they move.
     """
     v, g, d = exact("information", information), exact("tuning", tuning), exact("delta", delta)
     looks, s = (v * exact("share", share), v), exact("distance", distance)
-    return at_most(lambda: loss_crossing_probability(looks, s, lambda u: loss_threshold(u, g, d)), lambda: ball(d))
+    return conjunction([
+        reaches_the_level(lambda: normal_mixture(loss_threshold(v, g, d) - ball(v) / 2, v, g), d),
+        at_most(lambda: loss_crossing_probability(looks, s, lambda u: loss_threshold(u, g, d)), lambda: ball(d)),
+    ])  # fmt: skip
 
 
 @statement(ROGERS_2023, "bm_time_uniform_ex_post")

@@ -24,6 +24,7 @@ from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.theorems.accuracy_first.parameters import (
+    ConversionDelta,
     DeltaBudget,
     NoiseReducing,
     Rho,
@@ -102,8 +103,13 @@ def approximate_dp_of_unified_filter(
     return within_delta(law, lambda: unified_epsilon(rho, slack_delta), delta + slack_delta)
 
 
-@statement(ROGERS_2023, "unified_filter", cases=30)
-def approximate_dp_of_exhausted_noise_reduction(rho: Rho, slack_delta: SlackDelta) -> Verdict:
+@statement(
+    ROGERS_2023,
+    "unified_filter",
+    cases=30,
+    examples=({"rho": Fraction(20), "slack_delta": Fraction(1, 10**300)},),
+)
+def approximate_dp_of_exhausted_noise_reduction(rho: Rho, slack_delta: ConversionDelta) -> Verdict:
     """Brownian noise reduction that uses the budget up, however adaptively, has the loss N(rho, 2 rho): the delta of
     that Gaussian pair at rho + 2 sqrt(rho log(1/delta'')) is at most delta''.
     """

@@ -20,7 +20,7 @@ from dpassay.spec.notions.conversions import Pair, Shift
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, statement
-from dpassay.spec.theorems.accuracy_first.parameters import Concentrated, DeltaBudget, SlackDelta
+from dpassay.spec.theorems.accuracy_first.parameters import Concentrated, ConversionDelta, DeltaBudget
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["composed_rho", "core_interaction", "pure_core", "tilted_moment"]
@@ -147,9 +147,12 @@ DELTAS_ADDED = Erratum(
     ROGERS_2023,
     "dp_zcdp_conversions",
     errata=(DELTAS_ADDED,),
-    examples=({"shift": Fraction(1645, 1000), "delta": Fraction(0), "slack_delta": Fraction(1, 10**6)},),
+    examples=(
+        {"shift": Fraction(1645, 1000), "delta": Fraction(0), "slack_delta": Fraction(1, 10**6)},
+        {"shift": Fraction(4), "delta": Fraction(0), "slack_delta": Fraction(1, 10**300)},
+    ),
 )
-def approximate_dp_of_approximate_zcdp(shift: Shift, delta: DeltaBudget, slack_delta: SlackDelta) -> Verdict:
+def approximate_dp_of_approximate_zcdp(shift: Shift, delta: DeltaBudget, slack_delta: ConversionDelta) -> Verdict:
     """delta-approximate rho-zCDP implies (rho + 2 sqrt(rho log(1/delta'')), delta + (1 - delta) delta'')-DP for every
     delta'' in (0, 1]; printed is delta + delta''. Tried on a Gaussian pair that fails altogether with probability
     delta, whose exact delta is delta + (1 - delta) times that of the Gaussian pair.

@@ -25,6 +25,7 @@ from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.theorems.accuracy_first.parameters import (
     Budget,
     Concentrated,
+    ConversionDelta,
     DeltaBudget,
     SlackDelta,
     filtered_law,
@@ -122,9 +123,14 @@ def concentrated_run_length(ratio: Fraction, rule: ConcentratedRule, most: int =
     return low
 
 
-@statement(ROGERS_2023, "zcdp_filter", cases=25)
+@statement(
+    ROGERS_2023,
+    "zcdp_filter",
+    cases=25,
+    examples=({"loss_per_round": Fraction(3, 1000), "budget": Fraction(10**6), "slack_delta": Fraction(1, 10**300)},),
+)
 def approximate_dp_of_zcdp_filtered_responses(
-    loss_per_round: LossPerRound, budget: Budget, slack_delta: SlackDelta
+    loss_per_round: LossPerRound, budget: Budget, slack_delta: ConversionDelta
 ) -> Verdict:
     """N randomised responses, N as the filter allows, are (epsilon, delta'')-DP; their delta is a binomial sum."""
     ratio = 1 + Fraction(loss_per_round)

@@ -11,10 +11,12 @@ from dpassay.impl.accounting.filters import (
     ConcentratedOffer,
     ExPostFilter,
     ExPostOffer,
+    FullyAdaptiveFilter,
     NoiseReductionOffer,
     Offer,
     PrivacyFilter,
     Round,
+    SelfReportingFilter,
     TwoBudgetFilter,
     UnifiedFilter,
     ZCDPFilter,
@@ -230,7 +232,7 @@ def test_a_refusal_spends_nothing_and_carries_what_is_left(make: Any, dear: Any)
 
 @pytest.mark.parametrize("make", [make for make, _ in FILTERS])
 def test_offers_of_another_kind_are_errors_of_use(make: Any) -> None:
-    with pytest.raises(UsageError, match="offer must be a"):
+    with pytest.raises(UsageError, match="offer must be of type"):
         make().would_exceed(Offer(0.1))
 
 
@@ -257,6 +259,67 @@ def test_offers_of_another_kind_are_errors_of_use(make: Any) -> None:
 def test_bad_input(make: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make()
+
+
+@pytest.mark.parametrize("bad", ["0.5", None, [1.0], 1j, math.nan, -math.inf])
+@pytest.mark.parametrize(
+    "make",
+    [
+        UnifiedFilter,
+        lambda bad: UnifiedFilter(1.0, bad),
+        lambda bad: UnifiedFilter(1.0).guarantee(bad),
+        lambda bad: ZCDPFilter(1.0, bad),
+        ExPostFilter,
+        ConcentratedOffer.of_approximate_dp,
+        lambda bad: ExPostOffer(0.5, bad),
+        NoiseReductionOffer.of_time,
+        lambda bad: ExPostFilter(1.0).spend(ExPostOffer(0.5), bad),
+        lambda bad: UnifiedFilter(1.0).spend(NoiseReductionOffer(0.5), bad),
+        lambda bad: largest_rho(1.0, bad),
+    ],
+)
+def test_what_is_no_number_is_an_error_of_use(make: Any, bad: Any) -> None:
+    with pytest.raises(UsageError, match=r"must (be a finite|lie in)"):
+        make(bad)
+
+
+@pytest.mark.parametrize("number", [np.float32(0.5), np.float64(0.5), Fraction(1, 2), np.int64(1), True])
+def test_numbers_of_any_type_are_charged_exactly(number: Any) -> None:
+    privacy_filter = UnifiedFilter(4.0)
+    privacy_filter.spend(ConcentratedOffer(number))
+    privacy_filter.spend(NoiseReductionOffer(2 * number), number)
+    assert privacy_filter.remaining.rho == 4 - 1.5 * float(number)
+
+
+def test_integers_of_numpy_do_not_overflow() -> None:
+    whole: Any = np.int64
+    dear = NoiseReductionOffer(whole(3), whole(2**32))
+    assert dear.cost(whole(1)) == 2**63
+    assert UnifiedFilter(1.0).would_exceed(dear)
+
+
+def test_a_grid_is_offered_by_its_last_time() -> None:
+    times = 1 / np.linspace(1e-4, 0.7, 50)  # 1/(1/0.7) is not 0.7
+    offer, run = NoiseReductionOffer.of_time(times[-1]), BrownianRun(3.0, np.random.default_rng(0))
+    run.refine_until(times)
+    assert run.precision == offer.precision
+    UnifiedFilter(1.0).spend(offer, run.precision)
+
+
+def test_what_remains_of_an_ex_post_budget_fits() -> None:
+    privacy_filter = ExPostFilter(1.0, 0.3)
+    privacy_filter.spend(ExPostOffer(0.5, 0.1), 0.1)
+    left = privacy_filter.remaining
+    assert left.epsilon < 0.9  # 1 less the float64 number 0.1, rounded down
+    assert not privacy_filter.would_exceed(ExPostOffer(left.epsilon, left.delta))
+    assert privacy_filter.would_exceed(ExPostOffer(math.nextafter(left.epsilon, 1), left.delta))
+
+
+@pytest.mark.parametrize("make", [lambda: FullyAdaptiveFilter(1.0, 0.1), lambda: SelfReportingFilter(1.0, 0.1)])
+@pytest.mark.parametrize("offer", [ConcentratedOffer(0.1), NoiseReductionOffer(0.1), ExPostOffer(0.1), None])
+def test_filters_of_plain_offers_refuse_other_kinds(make: Any, offer: Any) -> None:
+    with pytest.raises(UsageError, match="offer must be of type Offer"):
+        make().would_exceed(offer)
 
 
 def test_nothing_is_run_that_is_not_admitted() -> None:

@@ -168,3 +168,13 @@ def test_the_sensitivity_must_be_positive(sensitivity: float) -> None:
 def test_data_of_another_shape_are_refused() -> None:
     with pytest.raises(UsageError, match="data"):
         brownian_noise_reduction.sample(np.zeros(2), 1, np.random.default_rng(0))
+
+
+def test_a_session_knows_the_time_that_was_asked_for() -> None:
+    run = BrownianRun(0.0, np.random.default_rng(0))
+    run.refine(49.0)  # 1/(1/49) is not 49
+    assert run.time == 49.0
+    close = [1.8999999999999995, 1.8999999999999992]
+    assert 1 / close[0] == 1 / close[1]
+    times, _ = run.refine_until(close)
+    assert times.tolist() == close

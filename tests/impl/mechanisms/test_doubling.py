@@ -1,4 +1,7 @@
+import itertools
 import math
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,6 +39,13 @@ def test_precisions_double_as_long_as_they_fit() -> None:
         doubled_precisions(1.0, math.nan)
 
 
+@pytest.mark.parametrize(("smallest", "budget"), [(5e-324, 1e308), (1e-4, 1.7e308), (0.1, 0.3), (0.1, 0.7), (3.0, 45)])
+def test_the_number_of_doublings_is_exact(smallest: float, budget: float) -> None:
+    precisions = [Fraction(x) for x in doubled_precisions(smallest, budget).tolist()]
+    assert sum(precisions) <= Fraction(budget) < sum(precisions) + 2 * precisions[-1]
+    assert all(b == 2 * a for a, b in itertools.pairwise(precisions))
+
+
 @pytest.mark.parametrize(("accuracy", "above", "below"), [(0.1, 21.0, 19.0), (0.01, 201.0, 199.0)])
 def test_the_rule_is_not_symmetric(accuracy: float, above: float, below: float) -> None:
     rule = RelativeError(accuracy)
@@ -44,7 +54,7 @@ def test_the_rule_is_not_symmetric(accuracy: float, above: float, below: float) 
     assert rule(np.array([9.0, 4.0]), np.array([[[0.0], [2 * above + 1]]])).tolist() == [True]
 
 
-@pytest.mark.parametrize("accuracy", [0.0, 1.0, -0.1, math.nan])
-def test_bad_accuracies(accuracy: float) -> None:
+@pytest.mark.parametrize("accuracy", [0.0, 1.0, -0.1, math.nan, "0.1", None])
+def test_bad_accuracies(accuracy: Any) -> None:
     with pytest.raises(UsageError, match="accuracy"):
         RelativeError(accuracy)

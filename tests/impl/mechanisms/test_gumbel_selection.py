@@ -44,3 +44,8 @@ def test_bad_parameters() -> None:
         GumbelSelection(0, 1.0)
     with pytest.raises(UsageError, match="epsilon"):
         peeling_order(COUNTS, math.nan, 1, np.random.default_rng(0))
+    for counts in ([1.0, math.nan], [[1.0]], "many"):
+        with pytest.raises(UsageError, match="counts"):
+            peeling_order(counts, 1.0, 1, np.random.default_rng(0))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="runs"):
+        peeling_order(COUNTS, 1.0, -1, np.random.default_rng(0))

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 from dpassay.claims import UsageError
 from dpassay.impl.broken.noise_reduction import draws_fresh_laplace_noise, keeps_the_noise_too_often
 from dpassay.impl.mechanisms.laplace_noise_reduction import (
+    LaplaceNoiseReduction,
     LaplaceRun,
     backward_laplace_noise,
     backward_laplace_step,
@@ -139,3 +140,9 @@ def test_the_ex_post_bound_is_the_price_of_the_last_release() -> None:
     bounds = {int(row[0]): claim.epsilon_of(tuple(row)) for row in rows}  # type: ignore[union-attr]
     assert set(bounds) == {1, 2, 3}
     assert all(1 / t <= bounds[k] < (1 + 1e-12) / t for k, t in ((1, 4.0), (2, 2.0), (3, 1.0)))
+
+
+@pytest.mark.parametrize("released", [0, -1, 4, 1.5])
+def test_no_bound_for_a_number_of_releases_that_cannot_be(released: int) -> None:
+    with pytest.raises(UsageError, match="released"):
+        LaplaceNoiseReduction(size=1, times=(4.0, 2.0, 1.0)).ex_post_epsilon(released)

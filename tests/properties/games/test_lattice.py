@@ -99,7 +99,12 @@ def test_every_filter_keeps_its_promise() -> None:
             seen.add(game.name)
             assert game.verdict.outcome is Outcome.HOLDS, game.name
             assert set(game.row()) >= {"delta_claimed", "delta_worst_upper"}
-    assert len(seen) == 8
+    assert len(seen) == 9
+
+
+def test_the_ex_post_filter_is_tight_in_delta() -> None:
+    game = next(game for game in filter_games() if game.name == "ex-post")
+    assert game.game.value[0] > 0.1 * (1 - 1e-9)
 
 
 def test_games_refuse_what_cannot_be_played() -> None:
@@ -109,6 +114,16 @@ def test_games_refuse_what_cannot_be_played() -> None:
         LatticeGame([response(log_two, 1, (1,))], (1, 1), 1, log_two, log_two)
     with pytest.raises(UsageError, match="rounds"):
         LatticeGame([response(log_two, 1, (1,))], (1,), -1, log_two, log_two)
+    with pytest.raises(UsageError, match="levels"):
+        LatticeGame([response(log_two, 1, (1,))], (-1,), 1, log_two, log_two)
+    half: Real = lambda: arb(1) / 2  # its law on the other side would sum to 1.5
+    for laws in (
+        (LatticeOutcome(half, 0, (0,)),),  # sums to a half
+        (LatticeOutcome(half, -1, (0,)), LatticeOutcome(half, 0, (0,))),  # a loss with no law on the other side
+        (LatticeOutcome(lambda: arb(2), 1, (0,)), LatticeOutcome(lambda: arb(-1), 0, (0,))),
+    ):
+        with pytest.raises(UsageError, match="must sum to 1"):
+            LatticeGame([LatticeMove("no laws", (0,), laws)], (1,), 1, log_two, log_two)
     with pytest.raises(UsageError, match="charges"):
         LatticeMove("of another budget", (1,), (LatticeOutcome(lambda: arb(1), 0, (1, 1)),))
     with pytest.raises(UsageError, match="charges"):
