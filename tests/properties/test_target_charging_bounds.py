@@ -61,10 +61,15 @@ def test_the_delta_of_composition(count: int, epsilon: float, share: float) -> N
     total = share * min(count * epsilon, 600.0)
     bound = response_delta(count, epsilon, total)
     if bound < 1:  # all probabilities are at most 1; a truth of 1 - e^-1000 is not told from 1
-        truth = lambda: stick(count, epsilon, ball(total))
-        beyond = ball(Fraction(1, 10**9)) * stick(count, epsilon, ball(total), weigh=False)
+
+        def truth() -> arb:
+            return stick(count, epsilon, ball(total))
+
+        def truth_and_margin() -> arb:
+            return truth() + ball(Fraction(1, 10**9)) * stick(count, epsilon, ball(total), weigh=False)
+
         assert at_most(truth, lambda: ball(bound)).outcome is Outcome.HOLDS
-        assert at_most(lambda: ball(bound), lambda: truth() + beyond).outcome is Outcome.HOLDS
+        assert at_most(lambda: ball(bound), truth_and_margin).outcome is Outcome.HOLDS
 
 
 @checked
