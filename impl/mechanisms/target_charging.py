@@ -140,22 +140,23 @@ class TargetCharging:
             If its delta does not fit. Nothing has been run or charged.
         OutcomeError
             If the outcome is outside the declared range; nothing is published or counted. As the error depends on
-            the data, the session is closed, and so it is if `run` raises.
+            the data, the session is closed, and so it is if `run` raises, or a target that is asked for the outcome.
         """
         self._require_running()
+        if not callable(run):
+            raise UsageError(f"run must be callable, got {run!r}")
+        if outcomes is not None and not isinstance(outcomes, Container):
+            raise UsageError(f"outcomes must be a set of outcomes, got {outcomes!r}")
         self._require_call(targets, epsilon, quality, delta)
         self._delta_sum += Fraction(delta)
         self._closed = True  # until the call has come to a good end
         outcome = run()
         if outcomes is not None and outcome not in outcomes:
             raise OutcomeError("outcomes must hold whatever the call returns; it returned something else")
+        hit = [outcome in target for target in targets]
         self._closed = False
-        self._count(targets, outcome)
+        self._counts = [count + new for count, new in zip(self._counts, hit, strict=True)]
         return outcome
-
-    def _count(self, targets: Sequence[Target], outcome: Any) -> None:
-        for index, target in enumerate(targets):
-            self._counts[index] += outcome in target
 
     def _require_running(self) -> None:
         if self.halted:

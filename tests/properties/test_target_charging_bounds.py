@@ -1,13 +1,22 @@
 """The accounts of target charging against enclosures: exact composition and exact tails."""
 
+import math
 from fractions import Fraction
+from functools import partial
 
+import numpy as np
 import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpassay.impl.accounting.pure_composition import response_delta, response_epsilon
+from dpassay.impl.accounting.pure_composition import (
+    LARGEST_COUNT,
+    _log_binomial,
+    _margin,
+    response_delta,
+    response_epsilon,
+)
 from dpassay.impl.accounting.target_charging import holder_calls_tail, target_charging_account
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.properties.checks.bounds import on_the_safe_side
@@ -65,6 +74,24 @@ def test_the_delta_of_composition(count: int, epsilon: float, share: float) -> N
         beyond = ball(Fraction(1, 10**9)) * stick(count, epsilon, ball(total), weigh=False)
         assert at_most(truth, lambda: ball(bound)).outcome is Outcome.HOLDS
         assert at_most(lambda: ball(bound), lambda: truth() + beyond).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 3.0])
+def test_the_tails_of_composition_are_safe_at_the_largest_count(epsilon: float) -> None:
+    """The rounding of a term grows with the count: its enclosure must stay within the margin."""
+    lie = math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    mean, deviation = LARGEST_COUNT * (1 - lie), math.sqrt(LARGEST_COUNT * lie * (1 - lie))
+    truthful = np.floor(np.clip(mean + deviation * np.linspace(-6, 6, 25), LARGEST_COUNT // 2, LARGEST_COUNT - 1))
+    terms = _log_binomial(LARGEST_COUNT, truthful, lie)
+
+    def error(successes: int, term: float) -> arb:
+        odds, failures = ball(exact("epsilon", epsilon)).exp(), LARGEST_COUNT - successes
+        ways = arb(LARGEST_COUNT + 1).lgamma() - arb(successes + 1).lgamma() - arb(failures + 1).lgamma()
+        return abs(ways - successes * (1 / odds).log1p() - failures * odds.log1p() - ball(Fraction(term)))
+
+    for successes, term in zip(map(int, truthful), terms.tolist(), strict=True):
+        allowed = lambda: ball(Fraction(_margin(LARGEST_COUNT)))
+        assert at_most(partial(error, successes, term), allowed).outcome is Outcome.HOLDS
 
 
 @checked
