@@ -189,6 +189,13 @@ SMALLEST_FOR_LARGEST = Erratum(
             "slack": Fraction(493, 1000),
             "delta": Fraction(87, 10**14),
         },
+        {
+            "family": "misses",
+            "hits": 200,
+            "excess": Fraction(2),
+            "slack": Fraction(1),
+            "delta": Fraction(1, 10**6),
+        },
     ),
 )
 def approximate_dp_of_target_charging(
