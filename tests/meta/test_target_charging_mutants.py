@@ -357,7 +357,7 @@ def test_candidates_on_one_side_only_have_another_loss(monkeypatch: pytest.Monke
 
 @pytest.mark.kills("approximate_dp_of_individual_svt")
 def test_calls_of_quality_one_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(individual_svt, "advanced_epsilon_of_target_charging", lambda r, e, d: e * r.sqrt() / 10)
+    monkeypatch.setattr(individual_svt, "not_prior_quality", lambda ratio: Fraction(1))
     assert refuted("approximate_dp_of_individual_svt")
 
 
