@@ -3,7 +3,7 @@
 Chapter after Cohen and Lyu (2023), Thm B.4 and Eq. (1). Every call is randomised response beside a coin, and the coin
 is the target: it hits with probability q on both sides, so that the hits say only how long it goes on. Where
 e^epsilon is large nearly every answer has the loss epsilon, and the loss passes R epsilon nearly whenever call R + 1
-comes. NotPrior targets, whose hits lower the loss, leave a gap in which a tail with one trial too many would go unseen.
+comes. NotPrior targets, whose hits lower the loss, leave a gap in which a tail with one trial too many goes unseen.
 """
 
 from fractions import Fraction
@@ -33,7 +33,7 @@ Further = Annotated[int, Integers("how many calls after R the analyst is patient
 
 
 def silent_hits_delta(hits: int, ratio: Fraction, quality: Fraction, budget: Fraction, horizon: int) -> Fraction:
-    """Return the exact delta at e^epsilon' = `budget` of calls until `hits` hits, or `horizon` calls if those come first.
+    """Return the exact delta at e^epsilon' = `budget` of calls until `hits` hits, but `horizon` calls at most.
 
     The number of calls does not depend on the data: given it, the answers are that many randomised responses.
     """
