@@ -83,7 +83,8 @@ class BoundaryWrapper:
 
     def boundary_probability(self, data: Array) -> float:
         """Return the probability of the boundary, to a few units in the last place."""
-        return min(1 / 3, self.doubt(data) / (1 + self.doubt(data)))
+        doubt = self.doubt(data)
+        return min(1 / 3, doubt / (1 + doubt))
 
     def doubt(self, data: Array) -> float:
         """Return pi, the probability of all outcomes but the likeliest, as a sum: accurate where it is tiny."""
