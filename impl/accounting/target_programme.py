@@ -75,7 +75,7 @@ def quality_by_programme(
     found = linprog(objective, A_ub=upper, b_ub=np.zeros(len(upper)), A_eq=equal, b_eq=[1, 1, -1], method="highs")
     if found.status == _INFEASIBLE:
         return None
-    if found.status != 0:
+    if found.status != 0 or found.fun is None:
         raise RuntimeError(f"the solver gave up: {found.message}")
     return -float(found.fun)
 

@@ -27,6 +27,7 @@ from dpassay.impl.accounting.target_charging import ChargingAccount, require_qua
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.above_threshold import HaltedError
+from dpassay.impl.mechanisms.finite import log_ratio_upper
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
 
@@ -226,7 +227,7 @@ class ChargedResponses:
     @property
     def epsilon(self) -> float:
         """Privacy parameter of a response, rounded up."""
-        return float(np.log(self.truth) - np.log1p(-self.truth)) * (1 + 2.0**-50)
+        return log_ratio_upper(Fraction(self.truth) / (1 - Fraction(self.truth)))
 
     def session(self) -> TargetCharging:
         """Begin a session."""

@@ -19,6 +19,9 @@ from dpassay.impl.accounting.pure_composition import (
 )
 from dpassay.impl.accounting.target_charging import holder_calls_tail, target_charging_account
 from dpassay.impl.accounting.target_quality import not_prior_quality
+from dpassay.impl.mechanisms.finite import log_ratio_upper
+from dpassay.impl.mechanisms.one_shot_top_k import ResponseTopK
+from dpassay.impl.mechanisms.target_charging import ChargedResponses
 from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.properties.strategies.base import log_integers
 from dpassay.spec.ball import at_most, ball, exact
@@ -70,7 +73,7 @@ def test_the_delta_of_composition(count: int, epsilon: float, share: float) -> N
     total = share * min(count * epsilon, 600.0)
     bound = response_delta(count, epsilon, total)
     if bound < 1:  # all probabilities are at most 1; a truth of 1 - e^-1000 is not told from 1
-        truth = lambda: stick(count, epsilon, ball(total))
+        truth = partial(stick, count, epsilon, ball(total))
         beyond = ball(Fraction(1, 10**9)) * stick(count, epsilon, ball(total), weigh=False)
         assert at_most(truth, lambda: ball(bound)).outcome is Outcome.HOLDS
         assert at_most(lambda: ball(bound), lambda: truth() + beyond).outcome is Outcome.HOLDS
@@ -92,6 +95,23 @@ def test_the_tails_of_composition_are_safe_at_the_largest_count(epsilon: float) 
     for successes, term in zip(map(int, truthful), terms.tolist(), strict=True):
         allowed = lambda: ball(Fraction(_margin(LARGEST_COUNT)))
         assert at_most(partial(error, successes, term), allowed).outcome is Outcome.HOLDS
+
+
+@checked
+@given(st.one_of(st.integers(1, 10**12).map(lambda n: 1 + Fraction(1, n)), st.fractions(Fraction(1), 10**400)))
+def test_the_epsilon_of_a_ratio_is_rounded_up(ratio: Fraction) -> None:
+    for value in (ratio, 1 / ratio):
+        verdict = on_the_safe_side(log_ratio_upper(value), lambda: ball(ratio).log(), Fraction(1, 2**49))
+        assert ratio == 1 or verdict.outcome is Outcome.HOLDS, verdict.detail
+
+
+@pytest.mark.parametrize("excess", [1e-9, 1e-5, 2.0**-5, 0.25, 0.4999])
+def test_the_epsilon_that_is_claimed_of_a_response_covers_it(excess: float) -> None:
+    truth = 0.5 + excess
+    exactly = Fraction(truth) / (1 - Fraction(truth))
+    for mechanism in (ChargedResponses(4, 1, truth, 0.01), ResponseTopK(4, 1, truth, 0.01)):
+        claimed = partial(ball, Fraction(mechanism.epsilon))
+        assert at_most(lambda: ball(exactly).log(), claimed).outcome is Outcome.HOLDS
 
 
 @checked

@@ -73,13 +73,13 @@ def test_thresholds_at_the_value_are_the_enumeration() -> None:
 def test_silent_hits_are_the_enumeration_of_the_interaction() -> None:
     ratio, quality, horizon = THREE, Fraction(1, 4), 4
     outcomes = [(answer, hit) for answer in (0, 1) for hit in (0, 1)]
-    laws = [
+    left, right = (
         FiniteDistribution({
             (a, h): (low if a else 1 - low) * (quality if h else 1 - quality) for a, h in outcomes
         })
         for low in (ratio / (1 + ratio), 1 / (1 + ratio))
-    ]  # fmt: skip
-    offer = ChargedRound(*laws, ratio, targets=(frozenset({(0, 1), (1, 1)}),))
+    )  # fmt: skip
+    offer = ChargedRound(left, right, ratio, targets=(frozenset({(0, 1), (1, 1)}),))
     for hits in (1, 2):
         for budget in (Fraction(1), THREE, Fraction(20)):
             truth = charged_delta(chain(*[offer] * horizon), ChargingRule(hits), budget)
