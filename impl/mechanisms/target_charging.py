@@ -79,7 +79,9 @@ class TargetCharging:
         self.epsilon = require_positive("epsilon", epsilon)
         self.quality = require_quality("quality", quality)
         self.targets = require_count("targets", targets)
-        self.delta_of_calls = require_probability("delta_of_calls", delta_of_calls)
+        if not 0 <= delta_of_calls < 1:
+            raise UsageError(f"delta_of_calls must lie in [0, 1), got {delta_of_calls!r}")
+        self.delta_of_calls = delta_of_calls
         self._counts = [0] * self.targets
         self._delta_sum = Fraction(0)
         self._closed = False

@@ -135,6 +135,12 @@ def test_sessions_out_of_their_domain(arguments: tuple[Any, ...], named: str) ->
         TargetCharging(*arguments)
 
 
+@pytest.mark.parametrize("delta", [-0.1, 1.0, float("nan")])
+def test_budgets_for_the_deltas_out_of_their_domain(delta: float) -> None:
+    with pytest.raises(UsageError, match="delta_of_calls"):
+        TargetCharging(1, 0.1, 0.475, delta_of_calls=delta)
+
+
 def test_published_answers_do_not_depend_on_the_account() -> None:
     """The session publishes what the calls return: all responses, cut after the last hit."""
     mechanism = ChargedResponses(size=12, hits=2, truth=0.75, delta=0.01)
