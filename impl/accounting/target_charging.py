@@ -15,6 +15,7 @@ within reach, and the account says what it used.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,9 @@ Array = NDArray[np.float64]
 Tail = Callable[[float, Array], Array]
 
 METHODS = ("exact", "chernoff", "theorem")
+
+LARGEST_HITS = 1e50
+"""The largest number of hits or of targets that is accepted."""
 
 _UP = 1 + 1e-12
 _GRID = 400
@@ -97,10 +101,11 @@ def target_charging_account(
     delta : float
         The delta of the whole, in (0, 1).
     delta_of_calls : float
-        tau_delta, the budget for the sum of the delta_i of the calls, below `delta`.
+        tau_delta, the budget for the sum of the delta_i of the calls; below `delta`/`targets`.
     targets : int
         How many targets are counted at once, k of Lem 2.7; the interaction then halts when the least counter reaches
-        tau, and delta' enters k times.
+        tau, and the delta of charging one of them enters k times. That is delta' + tau_delta: targets of one call
+        may need different errors E^b in their decompositions.
     method : str, optional
         One of `METHODS`; the best valid one by default.
 
@@ -145,7 +150,7 @@ def target_charging_delta(
         return response_delta(calls, epsilon, total) + float(holder_calls_tail(calls, hits, quality))
 
     _, single = _smallest(delta_with, hits, last)
-    return min(1.0, (targets * single + delta_of_calls) * _UP)
+    return min(1.0, targets * (single + delta_of_calls) * _UP)
 
 
 # --- tails --------------------------------------------------------------------------------------------------
@@ -169,10 +174,14 @@ def chernoff_tail(hits: float, slack: Array) -> Array:
 
 def raw_chernoff_tail(hits: float, slack: Array) -> Array:
     """Return exp(-tau (alpha - ln(1 + alpha))), with a series where the difference cancels."""
-    small = slack < 1e-3
-    series = slack**2 * (1 / 2 - slack * (1 / 3 - slack * (1 / 4 - slack * (1 / 5 - slack / 6))))
-    exponent = np.where(small, series, slack - np.log1p(slack))
-    return np.asarray(np.exp(-hits * exponent * (1 - 1e-12)) * _UP)
+    return np.asarray(np.exp(-hits * _raw_exponent(slack)) * _UP)
+
+
+def _raw_exponent(slack: Array) -> Array:
+    """Return alpha - ln(1 + alpha), rounded down."""
+    low = np.minimum(slack, 1e-3)
+    series = low**2 * (1 / 2 - low * (1 / 3 - low * (1 / 4 - low * (1 / 5 - low / 6))))
+    return np.asarray(np.where(slack < 1e-3, series, slack - np.log1p(slack)) * (1 - 1e-12))
 
 
 def target_hits_needed(slack: float, delta: float) -> int:
@@ -181,12 +190,15 @@ def target_hits_needed(slack: float, delta: float) -> int:
     Raises
     ------
     UsageError
-        If `slack` is not positive or `delta` not in (0, 1).
+        If `slack` is not positive or `delta` not in (0, 1), or more than `LARGEST_HITS` would be needed.
     """
     require_positive("slack", slack)
     _require_delta("delta", delta)
-    unit = -math.log(float(raw_chernoff_tail(1.0, np.array(slack))))
-    return max(1, math.ceil(-math.log(delta) / unit * _UP))
+    exponent = float(_raw_exponent(np.array(slack)))
+    needed = -math.log(delta) / exponent * _UP if exponent else math.inf
+    if not needed <= LARGEST_HITS:
+        raise UsageError(f"slack must not be so small that more than {LARGEST_HITS:g} hits are needed, got {slack!r}")
+    return max(1, math.ceil(needed))
 
 
 # --- what is offered on top ---------------------------------------------------------------------------------
@@ -259,10 +271,11 @@ def require_quality(name: str, value: float) -> float:
 
 
 def _require(hits: int, epsilon: float, quality: float, targets: int) -> None:
-    require_count("hits", hits)
+    for name, count in (("hits", hits), ("targets", targets)):
+        if require_count(name, count) > LARGEST_HITS:
+            raise UsageError(f"{name} must be at most {LARGEST_HITS:g}, got {count!r}")
     require_positive("epsilon", epsilon)
     require_quality("quality", quality)
-    require_count("targets", targets)
 
 
 def _require_delta(name: str, delta: float) -> None:
@@ -273,9 +286,10 @@ def _require_delta(name: str, delta: float) -> None:
 def _allowance(delta: float, delta_of_calls: float, targets: int) -> float:
     _require_delta("delta", delta)
     require_probability("delta_of_calls", delta_of_calls)
-    if delta_of_calls >= delta:
-        raise UsageError(f"delta_of_calls must be below delta={delta!r}, got {delta_of_calls!r}")
-    return (delta - delta_of_calls) / targets * (1 - 2.0**-50)
+    allowed = float(Fraction(delta) / targets - Fraction(delta_of_calls)) * (1 - 2.0**-50)
+    if allowed <= 0:
+        raise UsageError(f"delta_of_calls must be below delta/targets={delta / targets!r}, got {delta_of_calls!r}")
+    return allowed
 
 
 def _names(method: str | None) -> tuple[str, ...]:
@@ -304,8 +318,11 @@ def _best_slack(hits: int, epsilon: float, quality: float, delta: float, tail: T
     for _ in range(3):
         rest = delta - tail(hits, grid)
         good = rest > 0
-        r = (1 + grid[good]) * hits / quality * _UP
-        total = np.minimum(advanced_composition_epsilon(r, epsilon, rest[good]), r * epsilon * _UP)
+        if not bool(good.any()):
+            break
+        with np.errstate(over="ignore"):  # infinite is an answer
+            r = (1 + grid[good]) * hits / quality * _UP
+            total = np.minimum(advanced_composition_epsilon(r, epsilon, rest[good]), r * epsilon * _UP)
         at = int(np.argmin(total))
         if total[at] < best:
             best, calls = float(total[at]), float(r[at])
@@ -333,6 +350,8 @@ def _exact(hits: int, epsilon: float, quality: float, delta: float, *, asked: bo
 def _first_calls(hits: int, quality: float, delta: float) -> int | None:
     """Return the least R with a tail below `delta`; None if it is beyond `LARGEST_COUNT`."""
     low, high = hits - 1, hits
+    if hits > LARGEST_COUNT:
+        return None
     while float(holder_calls_tail(high, hits, quality)) >= delta:
         low, high = high, 2 * high
         if high > LARGEST_COUNT:

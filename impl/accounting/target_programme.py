@@ -11,6 +11,7 @@ __all__ = ["quality_by_programme"]
 
 Array = NDArray[np.float64]
 _SUM_ERROR = 2.0**-40
+_INFEASIBLE = 2  # of scipy's status codes
 
 
 def quality_by_programme(
@@ -43,6 +44,8 @@ def quality_by_programme(
     ------
     UsageError
         If the distributions or the target do not fit each other, or a parameter is out of its domain.
+    RuntimeError
+        If the solver gives up.
     """
     p, q = (_distribution(name, value) for name, value in (("left", left), ("right", right)))
     hit = np.asarray(target)
@@ -70,7 +73,11 @@ def quality_by_programme(
     objective = np.zeros(3 * n + 2)
     objective[-1] = -1
     found = linprog(objective, A_ub=upper, b_ub=np.zeros(len(upper)), A_eq=equal, b_eq=[1, 1, -1], method="highs")
-    return None if found.fun is None or found.status != 0 else -float(found.fun)
+    if found.status == _INFEASIBLE:
+        return None
+    if found.status != 0 or found.fun is None:
+        raise RuntimeError(f"the solver gave up: {found.message}")
+    return -float(found.fun)
 
 
 def _distribution(name: str, value: ArrayLike) -> Array:

@@ -7,7 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, NeighbourRelation, PureDP, UsageError
-from dpassay.impl.accounting.target_quality import boundary_quality, wrapped_classifier_epsilon, wrapped_test_epsilon
+from dpassay.impl.accounting.target_quality import (
+    LARGEST_EXCESS,
+    boundary_quality,
+    wrapped_classifier_epsilon,
+    wrapped_test_epsilon,
+)
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism
 from dpassay.impl.mechanisms.finite import ProbabilityOracle, pure_epsilon
@@ -38,7 +43,8 @@ class BoundaryWrapper:
     Raises
     ------
     UsageError
-        If the first claim of the algorithm is another one; on sampling, if `binary` is not true of it.
+        If the first claim of the algorithm is another one; on sampling, if `binary` is not true of it, or what it
+        tells of its probabilities does not sum to 1.
     """
 
     base: ProbabilityOracle
@@ -71,18 +77,22 @@ class BoundaryWrapper:
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` outcomes, those of the algorithm or -1 for the boundary."""
         require_count("size", size, low=0)
-        at_boundary = rng.random(size) < self.boundary_probability(data)
+        chance = self.boundary_probability(data)  # first: nothing is drawn for a false oracle
+        at_boundary = rng.random(size) < chance
         return np.where(at_boundary, BOUNDARY, np.asarray(self.base.sample(data, size, rng)))
 
     def boundary_probability(self, data: Array) -> float:
         """Return the probability of the boundary, to a few units in the last place."""
-        return min(1 / 3, self.doubt(data) / (1 + self.doubt(data)))
+        doubt = self.doubt(data)
+        return min(1 / 3, doubt / (1 + doubt))
 
     def doubt(self, data: Array) -> float:
         """Return pi, the probability of all outcomes but the likeliest, as a sum: accurate where it is tiny."""
         logs = self.base.log_probabilities(data)
         if self.binary and logs.size != 2:
             raise UsageError(f"binary must be false for an algorithm with {logs.size} outcomes")
+        if not abs(float(np.exp(logs).sum()) - 1) <= LARGEST_EXCESS:
+            raise UsageError("base must tell the logarithms of probabilities that sum to 1; it told something else")
         return float(np.exp(np.delete(logs, logs.argmax())).sum())
 
 

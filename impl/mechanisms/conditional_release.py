@@ -91,6 +91,8 @@ class ConditionalReleases:
             As `TargetCharging.ask`; nothing is kept then.
         """
         _require_target(target)
+        if not callable(run):
+            raise UsageError(f"run must be callable, got {run!r}")
         kept: list[Any] = []
 
         def conditionally() -> Any:
@@ -115,7 +117,7 @@ class ConditionalReleases:
             If the session has halted.
         """
         _require_target(target)
-        if identifier not in self._held:
+        if isinstance(identifier, bool) or not isinstance(identifier, int) or identifier not in self._held:
             raise UsageError(f"identifier must be that of an earlier release, got {identifier!r}")
         outcome, before = self._held[identifier]
         if any(_meet(target, earlier) for earlier in before):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from dpassay.claims import Claim, Mechanism, PureDP, UsageError, VectorNeighbour
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.validation import require_count, require_vector
 
-__all__ = ["FiniteMechanism", "ProbabilityOracle", "pure_epsilon", "randomised_bit"]
+__all__ = ["FiniteMechanism", "ProbabilityOracle", "log_ratio_upper", "pure_epsilon", "randomised_bit"]
 
 Array = NDArray[np.float64]
 
@@ -25,6 +26,16 @@ class ProbabilityOracle(Mechanism, Protocol):
     def log_probabilities(self, data: Array) -> Array:
         """Return the logarithms of the n probabilities on an input; -inf for an impossible outcome."""
         ...
+
+
+def log_ratio_upper(ratio: Fraction) -> float:
+    """Return |log ratio| of a positive rational, rounded up; within a relative 2^-49, also next to 1."""
+    larger = max(ratio, 1 / ratio)
+    if larger < 2:
+        return math.log1p(float(larger - 1)) * _UP
+    if larger < 10**300:
+        return math.log(float(larger)) * _UP
+    return math.log(larger.numerator // larger.denominator + 1) * _UP  # of an integer beyond float64
 
 
 def pure_epsilon(mechanism: Mechanism) -> float:
@@ -71,8 +82,8 @@ class FiniteMechanism:
     def claims(self) -> tuple[Claim, ...]:
         """Pure DP with its exact epsilon, rounded up."""
         sums = sum(self.zero), sum(self.one)
-        ratios = [p * sums[1] / (q * sums[0]) for p, q in zip(self.zero, self.one, strict=True)]
-        return (PureDP(max(abs(math.log(ratio)) for ratio in ratios) * _UP),)
+        ratios = [Fraction(p * sums[1], q * sums[0]) for p, q in zip(self.zero, self.one, strict=True)]
+        return (PureDP(max(map(log_ratio_upper, ratios))),)
 
     @property
     def neighbours(self) -> VectorNeighbours:

@@ -1,32 +1,73 @@
 """The sparse vector technique that charges records one by one.
 
 Cohen and Lyu 2023, Alg 5. Sums over the records are released with noise where they reach a threshold; a record that
-takes part in `hits` released queries leaves the data. Queries that concern other records go on for ever.
+takes part in `hits` released queries leaves the data. Queries that concern other records go on for ever. The variant
+with two thresholds charges its answers only where they lie between.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import ApproximateDP, Claim, RecordNeighbours, require_at_least, require_positive
+from dpassay.claims import (
+    ApproximateDP,
+    Claim,
+    RecordNeighbours,
+    UsageError,
+    require_at_least,
+    require_positive,
+)
 from dpassay.impl.accounting.target_charging import ChargingAccount, target_charging_account
-from dpassay.impl.accounting.target_quality import not_prior_quality
+from dpassay.impl.accounting.target_quality import between_thresholds_quality, not_prior_quality
 from dpassay.impl.catalogue import catalogue
+from dpassay.impl.mechanisms.between_thresholds import ABOVE, BELOW, BETWEEN
 from dpassay.impl.mechanisms.conditional_release import WITHHELD
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import require_count, require_range, require_vector
 
-__all__ = ["IndividualSVT", "RepeatedSums", "individual_svt"]
+__all__ = ["IndividualBetween", "IndividualSVT", "RepeatedSums", "individual_svt"]
 
 Array = NDArray[np.float64]
 Contribution = Callable[[NDArray[Any]], ArrayLike]
 
 
-class IndividualSVT:
+class _ChargedRecords:
+    """Noisy sums over records that leave when they have no hits left."""
+
+    def __init__(self, records: ArrayLike, hits: int, epsilon: float, rng: np.random.Generator) -> None:
+        self._records = np.asarray(records)
+        if self._records.ndim == 0:
+            raise UsageError(f"records must be an array with one record a row, got {records!r}")
+        self.hits = require_count("hits", hits)
+        self.epsilon = require_positive("epsilon", epsilon)
+        self._left = np.full(len(self._records), self.hits, dtype=np.int64)  # hits that a record has left
+        self._rng = rng
+
+    @property
+    def quality(self) -> float:
+        """The quality of the target that is charged, rounded down."""
+        return float(not_prior_quality(self.epsilon))
+
+    def account(self, delta: float) -> ChargingAccount:
+        """Return what any number of queries guarantee at a delta in (0, 1) (Thm 2.10 with its missing term)."""
+        return target_charging_account(self.hits, self.epsilon, self.quality, delta)
+
+    def _parts(self, contribution: Contribution) -> Array:
+        return require_vector("contribution", np.asarray(contribution(self._records)), len(self._records), 0, 1)
+
+    def _noisy_sum(self, parts: Array) -> float:
+        return float(parts[self._left > 0].sum()) + float(self._rng.laplace(scale=1 / self.epsilon))
+
+    def _charge(self, parts: Array) -> None:
+        self._left[(parts > 0) & (self._left > 0)] -= 1
+
+
+class IndividualSVT(_ChargedRecords):
     """An interactive session over a data set; neighbours have one record more or less.
 
     Parameters
@@ -46,13 +87,6 @@ class IndividualSVT:
         If a parameter is out of its domain.
     """
 
-    def __init__(self, records: ArrayLike, hits: int, epsilon: float, rng: np.random.Generator) -> None:
-        self._records = np.asarray(records)
-        self.hits = require_count("hits", hits)
-        self.epsilon = require_positive("epsilon", epsilon)
-        self._left = np.full(len(self._records), self.hits, dtype=np.int64)  # hits that a record has left
-        self._rng = rng
-
     def ask(self, contribution: Contribution, threshold: float) -> Any:
         """Publish the noisy sum of the contributions of the records that are still in, or `WITHHELD` below.
 
@@ -69,16 +103,68 @@ class IndividualSVT:
             If the threshold is not a number, or a contribution is outside [0, 1]; nothing is published or charged.
         """
         require_at_least("threshold", threshold, -np.inf)
-        parts = require_vector("contribution", np.asarray(contribution(self._records)), len(self._records), 0, 1)
-        noisy = float(parts[self._left > 0].sum()) + float(self._rng.laplace(scale=1 / self.epsilon))
+        parts = self._parts(contribution)
+        noisy = self._noisy_sum(parts)
         if not noisy >= threshold:
             return WITHHELD
-        self._left[(parts > 0) & (self._left > 0)] -= 1
+        self._charge(parts)
         return noisy
 
-    def account(self, delta: float) -> ChargingAccount:
-        """Return what any number of queries guarantee at a delta in (0, 1) (Thm 2.10 with its missing term)."""
-        return target_charging_account(self.hits, self.epsilon, float(not_prior_quality(self.epsilon)), delta)
+
+class IndividualBetween(_ChargedRecords):
+    """The same for comparisons with two thresholds: only "between" is charged, "below" and "above" are free.
+
+    Cohen and Lyu 2023, Sections 2.6 and 2.8.
+
+    Parameters
+    ----------
+    records, hits, epsilon, rng
+        As for `IndividualSVT`.
+    gap : float
+        The least distance of the two thresholds of a query, positive; the wider, the better the account.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain.
+    """
+
+    def __init__(self, records: ArrayLike, hits: int, epsilon: float, gap: float, rng: np.random.Generator) -> None:
+        super().__init__(records, hits, epsilon, rng)
+        self.gap = require_positive("gap", gap)
+
+    @property
+    def quality(self) -> float:
+        """The quality of "between" as a target, rounded down."""
+        return float(between_thresholds_quality(self.epsilon, self.gap))
+
+    def ask(self, contribution: Contribution, low: float, high: float) -> int:
+        """Tell whether the noisy sum of the contributions is `BELOW` low, `ABOVE` high, or `BETWEEN`.
+
+        Parameters
+        ----------
+        contribution : callable
+            From the records to their contributions, each in [0, 1] and a function of the record alone.
+        low, high : float
+            The thresholds, finite, at least `gap` apart.
+
+        Raises
+        ------
+        UsageError
+            If the thresholds are out of their domain, or a contribution is outside [0, 1]; nothing is published or
+            charged.
+        """
+        require_range(low, high)
+        if Fraction(high) - Fraction(low) < Fraction(self.gap):
+            raise UsageError(f"low and high must be at least {self.gap!r} apart, got low={low!r}, high={high!r}")
+        parts = self._parts(contribution)
+        noisy = self._noisy_sum(parts)
+        if noisy < low:
+            return BELOW
+        if noisy > high:
+            return ABOVE
+        self._charge(parts)
+        return BETWEEN
 
 
 @dataclass(frozen=True)

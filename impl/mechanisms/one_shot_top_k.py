@@ -8,6 +8,7 @@ scores go by the order of the candidates, never by the data.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +20,7 @@ from dpassay.impl.accounting.target_charging import one_shot_top_k_account
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.conditional_release import WITHHELD, ConditionalReleases, Interval
+from dpassay.impl.mechanisms.finite import log_ratio_upper
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.mechanisms.target_charging import TargetCharging
 from dpassay.impl.validation import require_count, require_vector
@@ -193,7 +195,7 @@ class ResponseTopK:
     @property
     def epsilon(self) -> float:
         """Privacy parameter of a candidate, rounded up."""
-        return float(np.log(self.truth) - np.log1p(-self.truth)) * (1 + 2.0**-50)
+        return log_ratio_upper(Fraction(self.truth) / (1 - Fraction(self.truth)))
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:

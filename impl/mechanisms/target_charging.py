@@ -27,6 +27,7 @@ from dpassay.impl.accounting.target_charging import ChargingAccount, require_qua
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.above_threshold import HaltedError
+from dpassay.impl.mechanisms.finite import log_ratio_upper
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
 
@@ -78,7 +79,9 @@ class TargetCharging:
         self.epsilon = require_positive("epsilon", epsilon)
         self.quality = require_quality("quality", quality)
         self.targets = require_count("targets", targets)
-        self.delta_of_calls = require_probability("delta_of_calls", delta_of_calls)
+        if not 0 <= delta_of_calls < 1:
+            raise UsageError(f"delta_of_calls must lie in [0, 1), got {delta_of_calls!r}")
+        self.delta_of_calls = delta_of_calls
         self._counts = [0] * self.targets
         self._delta_sum = Fraction(0)
         self._closed = False
@@ -140,22 +143,23 @@ class TargetCharging:
             If its delta does not fit. Nothing has been run or charged.
         OutcomeError
             If the outcome is outside the declared range; nothing is published or counted. As the error depends on
-            the data, the session is closed, and so it is if `run` raises.
+            the data, the session is closed, and so it is if `run` raises, or a target that is asked for the outcome.
         """
         self._require_running()
+        if not callable(run):
+            raise UsageError(f"run must be callable, got {run!r}")
+        if outcomes is not None and not isinstance(outcomes, Container):
+            raise UsageError(f"outcomes must be a set of outcomes, got {outcomes!r}")
         self._require_call(targets, epsilon, quality, delta)
         self._delta_sum += Fraction(delta)
         self._closed = True  # until the call has come to a good end
         outcome = run()
         if outcomes is not None and outcome not in outcomes:
             raise OutcomeError("outcomes must hold whatever the call returns; it returned something else")
+        hit = [outcome in target for target in targets]
         self._closed = False
-        self._count(targets, outcome)
+        self._counts = [count + new for count, new in zip(self._counts, hit, strict=True)]
         return outcome
-
-    def _count(self, targets: Sequence[Target], outcome: Any) -> None:
-        for index, target in enumerate(targets):
-            self._counts[index] += outcome in target
 
     def _require_running(self) -> None:
         if self.halted:
@@ -225,7 +229,7 @@ class ChargedResponses:
     @property
     def epsilon(self) -> float:
         """Privacy parameter of a response, rounded up."""
-        return float(np.log(self.truth) - np.log1p(-self.truth)) * (1 + 2.0**-50)
+        return log_ratio_upper(Fraction(self.truth) / (1 - Fraction(self.truth)))
 
     def session(self) -> TargetCharging:
         """Begin a session."""

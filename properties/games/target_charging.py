@@ -16,8 +16,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError, require_at_least, require_positive, require_probability
+from dpassay.claims import UsageError, require_at_least
 from dpassay.impl.accounting.target_charging import METHODS, target_charging_account
+from dpassay.impl.validation import require_count
 from dpassay.properties.games.adversary import Game, hockey_stick_payoff
 from dpassay.spec.charged_calls import ChargingRule, not_prior_quality, not_prior_response
 from dpassay.spec.rational import at_most_exact
@@ -36,6 +37,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 MOST_LEVELS = 200_000
+LARGEST_EPSILON = 30.0  # of a call: above it, the likely answer has a probability that rounds to 1
 _NEGLIGIBLE = 1e-13
 
 
@@ -65,11 +67,12 @@ def adaptive_delta(hits: int, epsilon: float, total: float) -> Bracket:
     Raises
     ------
     UsageError
-        If a parameter is out of its domain, or the lattice would be larger than `MOST_LEVELS`.
+        If a parameter is out of its domain (epsilon at most `LARGEST_EPSILON`), or the lattice would be larger than
+        `MOST_LEVELS`.
     """
-    if hits < 1:
-        raise UsageError(f"hits must be at least 1, got {hits!r}")
-    require_positive("epsilon", epsilon)
+    require_count("hits", hits)
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        raise UsageError(f"epsilon must lie in (0, {LARGEST_EPSILON:g}], got {epsilon!r}")
     require_at_least("total", total, 0)
     top = math.ceil((total - math.log(_NEGLIGIBLE)) / epsilon)
     levels = np.arange(-hits - 50, top + 1, dtype=np.float64)
@@ -97,7 +100,7 @@ def _before_a_hit(payoff: Array, after: Array, epsilon: float, above: float, bel
     which is no less, as the value grows with the loss). Each round leaves a fraction e^epsilon/(1 + e^epsilon) open.
     """
     likely = 1 / (1 + math.exp(-epsilon))
-    rounds = math.ceil(math.log(_NEGLIGIBLE) / math.log(likely))
+    rounds = math.ceil(math.log(_NEGLIGIBLE) / math.log1p(-1 / (1 + math.exp(epsilon))))
     up, down = np.append(after[1:], above), np.append(after[0] if below is None else below, after[:-1])
     fixed = np.maximum(payoff, 0), (1 - likely) * down, likely * up
     value = payoff
@@ -120,7 +123,7 @@ def adaptive_epsilon(hits: int, epsilon: float, delta: float, *, accuracy: float
     UsageError
         If a parameter is out of its domain.
     """
-    require_probability("delta", delta)
+    adaptive_delta(hits, epsilon, 0.0)  # for its refusals
     quality = 1 / (1 + math.exp(epsilon))
     low, high = 0.0, target_charging_account(hits, epsilon, quality, delta).epsilon
     while high - low > accuracy * high:

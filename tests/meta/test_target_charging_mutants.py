@@ -30,9 +30,11 @@ from dpassay.spec.theorems.target_charging import (
     main_theorem,
     multi_target,
     one_shot_selection,
+    silent_hits,
     simulation,
     sweep,
 )
+from dpassay.spec.theorems.target_charging.main_theorem import response_delta_exact
 from dpassay.spec.verdict import Outcome
 
 
@@ -187,6 +189,43 @@ def test_twice_the_quality_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refuted("approximate_dp_of_truncated_target_charging")
 
 
+@pytest.mark.kills("approximate_dp_of_target_charging")
+def test_the_quality_of_one_for_misses_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main_theorem, "family_quality", lambda family, ratio: Fraction(1))
+    assert refuted("approximate_dp_of_target_charging")
+
+
+@pytest.mark.kills("basic_dp_of_target_charging", "approximate_dp_of_truncated_target_charging")
+@pytest.mark.parametrize("name", ["basic_dp_of_target_charging", "approximate_dp_of_truncated_target_charging"])
+def test_a_session_that_halts_one_hit_late_is_refuted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(main_theorem, "ChargingRule", StopsOneHitLate)
+    assert refuted(name)
+
+
+APPROACHED = "account_of_target_charging_is_approached_where_hits_tell_nothing"
+WRONG_ACCOUNTS: dict[str, Callable[[int, Fraction, Fraction, int, Fraction], Fraction]] = {
+    "one trial too many": lambda hits, ratio, q, calls, budget: (
+        response_delta_exact(calls, ratio, budget) + binomial_at_most_exact(hits - 1, calls + 1, q)
+    ),
+    "one hit too few": lambda hits, ratio, q, calls, budget: (
+        response_delta_exact(calls, ratio, budget) + binomial_at_most_exact(hits - 2, calls, q)
+    ),
+    "a hundredth more quality": lambda hits, ratio, q, calls, budget: main_theorem.truncated_delta(
+        hits, ratio, min(q * Fraction(101, 100), Fraction(1)), calls, budget
+    ),
+    "one call fewer is composed": lambda hits, ratio, q, calls, budget: (
+        response_delta_exact(max(calls - 1, 0), ratio, budget) + binomial_at_most_exact(hits - 1, calls, q)
+    ),
+}
+
+
+@pytest.mark.kills(APPROACHED)
+@pytest.mark.parametrize("fault", WRONG_ACCOUNTS)
+def test_an_account_that_is_a_little_too_small_is_refuted(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    monkeypatch.setattr(silent_hits, "truncated_delta", WRONG_ACCOUNTS[fault])
+    assert refuted(APPROACHED)
+
+
 # --- the simulation -----------------------------------------------------------------------------------------
 
 
@@ -318,7 +357,7 @@ def test_candidates_on_one_side_only_have_another_loss(monkeypatch: pytest.Monke
 
 @pytest.mark.kills("approximate_dp_of_individual_svt")
 def test_calls_of_quality_one_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(individual_svt, "advanced_epsilon_of_target_charging", lambda r, e, d: e * r.sqrt() / 10)
+    monkeypatch.setattr(individual_svt, "not_prior_quality", lambda ratio: Fraction(1))
     assert refuted("approximate_dp_of_individual_svt")
 
 

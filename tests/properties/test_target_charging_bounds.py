@@ -1,15 +1,27 @@
 """The accounts of target charging against enclosures: exact composition and exact tails."""
 
+import math
 from fractions import Fraction
+from functools import partial
 
+import numpy as np
 import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpassay.impl.accounting.pure_composition import response_delta, response_epsilon
+from dpassay.impl.accounting.pure_composition import (
+    LARGEST_COUNT,
+    _log_binomial,
+    _margin,
+    response_delta,
+    response_epsilon,
+)
 from dpassay.impl.accounting.target_charging import holder_calls_tail, target_charging_account
 from dpassay.impl.accounting.target_quality import not_prior_quality
+from dpassay.impl.mechanisms.finite import log_ratio_upper
+from dpassay.impl.mechanisms.one_shot_top_k import ResponseTopK
+from dpassay.impl.mechanisms.target_charging import ChargedResponses
 from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.properties.strategies.base import log_integers
 from dpassay.spec.ball import at_most, ball, exact
@@ -70,6 +82,41 @@ def test_the_delta_of_composition(count: int, epsilon: float, share: float) -> N
 
         assert at_most(truth, lambda: ball(bound)).outcome is Outcome.HOLDS
         assert at_most(lambda: ball(bound), truth_and_margin).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 3.0])
+def test_the_tails_of_composition_are_safe_at_the_largest_count(epsilon: float) -> None:
+    """The rounding of a term grows with the count: its enclosure must stay within the margin."""
+    lie = math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    mean, deviation = LARGEST_COUNT * (1 - lie), math.sqrt(LARGEST_COUNT * lie * (1 - lie))
+    truthful = np.floor(np.clip(mean + deviation * np.linspace(-6, 6, 25), LARGEST_COUNT // 2, LARGEST_COUNT - 1))
+    terms = _log_binomial(LARGEST_COUNT, truthful, lie)
+
+    def error(successes: int, term: float) -> arb:
+        odds, failures = ball(exact("epsilon", epsilon)).exp(), LARGEST_COUNT - successes
+        ways = arb(LARGEST_COUNT + 1).lgamma() - arb(successes + 1).lgamma() - arb(failures + 1).lgamma()
+        return abs(ways - successes * (1 / odds).log1p() - failures * odds.log1p() - ball(Fraction(term)))
+
+    for successes, term in zip(map(int, truthful), terms.tolist(), strict=True):
+        allowed = lambda: ball(Fraction(_margin(LARGEST_COUNT)))
+        assert at_most(partial(error, successes, term), allowed).outcome is Outcome.HOLDS
+
+
+@checked
+@given(st.one_of(st.integers(1, 10**12).map(lambda n: 1 + Fraction(1, n)), st.fractions(Fraction(1), 10**400)))
+def test_the_epsilon_of_a_ratio_is_rounded_up(ratio: Fraction) -> None:
+    for value in (ratio, 1 / ratio):
+        verdict = on_the_safe_side(log_ratio_upper(value), lambda: ball(ratio).log(), Fraction(1, 2**49))
+        assert ratio == 1 or verdict.outcome is Outcome.HOLDS, verdict.detail
+
+
+@pytest.mark.parametrize("excess", [1e-9, 1e-5, 2.0**-5, 0.25, 0.4999])
+def test_the_epsilon_that_is_claimed_of_a_response_covers_it(excess: float) -> None:
+    truth = 0.5 + excess
+    exactly = Fraction(truth) / (1 - Fraction(truth))
+    for mechanism in (ChargedResponses(4, 1, truth, 0.01), ResponseTopK(4, 1, truth, 0.01)):
+        claimed = partial(ball, Fraction(mechanism.epsilon))
+        assert at_most(lambda: ball(exactly).log(), claimed).outcome is Outcome.HOLDS
 
 
 @checked

@@ -77,8 +77,14 @@ def test_the_bracket_of_epsilon_is_narrow() -> None:
 
 
 def test_errors_of_use() -> None:
-    with pytest.raises(UsageError, match="hits"):
-        adaptive_delta(0, 0.1, 1.0)
+    for hits in (0, 1.5):
+        with pytest.raises(UsageError, match="hits"):
+            adaptive_delta(hits, 0.1, 1.0)  # type: ignore[arg-type]
+    for epsilon in (0.0, math.nan, 31.0, 800.0):
+        with pytest.raises(UsageError, match="epsilon"):
+            adaptive_delta(1, epsilon, 1.0)
+        with pytest.raises(UsageError, match="epsilon"):
+            adaptive_epsilon(1, epsilon, 1e-6)
     with pytest.raises(UsageError, match="epsilon"):
         adaptive_delta(1, 1e-6, 1.0)
     with pytest.raises(UsageError, match="total"):

@@ -8,6 +8,7 @@ records with any positive contribution must count.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Annotated
 
 from flint import arb
@@ -19,11 +20,11 @@ from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import Erratum, statement
 from dpassay.spec.theorems.target_charging.composition import SlackDelta
 from dpassay.spec.theorems.target_charging.holder_calls import Hits, Slack, chernoff_tail
-from dpassay.spec.theorems.target_charging.main_theorem import advanced_epsilon_of_target_charging
+from dpassay.spec.theorems.target_charging.main_theorem import advanced_epsilon_of_target_charging, delta_of_misses
 from dpassay.spec.theorems.target_charging.one_shot_selection import ModerateExcess, leading_epsilon
-from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
+from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
-__all__ = ["active_after", "rare_hits_delta"]
+__all__ = ["active_after", "rare_hits_delta", "threshold_at_the_value_delta"]
 
 
 # --- Thm 2.10 -----------------------------------------------------------------------------------------------
@@ -40,6 +41,15 @@ def rare_hits_delta(hits: int, ratio: Fraction, epsilon: arb) -> arb:
     return (_gamma_tail(hits, least) - epsilon.exp() * _gamma_tail(hits, growth * least)).max(arb(0))
 
 
+def threshold_at_the_value_delta(hits: int, ratio: Fraction, epsilon: arb) -> arb:
+    """Enclose the exact delta at epsilon of queries that count x alone, with the threshold 1, until tau hits.
+
+    A hit has probability e^-epsilon_0/2 without x, 1/2 with it, and what is released has the loss -epsilon_0 whatever
+    it is, as all of it lies above both values; a miss has the loss log(2 - e^-epsilon_0).
+    """
+    return delta_of_misses(hits, 1 / (2 * Fraction(ratio)), Fraction(1, 2), epsilon)
+
+
 def _gamma_tail(shape: int, x: arb) -> arb:
     """Enclose Pr[Gamma(shape) > x] for a whole shape: fewer than `shape` events of a Poisson process by time x."""
     term = (-x).exp()
@@ -53,11 +63,14 @@ def _gamma_tail(shape: int, x: arb) -> arb:
 def _within_theorem(hits: int, excess: Fraction, slack: Fraction, delta: Fraction) -> Verdict:
     ratio = 1 + Fraction(excess)
 
-    def truth() -> arb:
+    def truth(family: Callable[[int, Fraction, arb], arb]) -> arb:
         calls = ball((1 + Fraction(slack)) * hits / not_prior_quality(ratio))
-        return rare_hits_delta(hits, ratio, advanced_epsilon_of_target_charging(calls, ball(ratio).log(), ball(delta)))
+        return family(hits, ratio, advanced_epsilon_of_target_charging(calls, ball(ratio).log(), ball(delta)))
 
-    return at_most(truth, lambda: ball(delta) + chernoff_tail(arb(hits), ball(slack)))
+    return conjunction([
+        at_most(partial(truth, family), lambda: ball(delta) + chernoff_tail(arb(hits), ball(slack)))
+        for family in (rare_hits_delta, threshold_at_the_value_delta)
+    ])  # fmt: skip
 
 
 def _without_the_square(hits: int, excess: Fraction, slack: Fraction, delta: Fraction) -> Verdict:  # noqa: ARG001
@@ -85,11 +98,14 @@ SQUARE_MISSING = Erratum(
 )
 
 
-@statement(COHEN_2023, "individual_svt_privacy", errata=(SQUARE_MISSING,), cases=30)
+_MANY_HITS = {"hits": 1000, "excess": Fraction(146, 100), "slack": Fraction(1), "delta": Fraction(1, 10**6)}
+
+
+@statement(COHEN_2023, "individual_svt_privacy", errata=(SQUARE_MISSING,), cases=30, examples=(_MANY_HITS,))
 def approximate_dp_of_individual_svt(hits: Hits, excess: ModerateExcess, slack: Slack, delta: SlackDelta) -> Verdict:
     """With tau hits for each record, epsilon < 1 and r = (1 + alpha) tau (e^epsilon + 1), the released values are
     (r epsilon^2/2 + epsilon sqrt(2 r ln(1/delta)), delta + delta*)-DP. (Against thresholds far above all values,
-    where hits are as rare, and misses as telling, as they can be.)
+    where hits are as rare as they can be, and thresholds at the value with x, where misses tell the most.)
     """
     return _within_theorem(hits, excess, slack, delta)
 

@@ -45,6 +45,7 @@ from dpassay.spec.verdict import Verdict
 
 __all__ = [
     "advanced_epsilon_of_target_charging",
+    "delta_of_misses",
     "misses_delta",
     "response_delta_exact",
     "truncated_delta",
@@ -76,14 +77,23 @@ def misses_delta(hits: int, ratio: Fraction, epsilon: arb) -> arb:
     -epsilon_0, and there is no bound on the number of misses M. delta is the largest over m of
     P(M >= m) - e^epsilon Q(M >= m), at the least m with a loss (m - tau) epsilon_0 above epsilon.
     """
-    step, odds = ball(ratio).log(), ball(ratio)
-    level = midpoint(epsilon / step)
+    odds = Fraction(ratio)
+    return delta_of_misses(hits, 1 / (1 + odds), odds / (1 + odds), epsilon)
+
+
+def delta_of_misses(hits: int, rare: Fraction, frequent: Fraction, epsilon: arb) -> arb:
+    """Enclose the exact delta at epsilon of equal tests until `hits` hits, of probability `rare` on the left side.
+
+    On the right it is `frequent`, which is larger. The loss log((1 - rare)/(1 - frequent)) of a miss is positive, that
+    of a hit negative.
+    """
+    miss, hit = ball((1 - rare) / (1 - frequent)).log(), ball(rare / frequent).log()
+    level = midpoint((epsilon - hits * hit) / miss)
     terms = []
-    for offset in (0, 1, 2):  # whichever side of the next integer epsilon/epsilon_0 is on
-        least = max(0, hits + int(level) + offset)
-        rare = binomial_at_most(hits - 1, least + hits - 1, 1 / (1 + odds))
-        frequent = binomial_at_most(hits - 1, least + hits - 1, odds / (1 + odds))
-        terms.append(rare - epsilon.exp() * frequent)
+    for offset in (0, 1, 2):  # whichever side of the next integer the level is on
+        least = max(0, int(level) + offset)
+        left, right = (binomial_at_most(hits - 1, least + hits - 1, ball(chance)) for chance in (rare, frequent))
+        terms.append(left - epsilon.exp() * right)
     return max_balls(terms).max(arb(0))
 
 
@@ -188,6 +198,13 @@ SMALLEST_FOR_LARGEST = Erratum(
             "excess": Fraction(258, 10**4),
             "slack": Fraction(493, 1000),
             "delta": Fraction(87, 10**14),
+        },
+        {
+            "family": "misses",
+            "hits": 200,
+            "excess": Fraction(2),
+            "slack": Fraction(1),
+            "delta": Fraction(1, 10**6),
         },
     ),
 )

@@ -69,6 +69,23 @@ def test_more_targets_and_leaking_calls_cost_more() -> None:
     assert target_charging_account(10, 0.1, 0.475, 1e-6, delta_of_calls=5e-7).epsilon == pytest.approx(half, rel=1e-9)
 
 
+def test_several_targets_multiply_the_deltas_of_the_calls_too() -> None:
+    """Each target may need errors of its own: k (delta' + tau_delta), not k delta' + tau_delta."""
+    single = target_charging_account(10, 0.1, 0.475, 5e-7, delta_of_calls=1e-7).epsilon
+    both = target_charging_account(10, 0.1, 0.475, 1e-6, delta_of_calls=1e-7, targets=2).epsilon
+    assert both == pytest.approx(single, rel=1e-9)
+    one = target_charging_delta(10, 0.1, 0.475, 3.0, delta_of_calls=1e-7)
+    assert target_charging_delta(10, 0.1, 0.475, 3.0, delta_of_calls=1e-7, targets=2) == pytest.approx(2 * one)
+
+
+def test_corners_of_the_account() -> None:
+    assert target_charging_account(3_000_000, 0.1, 1.0, 1e-6).method == "chernoff"  # beyond the exact curve
+    assert target_charging_account(1, 0.1, 0.5, 1 - 1e-16).epsilon == 0
+    assert target_charging_account(5, 1e300, 0.5, 1e-6).epsilon >= 5e300
+    assert math.isinf(target_charging_account(5, 0.1, 5e-324, 1e-6).epsilon)
+    assert target_charging_account(5, 0.1, 0.5, 5e-324).epsilon < math.inf
+
+
 def test_delta_inverts_epsilon() -> None:
     for hits, epsilon in ((1, 0.1), (50, 0.1), (20, 1.0)):
         total = target_charging_account(hits, epsilon, quality(epsilon), 1e-6).epsilon
@@ -90,6 +107,8 @@ def test_top_k_costs_k_hits_at_twice_the_epsilon() -> None:
 def test_hits_needed() -> None:
     assert target_hits_needed(0.5, math.exp(-100)) == 1058  # 10.578105 * 100
     assert target_hits_needed(1.0, math.exp(-100)) == 326
+    assert target_hits_needed(1e200, 1e-6) == 1
+    assert target_hits_needed(1e-9, 1e-6) == pytest.approx(2 * math.log(1e6) * 1e18, rel=1e-8)
     assert target_hits_needed(1e-4, 1e-6) == pytest.approx(2 * math.log(1e6) * 1e8, rel=1e-3)
 
 
@@ -147,5 +166,13 @@ def test_other_errors_of_use() -> None:
         target_charging_delta(10**9, 0.1, 0.5, 1.0)
     with pytest.raises(UsageError, match="at least one"):
         mixed_calls([], [])
-    with pytest.raises(UsageError, match="slack"):
-        target_hits_needed(0.0, 1e-6)
+    for slack in (0.0, 1e-200, math.nan):
+        with pytest.raises(UsageError, match="slack"):
+            target_hits_needed(slack, 1e-6)
+    with pytest.raises(UsageError, match="delta_of_calls"):
+        target_charging_account(1, 0.1, 0.5, 1e-6, delta_of_calls=6e-7, targets=2)
+    with pytest.raises(UsageError, match="delta"):
+        target_charging_account(1, 0.1, 0.5, 5e-324, targets=3)
+    for hits, targets in ((10**400, 1), (1, 10**400)):
+        with pytest.raises(UsageError, match="at most"):
+            target_charging_account(hits, 0.1, 0.5, 1e-6, targets=targets)

@@ -48,8 +48,11 @@ def test_meeting_targets_and_unknown_identifiers_are_refused() -> None:
     for target in (Interval(3, 10.5), frozenset({11}), Interval(20, 30)):
         with pytest.raises(UsageError, match="target"):
             store.revise(kept, target)
-    with pytest.raises(UsageError, match="identifier"):
-        store.revise(kept + 1, Interval(1, 2))
+    for unknown in (kept + 1, [kept], float(kept), False, None):
+        with pytest.raises(UsageError, match="identifier"):
+            store.revise(unknown, Interval(1, 2))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="run"):
+        store.release(5, Interval(1, 2))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="target"):
         store.revise(kept, {5})  # type: ignore[arg-type]
     assert store.session.counts == (0,)

@@ -5,8 +5,10 @@ import pytest
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError
+from dpassay.impl.accounting.target_quality import between_thresholds_quality
+from dpassay.impl.mechanisms.between_thresholds import ABOVE, BELOW, BETWEEN
 from dpassay.impl.mechanisms.conditional_release import WITHHELD
-from dpassay.impl.mechanisms.individual_svt import IndividualSVT, RepeatedSums, individual_svt
+from dpassay.impl.mechanisms.individual_svt import IndividualBetween, IndividualSVT, RepeatedSums, individual_svt
 
 Array = NDArray[Any]
 
@@ -58,10 +60,43 @@ def test_errors_of_use() -> None:
         session([1], hits=0)
     with pytest.raises(UsageError, match="epsilon"):
         IndividualSVT([1], 1, 0.0, np.random.default_rng(0))
+    with pytest.raises(UsageError, match="records"):
+        session(3.0, hits=1)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="gap"):
+        between([1], hits=1, gap=0.0)
     with pytest.raises(UsageError, match="threshold"):
         session([1], hits=1).ask(ones, float("nan"))
     with pytest.raises(UsageError, match="data"):
         individual_svt.sample(np.full(3, 2.0), 1, np.random.default_rng(0))
+
+
+def between(records: list[Any], hits: int, gap: float = 1.0) -> IndividualBetween:
+    return IndividualBetween(records, hits, 1.0, gap, NoNoise(np.random.PCG64(0)))
+
+
+def test_only_answers_between_the_thresholds_are_charged() -> None:
+    svt = between([1, 1, 2], hits=2)
+    assert [svt.ask(ones, 5, 6) for _ in range(9)] == [BELOW] * 9
+    assert [svt.ask(ones, 0, 1) for _ in range(9)] == [ABOVE] * 9
+    assert svt.ask(lambda records: records == 1, 1, 2) == BETWEEN  # the ends belong to the target
+    assert svt.ask(ones, 2.5, 3.5) == BETWEEN
+    assert svt.ask(ones, 0, 1) == BETWEEN  # both copies of 1 have left, 2 has one hit left
+    assert svt.ask(ones, 0.5, 1.5) == BELOW
+
+
+def test_the_account_of_two_thresholds_has_their_quality() -> None:
+    assert between([1], hits=2, gap=3.0).quality == float(between_thresholds_quality(1.0, 3.0))
+    totals = [between([1], hits=2, gap=gap).account(1e-6).epsilon for gap in (0.1, 1.0, 100.0)]
+    assert totals == sorted(totals, reverse=True)
+    assert totals[-1] == pytest.approx(session([1], hits=2).account(1e-6).epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 0.999), (1, 0), (float("nan"), 1), (0, float("inf")), (0.1, 1.1)])
+def test_thresholds_closer_than_the_gap_charge_nothing(low: float, high: float) -> None:
+    svt = between([1], hits=1, gap=1.0 + 2.0**-40)
+    with pytest.raises(UsageError, match="low"):
+        svt.ask(ones, low, high)
+    assert svt.ask(ones, 0, 2) == BETWEEN
 
 
 def test_the_account_is_that_of_the_hits() -> None:

@@ -99,6 +99,33 @@ def test_a_call_that_raises_closes_the_session() -> None:
     assert session.halted
 
 
+class Raising:
+    """A target that fails on an outcome: what it was can be read off the error."""
+
+    def __contains__(self, outcome: object) -> bool:
+        raise ZeroDivisionError(outcome)
+
+
+def test_a_target_that_raises_closes_the_session_and_counts_nothing() -> None:
+    session = TargetCharging(3, 0.1, 0.475, targets=2)
+    with pytest.raises(ZeroDivisionError):
+        session.ask(lambda: 1, ONE, Raising())
+    assert (session.halted, session.counts) == (True, (0, 0))
+    session = TargetCharging(3, 0.1, 0.475)
+    with pytest.raises(TypeError, match="unhashable"):
+        session.ask(lambda: [1], ONE)
+    assert session.halted
+
+
+def test_what_cannot_run_is_refused_and_leaves_the_session_open() -> None:
+    session = TargetCharging(3, 0.1, 0.475, delta_of_calls=0.5)
+    with pytest.raises(UsageError, match="run must be callable"):
+        session.ask(3, ONE, delta=0.25)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="outcomes"):
+        session.ask(never, ONE, delta=0.25, outcomes=3)  # type: ignore[arg-type]
+    assert (session.halted, session.counts, session.delta_spent) == (False, (0,), 0.0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [((0, 0.1, 0.5), "hits"), ((1, 0.0, 0.5), "epsilon"), ((1, 0.1, 0.0), "quality"), ((1, 0.1, 1.01), "quality")],
@@ -106,6 +133,12 @@ def test_a_call_that_raises_closes_the_session() -> None:
 def test_sessions_out_of_their_domain(arguments: tuple[Any, ...], named: str) -> None:
     with pytest.raises(UsageError, match=named):
         TargetCharging(*arguments)
+
+
+@pytest.mark.parametrize("delta", [-0.1, 1.0, float("nan")])
+def test_budgets_for_the_deltas_out_of_their_domain(delta: float) -> None:
+    with pytest.raises(UsageError, match="delta_of_calls"):
+        TargetCharging(1, 0.1, 0.475, delta_of_calls=delta)
 
 
 def test_published_answers_do_not_depend_on_the_account() -> None:

@@ -52,6 +52,25 @@ def test_a_wrapped_test_is_charged_less() -> None:
         BoundaryWrapper(SKEWED, binary=True).sample(ZERO, 1, np.random.default_rng(0))
 
 
+class FalseOracle(FiniteMechanism):
+    def log_probabilities(self, data: Any) -> Any:
+        return super().log_probabilities(data) + 0.5
+
+
+class NoOracle(FiniteMechanism):
+    def log_probabilities(self, data: Any) -> Any:
+        return super().log_probabilities(data) * np.nan
+
+
+@pytest.mark.parametrize("oracle", [FalseOracle, NoOracle])
+def test_probabilities_that_do_not_sum_to_one_draw_nothing(oracle: type[FiniteMechanism]) -> None:
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    with pytest.raises(UsageError, match="sum to 1"):
+        BoundaryWrapper(oracle((7, 2, 1), (6, 3, 1))).sample(ZERO, 1, rng)
+    assert rng.bit_generator.state == before
+
+
 def test_two_runs_are_independent(follows) -> None:  # type: ignore[no-untyped-def]
     rows = DoubleRun(SKEWED).sample(ZERO, CALLS, np.random.default_rng(3))
     chances = (0.7, 0.2, 0.1)

@@ -30,6 +30,7 @@ def test_target_charging_labels_more_where_teachers_agree(monkeypatch: pytest.Mo
         for agreement in (0.95, 0.2)
         if (rows := list(labels_answered(made_up_votes(agreement), 3, np.random.default_rng(0))))
     }
+    assert all(row["accuracy"] == row["correct"] / row["answered"] for row in rows)
     assert correct[0.95]["target charging"] > 5 * correct[0.95]["composition"]
     assert correct[0.2]["target charging"] < correct[0.2]["composition"]
 
@@ -37,9 +38,8 @@ def test_target_charging_labels_more_where_teachers_agree(monkeypatch: pytest.Mo
 def test_the_stream_is_cut_as_the_session_cuts_it() -> None:
     votes, epsilon = made_up_votes(0.5, 100), 0.01
     hits = affordable_hits(10, epsilon, 1.0, 1e-6)
-    lengths = [
-        len(METHODS["target charging"][0](votes, epsilon, hits, np.random.default_rng(s))[0]) for s in range(20)
-    ]
+    run = METHODS["target charging"][0](votes, epsilon, hits)
+    lengths = [len(run(np.random.default_rng(s))[0]) for s in range(20)]
     asked = []
     for seed in range(5):
         session, answered = TeacherVotes(100, 10, hits, epsilon, np.random.default_rng(seed)), 0

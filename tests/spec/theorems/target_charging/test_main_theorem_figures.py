@@ -1,5 +1,6 @@
 """Figures of the chapter: exact deltas, errata, tails."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -8,6 +9,7 @@ from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, midpoint
 from dpassay.spec.charged_calls import (
     ChargedInteractions,
+    ChargedRound,
     ChargingRule,
     charged_delta,
     mixed_response,
@@ -17,14 +19,16 @@ from dpassay.spec.charged_calls import (
     with_leak,
 )
 from dpassay.spec.distributions.binomial import binomial_at_most, binomial_at_most_exact, negative_binomial_above
+from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.interactions import chain, repeated
 from dpassay.spec.notions.target_quality import target_quality
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick
 from dpassay.spec.theorems.target_charging.composition import advanced_composition
-from dpassay.spec.theorems.target_charging.individual_svt import rare_hits_delta
+from dpassay.spec.theorems.target_charging.individual_svt import rare_hits_delta, threshold_at_the_value_delta
 from dpassay.spec.theorems.target_charging.main_theorem import misses_delta, truncated_delta
 from dpassay.spec.theorems.target_charging.one_shot_selection import best_of_candidates
+from dpassay.spec.theorems.target_charging.silent_hits import silent_hits_delta
 from dpassay.spec.theorems.target_charging.simulation import STOPPED, Simulation, published_laws
 from dpassay.spec.verdict import Outcome
 
@@ -51,6 +55,35 @@ def test_the_closed_form_of_misses_is_the_enumeration() -> None:
         closed = midpoint(misses_delta(hits, THREE, ball(budget).log()))
         assert float(cut) <= closed * (1 + 1e-12)
         assert float(cut) == pytest.approx(closed, rel=0.05)
+
+
+def test_thresholds_at_the_value_are_the_enumeration() -> None:
+    """Two hits: the masses of the numbers of misses, up to one that leaves out less than 1e-12."""
+    ratio, hits, total = 2.0, 2, 0.7
+    rare, frequent = 1 / (2 * ratio), 1 / 2
+    truth = 0.0
+    for misses in range(150):
+        left = (misses + 1) * rare**hits * (1 - rare) ** misses
+        right = (misses + 1) * frequent**hits * (1 - frequent) ** misses
+        truth += max(0.0, left - math.exp(total) * right)
+    closed = threshold_at_the_value_delta(hits, Fraction(2), ball(Fraction(total)))
+    assert midpoint(closed) == pytest.approx(truth, abs=1e-12)
+
+
+def test_silent_hits_are_the_enumeration_of_the_interaction() -> None:
+    ratio, quality, horizon = THREE, Fraction(1, 4), 4
+    outcomes = [(answer, hit) for answer in (0, 1) for hit in (0, 1)]
+    left, right = (
+        FiniteDistribution({
+            (a, h): (low if a else 1 - low) * (quality if h else 1 - quality) for a, h in outcomes
+        })
+        for low in (ratio / (1 + ratio), 1 / (1 + ratio))
+    )  # fmt: skip
+    offer = ChargedRound(left, right, ratio, targets=(frozenset({(0, 1), (1, 1)}),))
+    for hits in (1, 2):
+        for budget in (Fraction(1), THREE, Fraction(20)):
+            truth = charged_delta(chain(*[offer] * horizon), ChargingRule(hits), budget)
+            assert silent_hits_delta(hits, ratio, quality, budget, horizon) == truth
 
 
 def test_rare_hits() -> None:
