@@ -57,7 +57,7 @@ from dpassay.spec.distributions.sparse_vector import (
     hit_places,
     number_of_outcomes,
 )
-from dpassay.spec.theorems.foundations.sparse_vector import cells_of_places
+from dpassay.spec.theorems.foundations.sparse_vector import cells_of_places, pattern_cost
 from dpassay.spec.theorems.foundations.threshold_corners import CornerLosses, patterns
 
 Array = NDArray[np.float64]
@@ -112,7 +112,7 @@ def _edges(mechanism: LaplaceSparseVector, left: Array, right: Array) -> tuple[F
     noisy threshold lies below it; that tells most where it lies below the answers that rise and above those that fall.
     """
     points = sorted({*left.tolist(), *right.tolist()})
-    inner = [] if isinstance(mechanism, NumericSparseVector) else [points[1], points[-2]]
+    inner = [] if isinstance(mechanism, NumericSparseVector) else [*points[1:2], *points[-2:-1]]
     return tuple(sorted({Fraction(x) for x in (points[0], points[-1], *inner)}))
 
 
@@ -268,23 +268,35 @@ def _order_changes(mechanism: BareQueries, relation: NeighbourRelation) -> Itera
 
 
 def _worst_case(mechanism: Any, claim: Claim) -> Real | None:
-    """Exact on a bounded range, because the worst pairs are known; else the epsilon of the theorem for a right one."""
+    """Exact on a bounded range, because the worst pairs are known; else what they approach as the range grows."""
     if not isinstance(claim, PureDP) or mechanism.size > LONGEST_STREAM:
         return None
-    if not math.isfinite(mechanism.high - mechanism.low):
-        right = type(mechanism) in {
-            LaplaceAboveThreshold,
-            LaplaceSparseVector,
-            RestartedSparseVector,
-            NumericSparseVector,
-        }
-        return (lambda: ball(mechanism.epsilon)) if right else None
-    corners = _corner_losses(mechanism, mechanism.low, mechanism.high, monotone=getattr(mechanism, "monotone", False))
     cost = Fraction(0)
     if isinstance(mechanism, NumericSparseVector):
         cost = Fraction(mechanism.sensitivity) / Fraction(mechanism.value_scale)
     refreshed = isinstance(mechanism, RestartedSparseVector)
+    if not math.isfinite(mechanism.high - mechanism.low):
+        supremum = _cost_on_any_range(mechanism, cost, refreshed=refreshed)
+        return lambda: ball(supremum)
+    corners = _corner_losses(mechanism, mechanism.low, mechanism.high, monotone=getattr(mechanism, "monotone", False))
     return lambda: corners.largest(mechanism.size, _hits(mechanism), refreshed=refreshed, cost_of_hit=cost)
+
+
+def _cost_on_any_range(mechanism: Any, cost_of_hit: Fraction, *, refreshed: bool) -> Fraction:
+    """Return the largest bound of a pattern: a substitution moves the threshold by 0 or by the sensitivity.
+
+    Where all answers move the same way either those above move, or the threshold with those below.
+    """
+    step = Fraction(mechanism.sensitivity)
+    threshold, query = step / Fraction(mechanism.threshold_scale), step / Fraction(mechanism.query_scale)
+    if getattr(mechanism, "monotone", False):
+        return threshold + _hits(mechanism) * (query + cost_of_hit)
+    if refreshed:
+        return _hits(mechanism) * (threshold + 2 * query + cost_of_hit)
+    return max(
+        pattern_cost(pattern, threshold, query) + pattern[1] * cost_of_hit
+        for pattern in patterns(mechanism.size, _hits(mechanism))
+    )
 
 
 def _cost_of_every_query(mechanism: ReleasesTestedAnswer, claim: Claim) -> Real | None:
