@@ -285,18 +285,16 @@ def _worst_case(mechanism: Any, claim: Claim) -> Real | None:
 def _cost_on_any_range(mechanism: Any, cost_of_hit: Fraction, *, refreshed: bool) -> Fraction:
     """Return the largest bound of a pattern: a substitution moves the threshold by 0 or by the sensitivity.
 
-    Where all answers move the same way either those above move, or the threshold with those below.
+    Where all answers move the same way either those above move, or the threshold with those below. No answer pays for
+    more than one move if no threshold moves, whatever the order of the runs.
     """
-    step = Fraction(mechanism.sensitivity)
+    size, hits, step = mechanism.size, _hits(mechanism), Fraction(mechanism.sensitivity)
     threshold, query = step / Fraction(mechanism.threshold_scale), step / Fraction(mechanism.query_scale)
     if getattr(mechanism, "monotone", False):
-        return threshold + _hits(mechanism) * (query + cost_of_hit)
+        return min(size * query, threshold + hits * query) + hits * cost_of_hit
     if refreshed:
-        return _hits(mechanism) * (threshold + 2 * query + cost_of_hit)
-    return max(
-        pattern_cost(pattern, threshold, query) + pattern[1] * cost_of_hit
-        for pattern in patterns(mechanism.size, _hits(mechanism))
-    )
+        return min(size * query, hits * (threshold + 2 * query)) + hits * cost_of_hit
+    return max(pattern_cost(p, threshold, query) + p[1] * cost_of_hit for p in patterns(size, hits))
 
 
 def _cost_of_every_query(mechanism: ReleasesTestedAnswer, claim: Claim) -> Real | None:

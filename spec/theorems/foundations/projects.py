@@ -190,7 +190,10 @@ def reversed_hockey_stick(level: arb, sampling: Exact, sigma: Exact) -> arb:
 @statement(
     GABOARDI_2017,
     "dp_deep_learning_accountants",
-    examples=({"sampling": Fraction(1, 100), "sigma": Fraction(11, 10), "order": 32, "epsilon": 1},),
+    examples=(
+        {"sampling": Fraction(1, 100), "sigma": Fraction(11, 10), "order": 32, "epsilon": 1},
+        {"sampling": 1, "sigma": Fraction(1, 2), "order": 2, "epsilon": 5},
+    ),
 )
 def renyi_accountant_of_sampled_gaussian_is_sound(
     sampling: Sampling, sigma: Sigma, order: Order, epsilon: Level
