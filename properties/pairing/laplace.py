@@ -153,7 +153,11 @@ def _cost_of_distance(distance: Exact, scale: Exact, claim: Claim) -> Real | Non
 def _laplace_worst_case(mechanism: LaplaceMechanism, claim: Claim) -> Real | None:
     if mechanism.sensitivity == 0:
         return (lambda: arb(0)) if isinstance(claim, PureDP) else None
-    return _cost_of_distance(mechanism.sensitivity, mechanism.scale, claim)
+    distance = Fraction(mechanism.sensitivity)
+    if math.isfinite(mechanism.high - mechanism.low):
+        moving = mechanism.size if mechanism.l0 is None else min(mechanism.l0, mechanism.size)
+        distance = min(distance, moving * (Fraction(mechanism.high) - Fraction(mechanism.low)))
+    return _cost_of_distance(math.floor(distance) if mechanism.integer else distance, mechanism.scale, claim)
 
 
 def _maximum_norm_worst_case(mechanism: MaximumNorm, claim: Claim) -> Real | None:
@@ -286,6 +290,8 @@ def _noisy_mean_pair(mechanism: NoisyMean, left: Array, right: Array) -> LawPair
     """Return the laws of the outcomes with a small noisy count, where the mean tells the noisy sum."""
     if not all(_accepted((data,), data.size, mechanism.low, mechanism.high) for data in (left, right)):
         return None
+    if mechanism.low == mechanism.high:
+        return None  # the sum has no noise, and needs none
     laws = [
         NoisyMeanLaw(tuple(data.tolist()), mechanism.epsilon, mechanism.low, mechanism.high) for data in (left, right)
     ]

@@ -314,8 +314,12 @@ def _sum_of_parts(mechanism: ThirdAndFourth, claim: Claim) -> Real | None:
     return None if third is None or fourth is None else lambda: third() + fourth()
 
 
-def _infinite(_mechanism: BareQueries, claim: Claim) -> Real | None:
-    return (arb.pos_inf) if isinstance(claim, PureDP) else None
+def _order_is_revealed(mechanism: BareQueries, claim: Claim) -> Real | None:
+    """Return infinity, or the cost of the noisy threshold where there is no other answer to change places with."""
+    if not isinstance(claim, PureDP):
+        return None
+    cost = Fraction(mechanism.sensitivity) / Fraction(mechanism.threshold_scale)
+    return (lambda: ball(cost)) if mechanism.size == 1 else arb.pos_inf
 
 
 # --- registration -------------------------------------------------------------------------------------------
@@ -338,7 +342,7 @@ register_worst_pairs(ThresholdFromData, _first_and_last_fall)
 
 register_law(BareQueries, _bare_law)
 register_worst_pairs(BareQueries, _order_changes)
-register_worst_case(BareQueries, _infinite)
+register_worst_case(BareQueries, _order_is_revealed)
 
 register_pair_law(NumericSparseVector, _numeric_pair)
 register_worst_pairs(NumericSparseVector, _corners)

@@ -9,6 +9,7 @@ from flint import arb
 
 from dpassay.claims import ApproximateDP, UsageError
 from dpassay.impl.broken import foundations, noisy_max_values, sparse_vector
+from dpassay.impl.broken.foundations import AllDiffer
 from dpassay.impl.catalogue import entries
 from dpassay.impl.mechanisms.exponential_noisy_max import exponential_noisy_max
 from dpassay.impl.mechanisms.laplace import LaplaceMechanism, laplace_of_benchmark, noisy_histogram
@@ -122,6 +123,25 @@ def test_a_theorem_on_one_relation_says_nothing_on_another() -> None:
     assert hunt(target, "pure:1", here).epsilon_upper == pytest.approx(0.1)
     assert hunt(target, "pure:1", there).epsilon_upper is None
     assert hunt(target, "pure:1", here, calls=1000, white_box=False).epsilon_upper is None
+
+
+NARROW: dict[str, tuple[Any, float]] = {
+    "integers": (LaplaceMechanism(2, 1.0, 1.5, low=0.0, high=5.0, integer=True), 2 / 3),
+    "range": (LaplaceMechanism(2, 1.0, 3.0, low=0.0, high=1.0), 2 / 3),
+    "one differs": (LaplaceMechanism(2, 1.0, 3.0, low=0.0, high=1.0, l0=1), 1 / 3),
+    "a single bare answer": (sparse_vector.BareQueries(1, 0.0, 1.0, low=-1.0, high=1.0), 0.5),
+    "a single tested answer": (sparse_vector.ReleasesTestedAnswer(1, 0.0, 1.0, low=-1.0, high=1.0), 0.5),
+    "a single answer": (AllDiffer(1, 0.5), 0.5),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_small_domains_do_not_attain_what_large_ones_do(name: str) -> None:
+    mechanism, epsilon = NARROW[name]
+    result = hunt(mechanism)
+    assert result.scope == "all"
+    assert result.epsilon_lower == pytest.approx(epsilon)
+    assert result.epsilon_upper == pytest.approx(epsilon)
 
 
 @pytest.mark.parametrize("kind", [LaplaceSparseVector, RestartedSparseVector, NumericSparseVector])
