@@ -212,7 +212,7 @@ def _corner_losses(mechanism: Any, low: float, high: float, *, monotone: bool = 
 
 
 def _hits(mechanism: Any) -> int:
-    return getattr(mechanism, "most_hits", 1)
+    return int(getattr(mechanism, "most_hits", 1))
 
 
 def _corners(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
@@ -288,7 +288,7 @@ def _cost_on_any_range(mechanism: Any, cost_of_hit: Fraction, *, refreshed: bool
     Where all answers move the same way either those above move, or the threshold with those below. No answer pays for
     more than one move if no threshold moves, whatever the order of the runs.
     """
-    size, hits, step = mechanism.size, _hits(mechanism), Fraction(mechanism.sensitivity)
+    size, hits, step = int(mechanism.size), _hits(mechanism), Fraction(mechanism.sensitivity)
     threshold, query = step / Fraction(mechanism.threshold_scale), step / Fraction(mechanism.query_scale)
     if getattr(mechanism, "monotone", False):
         return min(size * query, threshold + hits * query) + hits * cost_of_hit

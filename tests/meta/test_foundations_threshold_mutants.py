@@ -133,6 +133,7 @@ TIGHTLY_CALIBRATED = (
     "pure_dp_of_laplace_above_threshold",
     "pure_dp_of_restarted_above_threshold",
     "pure_dp_of_sparse_vector_with_one_noisy_threshold",
+    "pure_dp_of_numeric_sparse_vector",
 )
 
 

@@ -50,7 +50,7 @@ def pure_dp_of_dual_query(records: Records, rounds: Rounds, eta: Eta) -> Verdict
     are all alike or evenly spread.
     """
     bound, others = dual_query_epsilon(rounds, 1, eta, records), records - 1
-    pairs = []
+    pairs: list[tuple[DualQueryLaw, DualQueryLaw]] = []
     for base in {(others, 0, 0), (0, others, 0), (others - 2 * (others // 3), others // 3, others // 3)}:
         laws = [
             DualQueryLaw(SMALL_QUERIES, _with_one_more(base, element), rounds, exact("eta", eta))
