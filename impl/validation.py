@@ -13,6 +13,8 @@ __all__ = [
     "broadcast",
     "real_array",
     "require_count",
+    "require_interval",
+    "require_noise",
     "require_open_probability",
     "require_range",
     "require_vector",
@@ -45,6 +47,22 @@ def require_range(low: float, high: float) -> None:
     """Raise `UsageError` unless low and high are finite and low <= high."""
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise UsageError(f"low and high must be finite, low <= high, got low={low!r}, high={high!r}")
+
+
+def require_interval(low: float, high: float) -> None:
+    """Raise `UsageError` unless low <= high; either may be infinite."""
+    if not low <= high:
+        raise UsageError(f"low and high must be numbers, low <= high, got low={low!r}, high={high!r}")
+
+
+def require_noise(**scales: float) -> None:
+    """Raise `UsageError` unless every named scale of noise is a finite positive float64.
+
+    Extreme parameters, each in its domain, can make a scale of 0, which hides nothing, or an infinite one.
+    """
+    for name, scale in scales.items():
+        if not 0 < scale < math.inf:
+            raise UsageError(f"epsilon and sensitivity must make {name} finite and positive, got {name}={scale!r}")
 
 
 def require_vector(name: str, data: ArrayLike, size: int, low: float = -math.inf, high: float = math.inf) -> Array:

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, hstack, identity, vstack
 
 from dpassay.claims import UsageError
 from dpassay.impl.hadamard import walsh_hadamard
-from dpassay.impl.validation import require_count
+from dpassay.impl.validation import real_array, require_count
 
 __all__ = ["hadamard_bits", "linear_programming_bits", "random_queries"]
 
@@ -33,13 +33,13 @@ def hadamard_bits(answers: ArrayLike) -> Bits:
     Raises
     ------
     UsageError
-        If n is not a power of 2.
+        If n is not a power of 2, or an answer is not finite.
 
     Notes
     -----
     Dwork and Yekhanin 2008; Gaboardi 2017, S4.
     """
-    decoded = walsh_hadamard(answers)
+    decoded = walsh_hadamard(real_array("answers", answers))
     return np.asarray(decoded > decoded.shape[-1] / 2, dtype=np.int64)
 
 
@@ -73,11 +73,9 @@ def linear_programming_bits(queries: ArrayLike, answers: ArrayLike, residual: Li
     UsageError
         If the shapes do not fit, a number is not finite, or the solver fails.
     """
-    rows, values = np.asarray(queries, dtype=np.float64), np.asarray(answers, dtype=np.float64)
+    rows, values = real_array("queries", queries), real_array("answers", answers)
     if rows.ndim != 2 or not rows.size or values.shape != (rows.shape[0],):
         raise UsageError(f"queries and answers must have shapes (m, n) and (m,), got {rows.shape} and {values.shape}")
-    if not (np.isfinite(rows).all() and np.isfinite(values).all()):
-        raise UsageError("queries and answers must be finite")
     if residual not in {"l1", "linf"}:
         raise UsageError(f"residual must be l1 or linf, got {residual!r}")
     count, bits = rows.shape

@@ -25,11 +25,6 @@ _BENCHMARK: dict[str, Any] = {"size": 5, "epsilon": 0.1, "low": -10.0, "high": 1
 class LaplaceValue(LaplaceNoisyMax):
     """Releases the largest noisy answer itself, noise Lap(2 sensitivity/epsilon). NoisyMax3 of the benchmark."""
 
-    @property
-    def scale(self) -> float:
-        """Scale of the noise."""
-        return 2 * self.sensitivity / self.epsilon
-
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` largest noisy answers, wrongly."""
         answers = require_vector("data", data, self.size, self.low, self.high)

@@ -57,8 +57,10 @@ class DualQuery:
         rows = {len(row) for row in self.queries}
         if len(rows) != 1 or 0 in rows or not all(0 <= q <= 1 for row in self.queries for q in row):
             raise UsageError(f"queries must be rows of one length with values in [0, 1], got {self.queries!r}")
-        closed = {tuple(1 - q for q in row) for row in self.queries}
-        if closed != {tuple(float(q) for q in row) for row in self.queries}:
+        given = {tuple(float(q) for q in row) for row in self.queries}
+        complements = {tuple(1 - q for q in row) for row in given}
+        # 1 - (1 - q) may round to another number than q
+        if not all(row in complements or tuple(1 - q for q in row) in given for row in given):
             raise UsageError("queries must contain 1 - q with every q")
 
     @cached_property

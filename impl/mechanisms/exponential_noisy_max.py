@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpassay.claims import Claim, PureDP, VectorNeighbours, require_positive
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import require_count, require_interval, require_noise, require_vector
 
 __all__ = ["ExponentialNoisyMax", "exponential_noisy_max"]
 
@@ -51,6 +51,8 @@ class ExponentialNoisyMax:
         require_count("size", self.size)
         require_positive("epsilon", self.epsilon)
         require_positive("sensitivity", self.sensitivity)
+        require_interval(self.low, self.high)
+        require_noise(scale=self.scale)
 
     @property
     def scale(self) -> float:
@@ -83,5 +85,6 @@ class ExponentialNoisyMax:
 exponential_noisy_max = catalogue(
     "dpassay.impl.mechanisms.exponential_noisy_max:exponential_noisy_max",
     ExponentialNoisyMax(size=5, epsilon=0.1, low=-10.0, high=10.0),
+    items=(("lebensold2024", "permute_and_flip"),),
 )
 """NoisyMax2 of the common benchmark."""

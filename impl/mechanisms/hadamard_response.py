@@ -17,6 +17,8 @@ __all__ = ["HadamardResponse", "hadamard_response"]
 
 Array = NDArray[np.float64]
 
+MOST_VALUES = 2**40
+
 
 @dataclass(frozen=True)
 class HadamardResponse:
@@ -28,7 +30,7 @@ class HadamardResponse:
     Parameters
     ----------
     values : int
-        Number of values, at least 2.
+        Number of values, from 2 to 2^40.
     epsilon : float
         Pure-DP parameter in nats for each user, positive.
 
@@ -42,7 +44,8 @@ class HadamardResponse:
     epsilon: float
 
     def __post_init__(self) -> None:
-        require_count("values", self.values, low=2)
+        if require_count("values", self.values, low=2) > MOST_VALUES:
+            raise UsageError(f"values must be at most {MOST_VALUES}, got {self.values}")
         require_positive("epsilon", self.epsilon)
 
     @property
@@ -69,8 +72,14 @@ class HadamardResponse:
         return in_chunks(lambda rows: self.reports(np.full(rows, int(value)), rng), size, 2)
 
     def reports(self, users: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return one report for the value of each user."""
-        rows = users.astype(np.int64) + 1
+        """Return one report for the value of each user.
+
+        Raises
+        ------
+        UsageError
+            If a value is not one of 0, ..., values - 1.
+        """
+        rows = _whole("users", users, self.values) + 1
         column = rng.integers(0, self.order, len(rows))
         wanted = rng.random(len(rows)) < truth_probability(self.epsilon)
         positive = np.bitwise_count(rows & column) % 2 == 0
@@ -95,14 +104,27 @@ class HadamardResponse:
         Raises
         ------
         UsageError
-            If there is no report, or one out of its range.
+            If there is no report, or one out of its range; if epsilon is so small that reports tell nothing.
         """
-        columns = np.asarray(reports, dtype=np.int64)
-        if columns.ndim != 1 or not columns.size or columns.min() < 0 or columns.max() >= self.order:
-            raise UsageError(f"reports must be a vector of columns in [0, {self.order}), got {reports!r}")
+        columns = _whole("reports", reports, self.order)
+        gain = 2 * truth_probability(self.epsilon) - 1
+        if not gain:
+            raise UsageError(f"epsilon must exceed 2^-50 for an estimate, got {self.epsilon!r}")
         counts = np.bincount(columns, minlength=self.order)
         correlations = walsh_hadamard(counts)[1 : self.values + 1] / len(columns)
-        return np.asarray(correlations / np.tanh(self.epsilon / 2))
+        return np.asarray(correlations / gain)
+
+
+def _whole(name: str, values: ArrayLike, end: int) -> NDArray[np.int64]:
+    """Return a non-empty vector of whole numbers in [0, end)."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)  # exact below 2^53
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    good = numbers.ndim == 1 and numbers.size and bool(np.all((numbers >= 0) & (numbers < end)))
+    if not good or bool(np.any(numbers != np.floor(numbers))):
+        raise UsageError(f"{name} must be a vector of whole numbers in [0, {end}), got {values!r}")
+    return numbers.astype(np.int64)
 
 
 hadamard_response = catalogue(

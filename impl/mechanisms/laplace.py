@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpassay.claims import Claim, PureDP, VectorNeighbours, require_at_least, require_positive
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import require_count, require_interval, require_noise, require_vector
 
 __all__ = ["LaplaceMechanism", "laplace_mechanism", "laplace_of_benchmark", "noisy_histogram"]
 
@@ -55,6 +55,9 @@ class LaplaceMechanism:
         require_count("size", self.size)
         require_positive("epsilon", self.epsilon)
         require_at_least("sensitivity", self.sensitivity, 0)
+        require_interval(self.low, self.high)
+        if self.sensitivity > 0:
+            require_noise(scale=self.scale)
 
     @property
     def scale(self) -> float:

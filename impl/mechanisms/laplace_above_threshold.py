@@ -11,7 +11,7 @@ from dpassay.claims import Claim, PureDP, VectorNeighbours, require_at_least, re
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.above_threshold import HaltedError, first_true
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import require_count, require_interval, require_noise, require_vector
 
 __all__ = [
     "LaplaceAboveThreshold",
@@ -65,6 +65,8 @@ class LaplaceAboveThreshold:
         require_at_least("threshold", self.threshold, -math.inf)
         require_positive("epsilon", self.epsilon)
         require_positive("sensitivity", self.sensitivity)
+        require_interval(self.low, self.high)
+        require_noise(threshold_scale=self.threshold_scale, query_scale=self.query_scale)
 
     @property
     def threshold_scale(self) -> float:
@@ -143,10 +145,10 @@ class LaplaceAboveThresholdSession:
         mechanism = self.mechanism
         if self.halted or self.asked == mechanism.size:
             raise HaltedError(f"the run is over after {self.asked} answers; begin another session")
-        require_vector("answer", [answer], 1, mechanism.low, mechanism.high)
+        [number] = require_vector("answer", [answer], 1, mechanism.low, mechanism.high).tolist()
         self.asked += 1
         noise = float(self._rng.laplace(scale=mechanism.query_scale))
-        self.halted = noise + (answer - mechanism.threshold) >= self._threshold_noise
+        self.halted = noise + (number - mechanism.threshold) >= self._threshold_noise
         return self.halted
 
     @property

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, VectorNeighbours, require_at_least, require_positive
+from dpassay.claims import Claim, PureDP, UsageError, VectorNeighbours, require_at_least, require_positive
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.laplace_above_threshold import leads_over
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import require_count, require_interval, require_noise, require_vector
 
 __all__ = [
     "LaplaceSparseVector",
@@ -25,6 +25,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
+
+MOST_HITS = 2**53
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class LaplaceSparseVector:
     epsilon : float
         Target of pure DP in nats, positive.
     cutoff : int
-        Hits after which the mechanism halts, at least 1; may exceed the length of the stream.
+        Hits after which the mechanism halts, in [1, 2^53]; may exceed the length of the stream.
     sensitivity : float
         How far each answer may move between neighbours, positive.
     low, high : float
@@ -67,8 +69,11 @@ class LaplaceSparseVector:
         require_count("size", self.size)
         require_at_least("threshold", self.threshold, -math.inf)
         require_positive("epsilon", self.epsilon)
-        require_count("cutoff", self.cutoff)
+        if require_count("cutoff", self.cutoff) > MOST_HITS:
+            raise UsageError(f"cutoff must be at most {MOST_HITS}, got {self.cutoff}")
         require_positive("sensitivity", self.sensitivity)
+        require_interval(self.low, self.high)
+        require_noise(threshold_scale=self.threshold_scale, query_scale=self.query_scale)
 
     @property
     def threshold_scale(self) -> float:
@@ -164,6 +169,10 @@ class NumericSparseVector(LaplaceSparseVector):
     3, with the threshold's noise drawn once (NumericalSVT of the common benchmark). The parameters are those of
     `LaplaceSparseVector`.
     """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_noise(value_scale=self.value_scale)
 
     @property
     def threshold_scale(self) -> float:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpassay.claims import Claim, PureDP, VectorNeighbours, require_positive
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import require_count, require_interval, require_noise, require_vector
 
 __all__ = ["LaplaceParallel", "LaplacePrefixSum", "laplace_parallel", "laplace_prefix_sum"]
 
@@ -43,6 +43,8 @@ class LaplaceParallel:
     def __post_init__(self) -> None:
         require_count("copies", self.copies)
         require_positive("epsilon", self.epsilon)
+        require_interval(self.low, self.high)
+        require_noise(scale=1 / self.epsilon)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -94,6 +96,8 @@ class LaplacePrefixSum:
     def __post_init__(self) -> None:
         require_count("size", self.size)
         require_positive("epsilon", self.epsilon)
+        require_interval(self.low, self.high)
+        require_noise(scale=1 / self.epsilon)
 
     @property
     def claims(self) -> tuple[Claim, ...]:

@@ -12,7 +12,7 @@ from dpassay.claims import Claim, PureDP, VectorNeighbours, require_at_least, re
 from dpassay.impl.accounting.noisy_max import gaussian_noisy_max_epsilon
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_range, require_vector
+from dpassay.impl.validation import require_count, require_interval, require_noise, require_range, require_vector
 
 __all__ = ["GaussianNoisyMax", "LaplaceNoisyMax", "gaussian_noisy_max", "laplace_noisy_max", "noisy_max_of_benchmark"]
 
@@ -112,6 +112,13 @@ class LaplaceNoisyMax:
         require_count("size", self.size)
         require_positive("epsilon", self.epsilon)
         require_positive("sensitivity", self.sensitivity)
+        require_interval(self.low, self.high)
+        require_noise(scale=self.scale)
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise."""
+        return 2 * self.sensitivity / self.epsilon
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -126,10 +133,11 @@ class LaplaceNoisyMax:
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` winners (indices from 0) on the answers `data`."""
         answers = require_vector("data", data, self.size, self.low, self.high)
-        scale = 2 * self.sensitivity / self.epsilon
+        with np.errstate(over="ignore"):
+            leads = answers - answers.max()  # the noise would be lost beside large answers, and ties decided by place
 
         def draw(rows: int) -> NDArray[Any]:
-            return np.asarray(np.argmax(answers + rng.laplace(scale=scale, size=(rows, self.size)), axis=1))
+            return np.asarray(np.argmax(leads + rng.laplace(scale=self.scale, size=(rows, self.size)), axis=1))
 
         return in_chunks(draw, size, self.size)
 

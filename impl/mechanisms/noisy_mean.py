@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpassay.claims import Claim, PureDP, RecordNeighbours, UsageError, require_positive
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_range
+from dpassay.impl.validation import require_noise, require_range
 
 __all__ = ["NoisyMean", "noisy_mean", "records_of"]
 
@@ -18,7 +18,10 @@ Array = NDArray[np.float64]
 
 def records_of(data: Any, low: float, high: float) -> Array:
     """Return records as a float64 vector, any number of them; raise `UsageError` unless all lie in [low, high]."""
-    records = np.asarray(data, dtype=np.float64)
+    try:
+        records = np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"data must be a vector of records, got {data!r}") from None
     if records.ndim != 1 or not bool(np.all((records >= low) & (records <= high))):
         raise UsageError(f"data must be a vector of records in [{low:g}, {high:g}], got {data!r}")
     return records
@@ -55,6 +58,9 @@ class NoisyMean:
     def __post_init__(self) -> None:
         require_positive("epsilon", self.epsilon)
         require_range(self.low, self.high)
+        require_noise(count_scale=2 / self.epsilon)
+        if self.low < self.high:
+            require_noise(sum_scale=self.sum_scale)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -67,6 +73,11 @@ class NoisyMean:
         return RecordNeighbours(self.low, self.high, self.size, self.max_size, "add-remove")
 
     @property
+    def sum_scale(self) -> float:
+        """Scale of the noise on the sum, 0 if the records have no range; infinite if it is no float64."""
+        return (self.high - self.low) / self.epsilon
+
+    @property
     def middle(self) -> float:
         """Middle of the range."""
         return self.low + (self.high - self.low) / 2
@@ -74,11 +85,11 @@ class NoisyMean:
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` rows of noisy count and noisy mean."""
         records = records_of(data, self.low, self.high)
-        total, half = float(np.sum(records - self.middle)), (self.high - self.low) / 2
+        total = float(np.sum(records - self.middle))
 
         def draw(rows: int) -> Array:
             count = len(records) + rng.laplace(scale=2 / self.epsilon, size=rows)
-            noisy = total + rng.laplace(scale=2 * half / self.epsilon, size=rows)
+            noisy = total + rng.laplace(scale=self.sum_scale, size=rows)
             return np.stack([count, self.middle + noisy / np.maximum(count, 1.0)], axis=1)
 
         return in_chunks(draw, size, 2)

@@ -3,6 +3,7 @@
 import hashlib
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from dpassay.claims import Claim, PureDP, UsageError, VectorNeighbours, require_probability
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import require_count, require_interval, require_vector
 
 __all__ = ["Rappor", "one_time_rappor", "rappor"]
 
@@ -54,6 +55,10 @@ class Rappor:
     def __post_init__(self) -> None:
         require_count("filter_size", self.filter_size)
         require_count("hashes", self.hashes)
+        for name in ("low_value", "high_value"):
+            if not isinstance(getattr(self, name), Integral):
+                raise UsageError(f"{name} must be an integer, got {getattr(self, name)!r}")
+        require_interval(self.low_value, self.high_value)
         require_probability("permanent", self.permanent)
         if self.permanent == 0:
             raise UsageError("permanent must be positive: without a coin the bits are told")

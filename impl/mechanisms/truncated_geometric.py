@@ -42,8 +42,10 @@ class TruncatedGeometric:
     def __post_init__(self) -> None:
         require_count("largest", self.largest)
         require_count("bits", self.bits, low=0)
-        if self.cases >= 2**63:
-            raise UsageError(f"largest and bits must keep the number of cases below 2^63, got {self.cases}")
+        # there are at least 2^(largest bits + 1) cases, and 3 2^(largest - 1): a number too long to print
+        if max(self.largest, self.largest * self.bits) > 62 or self.cases >= 2**63:
+            sizes = f"largest={self.largest:g}, bits={self.bits:g}"
+            raise UsageError(f"largest and bits must keep the number of cases below 2^63, got {sizes}")
 
     @classmethod
     def of_epsilon(cls, largest: int, epsilon: float) -> "TruncatedGeometric":

@@ -54,13 +54,18 @@ class Recovery:
 
     def epsilon_lower(self, alpha: float) -> float:
         """Return a lower bound on epsilon at confidence 1 - alpha, at any time: all smaller ones are refuted."""
-        require_probability("alpha", alpha)
+        _require_level(alpha)
         lower = 0.0
         for epsilon in LOG_ODDS.tolist():
             if self.log_evidence(epsilon) < -math.log(alpha):
                 break
             lower = epsilon
         return lower
+
+
+def _require_level(alpha: float) -> None:
+    if not require_probability("alpha", alpha):
+        raise UsageError("alpha must be positive: no finite evidence refutes a claim at level 0")
 
 
 def audit_reconstruction(
@@ -97,8 +102,9 @@ def audit_reconstruction(
     Raises
     ------
     UsageError
-        If the first claim is not pure DP, or a guess is not a vector of `bits` bits.
+        If the first claim is not pure DP, a guess is not a vector of `bits` bits, or alpha is not in (0, 1].
     """
+    _require_level(alpha)
     claim = mechanism.claims[0]
     if not isinstance(claim, PureDP):
         raise UsageError(f"mechanism must claim pure DP: a rate of recovery says nothing about {claim!r}")

@@ -142,17 +142,33 @@ def _laplace_pair(mechanism: LaplaceMechanism, left: Array, right: Array) -> Law
     return laplace_cells(left.tolist(), right.tolist(), Fraction(mechanism.scale))
 
 
-def _laplace_worst_case(mechanism: LaplaceMechanism, claim: Claim) -> Real | None:
-    """Return the l1 sensitivity over the scale: exact, and attained in the tails."""
+def _cost_of_distance(distance: Exact, scale: Exact, claim: Claim) -> Real | None:
+    """Return the largest l1 distance of the answers over the scale: exact, and attained in the tails."""
     if not isinstance(claim, PureDP):
         return None
-    return lambda: ball(exact("sensitivity", mechanism.sensitivity) / exact("scale", mechanism.scale))
+    cost = exact("distance", distance) / exact("scale", scale)
+    return lambda: ball(cost)
 
 
-register_pair_law(LaplaceMechanism, _laplace_pair)
-register_worst_case(LaplaceMechanism, _laplace_worst_case)
-for broken_type in (InvertedScale, UnscaledNoise, MaximumNorm):
-    register_pair_law(broken_type, _laplace_pair)
+def _laplace_worst_case(mechanism: LaplaceMechanism, claim: Claim) -> Real | None:
+    if mechanism.sensitivity == 0:
+        return (lambda: arb(0)) if isinstance(claim, PureDP) else None
+    distance = Fraction(mechanism.sensitivity)
+    if math.isfinite(mechanism.high - mechanism.low):
+        moving = mechanism.size if mechanism.l0 is None else min(mechanism.l0, mechanism.size)
+        distance = min(distance, moving * (Fraction(mechanism.high) - Fraction(mechanism.low)))
+    return _cost_of_distance(math.floor(distance) if mechanism.integer else distance, mechanism.scale, claim)
+
+
+def _maximum_norm_worst_case(mechanism: MaximumNorm, claim: Claim) -> Real | None:
+    return _cost_of_distance(mechanism.size * Fraction(mechanism.sensitivity), mechanism.scale, claim)
+
+
+for laplace_type in (LaplaceMechanism, InvertedScale, UnscaledNoise):
+    register_pair_law(laplace_type, _laplace_pair)
+    register_worst_case(laplace_type, _laplace_worst_case)
+register_pair_law(MaximumNorm, _laplace_pair)
+register_worst_case(MaximumNorm, _maximum_norm_worst_case)
 
 
 def _shared_noise_pair(mechanism: SharedNoise, left: Array, right: Array) -> LawPair | None:
@@ -179,7 +195,13 @@ def _shared_noise_pair(mechanism: SharedNoise, left: Array, right: Array) -> Law
     return pushed(here), pushed(there)
 
 
+def _shared_noise_worst_case(mechanism: SharedNoise, claim: Claim) -> Real | None:
+    """Return infinity: one answer changes, and its difference from another one has no noise."""
+    return arb.pos_inf if isinstance(claim, PureDP) and mechanism.size > 1 and mechanism.sensitivity > 0 else None
+
+
 register_pair_law(SharedNoise, _shared_noise_pair)
+register_worst_case(SharedNoise, _shared_noise_worst_case)
 
 
 # --- the same number many times, and running sums -----------------------------------------------------------
@@ -213,11 +235,17 @@ def _prefix_worst_case(mechanism: LaplacePrefixSum, claim: Claim) -> Real | None
     return (lambda: ball(mechanism.epsilon)) if isinstance(claim, PureDP) else None
 
 
+def _prefix_worst_case_of_all(mechanism: AllDiffer, claim: Claim) -> Real | None:
+    """Return the epsilons of all answers, where each of them moves by 1: attained in the tails of all terms."""
+    return (lambda: ball(mechanism.size * Fraction(mechanism.epsilon))) if isinstance(claim, PureDP) else None
+
+
 register_pair_law(LaplaceParallel, _parallel_pair)
 register_worst_case(LaplaceParallel, _parallel_worst_case)
 register_pair_law(LaplacePrefixSum, _prefix_pair)
 register_worst_case(LaplacePrefixSum, _prefix_worst_case)
 register_pair_law(AllDiffer, _prefix_pair)
+register_worst_case(AllDiffer, _prefix_worst_case_of_all)
 
 
 # --- answers about bits -------------------------------------------------------------------------------------
@@ -239,8 +267,20 @@ def _noisy_database_pair(mechanism: NoisyDatabase, left: Array, right: Array) ->
     return laplace_cells(here, there, 2 * Fraction(mechanism.scale), name=lambda place, _: feature[place])
 
 
+def _hadamard_worst_case(mechanism: HadamardAnswers, claim: Claim) -> Real | None:
+    """Return n/scale: one bit moves every sum by 1."""
+    return _cost_of_distance(mechanism.size, mechanism.scale, claim)
+
+
+def _noisy_database_worst_case(mechanism: NoisyDatabase, claim: Claim) -> Real | None:
+    """Return 1/scale: the sums tell the noisy bits, one to one."""
+    return _cost_of_distance(1, mechanism.scale, claim)
+
+
 register_pair_law(HadamardAnswers, _hadamard_pair)
+register_worst_case(HadamardAnswers, _hadamard_worst_case)
 register_pair_law(NoisyDatabase, _noisy_database_pair)
+register_worst_case(NoisyDatabase, _noisy_database_worst_case)
 
 
 # --- means --------------------------------------------------------------------------------------------------
@@ -250,6 +290,8 @@ def _noisy_mean_pair(mechanism: NoisyMean, left: Array, right: Array) -> LawPair
     """Return the laws of the outcomes with a small noisy count, where the mean tells the noisy sum."""
     if not all(_accepted((data,), data.size, mechanism.low, mechanism.high) for data in (left, right)):
         return None
+    if mechanism.low == mechanism.high:
+        return None  # the sum has no noise, and needs none
     laws = [
         NoisyMeanLaw(tuple(data.tolist()), mechanism.epsilon, mechanism.low, mechanism.high) for data in (left, right)
     ]

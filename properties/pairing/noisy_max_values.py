@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Hashable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -51,16 +52,21 @@ LARGEST_SIZE = 500
 def _exponential_law(mechanism: ExponentialNoisyMax, data: Array) -> ExponentialNoisyMaxLaw | None:
     if mechanism.size > LARGEST_SIZE or data.size != mechanism.size:
         return None
-    epsilon = 2 * exact("sensitivity", mechanism.sensitivity) / exact("scale", mechanism.scale)
-    return ExponentialNoisyMaxLaw(tuple(data.tolist()), epsilon, mechanism.sensitivity)
+    return ExponentialNoisyMaxLaw(tuple(data.tolist()), _epsilon_of_noise(mechanism), mechanism.sensitivity)
+
+
+def _epsilon_of_noise(mechanism: ExponentialNoisyMax) -> Fraction:
+    """Return the epsilon that the noise is enough for: its scale is a float64 number."""
+    return 2 * exact("sensitivity", mechanism.sensitivity) / exact("scale", mechanism.scale)
 
 
 def _exponential_worst_case(mechanism: ExponentialNoisyMax, claim: Claim) -> Real | None:
     if not isinstance(claim, PureDP):
         return None
+    epsilon = _epsilon_of_noise(mechanism)
     if math.isfinite(mechanism.high - mechanism.low):
-        return bounded_selection_loss(mechanism, ExponentialNoisyMaxLaw)
-    return lambda: ball(mechanism.epsilon)
+        return bounded_selection_loss(mechanism, epsilon, ExponentialNoisyMaxLaw)
+    return lambda: ball(epsilon)
 
 
 def _uniform_on_ties(_mechanism: NoiseOnTiesOnly, data: Array) -> FiniteDistribution:
@@ -132,6 +138,7 @@ def _one_leads(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
 register_law(ExponentialNoisyMax, _exponential_law)
 register_worst_case(ExponentialNoisyMax, _exponential_worst_case)
 register_law(HalfExponentialScale, _exponential_law)
+register_worst_case(HalfExponentialScale, _exponential_worst_case)
 for selection_type in (ExponentialNoisyMax, HalfExponentialScale, LaplaceNoisyMax):
     register_worst_pairs(selection_type, selection_corners)
 

@@ -104,7 +104,8 @@ def _epsilon_of_the_theorem(mechanism: Any, claim: Claim) -> Real | None:
     Answers of noisy max in a bounded range lose less, and how much is known.
     """
     if isinstance(mechanism, LaplaceNoisyMax) and math.isfinite(mechanism.high - mechanism.low):
-        return bounded_selection_loss(mechanism, LaplaceNoisyMaxLaw) if isinstance(claim, PureDP) else None
+        bounded = bounded_selection_loss(mechanism, mechanism.epsilon, LaplaceNoisyMaxLaw)
+        return bounded if isinstance(claim, PureDP) else None
     covered = (PureDP, BoundedRange) if isinstance(mechanism, ExponentialMechanism) else PureDP
     return (lambda: ball(mechanism.epsilon)) if isinstance(claim, covered) else None
 

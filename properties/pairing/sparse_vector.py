@@ -57,7 +57,7 @@ from dpassay.spec.distributions.sparse_vector import (
     hit_places,
     number_of_outcomes,
 )
-from dpassay.spec.theorems.foundations.sparse_vector import cells_of_places
+from dpassay.spec.theorems.foundations.sparse_vector import cells_of_places, pattern_cost
 from dpassay.spec.theorems.foundations.threshold_corners import CornerLosses, patterns
 
 Array = NDArray[np.float64]
@@ -112,7 +112,7 @@ def _edges(mechanism: LaplaceSparseVector, left: Array, right: Array) -> tuple[F
     noisy threshold lies below it; that tells most where it lies below the answers that rise and above those that fall.
     """
     points = sorted({*left.tolist(), *right.tolist()})
-    inner = [] if isinstance(mechanism, NumericSparseVector) else [points[1], points[-2]]
+    inner = [] if isinstance(mechanism, NumericSparseVector) else [*points[1:2], *points[-2:-1]]
     return tuple(sorted({Fraction(x) for x in (points[0], points[-1], *inner)}))
 
 
@@ -212,7 +212,7 @@ def _corner_losses(mechanism: Any, low: float, high: float, *, monotone: bool = 
 
 
 def _hits(mechanism: Any) -> int:
-    return getattr(mechanism, "most_hits", 1)
+    return int(getattr(mechanism, "most_hits", 1))
 
 
 def _corners(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
@@ -268,23 +268,33 @@ def _order_changes(mechanism: BareQueries, relation: NeighbourRelation) -> Itera
 
 
 def _worst_case(mechanism: Any, claim: Claim) -> Real | None:
-    """Exact on a bounded range, because the worst pairs are known; else the epsilon of the theorem for a right one."""
+    """Exact on a bounded range, because the worst pairs are known; else what they approach as the range grows."""
     if not isinstance(claim, PureDP) or mechanism.size > LONGEST_STREAM:
         return None
-    if not math.isfinite(mechanism.high - mechanism.low):
-        right = type(mechanism) in {
-            LaplaceAboveThreshold,
-            LaplaceSparseVector,
-            RestartedSparseVector,
-            NumericSparseVector,
-        }
-        return (lambda: ball(mechanism.epsilon)) if right else None
-    corners = _corner_losses(mechanism, mechanism.low, mechanism.high, monotone=getattr(mechanism, "monotone", False))
     cost = Fraction(0)
     if isinstance(mechanism, NumericSparseVector):
         cost = Fraction(mechanism.sensitivity) / Fraction(mechanism.value_scale)
     refreshed = isinstance(mechanism, RestartedSparseVector)
+    if not math.isfinite(mechanism.high - mechanism.low):
+        supremum = _cost_on_any_range(mechanism, cost, refreshed=refreshed)
+        return lambda: ball(supremum)
+    corners = _corner_losses(mechanism, mechanism.low, mechanism.high, monotone=getattr(mechanism, "monotone", False))
     return lambda: corners.largest(mechanism.size, _hits(mechanism), refreshed=refreshed, cost_of_hit=cost)
+
+
+def _cost_on_any_range(mechanism: Any, cost_of_hit: Fraction, *, refreshed: bool) -> Fraction:
+    """Return the largest bound of a pattern: a substitution moves the threshold by 0 or by the sensitivity.
+
+    Where all answers move the same way either those above move, or the threshold with those below. No answer pays for
+    more than one move if no threshold moves, whatever the order of the runs.
+    """
+    size, hits, step = int(mechanism.size), _hits(mechanism), Fraction(mechanism.sensitivity)
+    threshold, query = step / Fraction(mechanism.threshold_scale), step / Fraction(mechanism.query_scale)
+    if getattr(mechanism, "monotone", False):
+        return min(size * query, threshold + hits * query) + hits * cost_of_hit
+    if refreshed:
+        return min(size * query, hits * (threshold + 2 * query)) + hits * cost_of_hit
+    return max(pattern_cost(p, threshold, query) + p[1] * cost_of_hit for p in patterns(size, hits))
 
 
 def _cost_of_every_query(mechanism: ReleasesTestedAnswer, claim: Claim) -> Real | None:
@@ -304,8 +314,12 @@ def _sum_of_parts(mechanism: ThirdAndFourth, claim: Claim) -> Real | None:
     return None if third is None or fourth is None else lambda: third() + fourth()
 
 
-def _infinite(_mechanism: BareQueries, claim: Claim) -> Real | None:
-    return (arb.pos_inf) if isinstance(claim, PureDP) else None
+def _order_is_revealed(mechanism: BareQueries, claim: Claim) -> Real | None:
+    """Return infinity, or the cost of the noisy threshold where there is no other answer to change places with."""
+    if not isinstance(claim, PureDP):
+        return None
+    cost = Fraction(mechanism.sensitivity) / Fraction(mechanism.threshold_scale)
+    return (lambda: ball(cost)) if mechanism.size == 1 else arb.pos_inf
 
 
 # --- registration -------------------------------------------------------------------------------------------
@@ -328,7 +342,7 @@ register_worst_pairs(ThresholdFromData, _first_and_last_fall)
 
 register_law(BareQueries, _bare_law)
 register_worst_pairs(BareQueries, _order_changes)
-register_worst_case(BareQueries, _infinite)
+register_worst_case(BareQueries, _order_is_revealed)
 
 register_pair_law(NumericSparseVector, _numeric_pair)
 register_worst_pairs(NumericSparseVector, _corners)

@@ -120,4 +120,5 @@ def _certify(task: Task, mechanism: Any) -> HuntResult:
         witness=found.witness if found.verdict == "violated" else None,
         seed=task.seed,
         replay=task.replay_command(None),
+        epsilon_upper=found.epsilon_upper,
     )

@@ -67,6 +67,10 @@ class HuntResult:
         Determines the result, together with `calls`.
     replay : str
         The command that repeats the hunt.
+    epsilon_upper : float or None
+        Certified upper bound on the pure epsilon (on the range of the losses for bounded range) over all pairs of the
+        mechanism's own relation: where it agrees with `epsilon_lower` the true epsilon is known. None without a
+        worst-pair theorem, for another relation, and where the target was sampled.
     """
 
     target: str
@@ -86,6 +90,7 @@ class HuntResult:
     witness: Witness | None
     seed: int
     replay: str
+    epsilon_upper: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""

@@ -21,6 +21,7 @@ from dpassay.claims import (
     Claim,
     ConcentratedDP,
     NeighbourRelation,
+    PureDP,
     RenyiDP,
     UsageError,
     VectorNeighbours,
@@ -47,7 +48,7 @@ from dpassay.properties.search.laws import (
 )
 from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.search.result import Witness
-from dpassay.spec.ball import START_BITS, at_most, ball, float_lower, float_upper, precision, sum_balls
+from dpassay.spec.ball import START_BITS, Real, at_most, ball, float_lower, float_upper, precision, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, hockey_stick
 from dpassay.spec.verdict import Outcome
 
@@ -84,6 +85,7 @@ class Finding:
     renyi_epsilon_lower: float | None
     figure_lower: float
     witness: Witness
+    epsilon_upper: float | None
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ def hunt_white_box(
     scope = "points"
     if verdict != "violated" and _holds_for_all(mechanism, claim, neighbours):
         verdict, scope = "holds", "all"
-    return _finding(search, best, verdict, scope)
+    return _finding(search, best, verdict, scope, neighbours)
 
 
 def _affordable(search: _Search, pairs: list[Pair]) -> Iterator[Pair]:
@@ -294,14 +296,23 @@ def _decided_in_order(search: _Search, left: Array, right: Array) -> Outcome:
     return at_most(lambda: figure(search.claim, *laws), lambda: allowed(search.claim), limit=_LIMIT_BITS).outcome
 
 
+def _bound_on_all(mechanism: Any, claim: Claim, neighbours: NeighbourRelation) -> Real | None:
+    """Return the bound of a worst-pair theorem, which speaks of the mechanism's own relation only."""
+    return worst_case(mechanism, claim) if getattr(mechanism, "neighbours", None) == neighbours else None
+
+
 def _holds_for_all(mechanism: Any, claim: Claim, neighbours: NeighbourRelation) -> bool:
-    bound = worst_case(mechanism, claim)
-    if bound is None or getattr(mechanism, "neighbours", None) != neighbours:
-        return False
-    return at_most(bound, lambda: allowed(claim), limit=_LIMIT_BITS).outcome is Outcome.HOLDS
+    bound = _bound_on_all(mechanism, claim, neighbours)
+    return bound is not None and at_most(bound, lambda: allowed(claim), limit=_LIMIT_BITS).outcome is Outcome.HOLDS
 
 
-def _finding(search: _Search, best: _Scored, verdict: str, scope: str) -> Finding:
+def _epsilon_upper(mechanism: Any, claim: Claim, neighbours: NeighbourRelation) -> float | None:
+    """Return the upper figure beside the epsilon that was found: the range of the losses for bounded range."""
+    bound = _bound_on_all(mechanism, claim if isinstance(claim, BoundedRange) else PureDP(0.0), neighbours)
+    return float_upper(bound()) if bound is not None else None
+
+
+def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbours: NeighbourRelation) -> Finding:
     """Certify the reported figures with two more words of precision."""
     claim = search.claim
     with precision(2 * START_BITS):
@@ -330,6 +341,7 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str) -> Findin
             renyi_epsilon_lower=float_lower(value) if isinstance(claim, RenyiDP) else None,
             figure_lower=float_lower(value),
             witness=witness,
+            epsilon_upper=_epsilon_upper(search.mechanism, claim, neighbours),
         )
 
 

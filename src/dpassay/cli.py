@@ -337,7 +337,8 @@ def _print_hunt(result: "HuntResult") -> None:
     click.echo(f"{result.verdict} ({result.evidence}, scope {result.scope}): {result.target}, claim {result.claim}")
     figures = {"epsilon": result.epsilon_lower, "delta": result.delta_lower, "rho": result.rho_lower}
     at_least = (f"{name} >= {value:.10g}" for name, value in figures.items() if value is not None)
-    click.echo(f"  {', '.join(at_least)}")
+    at_most = [] if result.epsilon_upper is None else [f"epsilon <= {result.epsilon_upper:.10g}"]
+    click.echo(f"  {', '.join([*at_least, *at_most])}")
     if result.witness is not None:
         click.echo(f"  left   {list(result.witness.left)}")
         click.echo(f"  right  {list(result.witness.right)}")

@@ -312,3 +312,12 @@ def test_an_accountant_that_forgets_the_last_moment_is_refuted(monkeypatch: pyte
         lambda order, sampling, sigma: moment(order, Fraction(sampling) / 2, sigma),
         "renyi_accountant_of_sampled_gaussian_is_sound",
     )  # fmt: skip
+
+
+@pytest.mark.kills("renyi_accountant_of_sampled_gaussian_is_sound")
+def test_a_moment_that_is_a_third_too_small_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = projects.sampled_gaussian_log_moment
+    kill(
+        monkeypatch, projects, "sampled_gaussian_log_moment", lambda *given: moment(*given) * 2 / 3,
+        "renyi_accountant_of_sampled_gaussian_is_sound",
+    )  # fmt: skip

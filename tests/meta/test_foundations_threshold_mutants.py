@@ -129,6 +129,40 @@ def test_half_of_all_noise_is_too_little(monkeypatch: pytest.MonkeyPatch, name: 
     assert outcome_of(name) is Outcome.VIOLATED
 
 
+TIGHTLY_CALIBRATED = (
+    "pure_dp_of_laplace_above_threshold",
+    "pure_dp_of_restarted_above_threshold",
+    "pure_dp_of_sparse_vector_with_one_noisy_threshold",
+    "pure_dp_of_numeric_sparse_vector",
+)
+
+
+@pytest.mark.kills(*TIGHTLY_CALIBRATED)
+@pytest.mark.parametrize("name", TIGHTLY_CALIBRATED)
+@pytest.mark.parametrize("factors", [(1, Fraction(101, 100)), (Fraction(101, 100), 1)])
+def test_noise_that_is_one_per_cent_too_small_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, name: str, factors: tuple[Fraction, Fraction]
+) -> None:
+    noise, (a, b) = ThresholdStream.noise, factors
+    monkeypatch.setattr(ThresholdStream, "noise", lambda stream, cost, query: noise(stream, a * cost, b * query))
+    assert outcome_of(name) is Outcome.VIOLATED
+
+
+@pytest.mark.kills("sparse_vector_loss_is_largest_at_corners")
+@pytest.mark.parametrize("stays", ["below", "above", "above, if monotone"])
+def test_answers_of_both_kinds_move(monkeypatch: pytest.MonkeyPatch, stays: str) -> None:
+    gain = CornerLosses._gain
+
+    def largest(self: CornerLosses, pattern: tuple[int, int]) -> arb:
+        both, none = self.step, Fraction(0)
+        if stays == "below":
+            return gain(self, pattern, none, both)
+        return gain(self, pattern, both, none if stays == "above" or self.monotone else both)
+
+    monkeypatch.setattr(CornerLosses, "loss", largest)
+    assert outcome_of("sparse_vector_loss_is_largest_at_corners") is Outcome.VIOLATED
+
+
 @pytest.mark.kills("pure_dp_of_sparse_vector_with_one_noisy_threshold")
 def test_noise_of_a_single_hit_is_too_little_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = ThresholdStream.noise

@@ -4,6 +4,7 @@ Chapter after Gaboardi (2017), S11, the project ideas. DualQuery is that of Gabo
 Wu (2014), posterior sampling that of Dimitrakakis, Nelson, Mitrokotsa and Rubinstein (2014).
 """
 
+import itertools
 from fractions import Fraction
 from typing import Annotated
 
@@ -19,7 +20,13 @@ from dpassay.spec.statement import statement
 from dpassay.spec.tables import RationalTables, Table
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["dual_query_epsilon", "posterior", "sampled_gaussian_hockey_stick", "sampled_gaussian_log_moment"]
+__all__ = [
+    "dual_query_epsilon",
+    "posterior",
+    "reversed_hockey_stick",
+    "sampled_gaussian_hockey_stick",
+    "sampled_gaussian_log_moment",
+]
 
 # --- DualQuery ----------------------------------------------------------------------------------------------
 
@@ -39,17 +46,24 @@ def pure_dp_of_dual_query(records: Records, rounds: Rounds, eta: Eta) -> Verdict
     """DualQuery with T rounds of s draws is epsilon-DP for epsilon = s eta T (T - 1)/n when one of n records is
     replaced: round t draws a query by an exponential mechanism whose scores have sensitivity (t - 1)/n.
 
-    Decided for s = 1 on a universe of 3 elements and 4 queries, exactly, for every place of the replaced record.
+    Decided for s = 1 on a universe of 3 elements and 4 queries, exactly: one record is any of the three, the others
+    are all alike or evenly spread.
     """
-    bound = dual_query_epsilon(rounds, 1, eta, records)
-    laws = [
-        DualQueryLaw(SMALL_QUERIES, counts, rounds, exact("eta", eta))
-        for counts in ((records, 0, 0), (records - 1, 1, 0), (records - 1, 0, 1))
-    ]
-    pairs = [(a, b) for a in laws for b in laws if a is not b]
+    bound, others = dual_query_epsilon(rounds, 1, eta, records), records - 1
+    pairs: list[tuple[DualQueryLaw, DualQueryLaw]] = []
+    for base in {(others, 0, 0), (0, others, 0), (others - 2 * (others // 3), others // 3, others // 3)}:
+        laws = [
+            DualQueryLaw(SMALL_QUERIES, _with_one_more(base, element), rounds, exact("eta", eta))
+            for element in range(3)
+        ]
+        pairs += itertools.permutations(laws, 2)
     if rounds == 1:
         return equal_exact(bound, Fraction(0), "the cost of one round, in which all queries are equally likely")
-    return at_most(lambda: max_balls(max_divergence(a, b) for a, b in pairs), lambda: ball(bound))
+    return at_most(lambda: max_balls(itertools.starmap(max_divergence, pairs)), lambda: ball(bound))
+
+
+def _with_one_more(counts: tuple[int, ...], element: int) -> tuple[int, ...]:
+    return tuple(count + (place == element) for place, count in enumerate(counts))
 
 
 Losses = Annotated[
@@ -159,17 +173,34 @@ def sampled_gaussian_hockey_stick(level: arb, sampling: Exact, sigma: Exact) -> 
     return rate * (near - far) - level.expm1() * far
 
 
+def reversed_hockey_stick(level: arb, sampling: Exact, sigma: Exact) -> arb:
+    """Enclose the least delta of Q over P: the half-line below x = 1/2 + sigma^2 log((e^-epsilon - 1 + q)/q), if any.
+
+    The ratio Q/P never reaches 1/(1 - q): beyond log 1/(1 - q) delta is 0.
+    """
+    rate, scale = ball(exact("sampling", sampling)), ball(exact("sigma", sigma))
+    room = (-level).expm1() + rate
+    if room <= 0:
+        return arb(0)
+    cut = arb(1) / 2 + scale * scale * (room / rate).log()  # not a number while the sign of `room` is open
+    far, near = normal_cdf(cut / scale), normal_cdf((cut - 1) / scale)
+    return far - level.exp() * ((1 - rate) * far + rate * near)
+
+
 @statement(
     GABOARDI_2017,
     "dp_deep_learning_accountants",
-    examples=({"sampling": Fraction(1, 100), "sigma": Fraction(11, 10), "order": 32, "epsilon": 1},),
+    examples=(
+        {"sampling": Fraction(1, 100), "sigma": Fraction(11, 10), "order": 32, "epsilon": 1},
+        {"sampling": 1, "sigma": Fraction(1, 2), "order": 2, "epsilon": 5},
+    ),
 )
 def renyi_accountant_of_sampled_gaussian_is_sound(
     sampling: Sampling, sigma: Sigma, order: Order, epsilon: Level
 ) -> Verdict:
     """The delta that the moments accountant of private learning states for one step of the sampled Gaussian mechanism,
     e^(A - (alpha - 1) epsilon) (1 - 1/alpha)^(alpha - 1)/alpha with A the log-moment of order alpha, is at least the
-    exact one at every order (conversion of Balle et al. 2020).
+    exact one at every order, whether the record is added or removed (conversion of Balle et al. 2020).
     """
     level = exact("epsilon", epsilon)
 
@@ -177,4 +208,7 @@ def renyi_accountant_of_sampled_gaussian_is_sound(
         exponent = sampled_gaussian_log_moment(order, sampling, sigma) - ball((order - 1) * level)
         return exponent.exp() * ball(Fraction(order - 1, order)) ** (order - 1) / order
 
-    return at_most(lambda: sampled_gaussian_hockey_stick(ball(level), sampling, sigma), stated)
+    return conjunction([
+        at_most(lambda: sampled_gaussian_hockey_stick(ball(level), sampling, sigma), stated),
+        at_most(lambda: reversed_hockey_stick(ball(level), sampling, sigma), stated),
+    ])  # fmt: skip

@@ -57,7 +57,9 @@ Refreshed = Annotated[bool, Choices("whether the threshold's noise is drawn anew
 ONE = Fraction(1)
 FALLS_TWICE = ThresholdStream((Block(Fraction(19), Fraction(20), 5), Block(ONE, Fraction(0), 2)), Fraction(3), ONE)
 """Five answers rise at 20, two fall to 0."""
-WIDE = ThresholdStream((Block(Fraction(399), Fraction(400), 3), Block(ONE, Fraction(0))), Fraction(0), ONE)
+FALLS_LAST = ThresholdStream((Block(Fraction(399), Fraction(400), 6), Block(ONE, Fraction(0))), Fraction(0), ONE)
+"""Six answers far above the threshold rise, the last one falls to it: nearly all of epsilon is lost."""
+
 TINY = ThresholdStream((Block(Fraction(3), Fraction(4), 2), Block(ONE, Fraction(0), 2)), Fraction(1), ONE)
 
 
@@ -122,7 +124,10 @@ def sparse_vector_law_sums_to_one(
 @statement(
     GABOARDI_2017,
     "sparse_vector",
-    examples=({"stream": FALLS_TWICE, "cutoff": 2, "epsilon": ONE},),
+    examples=(
+        {"stream": FALLS_TWICE, "cutoff": 2, "epsilon": ONE},
+        {"stream": FALLS_LAST, "cutoff": 1, "epsilon": ONE},
+    ),
     cases=15,
 )
 def pure_dp_of_restarted_above_threshold(stream: Stream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
@@ -137,7 +142,10 @@ def pure_dp_of_restarted_above_threshold(stream: Stream, cutoff: Cutoff, epsilon
 @statement(
     GABOARDI_2017,
     "sparse_vector",
-    examples=({"stream": FALLS_TWICE, "cutoff": 2, "epsilon": ONE},),
+    examples=(
+        {"stream": FALLS_TWICE, "cutoff": 2, "epsilon": ONE},
+        {"stream": FALLS_LAST, "cutoff": 1, "epsilon": ONE},
+    ),
     cases=15,
 )
 def pure_dp_of_sparse_vector_with_one_noisy_threshold(stream: Stream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
@@ -169,10 +177,10 @@ def _largest_numeric_loss(stream: ThresholdStream, noise: LaplaceThreshold, cuto
 @statement(
     GABOARDI_2017,
     "sparse_vector",
-    examples=({"stream": TINY, "cutoff": 2, "epsilon": ONE}, {"stream": WIDE, "cutoff": 1, "epsilon": ONE}),
+    examples=({"stream": TINY, "cutoff": 2, "epsilon": ONE}, {"stream": FALLS_LAST, "cutoff": 1, "epsilon": ONE}),
     cases=10,
 )
-def pure_dp_of_numeric_sparse_vector(stream: TinyStream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
+def pure_dp_of_numeric_sparse_vector(stream: Stream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
     """With Lap(3 Delta/epsilon) on the threshold, Lap(6 c Delta/epsilon) on each answer that is tested, and a number
     with fresh noise Lap(3 c Delta/epsilon) released for each hit, the technique is epsilon-DP: a third for each.
 

@@ -1,17 +1,33 @@
 """Where comparisons with one noisy threshold lose most, for answers in a bounded range.
 
-Let N(q) = E_t[prod_(below) F(t - q_i) prod_(above) (1 - F(t - q_j))], t the threshold with noise, all noise
-log-concave. Under the law of t tilted by the integrand, the derivative of the logarithm of every factor in its own q
-(and that of the threshold's density in T) is an increasing function of t, so that all mixed derivatives of log N are
-covariances of increasing functions, hence non-negative; and shifting all of q and T changes nothing, so that the
-derivatives of log N in one coordinate and then in all others and itself sum to 0. Hence, for answers below that rise
-by d and answers above that fall by d', the loss log N(q) - log N(q') increases in every q_i below and decreases in
-every q_j above:
+Let N(q) = int f(t - T) prod_(below) F(t - q_i) prod_(above) (1 - F(t - q_j)) dt, f the density of the threshold's
+noise and F the distribution function of the answers', both noises log-concave.
 
-    the sum over k of the second derivatives in j and k, + for k below, - for k above, has one sign for each j.
+1. All answers may be taken to move by the whole step Delta, those below up and those above down: N decreases in every
+q_i below and increases in every q_j above, so that for a given q' the loss log N(q) - log N(q') is at most that of
+q = q' - Delta below and q = q' + Delta above. That q may leave the range, which does no harm to an upper bound. (If
+all answers of a pair move up, the best that those above can do is to stay; if all move down, those below stay.)
 
-The worst pair is a corner: answers below rise to the top of the range, answers above fall to its bottom. Nothing here
-is particular to Laplace noise; for one hit and Gaussian noise it is Lemma 16 of Lebensold, Precup and Balle (2024).
+2. For smooth positive densities H_jk, the derivative of log N in coordinates j and k, T among them, is for j != k the
+covariance of the derivatives of the logarithms of two factors, under the law of t tilted by the integrand. Each of the
+three, -F'/F at t - q_i, F'/(1 - F) at t - q_j and -f'/f at t - T, is an increasing function of t, because F, 1 - F
+and f are log-concave; so H_jk >= 0 (Chebyshev's inequality on covariances). And log N does not change if all of q and
+T are shifted: the sum of H_jk over all k, j and T among them, is 0. For a rise d of those below and a fall d' of those
+above this gives, for j below and for j above,
+
+    sum over k below of d H_jk - sum over k above of d' H_jk  =  -d H_jT - (d + d') sum over k above of H_jk     <= 0
+                                                       or  =  d' H_jT + (d + d') sum over k below of H_jk     >= 0.
+
+The loss, of which the derivative in q_j is minus the integral of that over the way from q to
+q', increases in every q_j below and decreases in every q_j above, as the pair is moved without changing d and d'.
+
+3. So the pair may be moved until q' is at the top of the range below and at its bottom above. There q is in the range
+if Delta is no more than its width (and if it is more, no answer can move further than the width): the bound is the
+loss of a pair of the range, and exact. Other log-concave noise is a limit of smooth positive log-concave noise
+(convolve it with a normal density), and so are N and the inequality.
+
+Nothing here is particular to Laplace noise; for one hit and Gaussian noise it is Lemma 16 of Lebensold, Precup and
+Balle (2024).
 """
 
 from collections.abc import Iterator
@@ -42,7 +58,10 @@ def patterns(size: int, cutoff: int) -> Iterator[Pattern]:
 
 @dataclass(frozen=True)
 class CornerLosses:
-    """The largest losses over all pairs of streams in a range: exact, because the worst pairs are known.
+    """The largest losses over all pairs of streams in a range.
+
+    Exact, because the worst pairs are known; for monotone pairs with several runs, or a cost of hits, an upper bound,
+    since each run's worst direction is taken.
 
     Parameters
     ----------
@@ -85,7 +104,7 @@ class CornerLosses:
         return left - self.setting.log_pattern([(high, below)], [(low, above)])
 
     def largest(self, size: int, cutoff: int, *, refreshed: bool = False, cost_of_hit: Fraction = Fraction(0)) -> arb:
-        """Enclose the largest loss of any outcome of sparse vector on `size` answers.
+        """Enclose the largest loss of any outcome of sparse vector on `size` answers: see the class on exactness.
 
         Parameters
         ----------

@@ -42,9 +42,18 @@ def test_the_sum_of_errors_forgives_wild_answers() -> None:
         (np.zeros((0, 2)), np.zeros(0), "l1"),
         (np.eye(2), np.zeros(3), "l1"),
         (np.eye(2), np.array([0.0, np.nan]), "l1"),
+        (np.array([[np.inf, 0.0], [0.0, 1.0]]), np.zeros(2), "l1"),
+        ([[1], [1, 2]], np.zeros(2), "l1"),
+        (np.eye(2), ["a", "b"], "l1"),
         (np.eye(2), np.zeros(2), "l2"),
     ],
 )
 def test_bad_input_is_refused(queries: Any, answers: Any, residual: Any) -> None:
     with pytest.raises(UsageError, match="must"):
         linear_programming_bits(queries, answers, residual)
+
+
+@pytest.mark.parametrize("answers", [[np.nan, 0.0], [np.inf, 0.0], ["a", "b"], [0.0, 0.0, 0.0], []])
+def test_answers_that_tell_nothing_are_refused(answers: Any) -> None:
+    with pytest.raises(UsageError, match=r"answers|values"):
+        hadamard_bits(answers)

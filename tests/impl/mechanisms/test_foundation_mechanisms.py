@@ -11,9 +11,13 @@ from dpassay.claims import PureDP, UsageError
 from dpassay.impl.hadamard import walsh_hadamard
 from dpassay.impl.mechanisms.dual_query import DualQuery
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism
+from dpassay.impl.mechanisms.exponential_noisy_max import ExponentialNoisyMax
 from dpassay.impl.mechanisms.hadamard_response import HadamardResponse
 from dpassay.impl.mechanisms.laplace import LaplaceMechanism
+from dpassay.impl.mechanisms.laplace_above_threshold import LaplaceAboveThreshold
+from dpassay.impl.mechanisms.laplace_sparse_vector import LaplaceSparseVector, NumericSparseVector
 from dpassay.impl.mechanisms.laplace_sums import LaplaceParallel, LaplacePrefixSum
+from dpassay.impl.mechanisms.noisy_max import LaplaceNoisyMax
 from dpassay.impl.mechanisms.noisy_mean import NoisyMean
 from dpassay.impl.mechanisms.posterior_sampling import PosteriorSample
 from dpassay.impl.mechanisms.randomised_response import RandomisedResponse, truth_probability
@@ -64,6 +68,15 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "values": lambda: HadamardResponse(1, 1.0),
     "low": lambda: NoisyMean(1.0, 1.0, 0.0),
     "rounds": lambda: DualQuery(QUERIES, 2, 0),
+    "values must be at most": lambda: HadamardResponse(2**70, 1.0),
+    "number of cases": lambda: TruncatedGeometric(10**7, 10**7),
+    "low_value": lambda: Rappor(low_value=0.5),  # type: ignore[arg-type]
+    "low=5": lambda: Rappor(low_value=5, high_value=1),
+    "cutoff": lambda: LaplaceSparseVector(3, 0.0, 1.0, cutoff=10**400),
+    "threshold": lambda: LaplaceSparseVector(3, math.inf, 1.0),
+    "low=nan": lambda: LaplaceMechanism(1, 1.0, low=math.nan),
+    "low=1, high=0": lambda: LaplaceSparseVector(3, 0.0, 1.0, low=1, high=0),
+    "sum_scale=inf": lambda: NoisyMean(1.0, -1.7e308, 1.7e308),
 }
 
 
@@ -71,6 +84,45 @@ REFUSED: dict[str, Callable[[], Any]] = {
 def test_parameters_out_of_their_domain_are_refused(named: str) -> None:
     with pytest.raises(UsageError, match=named):
         REFUSED[named]()
+
+
+LAPLACE: dict[str, Callable[[float, float], Any]] = {
+    "mechanism": lambda epsilon, step: LaplaceMechanism(1, epsilon, step),
+    "parallel": lambda epsilon, _: LaplaceParallel(2, epsilon),
+    "prefix sum": lambda epsilon, _: LaplacePrefixSum(2, epsilon),
+    "noisy max": lambda epsilon, step: LaplaceNoisyMax(2, epsilon, step),
+    "exponential noisy max": lambda epsilon, step: ExponentialNoisyMax(2, epsilon, step),
+    "above threshold": lambda epsilon, step: LaplaceAboveThreshold(2, 0.0, epsilon, step),
+    "sparse vector": lambda epsilon, step: LaplaceSparseVector(2, 0.0, epsilon, 1, step),
+    "numeric": lambda epsilon, step: NumericSparseVector(2, 0.0, epsilon, 1, step),
+    "mean": lambda epsilon, step: NoisyMean(epsilon, 0.0, step),
+}
+
+
+@pytest.mark.parametrize("name", LAPLACE)
+def test_noise_that_float64_cannot_hold_is_refused(name: str) -> None:
+    """Each parameter is in its domain, but the noise would be infinite, or none at all."""
+    with pytest.raises(UsageError, match="scale=inf"):
+        LAPLACE[name](5e-324, 1.0)
+    if name not in {"parallel", "prefix sum"}:
+        with pytest.raises(UsageError, match=r"scale=0\.0"):
+            LAPLACE[name](1e10, 1e-320)
+
+
+@pytest.mark.parametrize("mechanism", [LaplaceNoisyMax(3, 1.0), ExponentialNoisyMax(3, 1.0)])
+def test_large_equal_answers_win_equally_often(mechanism: Any) -> None:
+    winners = mechanism.sample(np.array([1e308, -1e308, 1e308]), 1000, np.random.default_rng(0))
+    counts = np.bincount(winners, minlength=3)
+    assert counts[1] == 0
+    assert abs(int(counts[0]) - 500) < 110  # Hoeffding: beyond it with probability below 1e-10
+
+
+def test_a_refused_answer_leaves_the_session_as_it_was() -> None:
+    session = LaplaceAboveThreshold(3, 0.0, 1.0).session(np.random.default_rng(0))
+    for bad in (math.nan, math.inf, "high", None):
+        with pytest.raises(UsageError, match="answer"):
+            session.ask(bad)  # type: ignore[arg-type]
+    assert (session.asked, session.halted) == (0, False)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +137,7 @@ def test_parameters_out_of_their_domain_are_refused(named: str) -> None:
         (HadamardResponse(3, 1.0), [1.5]),
         (NoisyMean(1.0), [2.0]),
         (NoisyMean(1.0), [math.nan]),
+        (NoisyMean(1.0), ["a"]),
         (PosteriorSample((0.5,)), [-1.0]),
         (DualQuery(QUERIES, 2, 2), [0.5]),
         (ExponentialMechanism(2, 1.0), [-math.inf, -math.inf]),
@@ -92,7 +145,7 @@ def test_parameters_out_of_their_domain_are_refused(named: str) -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_data_out_of_their_domain_are_refused(mechanism: Any, data: list[float]) -> None:
+def test_data_out_of_their_domain_are_refused(mechanism: Any, data: list[Any]) -> None:
     with pytest.raises(UsageError, match="data"):
         mechanism.sample(np.array(data), 1, np.random.default_rng(0))
 
@@ -139,9 +192,32 @@ def test_heavy_hitters_are_found() -> None:
     estimates = mechanism.frequencies(mechanism.reports(users, rng))
     # the tail bound with t = 0.06: 20 exp(-20000 * 0.0036 * tanh(1)^2 / 2) < 1e-8
     assert float(np.abs(estimates - shares).max()) < 0.06
-    for reports in ([], [16], [[1]]):
+    for reports in ([], [16], [[1]], [0.5], [math.nan], ["a"], [-1]):
         with pytest.raises(UsageError, match="reports"):
             mechanism.frequencies(reports)
+    for wrong in ([10], [-1]):
+        with pytest.raises(UsageError, match="users"):
+            mechanism.reports(np.array(wrong), rng)
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1.0, 60.0])
+def test_estimates_have_no_bias_even_where_the_truth_is_rounded(epsilon: float) -> None:
+    mechanism = HadamardResponse(3, epsilon)
+    truth = truth_probability(epsilon)
+    columns = np.arange(mechanism.order)
+    agrees = np.array([(2 & column).bit_count() % 2 == 0 for column in columns.tolist()])  # with the row of value 1
+    expected = sum(
+        chance * mechanism.frequencies([column])
+        for column, chance in zip(columns, np.where(agrees, truth, 1 - truth) / (mechanism.order / 2), strict=True)
+    )
+    assert np.asarray(expected) == pytest.approx([0, 1, 0], abs=1e-3)
+    with pytest.raises(UsageError, match="epsilon"):
+        HadamardResponse(3, 1e-16).frequencies([0])
+
+
+def test_queries_whose_complements_are_rounded_are_closed() -> None:
+    assert 1 - (1 - 0.1) != 0.1
+    assert len(DualQuery(((0.1, 1.0), (1 - 0.1, 0.0)), 2, 2).queries) == 2
 
 
 def test_synthetic_records_answer_the_queries() -> None:

@@ -65,3 +65,8 @@ def test_bad_input_is_refused() -> None:
         audit_reconstruction(RandomisedResponse(4, 1.0), lambda told: told[:2], 4, rng=rng)
     with pytest.raises(UsageError, match="epsilon"):
         Recovery(1, 1).log_evidence(math.nan)
+    for alpha in (0.0, math.nan, 2.0):
+        with pytest.raises(UsageError, match="alpha"):
+            Recovery(1, 1).epsilon_lower(alpha)
+        with pytest.raises(UsageError, match="alpha"):
+            audit_reconstruction(RandomisedResponse(4, 1.0), lambda told: told, 4, rng=rng, alpha=alpha)
