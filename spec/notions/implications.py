@@ -333,14 +333,14 @@ IMPLICATIONS: tuple[Implication, ...] = (
         ApproximateZCDP,
         zcdp_to_approximate_zcdp,
         zcdp_implying_approximate_zcdp,
-        "approximate_dp_of_approximate_zcdp",
+        "approximate_dp_of_approximate_zcdp_with_an_offset",
     ),
     Implication(
         ApproximateZCDP,
         ApproximateDP,
         approximate_zcdp_to_approximate,
         approximate_zcdp_implying_approximate,
-        "approximate_dp_of_approximate_zcdp",
+        "approximate_dp_of_approximate_zcdp_with_an_offset",
     ),
     Implication(ExPost, PureDP, ex_post_to_pure, ex_post_implying_pure, "pure_dp_of_constant_ex_post_dp"),
 )
