@@ -113,8 +113,8 @@ def smaller_scales_in_equation_3(share: Fraction) -> Any:
     """Return eq (3) with alpha^2/8 for alpha^2/4, and with epsilon^2/2 for epsilon^2, at `share` = 1/2."""
 
     def wrong(pure: Any, ranged: Any, gaussian: Any, delta: Fraction) -> arb:
-        less = [(n, mu, tau * ball(share).sqrt()) for n, mu, tau in (pure, ranged)]
-        return right_mixed_epsilon(*less, gaussian, delta)
+        first, second = ((n, mu, tau * ball(share).sqrt()) for n, mu, tau in (pure, ranged))
+        return right_mixed_epsilon(first, second, gaussian, delta)
 
     return wrong
 

@@ -271,7 +271,7 @@ def setwise_bounds_hold_for_many_mechanisms(case: Annotated[Many, Choices("many 
     def true_delta(bound: Real) -> arb:
         ratio = ball(epsilon).exp()
         top = (ratio - 1) / ball(epsilon)  # e^t of the response whose mean loss is kappa
-        return product_delta(ranged, pure, ratio, top, bound().exp())
+        return arb(product_delta(ranged, pure, ratio, top, bound().exp()))
 
     return conjunction(
         at_most(lambda bound=bound: true_delta(bound), lambda: ball(tail))  # type: ignore[misc]

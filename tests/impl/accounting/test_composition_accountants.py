@@ -131,9 +131,9 @@ def test_many_different_epsilons_have_a_common_unit_at_once() -> None:
 
 
 def test_epsilons_of_other_number_types() -> None:
-    single = PureComposition(np.array([0.25, 0.5], dtype=np.float32))
-    for same in ([0.25, 0.5], [Fraction(1, 4), 0.5]):
-        assert single.delta(0.1) == PureComposition(same).delta(0.1)
+    given: list[Any] = [np.array([0.25, 0.5], dtype=np.float32), [Fraction(1, 4), 0.5], [0.25, Fraction(1, 2)]]
+    for epsilons in given:
+        assert PureComposition(epsilons).delta(0.1) == PureComposition([0.25, 0.5]).delta(0.1)
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e3])

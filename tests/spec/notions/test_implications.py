@@ -1,7 +1,7 @@
 """Implications in both directions: what follows from a claim, and what its counterexamples refute."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any
 
@@ -167,7 +167,8 @@ def test_a_circle_of_implications_ends_and_weakens_nothing() -> None:
 
 
 def test_a_bound_that_looks_at_outcomes_is_not_asked_about_others() -> None:
-    assert refuted_by(ExPost({"a": 1.0, "b": 2.0}.__getitem__)) == ()
+    bounds: dict[Hashable, float] = {"a": 1.0, "b": 2.0}
+    assert refuted_by(ExPost(bounds.__getitem__)) == ()
 
 
 def test_a_claim_that_cannot_be_violated_refutes_nothing_pure() -> None:
