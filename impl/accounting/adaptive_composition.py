@@ -19,7 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError, require_positive
-from dpassay.impl.accounting.composition import BACK_OFF, MARGIN, AdaptiveAccountant, require_epsilon, sum_upper
+from dpassay.impl.accounting.composition import (
+    BACK_OFF,
+    AdaptiveAccountant,
+    delta_lower,
+    delta_upper,
+    require_epsilon,
+    sum_upper,
+)
 from dpassay.impl.accounting.optimal_composition import Grid, common_grid
 from dpassay.impl.validation import require_count
 
@@ -29,6 +36,9 @@ Array = NDArray[np.float64]
 
 CELLS = 4096
 """Lattice units in the sum of the epsilons, about; the gap between the two sides falls with its square."""
+
+SLOPE_ERROR = 2.0**-49
+"""Rounding of differences of deltas, relative to these: of no account unless epsilon is tiny."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +132,12 @@ class AdaptiveComposition(AdaptiveAccountant):
         if level >= self.total_epsilon:
             return 0.0
         level -= BACK_OFF * (abs(level) + self.total_epsilon)
-        return min(1.0, self._upper.above(level) * MARGIN)
+        return delta_upper(self._upper.above(level))
 
     def delta_lower(self, epsilon: float) -> float:
         """Return a number that the optimal delta does not fall short of."""
         level = require_epsilon(epsilon)
-        return self._lower.below(level + BACK_OFF * (abs(level) + self.total_epsilon)) / MARGIN
+        return delta_lower(self._lower.below(level + BACK_OFF * (abs(level) + self.total_epsilon)))
 
 
 @dataclass(frozen=True)
@@ -178,21 +188,25 @@ class _Curve:
     def best_on_chords(  # the four corners of two chords
         self, steps: int, t: int, lost: Array, lost_next: Array, gained: Array, gained_next: Array
     ) -> Array:
-        """Return the largest mean for t in [t, t + 1] lattice units, with both deltas on their chords in e^-t."""
-        first, last = np.exp(-self.unit * t), np.exp(-self.unit * (t + 1))
-        width, range_ratio = first - last, np.exp(self.unit * steps)
+        """Bound the mean from above for t in [t, t + 1] lattice units, with both deltas on their chords.
+
+        In y = e^-(part of a unit) the mean is A + B y + C/y. Wherever rounding puts the peak, the mean is computed
+        there; by concavity it falls short of its maximum by at most the error of its slope, over the whole unit.
+        """
+        width, weight = -np.expm1(-self.unit), -np.expm1(-self.unit * steps)
         slope_lost, slope_gained = (lost - lost_next) / width, (gained - gained_next) / width
-        falling = range_ratio * slope_lost - slope_gained  # B, of e^-t
-        rising = (gained - slope_gained * first) - (lost - slope_lost * first)  # C, of e^t
+        falling = slope_lost - np.exp(-self.unit * steps) * slope_gained  # B
+        rising = (gained - slope_gained) - (lost - slope_lost)  # C e^(epsilon - t)
         inner = (falling < 0) & (rising < 0)
-        root = np.sqrt(np.divide(rising, falling, out=np.full_like(falling, first**2), where=inner))
+        quotient = np.divide(rising, falling, out=np.ones_like(falling), where=inner)
+        peak = np.clip((self.unit * (steps - t) - np.log(quotient)) / 2, 0.0, self.unit)
         best: Array = np.zeros_like(falling)
-        for inverse in (first, last, np.clip(root, last, first)):
-            share = (first - inverse) / width
-            keep = self.keep(steps, -np.log(inverse))
+        for offset in (0.0, self.unit, peak):
+            share = np.expm1(-offset) / np.expm1(-self.unit)
+            keep = self.keep(steps, self.unit * t + offset)
             mean = keep * ((1 - share) * lost + share * lost_next)
             np.maximum(best, mean + (1 - keep) * ((1 - share) * gained + share * gained_next), out=best)
-        return best
+        return best + np.where(inner, SLOPE_ERROR / weight * (lost_next + gained_next), 0.0)
 
     def above(self, level: float) -> float:
         """Return the chord at a global epsilon between two lattice points."""
@@ -202,16 +216,17 @@ class _Curve:
         if place >= self.reach:
             return 0.0
         index = int(np.floor(place))
-        share = np.expm1(level - self.unit * index) / np.expm1(self.unit)
+        beyond = level - self.unit * index
+        share = np.exp(beyond - self.unit) * np.expm1(-beyond) / np.expm1(-self.unit)
         ends = self.high[index + self.reach : index + self.reach + 2]
         return float((1 - share) * ends[0] + share * ends[1])
 
     def below(self, level: float) -> float:
         """Return the next lattice value, raised along the chord beyond it: convex functions lie above."""
-        trivial = max(0.0, float(-np.expm1(level)))
+        trivial = float(-np.expm1(min(level, 0.0)))
         index = int(np.ceil(level / self.unit))
         if not -self.reach <= index < self.reach:
             return trivial
         value, beyond = self.low[index + self.reach], self.high[index + self.reach + 1]
-        share = -np.expm1(level - self.unit * index) / np.expm1(self.unit)
+        share = np.expm1(level - self.unit * index) * np.exp(-self.unit) / np.expm1(-self.unit)
         return max(trivial, float(value + max(0.0, share * (value - beyond))))

@@ -15,10 +15,21 @@ import numpy as np
 
 from dpassay.claims import ApproximateDP, UsageError, require_probability
 
-__all__ = ["AdaptiveAccountant", "BatchAccountant", "CompositionAccountant", "require_epsilon", "sum_upper"]
+__all__ = [
+    "AdaptiveAccountant",
+    "BatchAccountant",
+    "CompositionAccountant",
+    "delta_lower",
+    "delta_upper",
+    "require_epsilon",
+    "sum_upper",
+]
 
 MARGIN = 1 + 2.0**-34
 """What every float64 delta is multiplied by: more than its rounding errors, below 1e-10."""
+
+UNDERFLOW = 1e-300
+"""More than what products below the range of float64 take away from a delta: a positive delta never becomes 0."""
 
 BACK_OFF = 2.0**-48
 """Relative lowering of the global epsilon that absorbs the rounding of sums of losses; delta only grows by it."""
@@ -81,6 +92,16 @@ class AdaptiveAccountant(CompositionAccountant):
 
 class BatchAccountant(CompositionAccountant):
     """Its delta bounds mechanisms that are chosen before any interaction, and no others."""
+
+
+def delta_upper(computed: float) -> float:
+    """Return a computed positive delta, rounded up."""
+    return min(1.0, computed * MARGIN + UNDERFLOW)
+
+
+def delta_lower(computed: float) -> float:
+    """Return a computed delta, rounded down."""
+    return max(0.0, computed / MARGIN - UNDERFLOW)
 
 
 def require_epsilon(value: float) -> float:

@@ -8,12 +8,15 @@ Notes
 Cesar and Rogers 2020, Section 6: Lemmas 6.2 and 6.3.
 """
 
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
+from dpassay.impl.accounting.composition import BACK_OFF, UNDERFLOW, sum_upper
 from dpassay.impl.accounting.conversions import probabilistic_epsilon_of_affine_rdp
-from dpassay.impl.accounting.search import smallest_accepted
+from dpassay.impl.accounting.pure_composition import response_epsilon
 from dpassay.impl.validation import broadcast, real_array, require_count
 
 __all__ = [
@@ -49,7 +52,8 @@ def laplace_histogram_delta(epsilon: ArrayLike, base: float, size: int) -> Array
     Returns
     -------
     ndarray
-        delta; relative error below 2^-35.
+        delta; relative error below 2^-35 while epsilon stays a thousandth of size base below it, and delta above
+        1e-287. It is 0 from size base on, and nowhere else.
 
     Examples
     --------
@@ -63,6 +67,8 @@ def laplace_histogram_delta(epsilon: ArrayLike, base: float, size: int) -> Array
     truthful = np.arange(count + 1)
     log_choose = gammaln(count + 1) - gammaln(truthful + 1) - gammaln(count - truthful + 1)
     log_weight = log_choose - count * np.log1p(np.exp(-step)) - (count - truthful) * step
+    whole = np.asarray(sum_upper([count * Fraction(step)]))
+    levels = np.where(levels < whole, np.maximum(levels - BACK_OFF * whole, 0.0), levels)
     excess = levels[..., None] - (2 * truthful - count) * step
     positive: NDArray[np.bool_] = np.asarray(excess < 0, dtype=np.bool_)
     with np.errstate(divide="ignore"):
@@ -70,13 +76,15 @@ def laplace_histogram_delta(epsilon: ArrayLike, base: float, size: int) -> Array
     terms = np.where(positive, log_weight + log_hinge, -np.inf)
     some = positive.any(axis=-1, keepdims=True)  # without a positive hinge the sum is 0
     total = np.where(np.squeeze(some, axis=-1), logsumexp(np.where(some, terms, 0.0), axis=-1), -np.inf)
-    return np.minimum(np.exp(total) * _ROUNDING, 1.0)
+    return np.where(levels < whole, np.minimum(np.exp(total) * _ROUNDING + UNDERFLOW, 1.0), 0.0)
 
 
 def laplace_histogram_epsilon(delta: ArrayLike, base: float, size: int) -> Array:
-    """Return the smallest epsilon at which :func:`laplace_histogram_delta` is at most delta, rounded up.
+    """Return the smallest epsilon at which `size` counts with Laplace noise keep delta, rounded up.
 
-    At most size base; delta may be anything in [0, 1].
+    The inverse of :func:`laplace_histogram_delta`, and the curve of
+    :func:`dpassay.impl.accounting.pure_composition.response_epsilon`: at most size base, but for rounding. delta may
+    be anything in [0, 1].
 
     Examples
     --------
@@ -85,14 +93,10 @@ def laplace_histogram_epsilon(delta: ArrayLike, base: float, size: int) -> Array
     """
     targets = real_array("delta", delta, low=0, high=1)
     step = float(real_array("base", base, low=0))
-
-    def accept(epsilon: Array) -> NDArray[np.bool_]:
-        return laplace_histogram_delta(epsilon, step, size) <= targets
-
-    nothing = np.zeros_like(targets)
-    everything = np.full_like(targets, size * step * (1 + 2.0**-50))
-    found = smallest_accepted(accept, nothing, everything, parts=16)
-    return np.where(accept(nothing), 0.0, found)
+    count = require_count("size", size)
+    if step == 0:
+        return np.zeros_like(targets)
+    return np.array([response_epsilon(count, step, float(x)) for x in targets.flat]).reshape(targets.shape)
 
 
 def gaussian_histogram_zcdp(sigma: ArrayLike, size: ArrayLike) -> Array:

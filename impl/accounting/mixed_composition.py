@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpassay.claims import UsageError, require_positive
-from dpassay.impl.accounting.composition import BACK_OFF, MARGIN, BatchAccountant, require_epsilon, sum_upper
+from dpassay.impl.accounting.composition import BACK_OFF, BatchAccountant, delta_upper, require_epsilon, sum_upper
 from dpassay.impl.validation import require_count
 
 __all__ = ["BoundedRangeBatch", "MixedBatch"]
@@ -70,7 +70,7 @@ class MixedBatch(BatchAccountant):
         if level >= self.total_epsilon:
             return 0.0
         level -= BACK_OFF * (abs(level) + self.total_epsilon)
-        return min(1.0, max(self._delta_at(top, level) for top in self._candidates(level)) * MARGIN)
+        return delta_upper(max(self._delta_at(top, level) for top in self._candidates(level)))
 
     def _candidates(self, level: float) -> Array:
         """Return the t at which a partial sum has its peak, clipped to [0, epsilon] and without repetition."""

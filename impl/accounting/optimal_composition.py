@@ -7,7 +7,7 @@ on the multiples of a common unit. All terms are positive: nothing cancels.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError, require_positive
-from dpassay.impl.accounting.composition import BACK_OFF, MARGIN, AdaptiveAccountant, require_epsilon, sum_upper
+from dpassay.impl.accounting.composition import (
+    BACK_OFF,
+    AdaptiveAccountant,
+    delta_lower,
+    delta_upper,
+    require_epsilon,
+    sum_upper,
+)
+from dpassay.impl.validation import require_count
 
 __all__ = ["Grid", "PureComposition", "common_grid"]
 
@@ -78,8 +86,9 @@ def common_grid(
         If the sequence is empty or an epsilon is not a finite positive number.
     """
     exact = checked_epsilons(epsilons)
-    decimals = [Fraction(f"{x:.15g}") if isinstance(x, float) else Fraction(x) for x in epsilons]
-    unit = Fraction(math.gcd(*(x.numerator * (_lcm(decimals) // x.denominator) for x in decimals)), _lcm(decimals))
+    require_count("cells", cells)
+    decimals = [x if isinstance(given, Fraction) else _decimal(x) for given, x in zip(epsilons, exact, strict=True)]
+    unit = _common_unit(set(decimals))
     direction = WIDENED if upward else -WIDENED
     if sum(decimals) / unit <= most:
         return Grid(float(unit) * (1 + direction), np.array([int(x / unit) for x in decimals]), exact=True)
@@ -92,11 +101,19 @@ def checked_epsilons(epsilons: Sequence[float | Fraction]) -> list[Fraction]:
     """Return the epsilons as rationals; raise `UsageError` unless there are some, all positive and finite."""
     if len(epsilons) == 0:
         raise UsageError("epsilons must hold at least one number, got none")
-    return [Fraction(x) for x in epsilons if require_positive("epsilons", float(x))]
+    checked = [(x, require_positive("epsilons", float(x))) for x in epsilons]
+    return [x if isinstance(x, Fraction) else Fraction(value) for x, value in checked]
 
 
-def _lcm(numbers: Sequence[Fraction]) -> int:
-    return math.lcm(*(x.denominator for x in numbers))
+def _decimal(number: Fraction) -> Fraction:
+    """Return the decimal of fifteen digits next to a float64."""
+    return Fraction(f"{float(number):.15g}")
+
+
+def _common_unit(numbers: Collection[Fraction]) -> Fraction:
+    """Return the largest rational of which all are multiples."""
+    denominator = math.lcm(*(x.denominator for x in numbers))
+    return Fraction(math.gcd(*(x.numerator * (denominator // x.denominator) for x in numbers)), denominator)
 
 
 class PureComposition(AdaptiveAccountant):
@@ -148,13 +165,13 @@ class PureComposition(AdaptiveAccountant):
         if level >= self._total:
             return 0.0
         level -= BACK_OFF * (abs(level) + self._total)
-        return min(1.0, _hinge_mean(*self._laws[0], level) * MARGIN)
+        return delta_upper(_hinge_mean(*self._laws[0], level))
 
     def delta_lower(self, epsilon: float) -> float:
         """Return a number that the optimal delta does not fall short of."""
         level = require_epsilon(epsilon)
         level += BACK_OFF * (abs(level) + self._total)
-        return _hinge_mean(*self._laws[1], level) / MARGIN
+        return delta_lower(_hinge_mean(*self._laws[1], level))
 
 
 def loss_law(grid: Grid) -> tuple[Array, Array]:

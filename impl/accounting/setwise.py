@@ -39,6 +39,8 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _ROUNDING = 1 + 2.0**-44
+_UNDERFLOW = 1e-300  # a tail that is positive never becomes 0
+_LARGEST = 1e150  # squares stay within float64
 _SERIES_TERMS = 16
 _N = np.arange(1, _SERIES_TERMS)
 # kappa(a) = d/da [a log(sinh(a/2)/(a/2))]; the logarithm is sum_n B_2n a^(2n)/(2n (2n)!), for |a| < 2 pi
@@ -55,11 +57,21 @@ class LossProxy:
         Nats and nats^2.
     delta : float
         Probability with which the bounds may fail, in [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If a number is not finite, the variance negative, or delta outside [0, 1].
     """
 
     mean: float
     variance: float
     delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        real_array("mean", self.mean)
+        real_array("variance", self.variance, low=0)
+        real_array("delta", self.delta, low=0, high=1)
 
 
 @dataclass(frozen=True)
@@ -101,19 +113,21 @@ def bounded_range_mean_loss(width: ArrayLike) -> Array:
 
 def concentrated_proxy(mu: float, tau: float) -> LossProxy:
     """Return what a (mu, tau)-CDP parameter adds."""
-    return LossProxy(_number("mu", mu), _number("tau", tau) ** 2)
+    return LossProxy(_number("mu", mu), _square("tau", tau))
 
 
 def pure_proxy(epsilon: float, *, sharp: bool = False) -> LossProxy:
     """Return what an epsilon-DP parameter adds; `sharp` takes the proxy 2 epsilon tanh(epsilon/2), not eq (3)'s."""
     mean = float(pure_mean_loss(epsilon))
-    return LossProxy(mean, min(2 * mean, epsilon**2) if sharp else epsilon**2)
+    square = _square("epsilon", epsilon)
+    return LossProxy(mean, min(2 * mean, square) if sharp else square)
 
 
 def bounded_range_proxy(width: float, *, sharp: bool = False) -> LossProxy:
     """Return what an a-bounded-range parameter adds; `sharp` takes the proxy 2 kappa(a), not eq (3)'s."""
     mean = float(bounded_range_mean_loss(width))
-    return LossProxy(mean, min(2 * mean, width**2 / 4) if sharp else width**2 / 4)
+    square = _square("width", width) / 4
+    return LossProxy(mean, min(2 * mean, square) if sharp else square)
 
 
 def approximate_zcdp_proxy(rho: float, delta: float = 0.0, xi: float = 0.0) -> LossProxy:
@@ -152,7 +166,7 @@ def setwise_delta(registered: Sequence[LossProxy], epsilon: float) -> SetwiseAda
     gap = epsilon - mean - 2.0**-44 * (epsilon + abs(mean))
     if gap <= 0:
         return SetwiseAdaptive(epsilon, 1.0 if registered else 0.0)
-    tail = float(np.exp(-(gap**2) / (2 * variance) * (1 - 2.0**-44))) if variance > 0 else 0.0
+    tail = float(np.exp(-(gap / variance) * (gap / 2) * (1 - 2.0**-44)) + _UNDERFLOW) if variance > 0 else 0.0
     return SetwiseAdaptive(epsilon, _with_left_out(tail, kept))
 
 
@@ -169,3 +183,8 @@ def _with_left_out(tail: float, log_kept: float) -> float:
 
 def _number(name: str, value: float) -> float:
     return float(broadcast(value=real_array(name, value, low=0))[0])
+
+
+def _square(name: str, value: float) -> float:
+    """Return the square of a number from 0 to 1e150."""
+    return float(real_array(name, value, low=0, high=_LARGEST) ** 2)

@@ -69,7 +69,7 @@ class TruncatedGaussianCounts:
         require_positive("linf", self.linf)
         require_count("l0", self.l0)
         require_probability("delta", self.delta)
-        if self.limit is not None and self.limit < self.size:
+        if self.limit is not None and require_count("limit", self.limit) < self.size:
             raise UsageError(f"limit must be at least size, got {self.limit!r} for size {self.size!r}")
         self.half_width  # noqa: B018  # refuses what eq (10) has no solution for
 

@@ -20,13 +20,17 @@ __all__ = [
     "approximate_zcdp_implying_approximate",
     "approximate_zcdp_to_approximate",
     "bounded_range_implying_concentrated",
+    "bounded_range_implying_pure",
     "bounded_range_implying_zcdp",
     "bounded_range_to_concentrated",
+    "bounded_range_to_pure",
     "bounded_range_to_zcdp",
     "concentrated_implying_approximate_zcdp",
     "concentrated_to_approximate_zcdp",
     "mean_loss_of_bounded_range",
+    "pure_implying_bounded_range",
     "pure_implying_concentrated",
+    "pure_to_bounded_range",
     "pure_to_concentrated",
     "zcdp_implying_approximate_zcdp",
     "zcdp_to_approximate_zcdp",
@@ -59,6 +63,16 @@ def mean_loss_of_bounded_range(width: arb) -> arb:
 def pure_to_concentrated(claim: PureDP) -> ConcentratedDP:
     """Convert to mu = epsilon tanh(epsilon/2), tau = epsilon."""
     return ConcentratedDP(_upper(lambda: zcdp_rho_of_pure(ball(claim.epsilon))), claim.epsilon)
+
+
+def pure_to_bounded_range(claim: PureDP) -> BoundedRange:
+    """Convert to twice the epsilon."""
+    return BoundedRange(2 * claim.epsilon)
+
+
+def bounded_range_to_pure(claim: BoundedRange) -> PureDP:
+    """Convert with the same epsilon."""
+    return PureDP(claim.epsilon)
 
 
 def bounded_range_to_concentrated(claim: BoundedRange) -> ConcentratedDP:
@@ -100,6 +114,16 @@ def approximate_zcdp_to_approximate(claim: ApproximateZCDP, *, delta: float) -> 
 def pure_implying_concentrated(target: ConcentratedDP) -> tuple[PureDP, ...]:
     """Return PureDP with epsilon tanh(epsilon/2) <= mu and epsilon <= tau."""
     return (PureDP(_largest(target.tau, lambda epsilon: zcdp_rho_of_pure(ball(epsilon)), target.mu)),)
+
+
+def pure_implying_bounded_range(target: BoundedRange) -> tuple[PureDP, ...]:
+    """Return PureDP with half the epsilon."""
+    return (PureDP(target.epsilon / 2),)
+
+
+def bounded_range_implying_pure(target: PureDP) -> tuple[BoundedRange, ...]:
+    """Return BoundedRange with the same epsilon."""
+    return (BoundedRange(target.epsilon),)
 
 
 def bounded_range_implying_concentrated(target: ConcentratedDP) -> tuple[BoundedRange, ...]:

@@ -33,12 +33,16 @@ from dpassay.spec.notions.concentrated_conversions import (
     approximate_zcdp_implying_approximate,
     approximate_zcdp_to_approximate,
     bounded_range_implying_concentrated,
+    bounded_range_implying_pure,
     bounded_range_implying_zcdp,
     bounded_range_to_concentrated,
+    bounded_range_to_pure,
     bounded_range_to_zcdp,
     concentrated_implying_approximate_zcdp,
     concentrated_to_approximate_zcdp,
+    pure_implying_bounded_range,
     pure_implying_concentrated,
+    pure_to_bounded_range,
     pure_to_concentrated,
     zcdp_implying_approximate_zcdp,
     zcdp_to_approximate_zcdp,
@@ -307,6 +311,8 @@ IMPLICATIONS: tuple[Implication, ...] = (
         RenyiDP, ApproximateDP, renyi_to_approximate, renyi_implying_approximate, "approximate_dp_of_renyi_dp"
     ),
     Implication(PureDP, ConcentratedDP, pure_to_concentrated, pure_implying_concentrated, "cdp_of_pure_dp"),
+    Implication(BoundedRange, PureDP, bounded_range_to_pure, bounded_range_implying_pure, "pure_dp_of_bounded_range"),
+    Implication(PureDP, BoundedRange, pure_to_bounded_range, pure_implying_bounded_range, "bounded_range_of_pure_dp"),
     Implication(
         BoundedRange,
         ConcentratedDP,
@@ -327,14 +333,14 @@ IMPLICATIONS: tuple[Implication, ...] = (
         ApproximateZCDP,
         zcdp_to_approximate_zcdp,
         zcdp_implying_approximate_zcdp,
-        "approximate_dp_of_approximate_zcdp",
+        "approximate_dp_of_approximate_zcdp_with_an_offset",
     ),
     Implication(
         ApproximateZCDP,
         ApproximateDP,
         approximate_zcdp_to_approximate,
         approximate_zcdp_implying_approximate,
-        "approximate_dp_of_approximate_zcdp",
+        "approximate_dp_of_approximate_zcdp_with_an_offset",
     ),
     Implication(ExPost, PureDP, ex_post_to_pure, ex_post_implying_pure, "pure_dp_of_constant_ex_post_dp"),
 )
@@ -346,11 +352,18 @@ def refuted_by(claim: Claim) -> tuple[Claim, ...]:
     Whatever is stronger than a returned claim (a smaller epsilon or rho at the same order) is refuted too. Of
     several claims of one notion, only the weakest is returned; Renyi claims are returned for each of `ORDERS`.
 
+    Implications may lead round in a circle (bounded range to pure privacy and back, at twice the epsilon). A claim is
+    followed further only if it is weaker than what is known of its notion to be refuted, the given claim included: a
+    circle never weakens a claim, so that the search ends.
+
     Examples
     --------
     >>> [type(other).__name__ for other in refuted_by(ZCDP(0.5))]
     ['PureDP', 'BoundedRange', 'ExPost']
     """
+    if not any(isinstance(claim, each.target_type) for each in IMPLICATIONS):
+        return ()
+    weakest = dict([_rank(claim)])
     found: dict[tuple[Any, ...], Claim] = {}
     queue = [claim]
     while queue:
@@ -359,7 +372,8 @@ def refuted_by(claim: Claim) -> tuple[Claim, ...]:
             if isinstance(target, implication.target_type):
                 for source in implication.pull_back(target):
                     key, strength = _rank(source)
-                    if key not in found or _rank(found[key])[1] < strength:
+                    if key not in weakest or weakest[key] < strength:
+                        weakest[key] = strength
                         found[key] = source
                         queue.append(source)
     return tuple(found.values())

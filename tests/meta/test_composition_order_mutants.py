@@ -29,6 +29,7 @@ from dpassay.spec.distributions.generalized_randomized_response import (
 )
 from dpassay.spec.mechanism_classes import Classes, LatticeBatch, adaptive_delta, bounded_range, pure
 from dpassay.spec.notions.bounded_range import ratios
+from dpassay.spec.rational import at_most_exact
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.composition import (
     adaptive_recursion,
@@ -44,7 +45,7 @@ from dpassay.spec.theorems.composition import (
 from dpassay.spec.theorems.composition import (
     three_mechanisms as three,
 )
-from dpassay.spec.verdict import Outcome
+from dpassay.spec.verdict import Outcome, Verdict
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,15 @@ def half(bounded: int, pure_count: int, epsilon: Fraction, level: Fraction) -> l
     return [Fraction(int(epsilon) // 2)]
 
 
+def too_few_candidates(bounded: int, pure_count: int, epsilon: Fraction, level: Fraction) -> list[Fraction]:
+    tops = ((level + epsilon * (ell + 1 - pure_count)) / (bounded + 1) for ell in range(bounded + 1))
+    return [min(max(t, Fraction(0)), epsilon) for t in tops]
+
+
+def reversed_inequality(value: Fraction, bound: Fraction, what: str) -> Verdict:
+    return at_most_exact(bound, value, what)
+
+
 def swapped_counts(bounded: int, pure_count: int, ratio: Any, top: Any, budget: Any) -> Any:
     return product_delta(pure_count, bounded, ratio, top, budget)
 
@@ -279,6 +289,7 @@ SIMPLE = [
     Mutant("one_parameter_suffices_for_a_batch", "counts exchanged", mixed_batch, "product_delta", swapped_counts),
     Mutant("delta_is_the_largest_partial_sum", "exponent j", mixed_batch, "partial_sum", printed_partial_sum),
     Mutant("optimal_delta_of_mixed_batch", "t = epsilon/2", mixed_batch, "candidate_tops", half),
+    Mutant("optimal_delta_of_mixed_batch", "l up to k - m", mixed_batch, "candidate_tops", too_few_candidates),
     Mutant("optimal_delta_of_mixed_batch", "counts exchanged", mixed_batch, "product_delta", swapped_counts),
     Mutant("optimal_delta_of_mixed_batch", "m - j - i", mixed_batch, "product_delta", loss_of_pure_is_epsilon),
     Mutant("mixed_batch_interpolates_between_pure_and_bounded_range", "counts exchanged", mixed_batch, "product_delta",
@@ -292,6 +303,7 @@ SIMPLE = [
     Mutant("single_bounded_range_delta_has_a_closed_form", "half of it as DP", adaptive_recursion, "adaptive_delta",
            half_range),
     Mutant("non_adaptive_delta_at_most_adaptive", "one supremum", adaptive_recursion, "adaptive_delta", one_supremum),
+    Mutant("bounded_range_after_pure_is_worse", "reversed", ordering, "at_most_exact", reversed_inequality),
     Mutant("bounded_range_after_pure_is_worse", "kinds exchanged", ordering, "adaptive_delta", flipped),
     Mutant("two_hinges_reduce_to_one", "t in the last case", ordering, "reduced",
            lambda s, top, budget: 0 * s if top <= budget else keep_probability(s, top) * (1 - budget / top)),

@@ -101,6 +101,32 @@ def gaussian_variance_missing(pure: Any, ranged: Any, gaussian: Any, delta: Frac
     return mean + (-2 * sum_balls(n * tau**2 for n, _, tau in (pure, ranged)) * ball(delta).log()).sqrt()
 
 
+def two_missing_in_lemma_3_3(means: list[arb], scales: list[arb], delta: Fraction) -> arb:
+    return right_setwise_epsilon(means, [tau / arb(2).sqrt() for tau in scales], delta)
+
+
+def half_of_the_means(means: list[arb], scales: list[arb], delta: Fraction) -> arb:
+    return right_setwise_epsilon([mu / 2 for mu in means], scales, delta)
+
+
+def smaller_scales_in_equation_3(share: Fraction) -> Any:
+    """Return eq (3) with alpha^2/8 for alpha^2/4, and with epsilon^2/2 for epsilon^2, at `share` = 1/2."""
+
+    def wrong(pure: Any, ranged: Any, gaussian: Any, delta: Fraction) -> arb:
+        first, second = ((n, mu, tau * ball(share).sqrt()) for n, mu, tau in (pure, ranged))
+        return right_mixed_epsilon(first, second, gaussian, delta)
+
+    return wrong
+
+
+def two_missing_in_lemma_3_4(curves: list[tuple[arb, arb]], delta: Fraction) -> arb:
+    rho = sum_balls(each for _, each in curves)
+    return sum_balls(xi for xi, _ in curves) + rho + (-rho * ball(delta).log()).sqrt()
+
+
+right_setwise_epsilon, right_mixed_epsilon = setwise.setwise_epsilon, setwise.mixed_epsilon
+
+
 def largest_delta(deltas: list[Fraction], delta: Fraction) -> Fraction:
     return delta + max(deltas)
 
@@ -181,6 +207,14 @@ REFUTED = [
     Mutant("centred_losses_are_martingale_differences", "not centred", S, "centred_loss", loss_not_centred),
     Mutant("approximate_dp_of_setwise_cdp", "one parameter", S, "setwise_epsilon", largest_in_place_of_sum),
     Mutant("approximate_dp_of_mixed_classes", "no Gaussian variance", S, "mixed_epsilon", gaussian_variance_missing),
+    Mutant("setwise_bounds_hold_for_many_mechanisms", "2 missing in Lemma 3.3", S, "setwise_epsilon",
+           two_missing_in_lemma_3_3),
+    Mutant("setwise_bounds_hold_for_many_mechanisms", "half of the means", S, "setwise_epsilon", half_of_the_means),
+    Mutant("setwise_bounds_hold_for_many_mechanisms", "alpha^2/8 and epsilon^2/2", S, "mixed_epsilon",
+           smaller_scales_in_equation_3(Fraction(1, 2))),
+    Mutant("setwise_bounds_hold_for_many_mechanisms", "half of kappa", S, "mean_loss_of_bounded_range", half_of_kappa),
+    Mutant("setwise_bounds_hold_for_many_mechanisms", "2 missing in Lemma 3.4", S, "setwise_approximate_epsilon",
+           two_missing_in_lemma_3_4),
     Mutant("approximate_dp_of_setwise_approximate_zcdp", "max delta_i", S, "setwise_total_delta", largest_delta),
     Mutant("approximate_dp_of_laplace_histogram", "one count fewer", H, "laplace_histogram_delta", one_count_fewer),
     Mutant("approximate_dp_of_gaussian_histogram", "1/size for sqrt(size)", H, "gaussian_histogram_epsilon",

@@ -17,6 +17,7 @@ from dpassay.impl.accounting.histograms import (
     laplace_histogram_epsilon,
 )
 from dpassay.impl.accounting.setwise import (
+    LossProxy,
     approximate_zcdp_proxy,
     bounded_range_mean_loss,
     bounded_range_proxy,
@@ -35,7 +36,7 @@ from dpassay.properties.games.setwise import (
     setwise_gain,
 )
 from dpassay.properties.strategies.base import log_integers
-from dpassay.spec.ball import ball
+from dpassay.spec.ball import at_most, ball
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.setwise import Parameter, setwise_value
 from dpassay.spec.theorems.composition import histograms as spec_histograms
@@ -164,6 +165,26 @@ def test_half_widths_of_the_catalogue(delta: float, tau: float, sigma: float, si
     assert float(truncation_delta(found, sigma, tau, size)) <= delta
     exact = spec_truncation.truncation_delta(Fraction(found) / tau, sigma, size)
     assert exact <= ball(delta)
+
+
+@pytest.mark.parametrize(("base", "size"), [(0.1, 25), (0.3, 3), (1.0, 7), (0.01, 5000)])
+@pytest.mark.parametrize("share", [1 - 1e-6, 1 - 1e-12, 1 - 2.0**-52, 1.0])
+def test_laplace_histogram_close_to_the_total_epsilon(base: float, size: int, share: float) -> None:
+    epsilon = base * size * share
+    truth = lambda: spec_histograms.laplace_histogram_delta(ball(base), size, ball(epsilon))
+    bound = float(laplace_histogram_delta(epsilon, base, size))
+    assert at_most(truth, lambda: ball(bound)).outcome is Outcome.HOLDS
+    assert (bound == 0) == (Fraction(epsilon) >= size * Fraction(base))
+
+
+def test_proxies_refuse_what_would_vanish_from_the_sum() -> None:
+    for bad in ({"mean": math.nan}, {"mean": math.inf}, {"variance": -1.0}, {"delta": 2.0}, {"delta": math.nan}):
+        with pytest.raises(UsageError, match=next(iter(bad))):
+            LossProxy(**{"mean": 0.1, "variance": 1.0, **bad})
+    for make in (pure_proxy, bounded_range_proxy, lambda x: concentrated_proxy(1.0, x)):
+        with pytest.raises(UsageError, match=r"1e\+150"):
+            make(1e200)
+    assert setwise_delta([pure_proxy(0.1)], 100.0).delta > 0
 
 
 def test_the_laplace_epsilon_of_the_word_counts() -> None:

@@ -326,7 +326,14 @@ def partial_sums_have_one_peak() -> Verdict:
 @statement(
     CESAR_2020,
     "optimal_mixed_batch",
-    examples=({"batch": LatticeBatch(Fraction(11, 10), 4, 2, 2, 4), "tops": (Fraction(3, 5),) * 6},),
+    examples=(
+        {"batch": LatticeBatch(Fraction(11, 10), 4, 2, 2, 4), "tops": (Fraction(3, 5),) * 6},
+        *(
+            {"batch": LatticeBatch(Fraction(5, 4), bounded, pure_count, 2, level), "tops": (Fraction(1, 2),) * 6}
+            for bounded, pure_count in ((1, 2), (1, 3), (2, 3))
+            for level in (-1, 0, 1)
+        ),
+    ),
     cases=40,
 )
 def optimal_delta_of_mixed_batch(

@@ -3,6 +3,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import mpmath
+import numpy as np
 import pytest
 
 from dpassay.claims import ApproximateDP, UsageError
@@ -92,6 +94,48 @@ def test_many_mechanisms_do_not_underflow() -> None:
     assert MixedBatch(pure=1, bounded_range=1, mechanism_epsilon=800.0).delta(1e-3) <= 1
 
 
+@pytest.mark.parametrize(
+    "accountant",
+    [
+        PureComposition([0.01] * 2000),
+        MixedBatch(pure=20, bounded_range=200, mechanism_epsilon=0.001),
+        AdaptiveComposition([D(1e-200), B(1e-200)], cells=64),
+    ],
+    ids=lambda a: type(a).__name__,
+)
+def test_a_delta_below_float64_is_not_taken_for_none(accountant: Any) -> None:
+    """Before the total epsilon delta is positive, so that delta = 0 costs the total epsilon, and nothing less."""
+    total = accountant.total_epsilon
+    assert 0 < accountant.delta(0.999 * total) < 1
+    assert accountant.epsilon(0.0) == total
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-100, 1e-16, 1e-12, 1e-9, 1e-6, 0.1, 10.0, 100.0, 800.0, 1e4, 1e6])
+@pytest.mark.parametrize("share", [-0.5, 0.0, 0.3, 0.9, 0.9999])
+def test_the_recursion_is_on_the_safe_side_at_any_scale(epsilon: float, share: float) -> None:
+    """Differences of deltas are mostly rounding for tiny epsilons; exponentials leave float64 for large ones."""
+    accountant = AdaptiveComposition([B(epsilon)], cells=256)
+    level = share * epsilon
+    with mpmath.workdps(700):
+        truth = mpmath.expm1((mpmath.mpf(level) - mpmath.mpf(epsilon)) / 2) ** 2 / -mpmath.expm1(-mpmath.mpf(epsilon))
+        assert accountant.delta_lower(level) <= truth <= accountant.delta(level)
+        if share <= 0.9 and 1e-9 <= epsilon <= 100:
+            assert accountant.delta(level) <= truth * (1 + mpmath.mpf("1e-3"))
+
+
+def test_many_different_epsilons_have_a_common_unit_at_once() -> None:
+    epsilons = [Fraction(k, 10_000) for k in range(1, 1001)]
+    grid = common_grid(epsilons)
+    assert grid.exact
+    assert grid.steps.tolist() == list(range(1, 1001))
+
+
+def test_epsilons_of_other_number_types() -> None:
+    given: list[Any] = [np.array([0.25, 0.5], dtype=np.float32), [Fraction(1, 4), 0.5], [0.25, Fraction(1, 2)]]
+    for epsilons in given:
+        assert PureComposition(epsilons).delta(0.1) == PureComposition([0.25, 0.5]).delta(0.1)
+
+
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e3])
 def test_commensurable_epsilons_are_exact_at_any_scale(unit: float) -> None:
     assert common_grid([unit, 3 * unit]).exact
@@ -140,6 +184,8 @@ def test_the_type_tells_whether_mechanisms_may_be_adaptive() -> None:
         (lambda: AdaptiveComposition([B(1e308)] * 2).delta(1.0), "float64"),
         (lambda: BoundedRangeBatch(0, 1.0), "count"),
         (lambda: BoundedRangeBatch(2.5, 1.0), "count"),  # type: ignore[arg-type]
+        (lambda: PureComposition([1.0, math.sqrt(2)], cells=math.nan), "cells"),  # type: ignore[arg-type]
+        (lambda: PureComposition([1.0, math.sqrt(2)], cells=-1), "cells"),
         (lambda: AdaptiveComposition([]), "rounds"),
         (lambda: AdaptiveComposition([B(1.0)], cells=0), "cells"),
         (lambda: Round("gaussian", 1.0), "kind"),  # type: ignore[arg-type]

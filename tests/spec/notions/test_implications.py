@@ -1,7 +1,7 @@
 """Implications in both directions: what follows from a claim, and what its counterexamples refute."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any
 
@@ -39,6 +39,7 @@ TARGETS: tuple[Claim, ...] = (
     ZCDP(0.0),
     ApproximateZCDP(0.3, 0.01),
     ConcentratedDP(0.2, 0.5),
+    BoundedRange(0.7),
 )
 
 
@@ -152,6 +153,22 @@ def test_refutation_follows_chains_and_keeps_the_weakest() -> None:
     assert isinstance(ex_post, ExPost)
     assert ex_post.epsilon_of("any") == pure.epsilon
     assert refuted_by(ex_post) == ()
+
+
+def test_a_circle_of_implications_ends_and_weakens_nothing() -> None:
+    """Bounded range implies pure privacy, and pure privacy twice the range: neither comes back to itself."""
+    assert refuted_by(PureDP(1.0))[0] == BoundedRange(1.0)
+    (pure, ex_post) = refuted_by(BoundedRange(1.0))
+    assert pure == PureDP(0.5)
+    assert isinstance(ex_post, ExPost)
+    left, right = FiniteDistribution.of(30, 11), FiniteDistribution.of(11, 30)  # range 2 log(30/11) = 2.007
+    for claim in (BoundedRange(2.0), *refuted_by(BoundedRange(2.0))):
+        assert find_notion(claim).decide(claim, left, right).outcome is Outcome.VIOLATED, claim
+
+
+def test_a_bound_that_looks_at_outcomes_is_not_asked_about_others() -> None:
+    bounds: dict[Hashable, float] = {"a": 1.0, "b": 2.0}
+    assert refuted_by(ExPost(bounds.__getitem__)) == ()
 
 
 def test_a_claim_that_cannot_be_violated_refutes_nothing_pure() -> None:
