@@ -10,6 +10,7 @@ so that epsilon'(delta) = max_j log((P_j - delta)/Q_j) in closed form. Tails are
 """
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ __all__ = ["LARGEST_COUNT", "advanced_composition_epsilon", "response_delta", "r
 
 Array = NDArray[np.float64]
 
+_LEAST = 1e-300  # what a positive delta is rounded up to at least
 LARGEST_COUNT = 2_000_000
 """The largest number of calls whose curve is computed exactly."""
 
@@ -86,7 +88,8 @@ def response_delta(count: int, epsilon: float, total: float) -> float:
     Returns
     -------
     float
-        In [0, 1]; above the exact delta by at most 1e-9 times the probability that the loss exceeds `total`.
+        In [0, 1]; above the exact delta by at most 1e-9 times the probability that the loss exceeds `total`, or
+        1e-300 where it is smaller; 0 from the sum of the epsilons on and nowhere else.
 
     Raises
     ------
@@ -95,14 +98,13 @@ def response_delta(count: int, epsilon: float, total: float) -> float:
     """
     _require(count, epsilon)
     require_at_least("total", total, 0)
-    if count == 0 or total >= count * epsilon:
+    if Fraction(total) >= count * Fraction(epsilon):
         return 0.0
     log_p, log_q = _log_tails(count, epsilon)
     log_ratio = total + log_q - log_p
     reached = log_ratio < 0
-    if not bool(np.any(reached)):
-        return 0.0
-    return min(1.0, float(np.max(np.exp(log_p[reached]) * -np.expm1(log_ratio[reached]))))
+    deltas = np.exp(log_p[reached]) * -np.expm1(log_ratio[reached])
+    return float(np.max(deltas, initial=_LEAST).clip(max=1.0))
 
 
 def advanced_composition_epsilon(calls: Array | float, epsilon: float, delta: Array | float) -> Array:

@@ -84,6 +84,13 @@ def test_the_delta_of_composition(count: int, epsilon: float, share: float) -> N
         assert at_most(lambda: ball(bound), truth_and_margin).outcome is Outcome.HOLDS
 
 
+def test_a_positive_delta_never_vanishes() -> None:
+    assert response_delta(5000, 0.01, 49.9) == 1e-300
+    assert response_delta(5000, 0.01, 51.0) == 0
+    assert response_delta(3, 0.1, 0.3) > 0  # thrice the float 0.1 is more than the float 0.3
+    assert response_delta(3, 0.1, 3 * 0.1) == 0
+
+
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 3.0])
 def test_the_tails_of_composition_are_safe_at_the_largest_count(epsilon: float) -> None:
     """The rounding of a term grows with the count: its enclosure must stay within the margin."""
