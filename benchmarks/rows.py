@@ -25,6 +25,8 @@ class Row:
         The share of the true epsilon that is to be certified.
     low_bits : bool
         Whether the row is about the floats of the noise, not about the ideal mechanism.
+    independent, noise_scale : int, float
+        How many independent Laplace variables of this scale move by 1; 0 where the row is of another kind.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Row:
     delta_siege: float | None = None
     ours_to_reach: float = 0.0
     low_bits: bool = False
+    independent: int = 0
+    noise_scale: float = 1.0
 
     @property
     def best_peer(self) -> float | None:

@@ -128,6 +128,7 @@ class Ensemble:
 
     def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
         self._ignored = ignored
+        self._answers: tuple[Outcomes | None, dict[str, Array]] = (None, {})
         self.learners: dict[str, Learner] = {
             "constant": _Constant(),
             "atoms": AtomLearner(),
@@ -140,8 +141,8 @@ class Ensemble:
 
     def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
         """Score every learner on the batch by the predictions it made before, then teach it."""
-        for name, learner in self.learners.items():
-            signed = np.where(is_left, 1, -1) * learner.logits(outcomes)
+        for name in self.learners:
+            signed = np.where(is_left, 1, -1) * self._asked(name, outcomes)
             self.log_likelihoods[name] += float(log_expit(signed).sum())
         for feature in outcomes.features:
             if feature not in self.learners and feature not in self._ignored:
@@ -151,6 +152,16 @@ class Ensemble:
                     self._welcome("laplace scale", ScaleLearner("laplace"), _HEAD_START)
         for learner in self.learners.values():
             learner.observe(outcomes, is_left)
+        self._answers = (None, {})
+
+    def _asked(self, name: str, outcomes: Outcomes) -> Array:
+        """Return what a learner predicts; a batch is first bet on and then scored by the same predictions."""
+        if self._answers[0] is not outcomes:
+            self._answers = (outcomes, {})
+        answers = self._answers[1]
+        if name not in answers:
+            answers[name] = self.learners[name].logits(outcomes)
+        return answers[name]
 
     def _welcome(self, name: str, learner: Learner, head_start: float = 0.0) -> None:
         """Let a learner join: it had predicted nothing so far."""
@@ -165,7 +176,7 @@ class Ensemble:
         mixed = np.zeros(len(outcomes))
         for name, share in zip(names, shares, strict=True):
             if share > 1e-12:
-                mixed += share * expit(self.learners[name].logits(outcomes))
+                mixed += share * expit(self._asked(name, outcomes))
         predictions: Array = logit(np.clip(mixed, 1e-12, 1 - 1e-12))
         return predictions
 
