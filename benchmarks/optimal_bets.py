@@ -31,6 +31,8 @@ def masses(mechanism: object, left: Array, right: Array) -> tuple[Array, Array] 
 
 def growth(p: Array, q: Array, epsilon: float) -> float:
     """Return the growth per call of the best bet against pure epsilon-DP, in nats; sides are drawn by a fair coin."""
+    possible = p + q > 0
+    p, q = p[possible], q[possible]
     with np.errstate(divide="ignore"):
         guess = np.clip(np.log(p) - np.log(q), -_SURE, _SURE)
     bounded = np.clip(guess, -epsilon, epsilon)

@@ -29,9 +29,10 @@ RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 
 _TOGETHER = 8
 _GROWTH = 1.5
-_RANK_POWER, _EVERYONES = 1.5, 0.3
-"""A part of the calls is everyone's: weak evidence takes thousands of calls to show at all. The share of the others
-falls with this power of the rank, so that the leader has a third or more of all calls."""
+_RANK_POWER, _EVERYONES, _SHOWS = 2.0, 0.3, 20.0
+"""A part of the calls is everyone's, as weak evidence takes thousands of calls to show at all: at most this, no more
+than shows so many nats of evidence on every pair as good as the leader. The share of the others falls with this power
+of the rank."""
 
 _REFERENCES = 48
 _PROMISED = math.log(20)
@@ -91,10 +92,9 @@ class Campaign:
         self._plan = self._plan_pilot()
         self._scores = np.zeros(len(pairs))
         by_rank = np.arange(1, len(pairs) + 1) ** -_RANK_POWER
-        shares = (1 - _EVERYONES) * by_rank / by_rank.sum() + _EVERYONES / len(pairs)
-        self._shares: list[float] = shares.tolist()
+        self._by_rank: Array = by_rank / by_rank.sum()
         self._references = self._spread_references()
-        nothing = np.zeros(self._references.size or 1)
+        nothing = np.zeros((self._references.size if len(pairs) > 1 else 0) or 1)
         self._records: list[list[tuple[int, Array]]] = [[(0, nothing)] for _ in pairs]
 
     @property
@@ -146,14 +146,23 @@ class Campaign:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
         total = self.calls
         ranking = sorted(range(len(self.games)), key=lambda k: -self._promise(k, total))
+        shares = self._shares(ranking[0], total)
         orders = []
-        for index, share in zip(ranking, self._shares, strict=True):
+        for index, share in zip(ranking, shares, strict=True):
             game = self.games[index]
             size, missing = self._next_size(game), int(share * _GROWTH * total) - game.calls
             if missing >= size // 2:
                 orders.append((index, min(size, max(missing, FIRST_BATCH))))
         # a new leader may find that all others had more than their shares
         return orders[:_TOGETHER] or [(ranking[0], self._next_size(self.games[ranking[0]]))]
+
+    def _shares(self, leader: int, total: int) -> list[float]:
+        """Return the share of all calls for each rank."""
+        calls, wealth = self._records[leader][-1]
+        enough = _SHOWS * calls / max(float(wealth[0]), 1.0)
+        everyones = min(_EVERYONES, enough * len(self.games) / total)
+        shares: list[float] = ((1 - everyones) * self._by_rank + everyones / len(self.games)).tolist()
+        return shares
 
     def _promise(self, index: int, total: int) -> float:
         """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
@@ -198,7 +207,7 @@ class Campaign:
         claimed = float(self._claim_wealth(game))
         self._scores[index] = claimed + 3 * float(game.log_wealth(0.0, 0.0)[0]) / max(game.calls, 1)
         wealth = np.array([claimed])
-        if self._claimed is not None:
+        if self._claimed is not None and len(self.games) > 1:
             wealth = self._family_wealth(self._claimed, game, self._references)
         self._records[index].append((game.calls, wealth))
 

@@ -21,6 +21,7 @@ Sides = NDArray[np.bool_]
 MOST_COORDINATES = 32
 _WARM_UP = 256
 _CHUNK = 1 << 14
+_FAR = 8.0
 _NEWTON_STEPS, _LEARNING = 3, 1 << 14
 
 
@@ -105,8 +106,8 @@ class CombiningLearner:
             cut = self._width
             parts = [f[:, part].sum(axis=1) for f in functions for part in (slice(cut), slice(cut, None))]
             return np.stack(parts, axis=1)
-        if self._width == 1:  # without others to balance it, the distance needs a level to compare with
-            functions = (*functions, np.ones_like(z))
+        if self._width == 1:  # the loss of a shifted Gaussian is linear; a distance needs a level to compare with
+            functions = (*functions, np.clip(z, -_FAR, _FAR), np.ones_like(z))
         return np.concatenate(functions, axis=1)
 
     def _products(self, terms: Array) -> Array:
