@@ -1,9 +1,10 @@
 """How often the auditor refutes a correct claim.
 
 Run with ``python -m benchmarks.false_alarms [--runs N] [--calls C]``. Each run hunts in black-box mode, over all
-adversarial pairs, on a mechanism whose claim holds with (next to) nothing to spare, with a seed of its own, and watches the
-evidence after every round: an alarm is evidence of 1/alpha at any time (adversarial stopping). Per level: the alarms,
-and the exact 95 % interval of their probability, which must not lie above alpha. Written to ``RESULTS.md``.
+adversarial pairs, on a mechanism whose claim holds with (next to) nothing to spare, with a seed of its own, and
+watches the evidence after every round: an alarm is evidence of 1/alpha at any time (adversarial stopping). Per level:
+the alarms, and the exact 95 % interval of their probability, which must not lie above alpha. Written to
+``RESULTS.md``.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.results import machine, markdown_table, write_section
-from dpassay.claims import Mechanism
+from dpassay.claims import Mechanism, PureDP
 from dpassay.properties.audit.campaign import Campaign
 from dpassay.properties.audit.game import sample_side
 from dpassay.properties.audit.intervals import clopper_pearson
@@ -44,7 +45,8 @@ def peak_of_evidence(mechanism: Mechanism, seed: int, calls: int) -> tuple[float
             lambda draws: [sample_side(mechanism.sample, draw) for draw in draws], most_calls=calls - campaign.calls
         )
         peak = max(peak, campaign.log_evidence())
-    return peak, campaign.bounds(LEVELS[0]).epsilon > claim.epsilon  # type: ignore[attr-defined]  # all are pure
+    assert isinstance(claim, PureDP)
+    return peak, campaign.bounds(LEVELS[0]).epsilon > claim.epsilon
 
 
 def main() -> None:

@@ -101,13 +101,13 @@ class CombiningLearner:
         with np.errstate(over="ignore"):
             z = np.clip((terms - self._centre) / self._spread, -1e6, 1e6)
         size = np.abs(z)
-        functions = (z / (1 + size), np.clip(2 * z, -1, 1), size / (1 + size))
+        functions = [z / (1 + size), np.clip(2 * z, -1, 1), size / (1 + size)]
         if self.pooled:  # sums over the coordinates, and over the differences
             cut = self._width
             parts = [f[:, part].sum(axis=1) for f in functions for part in (slice(cut), slice(cut, None))]
             return np.stack(parts, axis=1)
         if self._width == 1:  # the loss of a shifted Gaussian is linear; a distance needs a level to compare with
-            functions = (*functions, np.clip(z, -_FAR, _FAR), np.ones_like(z))
+            functions += [np.clip(z, -_FAR, _FAR), np.ones_like(z)]
         return np.concatenate(functions, axis=1)
 
     def _products(self, terms: Array) -> Array:
