@@ -98,4 +98,8 @@ class FiniteMechanism:
         return self.one if bit else self.zero
 
 
-randomised_bit = catalogue("dpassay.impl.mechanisms.finite:randomised_bit", FiniteMechanism((3, 1), (1, 3)), items=(("cohen2023", "indistinguishability"),))
+randomised_bit = catalogue(
+    "dpassay.impl.mechanisms.finite:randomised_bit",
+    FiniteMechanism((3, 1), (1, 3)),
+    items=(("cohen2023", "indistinguishability"),),
+)

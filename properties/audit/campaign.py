@@ -171,7 +171,7 @@ class Campaign:
         """
         needed = _PROMISED + math.log(len(self.games))
         calls, wealth = self._records[index][-1]
-        earlier = next((entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2))
+        earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
         projected = (wealth - earlier[1]) * (total / max(calls - earlier[0], 1))
         falling = np.flatnonzero(projected < needed)
         if not falling.size:
@@ -220,9 +220,7 @@ class Campaign:
         only = slice(self._claimed.claimed, self._claimed.claimed + 1)
         return float(self._family_wealth(self._claimed, game, only)[0])
 
-    def _family_wealth(
-        self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)
-    ) -> Array:
+    def _family_wealth(self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)) -> Array:
         part = Family(family.parameter, family.grid[rows], family.epsilon[rows], family.delta[rows], -1)
         if isinstance(self.claim, BoundedRange) and not part.delta.any():
             return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
