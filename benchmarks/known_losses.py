@@ -1,6 +1,6 @@
 """The true losses of the common benchmark's 20 rows beside the published ones.
 
-Run with ``python benchmarks/known_losses.py``. For every row: its claim; the loss certified at the worst pair and
+Run with ``python -m benchmarks.known_losses``. For every row: its claim; the loss certified at the worst pair and
 event that the search finds (lower) and the one that a worst-pair theorem gives (upper, a dash without one): where they
 agree the true epsilon is known; what was published for it, and the best certified lower bound of a peer at any budget
 (published result files of DP-Sniper, 2021, and StatDP verified on fresh samples; a dash where none is published). Then
@@ -12,7 +12,6 @@ event.
 import math
 import statistics
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from flint import arb
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.rows import ROWS, Row
 from dpassay.claims import PureDP
 from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.laws import exact_law, pair_law, worst_case
@@ -30,41 +30,6 @@ from dpassay.spec.distributions.discrete import max_divergence
 
 REPETITIONS = 5
 DRAWS = 500_000
-RIGHT, BROKEN = "dpassay.impl.mechanisms", "dpassay.impl.broken"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the benchmark: its name, the mechanism's place, the published epsilon, a peer's best lower bound."""
-
-    name: str
-    target: str
-    published: str
-    peer: str = "-"
-
-
-ROWS = (
-    Row("Laplace", f"{RIGHT}.laplace:laplace_of_benchmark", "0.1"),
-    Row("TruncatedGeometric", f"{RIGHT}.truncated_geometric:truncated_geometric", "0.118"),
-    Row("NoisyHist1", f"{RIGHT}.laplace:noisy_histogram", "0.1"),
-    Row("NoisyHist2", f"{BROKEN}.foundations:inverts_the_scale", "10", "10.00"),
-    Row("NoisyMax1", f"{RIGHT}.noisy_max:noisy_max_of_benchmark", "<= 0.1"),
-    Row("NoisyMax2", f"{RIGHT}.exponential_noisy_max:exponential_noisy_max", "<= 0.1"),
-    Row("NoisyMax3", f"{BROKEN}.noisy_max_values:laplace_value", "0.25", "0.249"),
-    Row("NoisyMax4", f"{BROKEN}.noisy_max_values:exponential_value", "inf", "0.353"),
-    Row("SVT1", f"{RIGHT}.laplace_sparse_vector:sparse_vector", "<= 0.1"),
-    Row("SVT2", f"{RIGHT}.laplace_sparse_vector:restarted_sparse_vector", "<= 0.1"),
-    Row("SVT3", f"{BROKEN}.sparse_vector:releases_tested_answer", "grows", "0.182"),
-    Row("SVT4", f"{BROKEN}.sparse_vector:quarter_split", "<= 0.175", "0.172"),
-    Row("SVT5", f"{BROKEN}.sparse_vector:bare_queries", "inf", "14.3"),
-    Row("SVT6", f"{BROKEN}.sparse_vector:never_halts", "grows", "0.322"),
-    Row("NumericalSVT", f"{RIGHT}.laplace_sparse_vector:numeric_sparse_vector", "<= 0.1", "0.035"),
-    Row("RAPPOR", f"{RIGHT}.rappor:rappor", "0.400"),
-    Row("OneTimeRAPPOR", f"{RIGHT}.rappor:one_time_rappor", "0.801"),
-    Row("LaplaceParallel", f"{RIGHT}.laplace_sums:laplace_parallel", "0.1", "0.035"),
-    Row("SVT34Parallel", f"{BROKEN}.sparse_vector:third_and_fourth", "as SVT3", "0.262"),
-    Row("PrefixSum", f"{BROKEN}.foundations:prefix_sum_of_all_answers", "1.0", "0.577"),
-)
 
 
 def upper_figure(mechanism: Any) -> str:
@@ -130,8 +95,12 @@ def main() -> None:
         times = milliseconds(mechanism, found.witness), outcomes_per_second(mechanism, found.witness)
         pair = map(_shown, (found.witness.left, found.witness.right))
         speeds = f"{times[0]:.1f}", f"{times[1]:.2g}"
-        table.add_row(row.name, *figures, row.published, row.peer, *speeds, *pair, found.witness.event)
+        table.add_row(row.name, *figures, row.epsilon, _best_peer(row), *speeds, *pair, found.witness.event)
     Console(width=200).print(table)
+
+
+def _best_peer(row: Row) -> str:
+    return "-" if row.best_peer is None else f"{row.best_peer:g}"
 
 
 def _shown(data: tuple[float, ...]) -> str:

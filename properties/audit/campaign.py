@@ -27,9 +27,15 @@ Array = NDArray[np.float64]
 RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 """Carries out draws, in any order and anywhere, and returns the results in the order of the draws."""
 
-_PILOT_SIZES = (96, 288, 864)
-_FINALISTS = 4
 _TOGETHER = 8
+_GROWTH = 1.5
+_RANK_POWER, _EVERYONES, _SHOWS = 2.0, 0.3, 20.0
+"""A part of the calls is everyone's, as weak evidence takes thousands of calls to show at all: at most this, no more
+than shows so many nats of evidence on every pair as good as the leader. The share of the others falls with this power
+of the rank."""
+
+_REFERENCES = 48
+_PROMISED = math.log(20)
 _FEW_PAIRS = 2
 _UNHURRIED = 1024
 _OWN_SHARE = 1 / 16
@@ -85,7 +91,11 @@ class Campaign:
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
         self._scores = np.zeros(len(pairs))
-        self._explored = 0
+        by_rank = np.arange(1, len(pairs) + 1) ** -_RANK_POWER
+        self._by_rank: Array = by_rank / by_rank.sum()
+        self._references = self._spread_references()
+        nothing = np.zeros((self._references.size if len(pairs) > 1 else 0) or 1)
+        self._records: list[list[tuple[int, Array]]] = [[(0, nothing)] for _ in pairs]
 
     @property
     def calls(self) -> int:
@@ -116,7 +126,7 @@ class Campaign:
         results = iter(run([draw for _, batch in prepared for draw in batch.left + batch.right]))
         for index, batch in prepared:
             self.games[index].enter(batch, list(islice(results, len(batch.left) + len(batch.right))))
-            self._scores[index] = self._score(self.games[index])
+            self._rate(index)
             if is_over():
                 break
         return bool(prepared)
@@ -131,25 +141,46 @@ class Campaign:
         return [everyone[k : k + _TOGETHER] for k in range(0, len(everyone), _TOGETHER)]
 
     def _next_orders(self) -> list[tuple[int, int]]:
-        """Return (pair, calls) for the next round: everyone, then the better half again and again, then leaders."""
+        """Return (pair, calls) for the next round: everyone once, then each pair up to the share of its rank."""
         if self._plan:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
-        ranking = np.argsort(-self._scores, kind="stable").tolist()
-        stage = next((n for n, size in enumerate(_PILOT_SIZES) if self._stage_open(n, size)), None)
-        if stage is not None:
-            kept = ranking[: max(_FINALISTS, len(ranking) >> (stage + 1))]
-            waiting = [k for k in kept if self.games[k].calls < _PILOT_SIZES[stage]]
-            self._plan = [waiting[k : k + _TOGETHER] for k in range(0, len(waiting), _TOGETHER)]
-            return self._next_orders()
-        leaders, others = ranking[:2], ranking[2:]
-        if others:
-            leaders.append(others[self._explored % len(others)])
-            self._explored += 1
-        return [(k, self._next_size(self.games[k])) for k in leaders]
+        total = self.calls
+        ranking = sorted(range(len(self.games)), key=lambda k: -self._promise(k, total))
+        shares = self._shares(ranking[0], total)
+        orders = []
+        for index, share in zip(ranking, shares, strict=True):
+            game = self.games[index]
+            size, missing = self._next_size(game), int(share * _GROWTH * total) - game.calls
+            if missing >= size // 2:
+                orders.append((index, min(size, max(missing, FIRST_BATCH))))
+        # a new leader may find that all others had more than their shares
+        return orders[:_TOGETHER] or [(ranking[0], self._next_size(self.games[ranking[0]]))]
 
-    def _stage_open(self, stage: int, size: int) -> bool:
-        kept = np.argsort(-self._scores, kind="stable")[: max(_FINALISTS, len(self.games) >> (stage + 1))]
-        return any(self.games[int(k)].calls < size for k in kept)
+    def _shares(self, leader: int, total: int) -> list[float]:
+        """Return the share of all calls for each rank."""
+        calls, wealth = self._records[leader][-1]
+        enough = _SHOWS * calls / max(float(wealth[0]), 1.0)
+        everyones = min(_EVERYONES, enough * len(self.games) / total)
+        shares: list[float] = ((1 - everyones) * self._by_rank + everyones / len(self.games)).tolist()
+        return shares
+
+    def _promise(self, index: int, total: int) -> float:
+        """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
+
+        In steps of the references, interpolated; below 0 if it would not even refute the first one.
+        """
+        needed = _PROMISED + math.log(len(self.games))
+        calls, wealth = self._records[index][-1]
+        earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
+        projected = (wealth - earlier[1]) * (total / max(calls - earlier[0], 1))
+        falling = np.flatnonzero(projected < needed)
+        if not falling.size:
+            return len(projected) - float(needed / projected[-1])
+        first = int(falling[0])
+        if first == 0:
+            return float(projected[0] / needed) - 1
+        above, below = float(projected[first - 1]), float(projected[first])
+        return first - 1 + (above - needed) / (above - below)
 
     def _next_size(self, game: PairGame) -> int:
         """Return half of what was played before: the learners never lag behind by more than a third.
@@ -161,10 +192,24 @@ class Campaign:
         wanted = game.calls // 2 if game.calls > FIRST_BATCH else 2 * FIRST_BATCH
         return max(FIRST_BATCH, min(wanted, game.largest_batch))
 
-    def _score(self, game: PairGame) -> float:
-        """Return the evidence against the claim and, to tell the others apart, the rate at which sides are told."""
-        at_zero = float(game.log_wealth(0.0, 0.0)[0])
-        return float(self._claim_wealth(game)) + 3 * at_zero / max(game.calls, 1)
+    def _spread_references(self) -> NDArray[np.intp]:
+        """Return rows of the claimed family at which pairs are compared, none for an ex-post claim."""
+        if self._claimed is None:
+            return np.empty(0, dtype=np.intp)
+        return np.unique(np.linspace(0, len(self._claimed.grid) - 1, _REFERENCES).astype(np.intp))
+
+    def _rate(self, index: int) -> None:
+        """Note the evidence against the claim and against the references.
+
+        The rate at which sides are told tells pairs apart that have no evidence.
+        """
+        game = self.games[index]
+        claimed = float(self._claim_wealth(game))
+        self._scores[index] = claimed + 3 * float(game.log_wealth(0.0, 0.0)[0]) / max(game.calls, 1)
+        wealth = np.array([claimed])
+        if self._claimed is not None and len(self.games) > 1:
+            wealth = self._family_wealth(self._claimed, game, self._references)
+        self._records[index].append((game.calls, wealth))
 
     # --- wealth and bounds --------------------------------------------------------------------------------------
 
@@ -175,7 +220,7 @@ class Campaign:
         only = slice(self._claimed.claimed, self._claimed.claimed + 1)
         return float(self._family_wealth(self._claimed, game, only)[0])
 
-    def _family_wealth(self, family: Family, game: PairGame, rows: slice = slice(None)) -> Array:
+    def _family_wealth(self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)) -> Array:
         part = Family(family.parameter, family.grid[rows], family.epsilon[rows], family.delta[rows], -1)
         if isinstance(self.claim, BoundedRange) and not part.delta.any():
             return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))

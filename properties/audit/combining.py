@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from dpassay.properties.audit.outcomes import Outcomes
+from dpassay.properties.audit.outcomes import OUTCOME, Outcomes
 
 __all__ = ["CombiningLearner"]
 
@@ -21,11 +21,12 @@ Sides = NDArray[np.bool_]
 MOST_COORDINATES = 32
 _WARM_UP = 256
 _CHUNK = 1 << 14
-_NEWTON_STEPS = 3
+_FAR = 8.0
+_NEWTON_STEPS, _LEARNING = 3, 1 << 14
 
 
 class CombiningLearner:
-    """Predicts the side of a vector of numbers.
+    """Predicts the side of a vector of numbers, or of a number.
 
     Parameters
     ----------
@@ -38,16 +39,16 @@ class CombiningLearner:
 
     def __init__(self, *, pooled: bool, precision: float = 1.0) -> None:
         self.pooled, self.precision = pooled, precision
-        self._width = 0
+        self._width, self._learnt = 0, 0
         self._waiting: list[tuple[Array, Sides]] = []
         self._centre, self._spread = np.empty(0), np.empty(0)
         self._weights, self._curvature = np.empty(0), np.empty((0, 0))
 
     def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
-        """Learn from the vectors of the batch that have the width of the first ones."""
+        """Learn from the vectors of the batch that have the width of the first ones; a number is a vector of one."""
         if self._width == 0:
-            self._width = next((w for w in outcomes.widths() if 2 <= w <= MOST_COORDINATES), 0)
-        positions, rows = outcomes.vectors(self._width)
+            self._width = self._first_width(outcomes)
+        positions, rows = self._vectors(outcomes)
         if not positions.size:
             return
         terms = _columns(rows)
@@ -68,13 +69,25 @@ class CombiningLearner:
         predictions = np.zeros(len(outcomes))
         if not self._weights.size:
             return predictions
-        positions, rows = outcomes.vectors(self._width)
+        positions, rows = self._vectors(outcomes)
         for start in range(0, len(positions), _CHUNK):
             chunk = slice(start, start + _CHUNK)
             terms = _columns(rows[chunk])
             finite = np.isfinite(terms).all(axis=1)
             predictions[positions[chunk][finite]] = self._products(terms[finite])
         return predictions
+
+    def _first_width(self, outcomes: Outcomes) -> int:
+        least = 2 if self.pooled else 1
+        width = next((w for w in outcomes.widths() if least <= w <= MOST_COORDINATES), 0)
+        return width if width or self.pooled or outcomes.features.get(OUTCOME) is None else 1
+
+    def _vectors(self, outcomes: Outcomes) -> tuple[NDArray[np.intp], Array]:
+        numbers = outcomes.features.get(OUTCOME)
+        if self._width != 1 or numbers is None:
+            return outcomes.vectors(self._width)
+        positions = np.flatnonzero(np.isfinite(numbers))
+        return positions, numbers[positions, None]
 
     def _begin(self, terms: Array) -> None:
         self._centre = np.median(terms, axis=0)
@@ -88,11 +101,13 @@ class CombiningLearner:
         with np.errstate(over="ignore"):
             z = np.clip((terms - self._centre) / self._spread, -1e6, 1e6)
         size = np.abs(z)
-        functions = (z / (1 + size), np.clip(2 * z, -1, 1), size / (1 + size))
+        functions = [z / (1 + size), np.clip(2 * z, -1, 1), size / (1 + size)]
         if self.pooled:  # sums over the coordinates, and over the differences
             cut = self._width
             parts = [f[:, part].sum(axis=1) for f in functions for part in (slice(cut), slice(cut, None))]
             return np.stack(parts, axis=1)
+        if self._width == 1:  # the loss of a shifted Gaussian is linear; a distance needs a level to compare with
+            functions += [np.clip(z, -_FAR, _FAR), np.ones_like(z)]
         return np.concatenate(functions, axis=1)
 
     def _products(self, terms: Array) -> Array:
@@ -105,7 +120,8 @@ class CombiningLearner:
     def _learn(self, terms: Array, sides: Sides) -> None:
         prior, curvature = self._weights, self._curvature
         weights, posterior = prior, curvature
-        for _ in range(_NEWTON_STEPS):
+        # many calls move the mode by little: one step from the last mode is then enough
+        for _ in range(_NEWTON_STEPS if self._learnt < _LEARNING else 1):
             gradient, posterior = -curvature @ (weights - prior), curvature.copy()
             for start in range(0, len(terms), _CHUNK):
                 functions = self._squashed(terms[start : start + _CHUNK])
@@ -115,6 +131,7 @@ class CombiningLearner:
             weights = weights + np.linalg.solve(posterior, gradient)
         if np.isfinite(weights).all():
             self._weights, self._curvature = np.clip(weights, -20.0, 20.0), posterior
+            self._learnt += len(terms)
 
 
 def _columns(rows: Array) -> Array:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logit, logsumexp
 
 from dpassay.properties.audit.combining import CombiningLearner
-from dpassay.properties.audit.outcomes import Outcomes
+from dpassay.properties.audit.outcomes import OUTCOME, Outcomes
 from dpassay.properties.audit.side_tree import fit_side_tree, quantile_edges
 from dpassay.properties.audit.two_sample import ScaleLearner
 
@@ -26,9 +26,9 @@ Sides = NDArray[np.bool_]
 
 _MOST_ATOMS = 50_000
 _MEMORY = 400_000
-_PRIOR = {"gaussian scale": math.log(64), "laplace scale": math.log(64)}
-"""Odds on the learners that need the fewest calls, against one for each other: ahead of them, there is no time to
-find out which is right; the others lose these few nats once, of the many that they win."""
+_HEAD_START = math.log(64)
+"""Odds on the learners of scales, which need the fewest calls, against one for each other: ahead of them, there is no
+time to find out which is right; the others lose these few nats once, of the many that they win."""
 
 
 class Learner(Protocol):
@@ -77,33 +77,40 @@ class ScalarLearner:
         self.feature = feature
         self._values: list[Array] = []
         self._sides: list[Sides] = []
+        self._seen = 0
         self._edges: Array = np.empty(0)
+        self._left = self._right = np.zeros(2, dtype=np.int64)
         self._leaf_logits: Array = np.zeros(1)
 
     def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
-        """Remember the batch and fit the tree anew, on at most the last 400,000 calls."""
-        self._values.append(self._feature_of(outcomes))
-        self._sides.append(is_left)
-        while len(self._values) > 1 and sum(map(len, self._values[1:])) > _MEMORY:
-            del self._values[0], self._sides[0]
-        past, sides = np.concatenate(self._values), np.concatenate(self._sides)
-        self._edges = quantile_edges(past)
-        leaves = np.searchsorted(self._edges, past)
+        """Count the batch and fit the tree anew; once 400,000 calls were seen, the cells stay as they are."""
+        past, sides = self._feature_of(outcomes), is_left
+        if self._seen < _MEMORY:
+            self._values.append(past)
+            self._sides.append(sides)
+            past, sides = np.concatenate(self._values), np.concatenate(self._sides)
+            self._edges = quantile_edges(past)
+            self._left = self._right = np.zeros(len(self._edges) + 2, dtype=np.int64)
+        self._seen += len(outcomes)
+        if self._seen >= _MEMORY:
+            self._values, self._sides = [], []
+        leaves = self._leaves_of(past)
         size = len(self._edges) + 2  # beyond the last edge, and NaN, which sorts last
-        leaves[np.isnan(past)] = size - 1
-        left = np.bincount(leaves[sides], minlength=size)
-        right = np.bincount(leaves[~sides], minlength=size)
-        self._leaf_logits = fit_side_tree(left, right)
+        self._left = self._left + np.bincount(leaves[sides], minlength=size)
+        self._right = self._right + np.bincount(leaves[~sides], minlength=size)
+        self._leaf_logits = fit_side_tree(self._left, self._right)
 
     def logits(self, outcomes: Outcomes) -> Array:
         """Predict by the leaf that the feature falls into."""
-        if not self._values:
+        if not self._seen:
             return np.zeros(len(outcomes))
-        values = self._feature_of(outcomes)
-        leaves = np.searchsorted(self._edges, values)
-        leaves[np.isnan(values)] = len(self._leaf_logits) - 1
-        predictions: Array = self._leaf_logits[leaves]
+        predictions: Array = self._leaf_logits[self._leaves_of(self._feature_of(outcomes))]
         return predictions
+
+    def _leaves_of(self, values: Array) -> NDArray[np.intp]:
+        leaves = np.searchsorted(self._edges, values)
+        leaves[np.isnan(values)] = len(self._edges) + 1
+        return leaves
 
     def _feature_of(self, outcomes: Outcomes) -> Array:
         values = outcomes.features.get(self.feature)
@@ -121,28 +128,45 @@ class Ensemble:
 
     def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
         self._ignored = ignored
+        self._answers: tuple[Outcomes | None, dict[str, Array]] = (None, {})
         self.learners: dict[str, Learner] = {
             "constant": _Constant(),
             "atoms": AtomLearner(),
-            "gaussian scale": ScaleLearner("gaussian"),
-            "laplace scale": ScaleLearner("laplace"),
             "coordinates": CombiningLearner(pooled=False),
             "faint coordinates": CombiningLearner(pooled=False, precision=1e4),
             "all coordinates alike": CombiningLearner(pooled=True),
+            "all coordinates faintly alike": CombiningLearner(pooled=True, precision=1e4),
         }
-        self.log_likelihoods: dict[str, float] = {name: _PRIOR.get(name, 0.0) for name in self.learners}
+        self.log_likelihoods: dict[str, float] = dict.fromkeys(self.learners, 0.0)
 
     def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
         """Score every learner on the batch by the predictions it made before, then teach it."""
-        for name, learner in self.learners.items():
-            signed = np.where(is_left, 1, -1) * learner.logits(outcomes)
+        for name in self.learners:
+            signed = np.where(is_left, 1, -1) * self._asked(name, outcomes)
             self.log_likelihoods[name] += float(log_expit(signed).sum())
         for feature in outcomes.features:
             if feature not in self.learners and feature not in self._ignored:
-                self.learners[feature] = ScalarLearner(feature)
-                self.log_likelihoods[feature] = self.log_likelihoods["constant"]
+                self._welcome(feature, ScalarLearner(feature))
+                if feature == OUTCOME:
+                    self._welcome("gaussian scale", ScaleLearner("gaussian"), _HEAD_START)
+                    self._welcome("laplace scale", ScaleLearner("laplace"), _HEAD_START)
         for learner in self.learners.values():
             learner.observe(outcomes, is_left)
+        self._answers = (None, {})
+
+    def _asked(self, name: str, outcomes: Outcomes) -> Array:
+        """Return what a learner predicts; a batch is first bet on and then scored by the same predictions."""
+        if self._answers[0] is not outcomes:
+            self._answers = (outcomes, {})
+        answers = self._answers[1]
+        if name not in answers:
+            answers[name] = self.learners[name].logits(outcomes)
+        return answers[name]
+
+    def _welcome(self, name: str, learner: Learner, head_start: float = 0.0) -> None:
+        """Let a learner join: it had predicted nothing so far."""
+        self.learners[name] = learner
+        self.log_likelihoods[name] = self.log_likelihoods["constant"] + head_start
 
     def logits(self, outcomes: Outcomes) -> Array:
         """Mix the predicted probabilities."""
@@ -152,7 +176,7 @@ class Ensemble:
         mixed = np.zeros(len(outcomes))
         for name, share in zip(names, shares, strict=True):
             if share > 1e-12:
-                mixed += share * expit(self.learners[name].logits(outcomes))
+                mixed += share * expit(self._asked(name, outcomes))
         predictions: Array = logit(np.clip(mixed, 1e-12, 1 - 1e-12))
         return predictions
 

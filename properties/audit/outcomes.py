@@ -100,7 +100,11 @@ class Outcomes:
         """Return each outcome as a symbol that equals itself; what is longer than `LONGEST_ATOM` by its length."""
         if self.rows.ndim == 2 and self.rows.shape[1] > LONGEST_ATOM:
             return [_too_long(self.rows.shape[1])] * len(self)
-        return list(map(comparable, self.symbols()))
+        symbols = self.symbols()
+        if self.rows.dtype.kind in "biu" or (self.rows.dtype.kind == "f" and not np.isnan(self.rows).any()):
+            return symbols
+        seen: dict[Hashable, Hashable] = {}  # most outcomes come again and again
+        return [seen[s] if s in seen else seen.setdefault(s, comparable(s)) for s in symbols]
 
     @property
     def failures(self) -> int:

@@ -3,7 +3,8 @@
 Worst pairs of the literature sit at corners: every coordinate at an end of its range, and a difference that is as
 large as the relation allows, with a few sign patterns (one coordinate against all others for selection, a prefix
 against the suffix for thresholds and running sums, all together for shifts). Pairs are built, not filtered, but a
-pair that rounding pushes out of the relation is left out.
+pair that rounding pushes out of the relation is left out. For each pattern the first inputs are a tie, where the
+least noise decides, and the corner that the pattern points to, where what is certain on one side is most so.
 """
 
 import itertools
@@ -83,7 +84,12 @@ def are_neighbours(relation: NeighbourRelation, left: Array, right: Array) -> bo
 
 
 def _vectors(relation: VectorNeighbours, rng: np.random.Generator) -> Iterator[Pair]:
-    for base, pattern in _interleaved(_bases(relation), _patterns(relation)):
+    patterns = _patterns(relation)
+    bases = _bases(relation)
+    for pattern in patterns:
+        yield _moved(relation, bases[0], pattern)
+        yield _moved(relation, _outermost(relation, pattern), pattern)
+    for base, pattern in _interleaved(bases[1:], patterns):
         yield _moved(relation, base, pattern)
     while True:
         low, high, unit = _range(relation)
@@ -98,6 +104,13 @@ def _interleaved(bases: list[Array], patterns: list[Array]) -> Iterator[tuple[Ar
         for k in range(min(total, len(bases) - 1) + 1):
             if total - k < len(patterns):
                 yield bases[k], patterns[total - k]
+
+
+def _outermost(relation: VectorNeighbours, pattern: Array) -> Array:
+    """Return the input whose coordinates are at the ends that they move to, all others at the opposite end."""
+    low, high, _ = _range(relation)
+    rest = low if pattern.max() > 0 else high
+    return np.where(pattern > 0, float(high), np.where(pattern < 0, float(low), float(rest)))
 
 
 def _range(relation: VectorNeighbours) -> tuple[float, float, float]:
