@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from dpassay.claims import ExPost, UsageError, VectorNeighbours, parse_neighbours
@@ -99,6 +100,7 @@ def test_what_a_target_prints_does_not_mix_with_the_result(
 ) -> None:
     code = "import os\nprint('import')\ndef f(data, size, rng):\n    print('call')\n    os.write(1, b'raw')\n"
     (tmp_path / "loud.py").write_text(code + "    return rng.random(size)\n", encoding="utf-8")
+    get_reusable_executor().shutdown(wait=True)  # workers of an earlier test would print into that test's file
     arguments = ["hunt", str(tmp_path / "loud.py:f"), "--claim", "pure:1", "--neighbours", LINE, "--calls", "64"]
     assert main([*arguments, "--jobs", jobs, "--json"]) == 0
     out, err = capfd.readouterr()
