@@ -2,15 +2,13 @@
 
 Where each coordinate of a vector tells a little, no single one tells enough. For noise of Laplace's kind the log
 ratio of the sides is a sum over coordinates of bounded, nearly sign-like terms; where a mechanism releases running
-sums the terms belong to the differences of neighbouring coordinates. The weights are learnt as a stream: a Gaussian
-posterior (mode and curvature of the logarithm of the likelihood) that becomes the prior of the next batch, so that
-all calls count and none is kept.
+sums the terms belong to the differences of neighbouring coordinates.
 """
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from dpassay.properties.audit.logistic import CHUNK, StreamingLogistic
 from dpassay.properties.audit.outcomes import OUTCOME, Outcomes
 
 __all__ = ["CombiningLearner"]
@@ -20,9 +18,7 @@ Sides = NDArray[np.bool_]
 
 MOST_COORDINATES = 32
 _WARM_UP = 256
-_CHUNK = 1 << 14
 _FAR = 8.0
-_NEWTON_STEPS, _LEARNING = 3, 1 << 14
 
 
 class CombiningLearner:
@@ -39,10 +35,10 @@ class CombiningLearner:
 
     def __init__(self, *, pooled: bool, precision: float = 1.0) -> None:
         self.pooled, self.precision = pooled, precision
-        self._width, self._learnt = 0, 0
+        self._width = 0
         self._waiting: list[tuple[Array, Sides]] = []
         self._centre, self._spread = np.empty(0), np.empty(0)
-        self._weights, self._curvature = np.empty(0), np.empty((0, 0))
+        self._logistic: StreamingLogistic | None = None
 
     def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
         """Learn from the vectors of the batch that have the width of the first ones; a number is a vector of one."""
@@ -54,27 +50,27 @@ class CombiningLearner:
         terms = _columns(rows)
         finite = np.isfinite(terms).all(axis=1)
         terms, sides = terms[finite], is_left[positions][finite]
-        if self._weights.size:
-            self._learn(terms, sides)
+        if self._logistic is not None:
+            self._learn(self._logistic, terms, sides)
             return
         self._waiting.append((terms, sides))
         if sum(len(waiting) for _, waiting in self._waiting) >= _WARM_UP:
             terms, sides = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
             self._waiting = []
-            self._begin(terms)
-            self._learn(terms, sides)
+            self._logistic = self._begin(terms)
+            self._learn(self._logistic, terms, sides)
 
     def logits(self, outcomes: Outcomes) -> Array:
         """Predict by the weights learnt so far; 0 for what is no such vector."""
         predictions = np.zeros(len(outcomes))
-        if not self._weights.size:
+        if self._logistic is None:
             return predictions
         positions, rows = self._vectors(outcomes)
-        for start in range(0, len(positions), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
+        for start in range(0, len(positions), CHUNK):
+            chunk = slice(start, start + CHUNK)
             terms = _columns(rows[chunk])
             finite = np.isfinite(terms).all(axis=1)
-            predictions[positions[chunk][finite]] = self._products(terms[finite])
+            predictions[positions[chunk][finite]] = self._logistic.logits(self._squashed(terms[finite]))
         return predictions
 
     def _first_width(self, outcomes: Outcomes) -> int:
@@ -89,12 +85,14 @@ class CombiningLearner:
         positions = np.flatnonzero(np.isfinite(numbers))
         return positions, numbers[positions, None]
 
-    def _begin(self, terms: Array) -> None:
+    def _learn(self, logistic: StreamingLogistic, terms: Array, sides: Sides) -> None:
+        logistic.learn(lambda part: self._squashed(terms[part]), sides)
+
+    def _begin(self, terms: Array) -> StreamingLogistic:
         self._centre = np.median(terms, axis=0)
         spread = np.median(np.abs(terms - self._centre), axis=0)
         self._spread = np.where(spread > 0, spread, 1.0)
-        size = self._squashed(terms[:1]).shape[1]
-        self._weights, self._curvature = np.zeros(size), self.precision * np.eye(size)
+        return StreamingLogistic(self._squashed(terms[:1]).shape[1], self.precision)
 
     def _squashed(self, terms: Array) -> Array:
         """Return bounded functions of the standardised terms: a soft sign, a hard one, and the distance."""
@@ -109,29 +107,6 @@ class CombiningLearner:
         if self._width == 1:  # the loss of a shifted Gaussian is linear; a distance needs a level to compare with
             functions += [np.clip(z, -_FAR, _FAR), np.ones_like(z)]
         return np.concatenate(functions, axis=1)
-
-    def _products(self, terms: Array) -> Array:
-        # one coordinate after the other: a matrix product may round a row by the rows about it
-        total = np.zeros(len(terms))
-        for column, weight in zip(self._squashed(terms).T, self._weights, strict=True):
-            total += weight * column
-        return total
-
-    def _learn(self, terms: Array, sides: Sides) -> None:
-        prior, curvature = self._weights, self._curvature
-        weights, posterior = prior, curvature
-        # many calls move the mode by little: one step from the last mode is then enough
-        for _ in range(_NEWTON_STEPS if self._learnt < _LEARNING else 1):
-            gradient, posterior = -curvature @ (weights - prior), curvature.copy()
-            for start in range(0, len(terms), _CHUNK):
-                functions = self._squashed(terms[start : start + _CHUNK])
-                chance = expit(functions @ weights)
-                gradient = gradient + functions.T @ (sides[start : start + _CHUNK] - chance)
-                posterior += (functions * (chance * (1 - chance))[:, None]).T @ functions
-            weights = weights + np.linalg.solve(posterior, gradient)
-        if np.isfinite(weights).all():
-            self._weights, self._curvature = np.clip(weights, -20.0, 20.0), posterior
-            self._learnt += len(terms)
 
 
 def _columns(rows: Array) -> Array:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logit, logsumexp
 
 from dpassay.properties.audit.combining import CombiningLearner
+from dpassay.properties.audit.logistic import StreamingLogistic
 from dpassay.properties.audit.outcomes import OUTCOME, Outcomes
 from dpassay.properties.audit.side_tree import fit_side_tree, quantile_edges
 from dpassay.properties.audit.two_sample import ScaleLearner
@@ -29,6 +30,12 @@ _MEMORY = 400_000
 _HEAD_START = math.log(64)
 """Odds on the learners of scales, which need the fewest calls, against one for each other: ahead of them, there is no
 time to find out which is right; the others lose these few nats once, of the many that they win."""
+
+
+_TOGETHER = "all together"
+"""Different features of one outcome may each tell something: a weighted sum of the logits of all learners."""
+
+_MOST_TRUSTED = 16.0
 
 
 class Learner(Protocol):
@@ -120,6 +127,8 @@ class ScalarLearner:
 class Ensemble:
     """The mixture of learners, each weighted by its likelihood on the past; new features bring new learners.
 
+    A learner more combines what the others say.
+
     Parameters
     ----------
     ignored : frozenset of str
@@ -137,13 +146,17 @@ class Ensemble:
             "all coordinates alike": CombiningLearner(pooled=True),
             "all coordinates faintly alike": CombiningLearner(pooled=True, precision=1e4),
         }
-        self.log_likelihoods: dict[str, float] = dict.fromkeys(self.learners, 0.0)
+        self.log_likelihoods: dict[str, float] = dict.fromkeys([*self.learners, _TOGETHER], 0.0)
+        self._together = StreamingLogistic(0)
 
     def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
         """Score every learner on the batch by the predictions it made before, then teach it."""
-        for name in self.learners:
+        for name in (*self.learners, _TOGETHER):
             signed = np.where(is_left, 1, -1) * self._asked(name, outcomes)
             self.log_likelihoods[name] += float(log_expit(signed).sum())
+        opinions = self._opinions(outcomes)
+        self._together.widen(opinions.shape[1])
+        self._together.learn(lambda part: opinions[part], is_left)
         for feature in outcomes.features:
             if feature not in self.learners and feature not in self._ignored:
                 self._welcome(feature, ScalarLearner(feature))
@@ -159,9 +172,16 @@ class Ensemble:
         if self._answers[0] is not outcomes:
             self._answers = (outcomes, {})
         answers = self._answers[1]
+        if name == _TOGETHER:
+            return self._together.logits(self._opinions(outcomes))
         if name not in answers:
             answers[name] = self.learners[name].logits(outcomes)
         return answers[name]
+
+    def _opinions(self, outcomes: Outcomes) -> Array:
+        """Return what every learner predicts, shape (calls, learners), those that joined last to the right."""
+        opinions = [self._asked(name, outcomes) for name in self.learners if name != "constant"]
+        return np.clip(np.stack(opinions, axis=1), -_MOST_TRUSTED, _MOST_TRUSTED)
 
     def _welcome(self, name: str, learner: Learner, head_start: float = 0.0) -> None:
         """Let a learner join: it had predicted nothing so far."""
@@ -170,7 +190,7 @@ class Ensemble:
 
     def logits(self, outcomes: Outcomes) -> Array:
         """Mix the predicted probabilities."""
-        names = list(self.learners)
+        names = [*self.learners, _TOGETHER]
         scores = np.array([self.log_likelihoods[name] for name in names])
         shares = np.exp(scores - logsumexp(scores))
         mixed = np.zeros(len(outcomes))
