@@ -76,7 +76,7 @@ def test_half_the_noise_is_found_with_its_witness() -> None:
     assert result.witness.p_left[0] > math.e * result.witness.p_right[1] * 0.9
     assert result.e_value_log10 is not None
     assert result.e_value_log10 >= 6
-    assert result.seconds < 4  # found well under 2 s on an idle machine
+    assert result.calls < 100_000
 
 
 def test_a_correct_mechanism_is_not_refuted() -> None:
