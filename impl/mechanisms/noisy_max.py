@@ -1,6 +1,7 @@
 """Report-noisy-max: the index of the largest of several noisy answers."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,14 @@ from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_interval, require_noise, require_range, require_vector
 
-__all__ = ["GaussianNoisyMax", "LaplaceNoisyMax", "gaussian_noisy_max", "laplace_noisy_max", "noisy_max_of_benchmark"]
+__all__ = [
+    "GaussianNoisyMax",
+    "LaplaceNoisyMax",
+    "ScaledNoisyMax",
+    "gaussian_noisy_max",
+    "laplace_noisy_max",
+    "noisy_max_of_benchmark",
+]
 
 Array = NDArray[np.float64]
 
@@ -80,17 +88,15 @@ class GaussianNoisyMax:
 
 
 @dataclass(frozen=True)
-class LaplaceNoisyMax:
-    """The index of the largest answer after adding Lap(2 sensitivity / epsilon) to each; ties go to the first.
-
-    Dwork and Roth 2014, Claim 3.9, with the factor 2 that answers moving both ways need.
+class ScaledNoisyMax(ABC):
+    """The index of the largest answer after adding noise of scale 2 sensitivity / epsilon to each; ties: the first.
 
     Parameters
     ----------
     size : int
         Number of answers, at least 1.
     epsilon : float
-        Target of pure DP, positive.
+        Target of pure DP in nats, positive.
     sensitivity : float
         How far each answer may move between neighbours, positive.
     low, high : float
@@ -115,6 +121,10 @@ class LaplaceNoisyMax:
         require_interval(self.low, self.high)
         require_noise(scale=self.scale)
 
+    @abstractmethod
+    def noise(self, rows: int, rng: np.random.Generator) -> Array:
+        """Draw the noise of `rows` outcomes, shape (rows, size)."""
+
     @property
     def scale(self) -> float:
         """Scale of the noise."""
@@ -130,16 +140,32 @@ class LaplaceNoisyMax:
         """Answers each moved by at most the sensitivity."""
         return VectorNeighbours(size=self.size, linf=self.sensitivity, low=self.low, high=self.high)
 
+    def noisy_answers(self, answers: Array, rows: int, rng: np.random.Generator) -> Array:
+        """Draw `rows` vectors of noisy answers relative to the largest answer.
+
+        That does not change the index; beside large answers the noise would be lost, and ties decided by place.
+        """
+        noise = self.noise(rows, rng)
+        with np.errstate(over="ignore"):
+            noise += answers - answers.max()
+        return noise
+
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` winners (indices from 0) on the answers `data`."""
         answers = require_vector("data", data, self.size, self.low, self.high)
-        with np.errstate(over="ignore"):
-            leads = answers - answers.max()  # the noise would be lost beside large answers, and ties decided by place
+        return in_chunks(lambda rows: np.argmax(self.noisy_answers(answers, rows, rng), axis=1), size, self.size)
 
-        def draw(rows: int) -> NDArray[Any]:
-            return np.asarray(np.argmax(leads + rng.laplace(scale=self.scale, size=(rows, self.size)), axis=1))
 
-        return in_chunks(draw, size, self.size)
+@dataclass(frozen=True)
+class LaplaceNoisyMax(ScaledNoisyMax):
+    """Noisy max with Laplace noise; its parameters are those of `ScaledNoisyMax`.
+
+    Dwork and Roth 2014, Claim 3.9, with the factor 2 that answers moving both ways need.
+    """
+
+    def noise(self, rows: int, rng: np.random.Generator) -> Array:
+        """Draw Laplace noise."""
+        return rng.laplace(scale=self.scale, size=(rows, self.size))
 
 
 gaussian_noisy_max = catalogue(
