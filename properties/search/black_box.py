@@ -1,31 +1,43 @@
 """The search where a mechanism can only be sampled: the loop around a campaign of games."""
 
-import importlib
 import math
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Protocol
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, ExPost, UsageError
-from dpassay.properties.audit.campaign import Bounds, Campaign, RunDraws
+from dpassay.properties.audit.campaign import Bounds, Campaign
 from dpassay.properties.audit.events import Event, best_event
-from dpassay.properties.audit.game import Draw, PairGame, sample_side
+from dpassay.properties.audit.exclusion import exclusion
+from dpassay.properties.audit.game import PairGame
 from dpassay.properties.audit.hypotheses import epsilon_delta_of, ex_post_bound
 from dpassay.properties.audit.intervals import clopper_pearson
-from dpassay.properties.audit.outcomes import LOWEST_BIT, CallFailedError, Outcomes, Sampler, call, sampler_of
+from dpassay.properties.audit.outcomes import LOWEST_BIT, CallFailedError, Outcomes, Sampler, call
+from dpassay.properties.audit.watching import (
+    PROBED_CALLS,
+    PROBES,
+    CallTimeoutError,
+    Habit,
+    habits_of,
+    is_constant,
+    kept_global_generators,
+)
 from dpassay.properties.search.pairs import Pair
 from dpassay.properties.search.result import HuntResult, Witness
-from dpassay.properties.search.target import describe_target, load_target
+from dpassay.properties.search.target import describe_target
 from dpassay.properties.search.task import Task
 from dpassay.properties.search.words import claim_words
+from dpassay.properties.search.workers import Drawing, WorkersLostError, on_workers
 
 __all__ = ["Progress", "sample_pairs"]
 
+_WORTH_A_PROBE = 10 * PROBES * PROBED_CALLS
+"""Hunts of fewer calls are not probed: the calls of a target may be dear."""
 
 Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
 
@@ -33,8 +45,8 @@ Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
 class Progress(Protocol):
     """Something that is told how far a hunt is."""
 
-    def __call__(self, *, calls: int, seconds: float, e_value_log10: float) -> None:
-        """Show it."""
+    def __call__(self, *, calls: int, seconds: float, e_value_log10: float, epsilon_lower: float) -> None:
+        """Show it; the bound is the last one that was computed."""
         ...
 
 
@@ -66,41 +78,86 @@ def sample_pairs(
     Returns
     -------
     HuntResult
-        With sampled evidence; also after an interruption from the keyboard.
+        With sampled evidence; also after an interruption from the keyboard, a call that hangs or the loss of the
+        workers, if anything was drawn before.
     """
     clock, cpu = time.perf_counter(), time.process_time()
     ignored = frozenset[str]() if task.low_bits else frozenset({LOWEST_BIT})
     campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored)
+    name = task.target if isinstance(task.target, str) else None
+    notes: list[str] = []
+    with ExitStack() as stack:
+        stack.enter_context(kept_global_generators())
+        drawing = stack.enter_context(
+            on_workers(name, sampler, jobs=jobs, backend=backend, call_timeout=task.call_timeout_seconds)
+        )
+        try:
+            stopped = _play(task, sampler, campaign, drawing, clock, progress)
+        except KeyboardInterrupt:
+            stopped = "interrupted"  # what is known stays valid: no game keeps half a batch
+        except (CallTimeoutError, WorkersLostError) as error:
+            if not campaign.calls:
+                raise UsageError(f"target {describe_target(task.target)!r}: {error}") from error
+            stopped = "call timeout" if isinstance(error, CallTimeoutError) else "workers lost"
+            notes.append(str(error))
+    seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
+    played = [game for game in campaign.games if game.calls]
+    if played and all(map(is_constant, played)):
+        drawing.habits.add(Habit.NOT_RANDOM)
+    notes += [habit.value for habit in Habit if habit in drawing.habits]
+    result = _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
+    excluded = None
+    if result.verdict == "not refuted" and campaign.calls:
+        excluded = exclusion(task.claim, calls=campaign.calls, alpha=task.alpha, log_weight=-math.log(len(pairs)))
+    return replace(result, stopped=stopped, notes=tuple(notes), excluded=excluded)
+
+
+def _play(
+    task: Task, sampler: Sampler, campaign: Campaign, drawing: Drawing, clock: float, progress: Progress | None
+) -> str:
+    """Play to the end and return what ended it."""
     threshold, refuted_after = -math.log(task.alpha), None
+    bound = _ThriftyBound(campaign, task.alpha)
 
     def is_over() -> bool:
         return time.perf_counter() - clock >= task.budget_seconds
 
-    with ExitStack() as stack:
-        run = _runner(task, sampler, jobs, backend, stack)
-        try:
-            while True:  # at least one batch, so that there is something to report
-                left_over = None if task.calls is None else task.calls - campaign.calls
-                if not campaign.play_round(run, most_calls=left_over, is_over=is_over):
-                    break
-                if campaign.is_hopeless:
-                    _complain(sampler, campaign.games[0])
-                evidence = campaign.log_evidence()
-                if refuted_after is None and evidence >= threshold:
-                    refuted_after = campaign.calls
-                if progress is not None:
-                    progress(
-                        calls=campaign.calls,
-                        seconds=time.perf_counter() - clock,
-                        e_value_log10=evidence / math.log(10),
-                    )
-                sharpened = refuted_after is not None and campaign.calls >= 2 * refuted_after
-                if is_over() or (task.calls is None and sharpened):
-                    break
-        except KeyboardInterrupt:
-            pass  # what is known stays valid: no game keeps half a batch
-    seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
-    return _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
+    while True:  # at least one batch, so that there is something to report
+        is_first = not campaign.calls
+        left_over = None if task.calls is None else task.calls - campaign.calls
+        if not campaign.play_round(drawing, most_calls=left_over, is_over=is_over):
+            return "calls"
+        if campaign.is_hopeless:
+            _complain(sampler, campaign.games[0])
+        evidence = campaign.log_evidence()
+        if refuted_after is None and evidence >= threshold:
+            refuted_after = campaign.calls
+        if progress is not None:
+            progress(
+                calls=campaign.calls,
+                seconds=time.perf_counter() - clock,
+                e_value_log10=evidence / math.log(10),
+                epsilon_lower=bound.now(),
+            )
+        if is_over():
+            return "budget"
+        if task.calls is None and refuted_after is not None and campaign.calls >= 2 * refuted_after:
+            return "refuted"
+        if is_first and (task.calls is None or task.calls >= _WORTH_A_PROBE):
+            drawing.habits |= habits_of(sampler, campaign.games[0].left, task.seed, task.call_timeout_seconds)
+
+
+class _ThriftyBound:
+    """The bound of a campaign, computed again when the calls have grown by half."""
+
+    def __init__(self, campaign: Campaign, alpha: float) -> None:
+        self._campaign, self._alpha = campaign, alpha
+        self._at, self._bound = 0, 0.0
+
+    def now(self) -> float:
+        if 2 * self._campaign.calls >= 3 * self._at:
+            self._at, self._bound = self._campaign.calls, self._campaign.bounds(self._alpha).epsilon
+        return self._bound
 
 
 def _complain(sampler: Sampler, game: PairGame) -> None:
@@ -109,30 +166,6 @@ def _complain(sampler: Sampler, game: PairGame) -> None:
         call(sampler, game.left, 1, np.random.default_rng(0))
     except CallFailedError as error:
         raise UsageError(f"target, called as f(data, size, rng), raises on every input: {error}") from error
-
-
-def _runner(task: Task, sampler: Sampler, jobs: int, backend: str, stack: ExitStack) -> RunDraws:
-    if jobs == 1:
-        return lambda draws: (sample_side(sampler, draw) for draw in draws)
-    # workers import a named target themselves: code from a file cannot be sent by reference
-    source = task.target if isinstance(task.target, str) else sampler
-    pool = stack.enter_context(_pool(jobs, backend))
-    return lambda draws: list(pool(joblib.delayed(_draw_remotely)(source, draw) for draw in draws))
-
-
-def _pool(jobs: int, backend: str) -> joblib.Parallel:
-    try:
-        if backend == "ray":
-            importlib.import_module("ray.util.joblib").register_ray()
-        elif backend == "dask":
-            joblib.parallel_config(backend="dask").unregister()  # entering it makes joblib look dask up
-        return joblib.Parallel(n_jobs=jobs, backend=backend)
-    except (ImportError, ValueError) as error:
-        raise UsageError(f"backend {backend!r} cannot be used: {error}") from error
-
-
-def _draw_remotely(source: str | Sampler, draw: Draw) -> Outcomes | None:
-    return sample_side(sampler_of(load_target(source)) if isinstance(source, str) else source, draw)
 
 
 def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: float, cpu_seconds: float) -> HuntResult:

@@ -3,8 +3,9 @@
 import time
 from typing import Any
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, require_at_least, require_positive
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, require_at_least, require_positive
 from dpassay.properties.audit.outcomes import Sampler, sampler_of
+from dpassay.properties.audit.watching import CALL_TIMEOUT, require_call_timeout
 from dpassay.properties.search.black_box import Progress, sample_pairs
 from dpassay.properties.search.pairs import adversarial_pairs
 from dpassay.properties.search.result import HuntResult
@@ -12,10 +13,9 @@ from dpassay.properties.search.target import describe_target, load_target
 from dpassay.properties.search.task import Task, claim_of, neighbours_of, require_level, require_seed
 from dpassay.properties.search.white_box import has_law, hunt_white_box
 from dpassay.properties.search.words import claim_words
+from dpassay.properties.search.workers import jobs_of
 
-__all__ = ["BACKENDS", "hunt"]
-
-BACKENDS = ("loky", "threading", "dask", "ray")
+__all__ = ["hunt"]
 
 
 def hunt(
@@ -27,8 +27,9 @@ def hunt(
     calls: int | None = None,
     alpha: float = 1e-6,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | None = None,
     backend: str = "loky",
+    call_timeout_seconds: float = CALL_TIMEOUT,
     progress: Progress | None = None,
     white_box: bool = True,
     low_bits: bool = True,
@@ -48,16 +49,22 @@ def hunt(
     budget_seconds : float
         Time after which no further batch begins.
     calls : int, optional
-        Number of calls to spend. Without it a hunt that refutes the claim spends as many calls again to sharpen its
+        Number of calls to spend (a hunt of some hundred or more makes at most 48 besides, to see what the target
+        makes of its rng). Without it a hunt that refutes the claim spends as many calls again to sharpen its
         bounds, then stops.
     alpha : float
         Probability of a false alarm, in (0, 1).
     seed : int
         At least 0. The same seed and `calls` give the same result with any number of jobs.
-    jobs : int
-        Workers that sample.
+    jobs : int, optional
+        Workers that sample, -1 for one per core; by default one here, and all that a cluster of dask or ray has.
     backend : {"loky", "threading", "dask", "ray"}
-        The joblib backend; dask and ray must be set up by the caller.
+        The joblib backend. A dask client or a ray that the caller has set up is used; otherwise a local one with
+        `jobs` workers runs until the end of the hunt. Functions travel with their code, a target named by its file
+        by its absolute path.
+    call_timeout_seconds : float
+        Time that each call of the target may take, inf for no limit. Calls with a limit are made in threads of their
+        own; a call that hangs ends the hunt, and what was found before is reported.
     progress : callable, optional
         Called after every round.
     white_box : bool
@@ -69,7 +76,8 @@ def hunt(
     Returns
     -------
     HuntResult
-        Also after an interruption from the keyboard, with what is known by then.
+        Also after an interruption from the keyboard, a call that hangs or the loss of a worker, with what is known
+        by then.
 
     Raises
     ------
@@ -88,15 +96,13 @@ def hunt(
         require_positive("budget_seconds", budget_seconds),
         own_claim=claim is None,
         low_bits=low_bits,
+        call_timeout_seconds=require_call_timeout(call_timeout_seconds),
     )
-    if jobs == 0:
-        raise UsageError("jobs must be at least 1, or -1 for one per core, got 0")
-    if backend not in BACKENDS:
-        raise UsageError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    workers = jobs_of(jobs, backend)
     if white_box and has_law(loaded, task.neighbours, seed=task.seed):
         return _certify(task, loaded)
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
-    return sample_pairs(task, sampler_of(loaded), pairs, jobs=jobs, backend=backend, progress=progress)
+    return sample_pairs(task, sampler_of(loaded), pairs, jobs=workers, backend=backend, progress=progress)
 
 
 def _certify(task: Task, mechanism: Any) -> HuntResult:

@@ -24,6 +24,7 @@ from dpassay.claims import (
 from dpassay.properties.audit.events import Event, Interval, parse_event
 from dpassay.properties.audit.hypotheses import ex_post_bound
 from dpassay.properties.audit.outcomes import OUTCOME, CallFailedError, Outcomes, Sampler, call, sampler_of
+from dpassay.properties.audit.watching import CALL_TIMEOUT, require_call_timeout
 from dpassay.properties.search.black_box import sample_pairs
 from dpassay.properties.search.result import HuntResult
 from dpassay.properties.search.target import describe_target, load_target
@@ -43,6 +44,7 @@ def replay(
     alpha: float = 1e-6,
     seed: int = 0,
     budget_seconds: float = 60.0,
+    call_timeout_seconds: float = CALL_TIMEOUT,
 ) -> HuntResult:
     """Draw fresh samples on a saved pair and test the saved claim by bets on the saved event alone.
 
@@ -60,6 +62,8 @@ def replay(
         The samples are fresh whatever it is: no hunt draws them.
     budget_seconds : float
         Time after which no further batch begins.
+    call_timeout_seconds : float
+        As for `hunt`.
 
     Returns
     -------
@@ -88,6 +92,7 @@ def replay(
         seed=_fresh(require_seed(seed)),
         calls=int(require_at_least("calls", calls, 1)),
         budget_seconds=require_positive("budget_seconds", budget_seconds),
+        call_timeout_seconds=require_call_timeout(call_timeout_seconds),
     )
     result = sample_pairs(task, sampler, [(left, right)], shown=Interval(OUTCOME, -math.inf, math.inf))
     found = result.witness and replace(result.witness, event=str(event))

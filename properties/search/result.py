@@ -4,6 +4,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from dpassay.properties.audit.exclusion import Exclusion
 from dpassay.properties.records import SCHEMA, plain
 
 __all__ = ["HuntResult", "Witness", "replay_command"]
@@ -71,6 +72,13 @@ class HuntResult:
         Certified upper bound on the pure epsilon (on the range of the losses for bounded range) over all pairs of the
         mechanism's own relation: where it agrees with `epsilon_lower` the true epsilon is known. None without a
         worst-pair theorem, for another relation, and where the target was sampled.
+    stopped : {"calls", "budget", "refuted", "interrupted", "call timeout", "workers lost"} or None
+        What ended the sampling: the calls or the time were spent, the claim was refuted and the bounds sharpened, the
+        keyboard, a call of the target that hung, the loss of a worker. None where nothing was sampled.
+    notes : tuple of str
+        What the target does that its user should know: a call that hung, inputs changed in place, an rng ignored ...
+    excluded : Exclusion or None
+        What "not refuted" excludes, on average.
     """
 
     target: str
@@ -91,6 +99,9 @@ class HuntResult:
     seed: int
     replay: str
     epsilon_upper: float | None = None
+    stopped: str | None = None
+    notes: tuple[str, ...] = ()
+    excluded: Exclusion | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""

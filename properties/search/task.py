@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.claims import Claim, NeighbourRelation, UsageError, parse_claim, parse_neighbours
+from dpassay.properties.audit.watching import CALL_TIMEOUT
 from dpassay.properties.search.result import replay_command
 from dpassay.properties.search.target import describe_target
 from dpassay.properties.search.words import claim_words, relation_words
@@ -29,6 +30,8 @@ class Task:
         Whether the claim is the one that the target declares; it need not have words on the command line then.
     low_bits : bool
         Whether the low-order bits of numbers may be bet on.
+    call_timeout_seconds : float
+        As for `hunt`.
     """
 
     target: Any
@@ -40,6 +43,7 @@ class Task:
     budget_seconds: float
     own_claim: bool = False
     low_bits: bool = True
+    call_timeout_seconds: float = CALL_TIMEOUT
 
     def replay_command(self, calls: int | None) -> str:
         """Return the shell command that repeats the hunt, with the number of calls that it took if that decides."""

@@ -22,6 +22,7 @@ import dpassay
 from dpassay.claims import UsageError
 
 if TYPE_CHECKING:
+    from dpassay.properties.audit.exclusion import Exclusion
     from dpassay.properties.search.black_box import Progress as HuntProgress
     from dpassay.properties.search.result import HuntResult
     from dpassay.properties.verify import ErratumReport, StatementReport
@@ -274,8 +275,23 @@ def _print_card(record: dict[str, Any]) -> None:
 @click.option("--calls", type=click.IntRange(min=1), help="Number of calls to spend.")
 @click.option("--alpha", type=float, default=1e-6, show_default=True, help="Probability of a false alarm.")
 @seed_option
-@click.option("--jobs", type=int, default=1, show_default=True, help="Workers that sample; -1: one per core.")
-@click.option("--backend", default="loky", show_default=True, help="Joblib backend: loky, threading, dask or ray.")
+@click.option(
+    "--jobs", type=int, help="Workers that sample; -1: one per core.  [default: 1; all of a cluster of dask or ray]"
+)
+@click.option(
+    "--backend",
+    default="loky",
+    show_default=True,
+    help="Joblib backend: loky, threading, dask or ray; for the last two a local cluster runs until the end, unless "
+    "RAY_ADDRESS says where there is one.",
+)
+@click.option(
+    "--call-timeout",
+    metavar="SECONDS",
+    default="60s",
+    show_default=True,
+    help="Time that each call of TARGET may take, inf for no limit. With a limit it is called in a thread.",
+)
 @click.option(
     "--ignore-low-bits", is_flag=True, help="Test the ideal mechanism: do not look at the low-order bits of floats."
 )
@@ -294,8 +310,9 @@ def hunt(
     calls: int | None,
     alpha: float,
     seed: int,
-    jobs: int,
+    jobs: int | None,
     backend: str,
+    call_timeout: str,
     ignore_low_bits: bool,
     witness: Path | None,
     as_json: bool,
@@ -304,31 +321,46 @@ def hunt(
 
     TARGET is package.module:object or path/to/file.py:object, a Mechanism or a callable f(data, size, rng) that
     returns `size` outcomes. Importing it runs its code: the risk is yours. The folder of a file is put on sys.path.
-    Claim and neighbours may be left out where the target declares them.
+    Claim and neighbours may be left out where the target declares them. Ctrl-C ends the hunt and prints what is known.
     """
     from dpassay.properties.search.hunt import hunt as run
     from dpassay.properties.search.replay import replay
 
-    seconds = _seconds(budget)
+    seconds = _seconds("--budget", budget)
+    patience = math.inf if call_timeout == "inf" else _seconds("--call-timeout", call_timeout)
     if witness is not None:
         if claim is not None or neighbours is not None:
             raise UsageError("--replay takes claim and inputs from the file: leave out --claim and --neighbours")
         limit = {} if calls is None else {"calls": calls}
         with _output_to_stderr():
-            result = replay(witness, target, alpha=alpha, seed=seed, budget_seconds=seconds, **limit)
+            result = replay(
+                witness, target, alpha=alpha, seed=seed, budget_seconds=seconds, call_timeout_seconds=patience,
+                **limit,
+            )  # fmt: skip
     elif target is None:
         raise UsageError("hunt needs a TARGET, or --replay WITNESS.json")
     else:
         with _output_to_stderr(), _hunting(target, seconds) as progress:
             result = run(
                 target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
-                backend=backend, progress=progress, low_bits=not ignore_low_bits,
+                backend=backend, call_timeout_seconds=patience, progress=progress, low_bits=not ignore_low_bits,
             )  # fmt: skip
     if as_json:
         _print_records([result.to_json()])
     else:
         _print_hunt(result)
-    return UNEXPECTED if result.verdict == "violated" else EXPECTED
+    for note in result.notes:
+        click.echo(f"dpassay: {note}", err=True)
+    return _status_of(result)
+
+
+def _status_of(result: "HuntResult") -> int:
+    """Return the exit status: a hunt that was cut short is no success, except that it found a violation."""
+    if result.verdict == "violated":
+        return UNEXPECTED
+    if result.stopped == "interrupted":
+        return INTERRUPTED
+    return USAGE if result.stopped in {"call timeout", "workers lost"} else EXPECTED
 
 
 def _print_hunt(result: "HuntResult") -> None:
@@ -355,12 +387,28 @@ def _print_hunt(result: "HuntResult") -> None:
             f"  {result.calls:,} calls in {result.seconds:.3g} s, evidence 10^{result.e_value_log10:.1f}, "
             f"false-alarm probability at most {result.alpha:g}"
         )
+    if result.stopped == "interrupted":
+        click.echo("  interrupted: this is what was known by then")
     if result.verdict == "not refuted":
         click.echo("  not refuted is no proof: what was drawn does not tell the two sides apart further than claimed")
+    if result.excluded is not None:
+        click.echo(f"  {_exclusion_words(result.excluded, result.claim)}")
     click.echo(f"  {result.replay}")
 
 
-def _seconds(text: str) -> float:
+def _exclusion_words(excluded: "Exclusion", claim: str) -> str:
+    rate = f"{excluded.rate:.2g} nats a call"
+    if excluded.laplace_epsilon is None:
+        return f"excluded is a pair on which an ideal bettor gains {rate} on average"
+    if math.isinf(excluded.laplace_epsilon):
+        return f"nothing is excluded: on no pair of a Laplace mechanism does an ideal bettor gain {rate}"
+    return (
+        f"excluded is the like of a Laplace mechanism with true epsilon {excluded.laplace_epsilon:.4g} or more, instead "
+        f"of {claim}: with so many calls on its worst pair an ideal bettor ({rate}) refutes it on average"
+    )
+
+
+def _seconds(option: str, text: str) -> float:
     units = {"s": 1.0, "m": 60.0, "h": 3600.0}
     number, unit = (text[:-1], units[text[-1]]) if text and text[-1] in units else (text, 1.0)
     try:
@@ -368,7 +416,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise UsageError(f"--budget {text!r} is not a time such as 30s, 5m or 1h")
+        raise UsageError(f"{option} {text!r} is not a time such as 30s, 5m or 1h")
     return seconds
 
 
@@ -392,8 +440,13 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
 
     with share_bar(f"hunting {target}") as update:
 
-        def progress(*, calls: int, seconds: float, e_value_log10: float, limit: float = seconds) -> None:
-            update(f"{calls:,} calls, evidence 10^{e_value_log10:.1f}", min(seconds / limit, 1.0))
+        def progress(
+            *, calls: int, seconds: float, e_value_log10: float, epsilon_lower: float, limit: float = seconds
+        ) -> None:
+            update(
+                f"{calls:,} calls, epsilon >= {epsilon_lower:.3g}, evidence 10^{e_value_log10:.1f}",
+                min(seconds / limit, 1.0),
+            )
 
         yield progress
 

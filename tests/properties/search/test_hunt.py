@@ -166,7 +166,8 @@ def test_a_hunt_limited_by_time_is_replayed_by_its_calls() -> None:
     first = hunt(half_the_noise, "pure:1", LINE, seed=2)
     again = hunt(half_the_noise, "pure:1", LINE, seed=2, calls=first.calls)
     assert f"--calls {first.calls}" in first.replay
-    assert replace(first, seconds=0, cpu_seconds=0) == replace(again, seconds=0, cpu_seconds=0)
+    assert (first.stopped, again.stopped) == ("refuted", "calls")
+    assert replace(first, seconds=0, cpu_seconds=0, stopped="") == replace(again, seconds=0, cpu_seconds=0, stopped="")
 
 
 def test_an_interruption_returns_what_is_known() -> None:
@@ -180,6 +181,7 @@ def test_an_interruption_returns_what_is_known() -> None:
         return half_the_noise(data, size, rng)
 
     result = hunt(interrupted, "pure:1", LINE, alpha=1e-300)
+    assert result.stopped == "interrupted"
     assert 1000 < result.calls <= 5_000
     assert result.epsilon_lower == 0 or result.verdict == "not refuted"
 
