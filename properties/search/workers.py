@@ -224,7 +224,9 @@ def _pool(jobs: int, backend: str, stack: ExitStack) -> AbstractContextManager[A
         _use_dask(jobs, stack)
     elif backend == "ray":
         _use_ray(jobs, stack)
-    pool: AbstractContextManager[Any] = joblib.Parallel(n_jobs=jobs, backend=backend)
+    # by its name alone, Parallel would hand dask an option of joblib's own
+    with joblib.parallel_config(backend=backend, n_jobs=jobs):
+        pool: AbstractContextManager[Any] = joblib.Parallel()
     return pool
 
 
@@ -239,7 +241,6 @@ def _use_dask(jobs: int, stack: ExitStack) -> None:
             distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
         )
         stack.enter_context(distributed.Client(cluster))
-    joblib.parallel_config(backend="dask").unregister()  # entering it makes joblib look dask up
 
 
 def _use_ray(jobs: int, stack: ExitStack) -> None:
