@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpassay.properties.audit.exclusion import Exclusion
+from dpassay.properties.audit.watching import Habit
 from dpassay.properties.records import SCHEMA, plain
 
 __all__ = ["HuntResult", "Witness", "replay_command"]
@@ -102,6 +103,11 @@ class HuntResult:
     stopped: str | None = None
     notes: tuple[str, ...] = ()
     excluded: Exclusion | None = None
+
+    @property
+    def is_void(self) -> bool:
+        """Whether "not refuted" says nothing: the target or the workers failed on the way, or calls depend on calls."""
+        return self.stopped in {"call timeout", "workers lost"} or Habit.REPEATS_ITSELF.value in self.notes
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""

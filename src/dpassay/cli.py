@@ -355,12 +355,12 @@ def hunt(
 
 
 def _status_of(result: "HuntResult") -> int:
-    """Return the exit status: a hunt that was cut short is no success, except that it found a violation."""
+    """Return the exit status: a hunt that was cut short is no success, unless it had found a violation by then."""
     if result.verdict == "violated":
         return UNEXPECTED
     if result.stopped == "interrupted":
         return INTERRUPTED
-    return USAGE if result.stopped in {"call timeout", "workers lost"} else EXPECTED
+    return USAGE if result.is_void else EXPECTED
 
 
 def _print_hunt(result: "HuntResult") -> None:

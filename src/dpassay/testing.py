@@ -9,8 +9,11 @@
 'not refuted'
 """
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation
+import warnings
+
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError
 from dpassay.properties.audit.outcomes import Sampler
+from dpassay.properties.audit.watching import CALL_TIMEOUT
 from dpassay.properties.checks.failure import failure_message
 from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.replay import replay
@@ -18,7 +21,7 @@ from dpassay.properties.search.result import HuntResult
 from dpassay.properties.search.target import load_target
 from dpassay.properties.search.task import claim_of, neighbours_of
 
-__all__ = ["DEFAULT_LEVEL", "assert_private", "replay", "take_levels"]
+__all__ = ["DEFAULT_LEVEL", "MechanismWarning", "assert_private", "replay", "take_levels"]
 
 DEFAULT_LEVEL = 1e-9
 """The probability with which one assertion may fail although its claim is true."""
@@ -26,6 +29,10 @@ DEFAULT_LEVEL = 1e-9
 _NO_TIME_LIMIT = 1e9  # an assertion must depend on its seed and calls, never on the speed of the machine
 
 _levels: list[float] = []
+
+
+class MechanismWarning(UserWarning):
+    """Given where a mechanism does something that does not invalidate its test, but that its author should know."""
 
 
 def assert_private(
@@ -39,6 +46,7 @@ def assert_private(
     jobs: int = 1,
     white_box: bool = True,
     low_bits: bool = True,
+    call_timeout_seconds: float = CALL_TIMEOUT,
 ) -> HuntResult:
     """Fail if a mechanism is caught breaking its privacy claim.
 
@@ -63,6 +71,8 @@ def assert_private(
     low_bits : bool
         Whether to look at the low-order bits of numbers. Noise computed in float64 is given away by them; without
         them the assertion is about the ideal mechanism.
+    call_timeout_seconds : float
+        Time that one call of the mechanism may take, inf for no limit. With a limit it is called in a thread.
 
     Returns
     -------
@@ -74,7 +84,13 @@ def assert_private(
     AssertionError
         If the claim is violated, with the pair of inputs, the event, both probabilities and what to paste.
     UsageError
-        If a parameter is out of its domain or the mechanism cannot be called.
+        If a parameter is out of its domain, the mechanism cannot be called, hangs, or repeats itself whatever its
+        rng, so that nothing was tested.
+
+    Warns
+    -----
+    MechanismWarning
+        If the mechanism changes its input in place, is not random, or draws from elsewhere than its rng.
     """
     __tracebackhide__ = True
     result = hunt(
@@ -88,7 +104,10 @@ def assert_private(
         white_box=white_box,
         low_bits=low_bits,
         budget_seconds=_NO_TIME_LIMIT,
+        call_timeout_seconds=call_timeout_seconds,
     )
+    if result.stopped == "interrupted":
+        raise KeyboardInterrupt
     _levels.append(level if result.evidence == "sampled" else 0.0)
     if result.verdict == "violated":
         target = load_target(mechanism) if isinstance(mechanism, str) else mechanism
@@ -97,6 +116,10 @@ def assert_private(
                 result, claim_of(target, claim), neighbours_of(target, neighbours), calls=calls, low_bits=low_bits
             )
         )
+    if result.is_void:
+        raise UsageError(f"mechanism {result.target!r} was not tested to the end: {'; '.join(result.notes)}")
+    for note in result.notes:
+        warnings.warn(f"{result.target}: {note}", MechanismWarning, stacklevel=2)
     return result
 
 
