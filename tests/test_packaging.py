@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -50,3 +51,10 @@ def expected_files() -> set[str]:
 def test_the_items_are_shipped() -> None:
     assert "dpassay/spec/items.csv" in expected_files()
     assert "dpassay/py.typed" in expected_files()
+
+
+def test_the_tests_are_installed_with_the_clusters_that_they_start() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    (own,) = (line for line in extras["dev"] if line.startswith("dpassay["))
+    assert "cluster" in own.removeprefix("dpassay[").removesuffix("]").split(",")
+    assert {line.partition(">=")[0] for line in extras["cluster"]} == {"dask[distributed]", "ray"}

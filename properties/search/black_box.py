@@ -39,6 +39,8 @@ __all__ = ["Progress", "sample_pairs"]
 _WORTH_A_PROBE = 10 * PROBES * PROBED_CALLS
 """Hunts of fewer calls are not probed: the calls of a target may be dear."""
 
+_SHARE_FOR_DISPLAY = 1 / 32
+
 Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
 
 
@@ -148,15 +150,17 @@ def _play(
 
 
 class _ThriftyBound:
-    """The bound of a campaign, computed again when the calls have grown by half."""
+    """The bound of a campaign for a display, computed again when that takes no more than a small share of the time."""
 
     def __init__(self, campaign: Campaign, alpha: float) -> None:
         self._campaign, self._alpha = campaign, alpha
-        self._at, self._bound = 0, 0.0
+        self._began, self._spent, self._bound = time.perf_counter(), 0.0, 0.0
 
     def now(self) -> float:
-        if 2 * self._campaign.calls >= 3 * self._at:
-            self._at, self._bound = self._campaign.calls, self._campaign.bounds(self._alpha).epsilon
+        before = time.perf_counter()
+        if self._spent <= _SHARE_FOR_DISPLAY * (before - self._began):
+            self._bound = self._campaign.bounds(self._alpha).epsilon
+            self._spent += time.perf_counter() - before
         return self._bound
 
 

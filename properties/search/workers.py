@@ -99,7 +99,7 @@ def on_workers(
     Raises
     ------
     UsageError
-        If the backend is not installed, or the target cannot be sent to workers.
+        If the backend is not installed or does not start, or the target cannot be sent to workers.
     """
     if jobs == 1 and backend not in _CLUSTERS:
         yield Drawing(lambda draws: (carry_out(sampler, draw, call_timeout) for draw in draws))
@@ -108,7 +108,12 @@ def on_workers(
         (lambda: sampler) if backend == "threading" else _Shipped.of(target, sampler, backend)
     )
     with ExitStack() as stack:
-        pool = stack.enter_context(_pool(jobs, backend, stack))
+        try:
+            pool = stack.enter_context(_pool(jobs, backend, stack))
+        except UsageError:
+            raise
+        except Exception as error:  # whatever a cluster raises that does not come up
+            raise UsageError(f"backend {backend!r} cannot be started: {type(error).__name__}: {error}") from error
 
         def run(draws: Sequence[Draw]) -> list[_Result]:
             try:

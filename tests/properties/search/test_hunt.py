@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpassay.claims import ExPost, PureDP, UsageError
+from dpassay.properties.search import black_box
 from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.replay import replay
 from dpassay.properties.search.target import describe_target, load_target
@@ -168,6 +169,19 @@ def test_a_hunt_limited_by_time_is_replayed_by_its_calls() -> None:
     assert f"--calls {first.calls}" in first.replay
     assert (first.stopped, again.stopped) == ("refuted", "calls")
     assert replace(first, seconds=0, cpu_seconds=0, stopped="") == replace(again, seconds=0, cpu_seconds=0, stopped="")
+
+
+def test_progress_shows_the_current_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(black_box, "_SHARE_FOR_DISPLAY", math.inf)  # whatever the time that it takes
+    shown: list[tuple[int, float]] = []
+
+    def progress(*, calls: int, seconds: float, e_value_log10: float, epsilon_lower: float) -> None:
+        shown.append((calls, epsilon_lower))
+
+    result = hunt(half_the_noise, "pure:1", LINE, calls=3_000, progress=progress)
+    assert shown[-1] == (3_000, result.epsilon_lower)
+    assert shown[0][1] == 0
+    assert [calls for calls, _ in shown] == sorted(calls for calls, _ in shown)
 
 
 def test_an_interruption_returns_what_is_known() -> None:

@@ -139,6 +139,17 @@ def test_a_backend_that_is_not_installed_is_named_with_its_remedy(
         hunt(in_this_module, "pure:2", LINE, calls=64, jobs=jobs, backend=backend)
 
 
+def test_a_cluster_that_does_not_come_up_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**_: object) -> None:
+        raise ConnectionError("nobody listens")
+
+    ray = types.ModuleType("ray")
+    ray.__dict__.update(is_initialized=lambda: False, init=init)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(UsageError, match="backend 'ray' cannot be started: ConnectionError: nobody listens"):
+        hunt(in_this_module, "pure:2", LINE, calls=64, backend="ray")
+
+
 def test_a_target_that_cannot_travel_is_named() -> None:
     lock = threading.Lock()
 
