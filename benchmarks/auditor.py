@@ -86,8 +86,9 @@ def compare(row: Row, *, calls: int, seed: int, alpha: float) -> Comparison:
     """Hunt on a row."""
     console = Console(stderr=True)
 
-    def show(*, calls: int, seconds: float, e_value_log10: float) -> None:
-        status.update(f"{row.name}: {calls:,} calls, {seconds:.0f} s, evidence 10^{e_value_log10:.1f}")
+    def show(*, calls: int, seconds: float, e_value_log10: float, epsilon_lower: float) -> None:
+        bound = f"epsilon >= {epsilon_lower:.3g}, evidence 10^{e_value_log10:.1f}"
+        status.update(f"{row.name}: {calls:,} calls, {seconds:.0f} s, {bound}")
 
     with console.status(row.name) as status:
         ours = hunt(

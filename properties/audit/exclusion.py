@@ -87,7 +87,7 @@ def exclusion(claim: Claim, *, calls: int, alpha: float, log_weight: float = 0.0
 
 
 def laplace_growth(true_epsilon: float, epsilon: float, delta: float = 0.0) -> float:
-    """Return the mean evidence of a call against (epsilon, delta)-DP on the worst pair of a Laplace mechanism, in nats.
+    """Return the mean evidence of a call, in nats, against (epsilon, delta)-DP on the worst pair of Laplace noise.
 
     Sides are drawn with probability 1/2; for delta > 0 it is that of the best of the bets that
     :func:`dpassay.properties.audit.betting.log_wealth` mixes.

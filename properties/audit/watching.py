@@ -191,8 +191,9 @@ def kept_global_generators() -> Iterator[None]:
 
 
 def _global_state() -> tuple[Any, ...]:
-    words, *others = np.random.get_state()[1:]  # noqa: NPY002  # see above
-    return np.asarray(words).tobytes(), *others, random.getstate()
+    state: Any = np.random.get_state()  # noqa: NPY002  # see above
+    _, words, *others = state
+    return words.tobytes(), *others, random.getstate()
 
 
 # --- habits that one draw does not show ---------------------------------------------------------------------

@@ -106,7 +106,7 @@ class HuntResult:
 
     @property
     def is_void(self) -> bool:
-        """Whether "not refuted" says nothing: the target or the workers failed on the way, or calls depend on calls."""
+        """Whether "not refuted" says nothing: the target or the workers failed, or its calls are not independent."""
         return self.stopped in {"call timeout", "workers lost"} or Habit.REPEATS_ITSELF.value in self.notes
 
     def to_json(self) -> dict[str, Any]:

@@ -403,8 +403,8 @@ def _exclusion_words(excluded: "Exclusion", claim: str) -> str:
     if math.isinf(excluded.laplace_epsilon):
         return f"nothing is excluded: on no pair of a Laplace mechanism does an ideal bettor gain {rate}"
     return (
-        f"excluded is the like of a Laplace mechanism with true epsilon {excluded.laplace_epsilon:.4g} or more, instead "
-        f"of {claim}: with so many calls on its worst pair an ideal bettor ({rate}) refutes it on average"
+        f"excluded is the like of a Laplace mechanism with true epsilon {excluded.laplace_epsilon:.4g} or more, "
+        f"instead of {claim}: with so many calls on its worst pair an ideal bettor ({rate}) refutes it on average"
     )
 
 

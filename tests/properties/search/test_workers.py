@@ -166,7 +166,7 @@ def test_a_function_of_a_module_that_workers_cannot_import_takes_its_code_along(
 ) -> None:
     module = types.ModuleType("nowhere_to_be_found")
     module.__file__ = "nowhere_to_be_found.py"
-    exec(FILE, module.__dict__)
+    exec(FILE, module.__dict__)  # noqa: S102  # a module that is nowhere on the path
     monkeypatch.setitem(sys.modules, module.__name__, module)
     assert hunt(module.noisy, "pure:1", LINE, calls=500, jobs=2).calls == 500
 
