@@ -165,8 +165,9 @@ def _complaint(draw: Draw, size: int, call_timeout: float) -> str:
 
 def _ask_to_stop(thread: threading.Thread) -> None:
     """Raise SystemExit in a thread at its next line of Python; where that cannot be done, it runs on."""
-    if thread.ident is not None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+    interpreter = getattr(ctypes, "pythonapi", None)  # CPython only
+    if interpreter is not None and thread.ident is not None:
+        interpreter.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
 
 
 # --- the global generators ----------------------------------------------------------------------------------

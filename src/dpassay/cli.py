@@ -2,8 +2,8 @@
 
 With ``--json`` a command prints one JSON object per line on standard output and nothing else there; progress,
 warnings and summaries go to standard error. Exit status: 0 everything as expected, 1 something is not, 2 wrong
-usage or bad input, with one line on standard error; 130 an interruption from the keyboard, 141 a reader, such as
-`head`, that left before the end.
+usage or bad input (also a target that hangs), with one line on standard error; 130 an interruption from the
+keyboard, 141 a reader, such as `head`, that left before the end.
 """
 
 import json
