@@ -137,9 +137,9 @@ def run_draws(draws: object) -> list[Outcomes | None]:
 
 
 class TrainedOnTheBatchItBetsOn(PairGame):
-    def _settle(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
+    def _settle(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
         self._ensemble.observe(outcomes, is_left)
-        super()._settle(outcomes, is_left)
+        super()._settle(outcomes, is_left, weight)
 
 
 def false_alarms(make: Callable[[int], PairGame]) -> int:
