@@ -2,17 +2,17 @@
 
 Run with ``python -m benchmarks.peers --tool TOOL --path CHECKOUT [--python PYTHON] [--rows NAME ...] [--samples N]
 [--seed K]``. CHECKOUT is a folder with the tool's package in it; PYTHON an interpreter (3.11 or newer) that has what
-the tool needs, numpy and scipy. The tool runs in a process of its own on our mechanisms, through its own interface and
-with its own search for inputs; a script in ``runners`` speaks it. Calls are counted where they are made; CPU seconds
+the tool needs, numpy and scipy. The tool runs in a process of its own on our mechanisms, through its own interface
+and with its own search for inputs; a script in ``runners`` speaks it. Calls are counted where they are made; CPU seconds
 are those of the process and its children, the start included. Then we hunt on the row with as many calls.
 
 What the tool's bound means is its own affair, and is printed:
 
 - ``dp-sniper`` (eth-sri/dp-sniper): a lower bound at 90 % for the best pair, on fresh samples; `--samples` for training,
   threshold, check and final estimate each. Outcomes are handed to its classifier as numbers, without flags.
-- ``statdp`` (cmla-psu/statdp): the last epsilon of a grid before the first that its test does not reject at 5 %, with
-  no correction over the grid; `--samples` for the event and for the test. It multiplies the events of all coordinates,
-  so only rows whose outcome is one number are feasible.
+- ``statdp`` (cmla-psu/statdp): the last epsilon of a grid before the first that its test does not reject at 5 %,
+  with no correction over the grid; `--samples` for the event and for the test. It multiplies the events of all
+  coordinates, so only rows whose outcome is one number are feasible.
 - ``dp-auditorium`` (google/differential-privacy, folder python/dp_auditorium): the last epsilon of a grid before the
   first at which its hockey-stick tester, delta 0, does not reject at 5 %, over a few pairs, each both ways round; its
   own generator of inputs is not used.
@@ -37,10 +37,8 @@ from benchmarks.rows import EXTRAS, ROWS, Row
 from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.result import HuntResult
 
-HERE = Path(__file__).parent
-RUNNERS = {
-    name: HERE / "runners" / f"{name.replace('-', '_')}.py" for name in ("dp-sniper", "statdp", "dp-auditorium")
-}
+ROOT = Path(__file__).parents[2]
+TOOLS = ("dp-sniper", "statdp", "dp-auditorium")
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def run_peer(tool: str, row: Row, *, path: Path, python: str, samples: int, seed
     Parameters
     ----------
     tool : str
-        One of `RUNNERS`.
+        One of `TOOLS`.
     row : Row
         The row.
     path : Path
@@ -83,14 +81,14 @@ def run_peer(tool: str, row: Row, *, path: Path, python: str, samples: int, seed
             "seed": seed,
             "folder": folder,
         }
-        source = str(HERE.parents[1] / "src")
+        runner = f"benchmarks.peers.runners.speak_{tool.replace('-', '_')}"
         done = subprocess.run(  # noqa: S603  # the user names the interpreter
-            [python, str(RUNNERS[tool]), json.dumps(task)],
+            [python, "-m", runner, json.dumps(task)],
             capture_output=True,
             text=True,
             check=False,
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1"},
+            env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"},
         )
         counted = Path(folder) / "calls"
         calls = sum(map(int, counted.read_text(encoding="ascii").split())) if counted.exists() else 0
@@ -118,7 +116,7 @@ def main() -> None:
     """Run the tool and print the table."""
     rows = {row.name: row for row in ROWS + EXTRAS}
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--tool", choices=list(RUNNERS), required=True)
+    parser.add_argument("--tool", choices=TOOLS, required=True)
     parser.add_argument("--path", type=Path, required=True, help="checkout of the tool")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has what the tool needs")
     parser.add_argument("--rows", nargs="+", choices=list(rows), metavar="NAME", default=["NoisyMax3", "NoisyMax4"])

@@ -2,7 +2,8 @@
 
 Each call draws a side, left with probability ``weight``, runs the mechanism on that side's input and shows the
 outcome x. A *prediction* is the logit of the probability a(x) that x came from the left, fixed before the side
-is drawn, as the weight is. Under epsilon-DP no prediction beats the logit of the weight by more than epsilon, so the factor
+is drawn, as the weight is. Under epsilon-DP no prediction beats the logit of the weight by more than epsilon, so the
+factor
 
     a(x) / c(x) on the left,   (1 - a(x)) / (1 - c(x)) on the right,   logit c = logit a clipped to logit w -+ epsilon
 
@@ -199,7 +200,8 @@ def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Ar
     """Return the logarithm of the wealth against each claim (epsilon, delta), rounded down.
 
     For delta = 0 one process bets on both directions; for delta > 0 it is a mixture over directions (left over
-    right, right over left, both) and over `CAP_FRACTIONS`; each of them bets on, whatever the weights of the batches were.
+    right, right over left, both) and over `CAP_FRACTIONS`; each of them bets on, whatever the weights of the batches
+    were.
 
     Parameters
     ----------

@@ -233,8 +233,8 @@ def stopping_at_the_peak(factors: Array) -> float:
 
 
 def resampling_until_large(factors: Array) -> float:
-    """Draw every batch of ten twice, and enter the one with the larger factor."""
-    batches = factors.reshape(-1, 2, 10).prod(axis=2)
+    """Draw every batch of five again and again, up to four times, and enter the one with the largest factor."""
+    batches = factors.reshape(-1, 4, 5).prod(axis=2)
     return float(np.cumprod(batches.max(axis=1)).max())
 
 
@@ -279,7 +279,7 @@ def level_chosen_from_the_data(factors: Array) -> float:
 
 
 def test_the_gambler_plays_fair() -> None:
-    assert TRUTHFUL * WON + (1 - TRUTHFUL) * LOST == pytest.approx(1, abs=ROUNDING)
+    assert math.isclose(TRUTHFUL * WON + (1 - TRUTHFUL) * LOST, 1, rel_tol=ROUNDING)
 
 
 @pytest.mark.parametrize("strategy", [stopping_at_the_peak, restarting_and_paying])

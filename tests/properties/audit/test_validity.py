@@ -41,7 +41,7 @@ def run(draws: Iterable[Draw]) -> list[Outcomes | None]:
 
 
 class Gambler:
-    """Stands for all learners: it believes in a far larger loss, and changes its mind with every batch it sees."""
+    """Stands for all learners: it believes in a larger loss, and changes its mind with every batch it sees."""
 
     def __init__(self, boldness: float) -> None:
         self.boldness, self.luck = boldness, 0.0
@@ -51,7 +51,7 @@ class Gambler:
         self.luck = float(np.mean(told == is_left)) - 0.5
 
     def logits(self, outcomes: Outcomes) -> Array:
-        wild = self.boldness * (1 + 4 * abs(self.luck))
+        wild = self.boldness * (1 + abs(self.luck))
         return np.where(np.asarray(outcomes.rows, dtype=np.float64) == 1, -wild, wild)
 
 
@@ -93,8 +93,8 @@ def bets_on_whom_he_likes(seed: int) -> bool:
     for turn in range(25):
         order = np.argsort(wealth())
         played = games[order[-1] if turn % 3 else order[0]]
-        boldest = 3.0 if max(wealth()) < 1 else 1.5
-        played._ensemble = Gambler(boldest)  # type: ignore[assignment]
+        boldness = 1.2 if max(wealth()) < 1 else 1.05
+        played._ensemble = Gambler(boldness)  # type: ignore[assignment]
         batch = played.prepare(4 + 20 * (turn % 4))
         played.enter(batch, run(batch.left + batch.right))
         if np.logaddexp.reduce(wealth()) - math.log(len(games)) >= THRESHOLD:
@@ -105,7 +105,7 @@ def bets_on_whom_he_likes(seed: int) -> bool:
 def foresees_a_loss_and_stops(seed: int) -> bool:
     """Peek at the outcomes of the next batch, and interrupt the run for good rather than enter a loss."""
 
-    class Interrupt(Exception):
+    class StoppedError(Exception):
         pass
 
     campaign = Campaign(PureDP(EPSILON), PAIRS, seed=seed)
@@ -114,7 +114,7 @@ def foresees_a_loss_and_stops(seed: int) -> bool:
         found = run(draws)
         ones = sum(float(np.sum(part.rows)) for part in found if part is not None)
         if campaign.calls > 100 and ones < 0.4 * sum(draw.size for draw in draws):
-            raise Interrupt
+            raise StoppedError
         return found
 
     try:
@@ -122,7 +122,7 @@ def foresees_a_loss_and_stops(seed: int) -> bool:
             campaign.play_round(peek, most_calls=100)
             if campaign.log_evidence() >= THRESHOLD:
                 return True
-    except Interrupt:
+    except StoppedError:
         return campaign.log_evidence() >= THRESHOLD
     return False
 
@@ -139,7 +139,7 @@ def test_the_adversary_who_gambles_has_something_to_win() -> None:
 
     def final(seed: int) -> float:
         game = PairGame(*PAIRS[0], seed=seed, index=0)
-        game._ensemble = Gambler(3.0)  # type: ignore[assignment]
+        game._ensemble = Gambler(1.2)  # type: ignore[assignment]
         for _ in range(5):
             batch = game.prepare(20)
             game.enter(batch, run(batch.left + batch.right))

@@ -1,15 +1,11 @@
 """Speak to DP-Sniper: its search over its own pairs, its logistic classifier with the published settings."""
 
 import importlib
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from row import RowMechanism, answer, task
+from benchmarks.peers.runners.row import RowMechanism, answer, task
 
 
 class Sampled:

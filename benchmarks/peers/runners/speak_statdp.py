@@ -1,17 +1,11 @@
 """Speak to StatDP: its databases and event search, its test on a grid of epsilons."""
 
 import importlib
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).parent
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != HERE]  # this file has the tool's name
-sys.path.append(str(HERE))
-
-from row import RowMechanism, answer, task
+from benchmarks.peers.runners.row import RowMechanism, answer, task
 
 GRID = (0.1, 0.15, 0.2, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 LEVEL = 0.05
