@@ -3,13 +3,13 @@
 Run with ``python -m benchmarks.peers --tool TOOL --path CHECKOUT [--python PYTHON] [--rows NAME ...] [--samples N]
 [--seed K]``. CHECKOUT is a folder with the tool's package in it; PYTHON an interpreter (3.11 or newer) that has what
 the tool needs, numpy and scipy. The tool runs in a process of its own on our mechanisms, through its own interface
-and with its own search for inputs; a script in ``runners`` speaks it. Calls are counted where they are made; CPU seconds
-are those of the process and its children, the start included. Then we hunt on the row with as many calls.
+and with its own search for inputs; a script in ``runners`` speaks it. Calls are counted where they are made; CPU
+seconds are those of the process and its children, the start included. Then we hunt on the row with as many calls.
 
 What the tool's bound means is its own affair, and is printed:
 
-- ``dp-sniper`` (eth-sri/dp-sniper): a lower bound at 90 % for the best pair, on fresh samples; `--samples` for training,
-  threshold, check and final estimate each. Outcomes are handed to its classifier as numbers, without flags.
+- ``dp-sniper`` (eth-sri/dp-sniper): a lower bound at 90 % for the best pair, on fresh samples; `--samples` for
+  training, threshold, check and final estimate each. Outcomes are handed to its classifier as numbers, without flags.
 - ``statdp`` (cmla-psu/statdp): the last epsilon of a grid before the first that its test does not reject at 5 %,
   with no correction over the grid; `--samples` for the event and for the test. It multiplies the events of all
   coordinates, so only rows whose outcome is one number are feasible.
