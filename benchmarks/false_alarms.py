@@ -2,10 +2,10 @@
 
 Run with ``python -m benchmarks.false_alarms [--runs N] [--calls C] [--jobs J] [--mechanisms NAME ...]``. Each run
 hunts in black-box mode, over all adversarial pairs, on a correct mechanism with a seed of its own, and watches the
-evidence after every round: an alarm is evidence of 1/alpha at any time (adversarial stopping), and so is a lower bound above
-the claim at any time. Both levels are read off the same runs. Per level: the alarms, and the exact 95 % interval of
-their probability, which must not lie above alpha. The mechanisms are randomised response, which spends its claim on
-every outcome, and the benchmark's rows whose claim holds. Written to ``RESULTS.md``.
+evidence after every round: an alarm is evidence of 1/alpha at any time (adversarial stopping), and so is a lower
+bound above the claim at any time. Both levels are read off the same runs. Per level: the alarms, and the exact 95 %
+interval of their probability, which must not lie above alpha. The mechanisms are randomised response, which spends
+its claim on every outcome, and the benchmark's rows whose claim holds. Written to ``RESULTS.md``.
 """
 
 import argparse

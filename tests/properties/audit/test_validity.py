@@ -33,7 +33,7 @@ PAIRS = [(np.array([0.0]), np.array([1.0])), (np.array([1.0]), np.array([2.0])),
 def response(data: Array, size: int, rng: np.random.Generator) -> Array:
     """Randomised response on the parity: its loss is EPSILON on every outcome, so nothing is given away."""
     lies = rng.random(size) > 1 / (1 + math.exp(-EPSILON))
-    return np.where(lies, 1 - data[0] % 2, data[0] % 2)
+    return np.asarray(np.where(lies, 1 - data[0] % 2, data[0] % 2))
 
 
 def run(draws: Iterable[Draw]) -> list[Outcomes | None]:
@@ -94,7 +94,7 @@ def bets_on_whom_he_likes(seed: int) -> bool:
         order = np.argsort(wealth())
         played = games[order[-1] if turn % 3 else order[0]]
         boldness = 1.2 if max(wealth()) < 1 else 1.05
-        played._ensemble = Gambler(boldness)  # type: ignore[assignment]
+        played._ensemble = Gambler(boldness)
         batch = played.prepare(4 + 20 * (turn % 4))
         played.enter(batch, run(batch.left + batch.right))
         if np.logaddexp.reduce(wealth()) - math.log(len(games)) >= THRESHOLD:
