@@ -15,7 +15,7 @@ What the tool's bound means is its own affair, and is printed:
   coordinates, so only rows whose outcome is one number are feasible.
 - ``dp-auditorium`` (google/differential-privacy, folder python/dp_auditorium): the last epsilon of a grid before the
   first at which its hockey-stick tester, delta 0, does not reject at 5 %, over a few pairs, each both ways round; its
-  own generator of inputs is not used.
+  own generator of inputs is not used. Its modules import tensorflow and google-vizier.
 
 None of their code is part of this project.
 """
