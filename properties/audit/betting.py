@@ -2,7 +2,8 @@
 
 Each call draws a side, left with probability ``weight``, runs the mechanism on that side's input and shows the
 outcome x. A *prediction* is the logit of the probability a(x) that x came from the left, fixed before the side
-is drawn. Under epsilon-DP no prediction beats the logit of the weight by more than epsilon, so the factor
+is drawn, as the weight is. Under epsilon-DP no prediction beats the logit of the weight by more than epsilon, so the
+factor
 
     a(x) / c(x) on the left,   (1 - a(x)) / (1 - c(x)) on the right,   logit c = logit a clipped to logit w -+ epsilon
 
@@ -10,9 +11,10 @@ has expectation at most 1: it is the growth-optimal bet lambda(x) = 2 (a (w + (1
 mirror image, written without cancellation. For delta > 0 a fee delta lambda_max / 2 is paid on every call for each
 direction that is bet on; where delta is small, both in one factor are worth both fees.
 
-Since a factor depends on the outcome through its prediction alone, predictions are rounded to a fixed list of
-levels, and the wealth against *every* (epsilon, delta) follows from the number of left and right calls at each
-level (`Ledger`). Ledgers of batches, workers and days add up.
+Since a factor depends on the outcome through its prediction alone, predictions (as they would be for fair sides: the
+logarithm of the likelihood ratio) are rounded to a fixed list of levels, weights are taken from a fixed list, and the
+wealth against *every* (epsilon, delta) follows from the number of left and right calls at each weight and level
+(`Ledger`). Ledgers of batches, workers and days add up.
 
 Ville's inequality: wealth that reaches 1/alpha at any stopping time refutes the claim at level alpha.
 """
@@ -32,8 +34,10 @@ __all__ = [
     "CAP_FRACTIONS",
     "ERROR_PER_CALL",
     "LEVELS",
+    "WEIGHTS",
     "Direction",
     "Ledger",
+    "best_weight",
     "last_refuted",
     "log_factors",
     "log_wealth",
@@ -53,9 +57,15 @@ _FINEST, _RATIO, _HALF = 2.0**-9, 2.0**-7, 1242
 LEVELS: Array = _FINEST * np.sinh(_RATIO * np.arange(-_HALF, _HALF + 1))
 """The logits to which predictions are rounded: steps of 2^-16 about 0, of 2^-7 relative beyond, up to +-16."""
 
-ERROR_PER_CALL = 2.0**-34
-"""Bounds the float error of a logarithm of wealth, per call: fewer than 2^12 levels, each logarithm below 2^6 and
-within 2^-44, summed in any order at 2^-53 relative to the sum of the terms so far."""
+WEIGHTS = (1 / 2, 1 / 8, 7 / 8)
+"""The probabilities of the left side that a batch may have. Where only the left side has outcomes of some kind, the
+calls on the right one are the evidence: 1/8 gives 7/4 of the growth of fair sides, and no weight gives more than 2."""
+
+_WORTH_IT, _REACHES = 1.3, math.exp(-2)
+
+ERROR_PER_CALL = 2.0**-33
+"""Bounds the float error of a logarithm of wealth, per call: fewer than 2^13 weights and levels, each logarithm below
+2^6 and within 2^-44, summed in any order at 2^-53 relative to the sum of the terms so far."""
 
 
 def to_levels(logits: ArrayLike) -> NDArray[np.int64]:
@@ -77,7 +87,7 @@ def log_factors(
     epsilon: ArrayLike,
     delta: ArrayLike = 0.0,
     *,
-    weight: float = 0.5,
+    weight: ArrayLike = 0.5,
     direction: Direction = "both",
     cap_fraction: float = 1.0,
 ) -> tuple[Array, Array]:
@@ -90,12 +100,13 @@ def log_factors(
     epsilon, delta : array_like
         The claim, epsilon at least 0. For delta = 0 epsilon may differ from outcome to outcome (an ex-post claim),
         +inf where there is none.
-    weight : float
-        Probability of the left side, in (0, 1).
+    weight : array_like
+        Probability of the left side, in (0, 1); broadcasts like the logits.
     direction : {"both", "left over right", "right over left"}
-        Which inequality is bet against; "both" with delta > 0 needs a weight of 1/2.
+        Which inequality is bet against.
     cap_fraction : float
-        lambda_max as a fraction of the largest one, 2 (1 - w) / (e^epsilon + delta (1 - w)); used if delta > 0.
+        lambda_max as a fraction of the largest one, 2 (1 - w) / (e^epsilon + delta (1 - w)); used if delta > 0. For
+        both directions the largest ones are 2 (1 - w) / (e^epsilon + delta) and 2 w / (e^epsilon + delta).
 
     Returns
     -------
@@ -105,9 +116,10 @@ def log_factors(
     Raises
     ------
     UsageError
-        For parameters outside their domain, or both directions with delta > 0 and a weight other than 1/2.
+        For parameters outside their domain.
     """
-    if not 0 < weight < 1:
+    share = np.asarray(weight, dtype=np.float64)
+    if not np.all((share > 0) & (share < 1)):
         raise UsageError(f"weight must lie strictly between 0 and 1, got {weight!r}")
     slack = np.asarray(delta, dtype=np.float64)
     if not np.all((slack >= 0) & (slack <= 1)):
@@ -116,10 +128,10 @@ def log_factors(
     if not np.all(bound >= 0):
         raise UsageError(f"epsilon must be at least 0, got {epsilon!r}")
     guess = np.asarray(logits, dtype=np.float64)
-    centre = math.log(weight) - math.log1p(-weight)
+    centre = np.log(share) - np.log1p(-share)
     if direction == "right over left":
         right, left = log_factors(
-            -guess, bound, slack, weight=1 - weight, direction="left over right", cap_fraction=cap_fraction
+            -guess, bound, slack, weight=1 - share, direction="left over right", cap_fraction=cap_fraction
         )
         return left, right
     if not slack.any():
@@ -128,62 +140,57 @@ def log_factors(
             allowed = np.maximum(allowed, centre - bound)
         return log_expit(guess) - log_expit(allowed), log_expit(-guess) - log_expit(-allowed)
     require_at_least("cap_fraction", cap_fraction, 0)
+    fraction = min(cap_fraction, 1.0)
+    discount = np.exp(-bound)
     if direction == "both":
-        if weight != 0.5:
-            raise UsageError(f"weight must be 1/2 for both directions with delta > 0, got {weight!r}")
-        return _factors_with_both_fees(guess, bound, slack, min(cap_fraction, 1.0))
-    return _factors_with_fee(guess, bound, slack, weight, min(cap_fraction, 1.0))
+        cap = fraction / (1 + slack * discount)
+        fee = slack * discount * cap  # of both directions together: delta (2 (1 - w) + 2 w) / 2, in units of the cap
+        up = _factors_with_fee(guess, centre, bound, cap, fee)
+        down = _factors_with_fee(-guess, -centre, bound, cap, fee)
+        return np.where(guess >= centre, up[0], down[1]), np.where(guess >= centre, up[1], down[0])
+    cap = fraction / (1 + slack * discount * (1 - share))
+    return _factors_with_fee(guess, centre, bound, cap, slack * discount * (1 - share) * cap)
 
 
-def _factors_with_both_fees(guess: Array, bound: Array, delta: Array, fraction: float) -> tuple[Array, Array]:
-    # The stake u lies on the side that is believed the less likely; u + both fees must not exceed 1.
-    discount = np.exp(-bound)
-    cap = fraction / (1 + delta * discount)
-    fee = delta * discount * cap
-    trust = np.abs(guess)
-    stake = (1 - fee) * (np.exp(log_expit(trust)) - np.exp(np.minimum(log_expit(-trust) + bound, 1.0)))
+def _factors_with_fee(guess: Array, centre: Array, bound: Array, cap: Array, fee: Array) -> tuple[Array, Array]:
+    """Return the factors of a bet left over right.
+
+    In terms of the stake that a right call loses, u = lambda e^epsilon / (2 (1 - w)), below `cap`; cap + fee <= 1.
+    """
+    stake = (1 - fee) * (np.exp(log_expit(guess)) - np.exp(np.minimum(log_expit(-guess) + bound + centre, 1.0)))
     stake = np.clip(stake, 0, cap)
-    with np.errstate(divide="ignore"):
-        right_guess, wrong_guess = np.log1p(stake * discount - fee), np.log1p(np.maximum(-fee - stake, -1.0))
-    left_believed = guess >= 0
-    return np.where(left_believed, right_guess, wrong_guess), np.where(left_believed, wrong_guess, right_guess)
-
-
-def _factors_with_fee(guess: Array, bound: Array, delta: Array, weight: float, fraction: float) -> tuple[Array, Array]:
-    # In terms of the stake on the right, u = lambda e^epsilon / (2 (1 - w)): the cap is U with U + fee <= 1.
-    discount = np.exp(-bound)
-    cap = fraction / (1 + delta * discount * (1 - weight))
-    fee = delta * discount * (1 - weight) * cap
-    odds = bound + math.log(weight) - math.log1p(-weight)
-    stake = (1 - fee) * (np.exp(log_expit(guess)) - np.exp(np.minimum(log_expit(-guess) + odds, 1.0)))
-    stake = np.clip(stake, 0, cap)
-    gain = stake * discount * (1 - weight) / weight
+    gain = stake * np.exp(-bound - centre)
     with np.errstate(divide="ignore"):
         return np.log1p(gain - fee), np.log1p(np.maximum(-fee - stake, -1.0))
 
 
+def _no_calls() -> NDArray[np.int64]:
+    return np.zeros((len(WEIGHTS), len(LEVELS)), dtype=np.int64)
+
+
 @dataclass
 class Ledger:
-    """The number of left and of right calls at each level of prediction: all that the wealth depends on.
+    """The number of left and of right calls at each weight and level of prediction: all that the wealth depends on.
 
     Parameters
     ----------
-    left, right : ndarray of int, shape (len(LEVELS),)
+    left, right : ndarray of int, shape (len(WEIGHTS), len(LEVELS))
         Counts.
     """
 
-    left: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(LEVELS), dtype=np.int64))
-    right: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(LEVELS), dtype=np.int64))
+    left: NDArray[np.int64] = field(default_factory=_no_calls)
+    right: NDArray[np.int64] = field(default_factory=_no_calls)
 
     @property
     def calls(self) -> int:
         """How many calls were bet on."""
         return int(self.left.sum() + self.right.sum())
 
-    def record(self, levels: NDArray[np.int64], is_left: NDArray[np.bool_]) -> None:
-        """Enter a batch whose levels were fixed by what came before it."""
-        self.left += np.bincount(levels[is_left], minlength=len(LEVELS))
-        self.right += np.bincount(levels[~is_left], minlength=len(LEVELS))
+    def record(self, levels: NDArray[np.int64], is_left: NDArray[np.bool_], weight: float = 0.5) -> None:
+        """Enter a batch whose weight (one of `WEIGHTS`) and levels were fixed by what came before it."""
+        row = WEIGHTS.index(weight)
+        self.left[row] += np.bincount(levels[is_left], minlength=len(LEVELS))
+        self.right[row] += np.bincount(levels[~is_left], minlength=len(LEVELS))
 
     def __add__(self, other: "Ledger") -> "Ledger":
         return Ledger(self.left + other.left, self.right + other.right)
@@ -193,7 +200,8 @@ def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Ar
     """Return the logarithm of the wealth against each claim (epsilon, delta), rounded down.
 
     For delta = 0 one process bets on both directions; for delta > 0 it is a mixture over directions (left over
-    right, right over left, both) and over `CAP_FRACTIONS`. Sides are drawn with probability 1/2.
+    right, right over left, both) and over `CAP_FRACTIONS`; each of them bets on, whatever the weights of the batches
+    were.
 
     Parameters
     ----------
@@ -208,13 +216,19 @@ def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Ar
         Lower bounds on the logarithms, in nats: `ERROR_PER_CALL` is taken off for each call.
     """
     eps, dlt = np.broadcast_arrays(np.atleast_1d(epsilon).astype(float), np.atleast_1d(delta).astype(float))
-    used = np.flatnonzero(ledger.left + ledger.right)
-    logits, left, right = LEVELS[used], ledger.left[used], ledger.right[used]
+    used = np.nonzero(ledger.left + ledger.right)
+    weights, left, right = np.array(WEIGHTS)[used[0]], ledger.left[used], ledger.right[used]
+    logits = LEVELS[used[1]] + np.log(weights) - np.log1p(-weights)
     result = np.empty(eps.shape)
 
     def process(which: NDArray[np.bool_], direction: Direction, fraction: float) -> Array:
         on_left, on_right = log_factors(
-            logits, eps[which][:, None], dlt[which][:, None], direction=direction, cap_fraction=fraction
+            logits,
+            eps[which][:, None],
+            dlt[which][:, None],
+            weight=weights,
+            direction=direction,
+            cap_fraction=fraction,
         )
         return _weighted(on_left, left) + _weighted(on_right, right)
 
@@ -229,6 +243,33 @@ def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Ar
         result[~pure] = logsumexp(parts, axis=0, b=shares) - ERROR_PER_CALL
     rounded: Array = result - ERROR_PER_CALL * ledger.calls
     return rounded
+
+
+def best_weight(ledger: Ledger, epsilon: float) -> float:
+    """Return the weight of `WEIGHTS` at which the evidence against pure epsilon-DP would have grown fastest.
+
+    Fair sides unless another weight would have been better by 3/10: pairs that are alike in both directions gain
+    nothing. Fair sides also where the evidence against epsilon + 1 falls off by more than the factor e^2: then the
+    predictions hardly reach beyond epsilon, and to learn better ones takes calls of both sides. The sides' own
+    frequencies of the levels stand for their laws, so any calls of the past tell, whatever their weights were.
+    """
+    growths = _growths(ledger, np.array([epsilon, epsilon + 1]))
+    best = int(np.argmax(growths[:, 0]))
+    better, reaches = growths[best, 0] > _WORTH_IT * max(growths[0, 0], 0.0), growths[0, 1] > _REACHES * growths[0, 0]
+    return WEIGHTS[best] if better and reaches else WEIGHTS[0]
+
+
+def _growths(ledger: Ledger, epsilon: Array) -> Array:
+    """Return the growth per call at each weight against each epsilon, shape (len(WEIGHTS), claims)."""
+    counts = [side.sum(axis=0) for side in (ledger.left, ledger.right)]
+    used = np.flatnonzero(counts[0] + counts[1])
+    p, q = (count[used] / max(int(count.sum()), 1) for count in counts)
+    growths = []
+    for weight in WEIGHTS:
+        logits = LEVELS[used] + math.log(weight) - math.log1p(-weight)
+        on_left, on_right = log_factors(logits, epsilon[:, None], weight=weight)
+        growths.append(weight * (on_left @ p) + (1 - weight) * (on_right @ q))
+    return np.array(growths)
 
 
 def _weighted(logs: Array, counts: NDArray[np.int64]) -> Array:

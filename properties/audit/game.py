@@ -7,7 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import ExPost
-from dpassay.properties.audit.betting import ERROR_PER_CALL, LEVELS, Ledger, log_factors, log_wealth, to_levels
+from dpassay.properties.audit.betting import (
+    ERROR_PER_CALL,
+    LEVELS,
+    WEIGHTS,
+    Ledger,
+    best_weight,
+    log_factors,
+    log_wealth,
+    to_levels,
+)
 from dpassay.properties.audit.hypotheses import ex_post_bound
 from dpassay.properties.audit.learners import Ensemble
 from dpassay.properties.audit.outcomes import CallFailedError, Outcomes, Sampler, call
@@ -24,6 +33,10 @@ LARGEST_BATCH, MOST_NUMBERS = 1 << 18, 1 << 22
 
 LARGEST_CHUNK = 1 << 16
 ARCHIVED_CALLS = 200_000
+
+_FIRST_UNFAIR, _LOOKS_REFUTED = 1 << 12, 8.0
+_STEEP = np.arange(1.0, 16.0, 0.25)
+"""Sides stay fair until some of these epsilons looks refuted, by this much evidence: below, little can be gained."""
 
 _LOG_STAKE, _LOG_RESERVE = math.log1p(-(2.0**-6)), math.log(2.0**-6)
 
@@ -61,10 +74,11 @@ def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
 
 @dataclass(frozen=True)
 class Batch:
-    """The draws of a batch, left ones and right ones; their numbers were decided by fair coins."""
+    """The draws of a batch, left ones and right ones; their numbers were decided by coins of this weight."""
 
     left: tuple[Draw, ...]
     right: tuple[Draw, ...]
+    weight: float = 0.5
 
     @property
     def calls(self) -> int:
@@ -148,9 +162,10 @@ class PairGame:
         self.largest_batch = LARGEST_BATCH
 
     def prepare(self, size: int) -> Batch:
-        """Toss the coins of the next batch."""
+        """Toss the coins of the next batch; their weight follows from what the game saw before."""
+        weight = self._next_weight()
         children = np.random.SeedSequence(self._seed, spawn_key=(self._index, self._batches)).spawn(3)
-        heads = int(np.random.default_rng(children[0]).binomial(size, 0.5))
+        heads = int(np.random.default_rng(children[0]).binomial(size, weight))
         self._batches += 1
 
         def draws(data: Array, count: int, seed: np.random.SeedSequence) -> tuple[Draw, ...]:
@@ -158,7 +173,18 @@ class PairGame:
             seeds = seed.spawn(len(chunks))
             return tuple(Draw(data, n, s, self._one_by_one) for n, s in zip(chunks, seeds, strict=True))
 
-        return Batch(draws(self.left, heads, children[1]), draws(self.right, size - heads, children[2]))
+        return Batch(draws(self.left, heads, children[1]), draws(self.right, size - heads, children[2]), weight)
+
+    def _next_weight(self) -> float:
+        """Return the weight that serves the largest epsilon that looks refuted, once the learners are beyond it.
+
+        While the bound is held back by what the learners can tell, they need calls of both sides.
+        """
+        if self._ex_post is not None or self.calls < _FIRST_UNFAIR or self._books.failed:
+            return WEIGHTS[0]
+        ledger = self._books.ledger
+        refuted = np.flatnonzero(log_wealth(ledger, _STEEP) >= _LOOKS_REFUTED)
+        return best_weight(ledger, float(_STEEP[refuted[-1]])) if refuted.size else WEIGHTS[0]
 
     def enter(self, batch: Batch, results: list[Outcomes | None]) -> None:
         """Settle the bets on a batch, then let the learners see it."""
@@ -169,15 +195,15 @@ class PairGame:
         parts = [result for result in results if result is not None]
         is_left = np.repeat([True, False], [sum(d.size for d in batch.left), sum(d.size for d in batch.right)])
         outcomes = Outcomes.joined(parts)
-        self._settle(outcomes, is_left)
-        self._ensemble.observe(outcomes, is_left)
+        self._settle(outcomes, is_left, batch.weight)
+        self._ensemble.observe(*_balanced(outcomes, is_left, batch.weight))
         self._remember(outcomes, is_left)
 
-    def _settle(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
+    def _settle(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
         logits = self._ensemble.logits(outcomes)
         levels = to_levels(logits)
         singles, duels, ex_post = Ledger(), Ledger(), ExPostLedger(dict(self._books.ex_post.counts))
-        singles.record(levels, is_left)
+        singles.record(levels, is_left, weight)
         pairs = min(int(is_left.sum()), int((~is_left).sum()))
         # a hidden order of one left and one right outcome is told with the difference of their logits
         won = to_levels(logits[is_left][:pairs] - logits[~is_left][:pairs])
@@ -221,6 +247,19 @@ class PairGame:
             return logs + _LOG_RESERVE
         combined: Array = np.logaddexp(logs + _LOG_STAKE, _LOG_RESERVE) - 2.0**-44
         return combined
+
+
+def _balanced(outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> tuple[Outcomes, NDArray[np.bool_]]:
+    """Return a batch as fair sides would have made it: what learners say of it is then the likelihood ratio.
+
+    The calls of the rarer side count as often as the other side is more likely, after all of the others.
+    """
+    if weight == WEIGHTS[0]:
+        return outcomes, is_left
+    is_rare = is_left if weight < WEIGHTS[0] else ~is_left
+    times = round(max(weight, 1 - weight) / min(weight, 1 - weight))
+    order = np.concatenate([np.flatnonzero(~is_rare), np.repeat(np.flatnonzero(is_rare), times)])
+    return Outcomes(outcomes.rows[order]), is_left[order]
 
 
 def _rounded_up(bound: float) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
+from scipy.stats import binom
 
 from dpassay.claims import PureDP
 from dpassay.properties.audit.betting import Ledger, last_refuted, log_factors, log_wealth, to_levels
@@ -93,6 +94,12 @@ def capital_clipped_from_below(logits: Array, epsilon: float, delta: float) -> t
     return np.maximum(left, 0.9), np.maximum(right, 0.9)
 
 
+def weight_of_the_bet_is_not_that_of_the_coin(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
+    """Bet on both directions as if a left call were rare, and toss a fair coin."""
+    left, right = log_factors(logits, epsilon, delta, weight=1 / 8)
+    return np.exp(left), np.exp(right)
+
+
 def weight_chosen_after_the_outcome(logits: Array, epsilon: float, delta: float) -> tuple[Array, Array]:
     claimed = np.where(logits > 0, 0.25, 0.75)  # the coin was fair
     parts = [log_factors(logits[k], epsilon, weight=float(w)) for k, w in enumerate(claimed)]
@@ -114,6 +121,8 @@ def test_honest_factors_have_mean_at_most_one() -> None:
         (stake_chosen_after_the_side, True),
         (capital_clipped_from_below, True),
         (weight_chosen_after_the_outcome, True),
+        (weight_of_the_bet_is_not_that_of_the_coin, True),
+        (weight_of_the_bet_is_not_that_of_the_coin, False),
     ],
 )
 def test_dishonest_factors_are_noticed(mutant: Factors, pure: bool) -> None:
@@ -123,8 +132,8 @@ def test_dishonest_factors_are_noticed(mutant: Factors, pure: bool) -> None:
 # --- whole games --------------------------------------------------------------------------------------------
 
 ALPHA, RUNS, CALLS = 0.05, 100, 400
-# the probability that an honest game (share at most 0.05) exceeds 20 alarms of 100 is below 1e-7
-MOST_ALARMS = 20
+# the probability that an honest game (share at most 0.05) exceeds so many alarms of 100 is below 1e-9
+MOST_ALARMS = int(binom.isf(1e-9, RUNS, ALPHA)) + 1
 
 
 def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
@@ -137,9 +146,9 @@ def run_draws(draws: object) -> list[Outcomes | None]:
 
 
 class TrainedOnTheBatchItBetsOn(PairGame):
-    def _settle(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
+    def _settle(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
         self._ensemble.observe(outcomes, is_left)
-        super()._settle(outcomes, is_left)
+        super()._settle(outcomes, is_left, weight)
 
 
 def false_alarms(make: Callable[[int], PairGame]) -> int:
@@ -202,6 +211,126 @@ def test_a_campaign_mixes_its_pairs() -> None:
         campaign.play_round(lambda draws: run_draws(list(draws)))
     wealth = [float(game.log_wealth(0.2, 0.0)[0]) for game in campaign.games]
     assert campaign.log_evidence() <= math.log(sum(map(math.exp, wealth)) / 3 * 15 / 16)
+
+
+# --- a gambler, call by call: randomised response at the claim itself, and he believes in four times the loss-----
+
+
+TRUTHFUL = 2 / 3  # e^EPSILON to 1
+WON, LOST = (float(np.exp(part)[0]) for part in log_factors([4 * EPSILON], EPSILON))
+"""What his wealth is multiplied by on a truthful call and on a lie: 2/3 WON + 1/3 LOST = 1, a martingale."""
+
+
+def gambles(strategy: Callable[[Array], float]) -> int:
+    """Count the runs of 200 calls in which a strategy shows evidence of 1/ALPHA."""
+    rng = np.random.default_rng(0)
+    factors = np.where(rng.random((RUNS, 200)) < TRUTHFUL, WON, LOST)
+    return sum(strategy(run) >= 1 / ALPHA for run in factors)
+
+
+def stopping_at_the_peak(factors: Array) -> float:
+    return float(np.cumprod(factors).max())
+
+
+def resampling_until_large(factors: Array) -> float:
+    """Draw every batch of five again and again, up to four times, and enter the one with the largest factor."""
+    batches = factors.reshape(-1, 4, 5).prod(axis=2)
+    return float(np.cumprod(batches.max(axis=1)).max())
+
+
+def discarding_what_loses(factors: Array) -> float:
+    """Look at a batch of ten first; without entering a loss, go on."""
+    return float(np.cumprod(np.maximum(factors.reshape(-1, 10).prod(axis=1), 1.0)).max())
+
+
+def restarting_without_paying(factors: Array) -> float:
+    best = wealth = 1.0
+    for factor in factors:
+        wealth *= factor
+        best = max(best, wealth)
+        if wealth < 1 / 10:
+            wealth = 1.0
+    return best
+
+
+def restarting_and_paying(factors: Array) -> float:
+    """Every restart has a share of the wealth that was fixed before: 1/2, 1/4, ..."""
+    share, best, wealth = 0.5, 0.0, 1.0
+    for factor in factors:
+        wealth *= factor
+        best = max(best, share * wealth)
+        if wealth < 1 / 10:
+            wealth, share = 1.0, share / 2
+    return best
+
+
+def clipping_the_capital(factors: Array) -> float:
+    best = wealth = 1.0
+    for factor in factors:
+        wealth = max(wealth * factor, 1 / 2)
+        best = max(best, wealth)
+    return best
+
+
+def level_chosen_from_the_data(factors: Array) -> float:
+    """Claim level 5 % for whatever was reached at a level that was picked to be reached: evidence of 2 and more."""
+    peak = stopping_at_the_peak(factors)
+    return 1 / ALPHA if peak >= 2 else peak
+
+
+def test_the_gambler_plays_fair() -> None:
+    assert math.isclose(TRUTHFUL * WON + (1 - TRUTHFUL) * LOST, 1, rel_tol=ROUNDING)
+
+
+@pytest.mark.parametrize("strategy", [stopping_at_the_peak, restarting_and_paying])
+def test_honest_gamblers_raise_few_alarms(strategy: Callable[[Array], float]) -> None:
+    assert gambles(strategy) <= MOST_ALARMS
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        resampling_until_large,
+        discarding_what_loses,
+        restarting_without_paying,
+        clipping_the_capital,
+        level_chosen_from_the_data,
+    ],
+)
+def test_gamblers_who_cheat_are_noticed(strategy: Callable[[Array], float]) -> None:
+    assert gambles(strategy) > MOST_ALARMS
+
+
+def test_the_peak_itself_is_no_evidence_to_average_or_to_choose_a_level_by() -> None:
+    """Exactly, over all outcomes of ten calls: the mean of the peak exceeds 1, of the wealth at the end not."""
+    truthful = (np.arange(2**10)[:, None] >> np.arange(10)) & 1
+    chances = np.where(truthful, TRUTHFUL, 1 - TRUTHFUL).prod(axis=1)
+    wealth = np.cumprod(np.where(truthful, WON, LOST), axis=1)
+    assert chances @ wealth[:, -1] <= 1 + ROUNDING
+    assert chances @ wealth.max(axis=1) > 1.5
+
+
+def test_the_same_random_numbers_on_both_sides_are_noticed() -> None:
+    """A left and a right call that lie together: exactly, the mean of the product of their factors exceeds 1."""
+    independent = (TRUTHFUL * WON + (1 - TRUTHFUL) * LOST) ** 2
+    together = TRUTHFUL * WON**2 + (1 - TRUTHFUL) * LOST**2
+    assert independent <= 1 + ROUNDING
+    assert together > 1.2
+
+
+def test_no_two_draws_of_a_campaign_share_their_random_numbers() -> None:
+    """The sides of a batch, the batches of a game and the games of a campaign have seeds of their own."""
+    seen: list[tuple[int, ...]] = []
+    campaign = Campaign(PureDP(0.2), [(np.full(1, k), np.full(1, k + 1.0)) for k in range(3)], seed=0)
+    for _ in range(4):
+        campaign.play_round(lambda draws: [_noted(draw, seen) for draw in draws])
+    assert len(seen) > 12
+    assert len(set(seen)) == len(seen)
+
+
+def _noted(draw: Draw, seen: list[tuple[int, ...]]) -> Outcomes | None:
+    seen.append(tuple(np.random.default_rng(draw.seed).integers(0, 2**62, 4).tolist()))
+    return sample_side(laplace, draw)
 
 
 def dropping_failures(draw: Draw) -> Outcomes:

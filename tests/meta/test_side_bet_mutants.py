@@ -32,8 +32,30 @@ def stake_chosen_after_the_side(
     return side_bets_side_bet(stake, ratio, delta, weight, cap)[0], 1 - delta * cap / 2
 
 
-def one_fee_for_both_directions(up: Fraction, down: Fraction, ratio: Fraction, delta: Fraction, cap: Fraction) -> Any:
-    return tuple(factor + delta * cap / 2 for factor in side_bets_two_sided(up, down, ratio, delta, cap))
+def one_fee_for_both_directions(
+    up: Fraction, down: Fraction, ratio: Fraction, delta: Fraction, weight: Fraction, caps: tuple[Fraction, Fraction]
+) -> Any:
+    due = delta * min(caps) / 2
+    return tuple(factor + due for factor in side_bets_two_sided(up, down, ratio, delta, weight, caps))
+
+
+def caps_of_fair_sides(ratio: Fraction, delta: Fraction, weight: Fraction) -> tuple[Fraction, Fraction]:
+    return 1 / (ratio + delta), 1 / (ratio + delta)
+
+
+def payout_of_fair_sides(
+    up: Fraction, down: Fraction, ratio: Fraction, delta: Fraction, weight: Fraction, caps: tuple[Fraction, Fraction]
+) -> Any:
+    return side_bets_two_sided(up, down, ratio, delta, Fraction(1, 2), caps)
+
+
+def weight_chosen_after_the_side(
+    stake: Fraction, ratio: Fraction, delta: Fraction, weight: Fraction, cap: Fraction
+) -> Any:
+    """On the left a weight is claimed for which a left call pays better than for the one that was drawn with."""
+    return side_bets_side_bet(stake, ratio, delta, weight / 2, cap)[0], side_bets_side_bet(
+        stake, ratio, delta, weight, cap
+    )[1]
 
 
 def cap_that_ignores_the_weight(ratio: Fraction, delta: Fraction, weight: Fraction) -> Fraction:
@@ -79,11 +101,14 @@ def case(statement: str, name: str, wrong: Callable[..., Any]) -> Any:
         case("fair_side_bet_under_approximate_dp", "side_bet", stake_chosen_after_the_side),
         case("fair_side_bet_under_approximate_dp", "largest_stake", cap_that_ignores_the_weight),
         case("fair_two_sided_bet_under_approximate_dp", "two_sided_bet", one_fee_for_both_directions),
+        case("fair_two_sided_bet_under_approximate_dp", "two_sided_bet", payout_of_fair_sides),
+        case("fair_two_sided_bet_under_approximate_dp", "largest_stakes", caps_of_fair_sides),
         case("pure_dp_bounds_the_posterior_of_the_side", "_posteriors", posteriors_of_fair_sides),
         case("growth_optimal_side_bet_by_proof", "_best_stake", stake_that_forgets_what_a_miss_costs),
         case("bounded_range_is_pure_dp_of_ordered_pairs", "_has_range", largest_loss_for_the_range),
         case("stopped_wealth_has_mean_at_most_one", "side_bet", capital_clipped_from_below),
         case("stopped_wealth_has_mean_at_most_one", "side_bet", without_the_fee),
+        case("stopped_wealth_has_mean_at_most_one", "side_bet", weight_chosen_after_the_side),
         case("bound_on_a_grid_errs_only_if_a_true_claim_is_refuted", "bound_on_the_grid", first_standing_point),
         case("growth_of_evidence_is_below_the_mass_over_the_ratio", "_growth", growth_of_left_calls_alone),
     ],

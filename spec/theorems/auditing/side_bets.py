@@ -27,7 +27,7 @@ from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["largest_stake", "side_bet", "stake_of_belief", "stopped_wealth", "two_sided_bet"]
+__all__ = ["largest_stake", "largest_stakes", "side_bet", "stake_of_belief", "stopped_wealth", "two_sided_bet"]
 
 Pair = Annotated[PairAtRatio, FinitePairs("output distributions on at most 4 outcomes, and r = e^epsilon", 4)]
 Belief = Annotated[PairAtRatio, FinitePairs("what the bettor believes the distributions to be", 4)]
@@ -70,10 +70,21 @@ def side_bet(stake: Fraction, ratio: Fraction, delta: Fraction, weight: Fraction
     return 1 + stake / (2 * weight) - fee, 1 - ratio * stake / (2 * (1 - weight)) - fee
 
 
-def two_sided_bet(up: Fraction, down: Fraction, ratio: Fraction, delta: Fraction, cap: Fraction) -> Factor:
-    """Return the factors, for fair sides, of a bet left over right (`up`) or right over left (`down`): both fees."""
-    fee = delta * cap
-    return 1 + up - ratio * down - fee, 1 - ratio * up + down - fee
+def largest_stakes(ratio: Fraction, delta: Fraction, weight: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the largest lambda_max of either direction if both are bet on: a lost one costs 1/(1 + delta/r).
+
+    They are 2 (1 - w)/(r + delta) left over right and 2 w/(r + delta) right over left.
+    """
+    return 2 * (1 - weight) / (ratio + delta), 2 * weight / (ratio + delta)
+
+
+def two_sided_bet(
+    up: Fraction, down: Fraction, ratio: Fraction, delta: Fraction, weight: Fraction, caps: tuple[Fraction, Fraction]
+) -> Factor:
+    """Return the factors of a bet left over right (`up`) or right over left (`down`): the fee of both caps is due."""
+    fee = delta * sum(caps) / 2
+    on_left = 1 + up / (2 * weight) - ratio * down / (2 * weight) - fee
+    return on_left, 1 - ratio * up / (2 * (1 - weight)) + down / (2 * (1 - weight)) - fee
 
 
 def _mean(pair: PairAtRatio, weight: Fraction, factor: Callable[[Hashable], Factor]) -> Fraction:
@@ -116,17 +127,25 @@ def fair_side_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: Weigh
     return _is_fair(pair, weight, lambda x: side_bet(stake(x), pair.ratio, delta, weight, cap))
 
 
-@statement(DPASSAY, "both fees", examples=({"pair": _LEAK, "belief": _LEAK}, {"pair": _BOTH_WAYS, "belief": _BEYOND}))
-def fair_two_sided_bet_under_approximate_dp(pair: Pair, belief: Belief) -> Verdict:
-    """With fair sides one factor may bet left over right on some outcomes and right over left on others, if it pays
-    the fee of each direction; the cap is 1/(e^epsilon + delta). delta is the larger of the two divergences.
+@statement(
+    DPASSAY,
+    "both fees",
+    examples=(
+        {"pair": _LEAK, "belief": _LEAK, "weight": Fraction(1, 2)},
+        {"pair": _BOTH_WAYS, "belief": _BEYOND, "weight": Fraction(1, 2)},
+        {"pair": _BOTH_WAYS, "belief": _BEYOND, "weight": Fraction(9, 10)},
+    ),
+)
+def fair_two_sided_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: Weight) -> Verdict:
+    """One factor may bet left over right on some outcomes and right over left on others, if it pays the fee of each
+    direction; the caps are 2 (1 - w)/(e^epsilon + delta) and 2 w/(e^epsilon + delta). delta is the larger of the two
+    divergences.
     """
-    forth = hockey_stick_exact(pair.left, pair.right, pair.ratio)
-    delta = max(forth, hockey_stick_exact(pair.right, pair.left, pair.ratio))
-    cap = 1 / (pair.ratio + delta)
-    up = stake_of_belief(belief, pair.ratio, Fraction(1, 2), cap)
-    down = stake_of_belief(belief.swapped, pair.ratio, Fraction(1, 2), cap)
-    return _is_fair(pair, Fraction(1, 2), lambda x: two_sided_bet(up(x), down(x), pair.ratio, delta, cap))
+    delta = max(hockey_stick_exact(one.left, one.right, one.ratio) for one in (pair, pair.swapped))
+    caps = largest_stakes(pair.ratio, delta, weight)
+    up = stake_of_belief(belief, pair.ratio, weight, caps[0])
+    down = stake_of_belief(belief.swapped, pair.ratio, 1 - weight, caps[1])
+    return _is_fair(pair, weight, lambda x: two_sided_bet(up(x), down(x), pair.ratio, delta, weight, caps))
 
 
 @statement(DPASSAY, "side prediction", examples=({"pair": _TRUTH, "weight": Fraction(1, 10)},))
@@ -195,16 +214,16 @@ def _has_range(pair: PairAtRatio) -> bool:
 
 
 def stopped_wealth(
-    pair: PairAtRatio, beliefs: tuple[PairAtRatio, PairAtRatio], weight: Fraction, rounds: int
+    pair: PairAtRatio, beliefs: tuple[PairAtRatio, PairAtRatio], weights: tuple[Fraction, Fraction], rounds: int
 ) -> tuple[Fraction, Fraction]:
     """Return the largest mean wealth over all stopping rules, and the probability that it ever reaches 2.
 
-    The bettor stakes by the first belief, and by the second one after a call from the right side: his stakes depend
-    on the past. The stopping rule sees all of it.
+    The bettor stakes by the first belief and draws sides by the first weight, by the second ones after a call from
+    the right side: stakes and weights depend on the past. The stopping rule sees all of it.
     """
     delta = hockey_stick_exact(pair.left, pair.right, pair.ratio)
-    cap = largest_stake(pair.ratio, delta, weight)
-    stakes = [stake_of_belief(belief, pair.ratio, weight, cap) for belief in beliefs]
+    caps = [largest_stake(pair.ratio, delta, weight) for weight in weights]
+    stakes = [stake_of_belief(*each) for each in zip(beliefs, [pair.ratio] * 2, weights, caps, strict=True)]
 
     def solve(wealth: Fraction, turn: int, rounds_left: int) -> tuple[Fraction, Fraction]:
         reached = Fraction(int(wealth >= 2))
@@ -212,7 +231,8 @@ def stopped_wealth(
             return wealth, reached
         mean, chance = Fraction(0), Fraction(0)
         for outcome in pair.left.outcomes:
-            factors = side_bet(stakes[turn](outcome), pair.ratio, delta, weight, cap)
+            weight = weights[turn]
+            factors = side_bet(stakes[turn](outcome), pair.ratio, delta, weight, caps[turn])
             shares = weight * pair.left.probability(outcome), (1 - weight) * pair.right.probability(outcome)
             for side, (factor, share) in enumerate(zip(factors, shares, strict=True)):
                 if share:
@@ -228,8 +248,22 @@ def stopped_wealth(
     "Ville's inequality",
     cases=20,
     examples=(
-        {"pair": _TRUTH, "belief": _BEYOND, "other": _TRUTH, "weight": Fraction(1, 2), "rounds": 4},
-        {"pair": _LEAK, "belief": _LEAK, "other": _LEAK.swapped, "weight": Fraction(1, 3), "rounds": 3},
+        {
+            "pair": _TRUTH,
+            "belief": _BEYOND,
+            "other": _TRUTH,
+            "weight": Fraction(1, 2),
+            "later": Fraction(1, 2),
+            "rounds": 4,
+        },
+        {
+            "pair": _LEAK,
+            "belief": _LEAK,
+            "other": _LEAK.swapped,
+            "weight": Fraction(1, 3),
+            "later": Fraction(9, 10),
+            "rounds": 3,
+        },
     ),
 )
 def stopped_wealth_has_mean_at_most_one(
@@ -237,12 +271,13 @@ def stopped_wealth_has_mean_at_most_one(
     belief: Belief,
     other: Belief,
     weight: Weight,
+    later: Weight,
     rounds: Annotated[int, Integers("number of calls", 1, 4, (3,))],
 ) -> Verdict:
     """Against a true claim the wealth has mean at most 1 at every stopping time, and ever reaches 2 with
-    probability at most 1/2, although the stakes follow the past.
+    probability at most 1/2, although the stakes and the probabilities of the sides follow the past.
     """
-    mean, chance = stopped_wealth(pair, (belief, other), weight, rounds)
+    mean, chance = stopped_wealth(pair, (belief, other), (weight, later), rounds)
     return conjunction([
         at_most_exact(mean, Fraction(1), "mean of the stopped wealth"),
         at_most_exact(chance, Fraction(1, 2), "Pr[the wealth ever reaches 2]"),

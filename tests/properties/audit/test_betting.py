@@ -10,7 +10,9 @@ from dpassay.claims import UsageError
 from dpassay.properties.audit.betting import (
     ERROR_PER_CALL,
     LEVELS,
+    WEIGHTS,
     Ledger,
+    best_weight,
     last_refuted,
     log_factors,
     log_wealth,
@@ -77,6 +79,77 @@ def test_both_directions_are_two_single_bets_on_disjoint_outcomes() -> None:
     assert np.all(both[0][np.abs(logits) <= 1] == 0)
 
 
+def exact_bets_both_ways(
+    prediction: list[Fraction], ratio: Fraction, delta: Fraction, w: Fraction, fraction: Fraction
+) -> list[tuple[Fraction, Fraction]]:
+    """The bet in both directions in rational numbers, the better one of each outcome; the fees of both are due."""
+    most, most_down = (fraction * 2 * side / (ratio + delta) for side in (1 - w, w))
+    fee = delta * (most + most_down) / 2
+    bets = []
+    for a in prediction:
+        up = (1 - fee) * 2 * (a * (w + (1 - w) / ratio) - w)
+        down = (1 - fee) * 2 * ((1 - a) * (1 - w + w / ratio) - (1 - w))
+        up, down = min(most, max(Fraction(0), up)), min(most_down, max(Fraction(0), down))
+        on_left = 1 - fee + up / (2 * w) - ratio * down / (2 * w)
+        bets.append((on_left, 1 - fee - ratio * up / (2 * (1 - w)) + down / (2 * (1 - w))))
+    return bets
+
+
+@given(
+    p=weights,
+    q=weights,
+    a=predictions,
+    ratio=ratios,
+    w=shares,
+    fraction=st.sampled_from([Fraction(1), Fraction(1, 8)]),
+)
+def test_the_mean_factor_of_both_directions_is_at_most_one_at_every_weight(
+    p: list[int], q: list[int], a: list[Fraction], ratio: Fraction, w: Fraction, fraction: Fraction
+) -> None:
+    left, right = FiniteDistribution.of(*p), FiniteDistribution.of(*q)
+    delta = max(hockey_stick_exact(left, right, ratio), hockey_stick_exact(right, left, ratio))
+    bets = exact_bets_both_ways(a, ratio, delta, w, fraction)
+    mean = sum(w * left.probability(k) * m[0] + (1 - w) * right.probability(k) * m[1] for k, m in enumerate(bets))
+    assert mean <= 1
+    assert all(factor >= 0 for bet in bets for factor in bet)
+    if delta > 0:
+        logits = [math.log(x / (1 - x)) for x in a]
+        found = log_factors(logits, math.log(ratio), float(delta), weight=float(w), cap_fraction=float(fraction))
+        for side in (0, 1):
+            np.testing.assert_allclose(np.exp(found[side]), [float(bet[side]) for bet in bets], rtol=1e-11, atol=1e-12)
+
+
+def test_the_wealth_of_batches_with_different_weights_is_a_product() -> None:
+    rng, ledger, expected = np.random.default_rng(0), Ledger(), 0.0
+    for weight in WEIGHTS:
+        logits, sides = rng.normal(0, 3, 200), rng.random(200) < weight
+        levels = to_levels(logits)
+        ledger.record(levels, sides, weight)
+        left, right = log_factors(LEVELS[levels] + math.log(weight / (1 - weight)), 0.7, weight=weight)
+        expected += float(np.where(sides, left, right).sum())
+    wealth = log_wealth(ledger, 0.7)[0]
+    assert expected - 2 * ERROR_PER_CALL * ledger.calls < wealth <= expected
+    with pytest.raises(ValueError, match="not in tuple"):
+        ledger.record(levels, sides, 1 / 3)
+
+
+def test_the_best_weight_spends_calls_on_the_side_without_the_outcome() -> None:
+    """Only the left side has some outcome: mostly right calls. Alike in both directions: fair sides."""
+    sure, none = to_levels([12.0, -0.01]), to_levels([0.0])
+
+    def ledger_of(left: int, right: int) -> Ledger:
+        ledger = Ledger()
+        ledger.record(np.repeat(sure[0], left), np.ones(left, dtype=np.bool_))
+        ledger.record(np.repeat(to_levels([-12.0]), right), np.zeros(right, dtype=np.bool_))
+        ledger.record(np.repeat(none, 20_000), np.arange(20_000) % 2 == 0)
+        return ledger
+
+    assert best_weight(ledger_of(100, 0), 5.0) == 1 / 8
+    assert best_weight(ledger_of(0, 100), 5.0) == 7 / 8
+    assert best_weight(ledger_of(100, 100), 5.0) == 1 / 2
+    assert best_weight(Ledger(), 5.0) == 1 / 2
+
+
 def test_an_infinite_bound_forbids_nothing() -> None:
     left, right = log_factors([5.0, -5.0], [np.inf, np.inf])
     assert not left.any()
@@ -90,7 +163,6 @@ def test_an_infinite_bound_forbids_nothing() -> None:
         {"epsilon": math.nan},
         {"epsilon": 1.0, "delta": 2.0},
         {"epsilon": 1.0, "weight": 1.0},
-        {"epsilon": 1.0, "delta": 0.1, "weight": 0.25, "direction": "both"},
     ],
 )
 def test_parameters_outside_their_domain_are_refused(arguments: dict[str, float]) -> None:

@@ -1,0 +1,151 @@
+"""Run another auditor on rows of the common benchmark, beside ours in the same run.
+
+Run with ``python -m benchmarks.peers --tool TOOL --path CHECKOUT [--python PYTHON] [--rows NAME ...] [--samples N]
+[--seed K]``. CHECKOUT is a folder with the tool's package in it; PYTHON an interpreter (3.11 or newer) that has what
+the tool needs, numpy and scipy. The tool runs in a process of its own on our mechanisms, through its own interface
+and with its own search for inputs; a script in ``runners`` speaks it. Calls are counted where they are made; CPU
+seconds are those of the process and its children, the start included. Then we hunt on the row with as many calls.
+
+What the tool's bound means is its own affair, and is printed:
+
+- ``dp-sniper`` (eth-sri/dp-sniper): a lower bound at 90 % for the best pair, on fresh samples; `--samples` for
+  training, threshold, check and final estimate each. Outcomes are handed to its classifier as numbers, without flags.
+- ``statdp`` (cmla-psu/statdp): the last epsilon of a grid before the first that its test does not reject at 5 %,
+  with no correction over the grid; `--samples` for the event and for the test. It multiplies the events of all
+  coordinates, so only rows whose outcome is one number are feasible.
+- ``dp-auditorium`` (google/differential-privacy, folder python/dp_auditorium): the last epsilon of a grid before the
+  first at which its hockey-stick tester, delta 0, does not reject at 5 %, over a few pairs, each both ways round; its
+  own generator of inputs is not used. Its modules import tensorflow and google-vizier.
+
+None of their code is part of this project.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.rows import EXTRAS, ROWS, Row
+from dpassay.properties.search.hunt import hunt
+from dpassay.properties.search.result import HuntResult
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ("dp-sniper", "statdp", "dp-auditorium")
+
+
+@dataclass(frozen=True)
+class PeerResult:
+    """What a tool said of a row; `bound` is None if it gave up, and `note` says why or what the bound means."""
+
+    bound: float | None
+    calls: int
+    cpu_seconds: float
+    note: str
+
+
+def run_peer(tool: str, row: Row, *, path: Path, python: str, samples: int, seed: int) -> PeerResult:
+    """Start the tool on a row and read what it found.
+
+    Parameters
+    ----------
+    tool : str
+        One of `TOOLS`.
+    row : Row
+        The row.
+    path : Path
+        The tool's checkout.
+    python : str
+        The interpreter.
+    samples, seed : int
+        Handed to the tool; what it does not seed stays unseeded.
+
+    Returns
+    -------
+    PeerResult
+        Also if the tool failed: then with the last line of its errors.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as folder:
+        task = {
+            "path": str(path.resolve()),
+            "target": row.target,
+            "samples": samples,
+            "seed": seed,
+            "folder": folder,
+        }
+        runner = f"benchmarks.peers.runners.speak_{tool.replace('-', '_')}"
+        done = subprocess.run(  # noqa: S603  # the user names the interpreter
+            [python, "-m", runner, json.dumps(task)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"},
+        )
+        counted = Path(folder) / "calls"
+        calls = sum(map(int, counted.read_text(encoding="ascii").split())) if counted.exists() else 0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if done.returncode:
+        return PeerResult(None, calls, seconds, (done.stderr.strip().splitlines() or ["no output"])[-1])
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    return PeerResult(found["bound"], calls, seconds, found["note"])
+
+
+def compare(row: Row, peer: PeerResult, seed: int) -> HuntResult:
+    """Hunt with as many calls as the peer had, black-box."""
+    return hunt(
+        row.target,
+        calls=max(peer.calls, 1000),
+        budget_seconds=1e6,
+        seed=seed,
+        white_box=False,
+        low_bits=row.low_bits,
+    )
+
+
+def main() -> None:
+    """Run the tool and print the table."""
+    rows = {row.name: row for row in ROWS + EXTRAS}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--tool", choices=TOOLS, required=True)
+    parser.add_argument("--path", type=Path, required=True, help="checkout of the tool")
+    parser.add_argument("--python", default=sys.executable, help="interpreter that has what the tool needs")
+    parser.add_argument("--rows", nargs="+", choices=list(rows), metavar="NAME", default=["NoisyMax3", "NoisyMax4"])
+    parser.add_argument("--samples", type=lambda text: int(float(text)), default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if not options.path.is_dir():
+        parser.error(f"--path must be a folder, got {str(options.path)!r}")
+    console = Console(width=160)
+    table = Table(title=f"{options.tool} and dpassay")
+    for heading in ("row", f"{options.tool}: bound", "calls", "CPU s", "note", "ours: bound", "calls", "CPU s"):
+        table.add_column(heading, overflow="fold")
+    for name in options.rows:
+        with console.status(f"{name}: {options.tool}"):
+            peer = run_peer(
+                options.tool,
+                rows[name],
+                path=options.path,
+                python=options.python,
+                samples=options.samples,
+                seed=options.seed,
+            )
+        with console.status(f"{name}: dpassay"):
+            ours = compare(rows[name], peer, options.seed)
+        theirs = "-" if peer.bound is None else f"{peer.bound:.4g}", f"{peer.calls:,}", f"{peer.cpu_seconds:.1f}"
+        figures = f"{ours.epsilon_lower:.4g}", f"{ours.calls:,}", f"{ours.cpu_seconds:.1f}"
+        table.add_row(name, *theirs, peer.note, *figures)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

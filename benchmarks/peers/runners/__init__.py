@@ -1,0 +1,1 @@
+"""What runs in the interpreter of another auditor: needs numpy, scipy and the auditor."""
