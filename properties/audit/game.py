@@ -168,7 +168,7 @@ class PairGame:
             return
         parts = [result for result in results if result is not None]
         is_left = np.repeat([True, False], [sum(d.size for d in batch.left), sum(d.size for d in batch.right)])
-        outcomes = Outcomes.joined(parts)
+        outcomes = Outcomes.joined(parts).with_inputs(self.left, self.right)
         self._settle(outcomes, is_left)
         self._ensemble.observe(outcomes, is_left)
         self._remember(outcomes, is_left)

@@ -7,7 +7,7 @@ is able to see.
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from dpassay.claims import Mechanism, UsageError
 
 __all__ = [
+    "LEFT_VALUES",
     "LONGEST_ATOM",
     "LOWEST_BIT",
     "OUTCOME",
+    "RIGHT_VALUES",
     "CallFailedError",
     "Outcomes",
     "Sampler",
@@ -34,6 +36,9 @@ Sampler = Callable[[Array, int, np.random.Generator], Any]
 
 OUTCOME = "outcome"
 LOWEST_BIT = "lowest_bit(outcome)"
+INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(outcome)", "right_values(outcome)"
+"""How many numbers of the outcome are values of an input, and how many are so of one input alone; none counts NaN."""
+
 LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
 
@@ -60,10 +65,13 @@ class Outcomes:
         Numbers of shape (n,) or (n, k), or hashable objects of shape (n,).
     summary : dict, optional
         The features, where the rows themselves were forgotten.
+    inputs : (left, right), optional
+        The pair of the game, fixed before anything is drawn: outcomes may coincide with its values.
     """
 
     rows: NDArray[Any]
     summary: dict[str, Array] | None = None
+    inputs: tuple[Array, Array] | None = None
 
     @classmethod
     def of(cls, raw: Any) -> "Outcomes":
@@ -90,6 +98,16 @@ class Outcomes:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def with_inputs(self, left: Array, right: Array) -> "Outcomes":
+        """Return the same outcomes, with features that tell how many values of the inputs they hold."""
+        return replace(self, inputs=(left, right))
+
+    def every_other(self, first: int) -> "Outcomes":
+        """Return every second outcome, from the first (0) or the second (1) on."""
+        chosen = slice(first, None, 2)
+        summary = None if self.summary is None else {name: values[chosen] for name, values in self.summary.items()}
+        return Outcomes(self.rows[chosen], summary, self.inputs)
 
     def symbols(self) -> list[Hashable]:
         """Return each outcome as a hashable Python object, as an ex-post bound or an event sees it."""
@@ -124,7 +142,7 @@ class Outcomes:
 
     def condensed(self) -> "Outcomes":
         """Return all that events look at, without long rows."""
-        return self if self.width <= LONGEST_ATOM else Outcomes(_objects(self.atoms()), self.features)
+        return self if self.width <= LONGEST_ATOM else Outcomes(_objects(self.atoms()), self.features, self.inputs)
 
     @cached_property
     def features(self) -> dict[str, Array]:
@@ -135,6 +153,9 @@ class Outcomes:
         """
         if self.summary is not None:
             return self.summary
+        return self._plain_features() | ({} if self.inputs is None else self._coincidences(*self.inputs))
+
+    def _plain_features(self) -> dict[str, Array]:
         if self.rows.dtype != object:
             return _numeric_features(self.rows)
         result: dict[str, Array] = {}
@@ -150,6 +171,26 @@ class Outcomes:
             for name, values in partial.items():
                 result.setdefault(name, np.full(len(self), np.nan))[positions] = values
         return result
+
+    def _coincidences(self, left: Array, right: Array) -> dict[str, Array]:
+        """Count the values of the inputs in each outcome; continuous noise hits none, which costs next to nothing."""
+        values, owners = self._numbers()
+        hits = np.isin(values, np.concatenate([left, right]))
+        values, owners = values[hits], owners[hits]
+        known = {INPUT_VALUES: owners}
+        for name, one, other in ((LEFT_VALUES, left, right), (RIGHT_VALUES, right, left)):
+            known[name] = owners[np.isin(values, np.setdiff1d(one, other))]
+        counts = {name: np.bincount(those, minlength=len(self)) for name, those in known.items() if those.size}
+        return {name: np.where(count > 0, count, np.nan) for name, count in counts.items()}
+
+    def _numbers(self) -> tuple[Array, NDArray[np.intp]]:
+        """Return all numbers in the outcomes, and which outcome each belongs to."""
+        if self.rows.dtype != object:
+            width = self.rows.shape[1] if self.rows.ndim == 2 else 1
+            return self.rows.astype(np.float64).ravel(), np.repeat(np.arange(len(self)), width)
+        parts = [row if isinstance(row, tuple) else (row,) for row in self.rows]
+        listed = [(_float(part), k) for k, row in enumerate(parts) for part in row if isinstance(part, (int, float))]
+        return np.array([value for value, _ in listed], np.float64), np.array([k for _, k in listed], np.intp)
 
     def widths(self) -> list[int]:
         """Return the different lengths of the outcomes that are vectors of numbers, in order of appearance."""

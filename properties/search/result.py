@@ -22,6 +22,9 @@ class Witness:
     p_left, p_right : (float, float)
         Intervals of its probability on each input: certified if the law is known, else of 95 % confidence, from
         calls that had no part in the choice of the event.
+    certified : bool
+        Whether this pair by itself refutes the claim: by its enclosed probabilities, or at level alpha by calls of
+        its own. Otherwise the verdict rests on all pairs of the hunt, among which this one stood out.
     """
 
     left: tuple[float, ...]
@@ -29,6 +32,7 @@ class Witness:
     event: str
     p_left: tuple[float, float]
     p_right: tuple[float, float]
+    certified: bool
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class HuntResult:
         Certified upper bound on the pure epsilon (on the range of the losses for bounded range) over all pairs of the
         mechanism's own relation: where it agrees with `epsilon_lower` the true epsilon is known. None without a
         worst-pair theorem, for another relation, and where the target was sampled.
+    shrink_calls : int
+        Outcomes drawn in search of a simpler witness, beside `calls`.
     """
 
     target: str
@@ -91,6 +97,7 @@ class HuntResult:
     seed: int
     replay: str
     epsilon_upper: float | None = None
+    shrink_calls: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""

@@ -327,6 +327,7 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbour
             event=str(union(event)),
             p_left=_probability(left, event),
             p_right=_probability(right, event),
+            certified=verdict == "violated",
         )
         epsilon = max(epsilon_at_lower(a, b, point[1] if point else 0.0) for a, b in orders)
         return Finding(
