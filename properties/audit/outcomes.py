@@ -37,7 +37,10 @@ Sampler = Callable[[Array, int, np.random.Generator], Any]
 OUTCOME = "outcome"
 LOWEST_BIT = "lowest_bit(outcome)"
 INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(outcome)", "right_values(outcome)"
-"""How many numbers of the outcome are values of an input, and how many are so of one input alone; none counts NaN."""
+"""How many numbers of the outcome are values of an input, and how many are so of one input alone; NaN for none."""
+
+SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(outcome)"
+"""How many numbers of the outcome are infinite or NaN, and how many repeat another one of it; NaN for none."""
 
 LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
@@ -153,7 +156,7 @@ class Outcomes:
         """
         if self.summary is not None:
             return self.summary
-        return self._plain_features() | ({} if self.inputs is None else self._coincidences(*self.inputs))
+        return self._plain_features() | self._structural_features()
 
     def _plain_features(self) -> dict[str, Array]:
         if self.rows.dtype != object:
@@ -172,24 +175,39 @@ class Outcomes:
                 result.setdefault(name, np.full(len(self), np.nan))[positions] = values
         return result
 
-    def _coincidences(self, left: Array, right: Array) -> dict[str, Array]:
-        """Count the values of the inputs in each outcome; continuous noise hits none, which costs next to nothing."""
+    def _structural_features(self) -> dict[str, Array]:
+        """Count what continuous noise never shows: where no outcome has any of it, it costs next to nothing."""
         values, owners = self._numbers()
-        hits = np.isin(values, np.concatenate([left, right]))
-        values, owners = values[hits], owners[hits]
-        known = {INPUT_VALUES: owners}
-        for name, one, other in ((LEFT_VALUES, left, right), (RIGHT_VALUES, right, left)):
-            known[name] = owners[np.isin(values, np.setdiff1d(one, other))]
-        counts = {name: np.bincount(those, minlength=len(self)) for name, those in known.items() if those.size}
+        found = {SPECIAL_VALUES: owners[~np.isfinite(values)], REPEATED_VALUES: self._repetitions()}
+        if self.inputs is not None:
+            left, right = self.inputs
+            hits = np.isin(values, np.concatenate([left, right]))
+            values, owners = values[hits], owners[hits]
+            found[INPUT_VALUES] = owners
+            found[LEFT_VALUES] = owners[np.isin(values, np.setdiff1d(left, right))]
+            found[RIGHT_VALUES] = owners[np.isin(values, np.setdiff1d(right, left))]
+        counts = {name: np.bincount(those, minlength=len(self)) for name, those in found.items() if those.size}
         return {name: np.where(count > 0, count, np.nan) for name, count in counts.items()}
+
+    def _repetitions(self) -> NDArray[np.intp]:
+        """Return to which outcome each number belongs that repeats another one of its outcome."""
+        if self.rows.dtype != object:
+            ordered = np.sort(self.rows, axis=1) if self.rows.ndim == 2 else np.empty((len(self), 0))
+            return np.nonzero(ordered[:, 1:] == ordered[:, :-1])[0]
+        numbers = ([part for part in row if isinstance(part, (int, float))] for row in self._tuples())
+        return np.repeat(np.arange(len(self)), [len(listed) - len(set(listed)) for listed in numbers])
+
+    def _tuples(self) -> list[tuple[Any, ...]]:
+        return [row if isinstance(row, tuple) else (row,) for row in self.rows]
 
     def _numbers(self) -> tuple[Array, NDArray[np.intp]]:
         """Return all numbers in the outcomes, and which outcome each belongs to."""
         if self.rows.dtype != object:
             width = self.rows.shape[1] if self.rows.ndim == 2 else 1
             return self.rows.astype(np.float64).ravel(), np.repeat(np.arange(len(self)), width)
-        parts = [row if isinstance(row, tuple) else (row,) for row in self.rows]
-        listed = [(_float(part), k) for k, row in enumerate(parts) for part in row if isinstance(part, (int, float))]
+        listed = [
+            (_float(part), k) for k, row in enumerate(self._tuples()) for part in row if isinstance(part, (int, float))
+        ]
         return np.array([value for value, _ in listed], np.float64), np.array([k for _, k in listed], np.intp)
 
     def widths(self) -> list[int]:
