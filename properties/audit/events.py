@@ -22,7 +22,18 @@ from dpassay.claims import UsageError
 from dpassay.properties.audit.outcomes import LEFT_VALUES, RIGHT_VALUES, Outcomes, comparable
 from dpassay.properties.audit.side_tree import quantile_edges
 
-__all__ = ["AllOf", "AnyOf", "Event", "Interval", "NoneOf", "Symbols", "best_event", "mirrored", "parse_event", "union"]
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Event",
+    "Interval",
+    "NoneOf",
+    "Symbols",
+    "best_event",
+    "mirrored",
+    "parse_event",
+    "union",
+]
 
 Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]

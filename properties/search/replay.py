@@ -40,6 +40,7 @@ def replay(
     witness: Mapping[str, Any] | str | Path,
     target: str | Mechanism | Sampler | None = None,
     *,
+    claim: Claim | None = None,
     calls: int = 100_000,
     alpha: float = 1e-6,
     seed: int = 0,
@@ -53,6 +54,8 @@ def replay(
         What `HuntResult.to_json` returned, or a file that holds it.
     target : optional
         By default the saved name of the target.
+    claim : Claim, optional
+        By default what the saved words say, or the claim of the target that is saved in these words.
     calls : int
         At least 1.
     alpha : float
@@ -70,21 +73,21 @@ def replay(
     Raises
     ------
     UsageError
-        If the file cannot be read or lacks a witness, or if its claim has no words on the command line and the
-        target does not declare it.
+        If the file cannot be read or lacks a witness, or if its claim has no words on the command line, the target
+        does not declare it and it is not given.
     """
     record = _read_record(witness)
     source = record["target"] if target is None else target
     loaded = load_target(source) if isinstance(source, str) else source
     event, left, right = _saved_game(record["witness"])
-    claim = _saved_claim(record["claim"], loaded)
+    tested = claim if claim is not None else _saved_claim(record["claim"], loaded)
     sampler: Sampler = _membership(sampler_of(loaded), event, left, right)
-    if isinstance(claim, ExPost):
-        bounds = _bounds_within(sampler_of(loaded), event, claim, left, right)
-        sampler, claim = bounds, ExPost(_own_bound, claim.description)
+    if isinstance(tested, ExPost):
+        bounds = _bounds_within(sampler_of(loaded), event, tested, left, right)
+        sampler, tested = bounds, ExPost(_own_bound, tested.description)
     task = Task(
         target=describe_target(source),
-        claim=claim,
+        claim=tested,
         neighbours=VectorNeighbours(max(1, left.size), linf=0.0),  # not used: the pair is given
         alpha=require_level(alpha),
         seed=fresh_seed(require_seed(seed)),
@@ -99,7 +102,13 @@ def replay(
     name = str(witness) if isinstance(witness, str | Path) else "WITNESS.json"
     command = ["dpassay", "hunt", "--replay", name, "--alpha", repr(alpha), "--seed", str(seed)]
     command += ["--calls", str(result.calls)] if result.calls else []
-    return replace(result, claim=record["claim"], witness=found, seed=seed, replay=shlex.join(command))
+    return replace(
+        result,
+        claim=record["claim"] if claim is None else claim_words(claim),
+        witness=found,
+        seed=seed,
+        replay=shlex.join(command),
+    )
 
 
 def _saved_game(saved: Mapping[str, Any]) -> tuple[Event, Array, Array]:
@@ -115,6 +124,8 @@ def _saved_game(saved: Mapping[str, Any]) -> tuple[Event, Array, Array]:
 def _saved_claim(words: str, target: Any) -> Claim:
     """Read the claim from its words, or recognise it among those that the target declares."""
     own = next((claim for claim in own_claims(target) if claim_words(claim) == words), None)
+    if own is None and words.startswith("ex-post:"):
+        raise UsageError(f"claim must be given: {words!r} is none that the target declares")
     return own if own is not None else parse_claim(words)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from dpassay.properties.records import SCHEMA, plain
 
-__all__ = ["HuntResult", "Witness", "replay_command"]
+__all__ = ["HuntResult", "Witness", "is_target_name", "replay_command"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,29 @@ class HuntResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""
-        return {"schema": SCHEMA, **plain(self)}
+        record = {"schema": SCHEMA, **plain(self)}
+        if record["witness"] is not None:
+            record["witness"]["snippet"] = self.snippet
+        return record
+
+    @property
+    def snippet(self) -> str | None:
+        """Python code that shows the witness on fresh samples; None without a witness."""
+        if self.witness is None:
+            return None
+        game = {"left": list(self.witness.left), "right": list(self.witness.right), "event": self.witness.event}
+        saved = {"target": self.target, "claim": self.claim, "witness": game}
+        lines = ["from dpassay.testing import replay"]
+        if is_target_name(self.target):
+            return "\n".join([*lines, f"print(replay({saved!r}))"])
+        return "\n".join([*lines, f"mechanism = ...  # {self.target}", f"print(replay({saved!r}, mechanism))"])
+
+
+def is_target_name(target: str) -> bool:
+    """Whether a target can be loaded by its name; else it was an object, and the name describes it."""
+    place, _, name = target.rpartition(":")
+    is_module = all(part.isidentifier() for part in place.split("."))
+    return all(part.isidentifier() for part in name.split(".")) and (is_module or place.endswith(".py"))
 
 
 def replay_command(

@@ -75,7 +75,7 @@ def simplest_pair(
         return answers[key]
 
     try:
-        return find(_pairs_up_to(relation, pair), is_wanted, settings=_SETTINGS, random=Random(seed))
+        return find(_pairs_up_to(relation, pair), is_wanted, settings=_SETTINGS, random=Random(seed))  # noqa: S311
     except NoSuchExample:
         return pair
 
