@@ -239,18 +239,34 @@ def parse_event(text: str) -> Event:
 
 
 def _parse_parts(text: str) -> tuple[Simple | AllOf, ...] | None:
-    """Read what stands between "or"; a set of symbols may hold that word itself, so the whole is tried first."""
-    whole = _parse_simple(text)
-    if whole is not None:
-        return (whole,)
     parts: list[Simple | AllOf] = []
-    for words in text.split(" or "):
-        members = [_parse_simple(word) for word in ([words] if _parse_simple(words) else words.split(" and "))]
+    for words in _split(text, " or "):
+        members = [_parse_simple(word) for word in _split(words, " and ")]
         known = tuple(member for member in members if member is not None)
         if len(known) < len(members):
             return None
         parts.append(known[0] if len(known) == 1 else AllOf(known))
     return tuple(parts)
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Split at a word that stands outside of brackets and quotes: symbols may hold that word themselves."""
+    parts, start, depth, quote, position = [], 0, 0, "", 0
+    while position < len(text):
+        letter = text[position]
+        if quote:
+            position += letter == "\\"  # whatever is escaped does not end the quotation
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        else:
+            depth += (letter in "([{") - (letter in ")]}")
+            if depth == 0 and text.startswith(separator, position):
+                parts.append(text[start:position])
+                start = position + len(separator)
+                position = start - 1
+        position += 1
+    return [*parts, text[start:]]
 
 
 def _parse_simple(text: str) -> Simple | None:

@@ -12,7 +12,7 @@ from random import Random
 from typing import TypeVar
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, find, settings
+from hypothesis import HealthCheck, Phase, Verbosity, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ _SETTINGS = settings(
     max_examples=64,
     phases=(Phase.generate, Phase.shrink),
     suppress_health_check=list(HealthCheck),
+    verbosity=Verbosity.quiet,
 )
 
 

@@ -165,6 +165,11 @@ class _Search:
         orders = ((pair, tables), (pair[::-1], tables[::-1]))
         return max((_Scored(each, figure(self.claim, *both), both) for each, both in orders), key=lambda s: s.score)
 
+    def mass(self, scored: _Scored) -> float:
+        """Return how likely the event is that a witness on this pair would show."""
+        left, right = scored.tables
+        return _probability(left, witness_event(self.claim, left, right))[0]
+
     def decided(self, scored: _Scored) -> Outcome:
         """Decide the claim, with its allowance, on both orders of a pair; partitions refute it and prove nothing."""
         orders = ((scored.pair, scored.tables), (scored.pair[::-1], scored.tables[::-1]))
@@ -288,10 +293,14 @@ def _corner_changes(relation: VectorNeighbours, pair: Pair) -> Iterator[Pair]:
 
 
 def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation, seed: int) -> _Scored:
-    """Replace the witness by the simplest inputs that show the same figure (to 2^-40) and still break the claim."""
+    """Replace the witness by the simplest inputs that show the same figure (to 2^-40) and still break the claim.
+
+    The event that shows it keeps half of its probability at least: one that never occurs convinces nobody.
+    """
     from dpassay.properties.search.simpler import simplest_pair  # hypothesis takes a while to import
 
     least = best.figure * (1 - ball(2.0**-40))
+    least_mass = search.mass(best) / 2
     found = {}
 
     def is_as_bad(left: Array, right: Array) -> bool:
@@ -302,7 +311,8 @@ def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation, see
         except UsageError:  # no law is known there
             return False
         found[left.tobytes(), right.tobytes()] = scored
-        return not scored.figure < least and search.decided(scored) is Outcome.VIOLATED
+        shows_it = not scored.figure < least and search.mass(scored) >= least_mass
+        return shows_it and search.decided(scored) is Outcome.VIOLATED
 
     left, right = simplest_pair(relation, best.pair, is_as_bad, seed=seed)
     return found.get((left.tobytes(), right.tobytes()), best)

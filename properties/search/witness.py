@@ -1,6 +1,7 @@
 """The witness of a violation: the event that shows it, and a simpler pair on which fresh calls show it again."""
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,8 +27,9 @@ Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
 MOST_CALLS = 50_000
 """Shrinking takes no more calls than the hunt did, and no more than this."""
 
-_PATIENCE = 2.0
-"""A simpler pair may take so many times the calls that the pair of the hunt took to refute the claim again."""
+_PATIENCE, _LEAST_PATIENCE = 3, 512
+"""A simpler pair may take so many times the calls that the pair of the hunt took to refute the claim again, and so
+many in any case: fresh learners need some dozens to begin with."""
 
 _MEASURED = 1_000
 """Calls on the shrunk pair that are meant for the intervals of its probabilities."""
@@ -89,9 +91,9 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler) -> HuntResult:
     """Return the result with the simplest pair on which fresh calls refute the claim by themselves.
 
     The verdict and the bounds stand before. What a witness claims besides is tested anew: the pair of the hunt and
-    then each simpler one get a bettor and calls of their own, the k-th at level ``alpha / (k (k + 1))``, so that a
-    witness that is not `certified` is so with probability at most alpha over all that were tried. Where the claim is
-    not refuted again, or the calls run out, the witness stays as the hunt left it.
+    then each simpler one get a bettor and calls of their own, the k-th at level ``alpha / (k (k + 1))``: that any
+    pair is `certified` on which the claim is true has probability at most alpha over all that were tried. Where the
+    claim is not refuted again, or the calls run out, the witness stays as the hunt left it.
 
     Parameters
     ----------
@@ -112,6 +114,7 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler) -> HuntResult:
 
     if result.verdict != "violated" or result.witness is None or result.evidence != "sampled":
         return result
+    clock, cpu = time.perf_counter(), time.process_time()
     trials = _Trials(task, sampler, min(result.calls, MOST_CALLS))
     witness = result.witness
     first = np.array(witness.left), np.array(witness.right)
@@ -124,7 +127,13 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler) -> HuntResult:
                 witness = trials.measured(simplest)
     except KeyboardInterrupt:
         pass  # the pair of the hunt is a witness all the same
-    return replace(result, witness=witness, shrink_calls=trials.spent)
+    return replace(
+        result,
+        witness=witness,
+        shrink_calls=trials.spent,
+        seconds=result.seconds + time.perf_counter() - clock,
+        cpu_seconds=result.cpu_seconds + time.process_time() - cpu,
+    )
 
 
 class _Trials:
@@ -159,7 +168,7 @@ class _Trials:
 
     def settle_patience(self) -> None:
         """Let the next trials take as many calls as the last one, times a factor."""
-        self._patience = math.ceil(_PATIENCE * self.spent)
+        self._patience = max(_PATIENCE * self.spent, _LEAST_PATIENCE)
 
     def measured(self, pair: Pair) -> Witness:
         """Return the witness on a pair that was refuted, from what it was refuted by and some more calls."""
@@ -175,8 +184,8 @@ class _Trials:
             evidence = campaign.log_evidence()
             if evidence >= needed:
                 return True
-            # after a quarter of its calls a pair has to have a sixteenth of what it needs, or it is given up
-            if 4 * game.calls > self._patience and self._patience < self._most and evidence < needed / 16:
+            # with half of its calls a pair has to have an eighth of what it needs, or it is given up
+            if 2 * game.calls >= self._patience and self._patience < self._most and evidence < needed / 8:
                 return False
         return False
 
