@@ -194,7 +194,11 @@ class Outcomes:
         if self.rows.dtype != object:
             ordered = np.sort(self.rows, axis=1) if self.rows.ndim == 2 else np.empty((len(self), 0))
             return np.nonzero(ordered[:, 1:] == ordered[:, :-1])[0]
-        numbers = ([part for part in row if isinstance(part, (int, float))] for row in self._tuples())
+        # NaN equals nothing, not even itself, whatever a set makes of one object that comes twice
+        numbers = (
+            [x for x in row if isinstance(x, int) or (isinstance(x, float) and not math.isnan(x))]
+            for row in self._tuples()
+        )
         return np.repeat(np.arange(len(self)), [len(listed) - len(set(listed)) for listed in numbers])
 
     def _tuples(self) -> list[tuple[Any, ...]]:
