@@ -40,7 +40,9 @@ INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(
 """How many numbers of the outcome are values of an input, and how many are so of one input alone; NaN for none."""
 
 SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(outcome)"
-"""How many numbers of the outcome are infinite or NaN, and how many repeat another one of it; NaN for none."""
+"""How many numbers of the outcome are infinite or NaN, and how many repeat another one of it; NaN for none.
+
+0 and 1 are no repetition: flags hold little else, and their sum tells as much."""
 
 LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
@@ -193,12 +195,9 @@ class Outcomes:
         """Return to which outcome each number belongs that repeats another one of its outcome."""
         if self.rows.dtype != object:
             ordered = np.sort(self.rows, axis=1) if self.rows.ndim == 2 else np.empty((len(self), 0))
-            return np.nonzero(ordered[:, 1:] == ordered[:, :-1])[0]
-        # NaN equals nothing, not even itself, whatever a set makes of one object that comes twice
-        numbers = (
-            [x for x in row if isinstance(x, int) or (isinstance(x, float) and not math.isnan(x))]
-            for row in self._tuples()
-        )
+            later = ordered[:, 1:]
+            return np.nonzero((later == ordered[:, :-1]) & (later != 0) & (later != 1))[0]
+        numbers = (list(filter(_is_telling, row)) for row in self._tuples())
         return np.repeat(np.arange(len(self)), [len(listed) - len(set(listed)) for listed in numbers])
 
     def _tuples(self) -> list[tuple[Any, ...]]:
@@ -349,6 +348,12 @@ def _description(row: Any) -> str:
 def _is_numeric(symbol: Any) -> bool:
     parts = symbol if isinstance(symbol, tuple) else (symbol,)
     return all(isinstance(part, (int, float)) for part in parts)
+
+
+def _is_telling(part: Any) -> bool:
+    """Whether it says something that a part of an outcome comes twice; NaN equals nothing, not even itself."""
+    is_number = isinstance(part, int) or (isinstance(part, float) and not math.isnan(part))
+    return is_number and part not in {0, 1}
 
 
 def _is_exact(symbol: Any) -> bool:
