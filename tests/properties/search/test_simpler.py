@@ -28,6 +28,8 @@ def test_only_the_coordinates_that_matter_stay_different() -> None:
 
     found = shrunk("vector:size=8,linf=1", [5.5] * 8, [6.5] + [4.5] * 7, needs_three_falls)
     assert found == ([0.0] * 8, [1.0, -1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 0.0])
+    nearly = shrunk("vector:size=3,linf=1", [0.0] * 3, [1.0, -1.0, -1.0], lambda _, right: right[0] > 0)
+    assert nearly == ([0.0] * 3, [1.0, 0.0, 0.0])
 
 
 def test_records_that_do_not_matter_are_dropped() -> None:

@@ -73,7 +73,7 @@ def _response(truth: Fraction, data: NDArray[np.float64]) -> FiniteDistribution:
 
 register_law(RandomisedResponse, lambda _, data: _response(Fraction(3, 4), data))
 register_law(Certain, lambda _, data: _response(Fraction(1), data))
-register_law(TellsWhetherPositive, lambda _, data: _response(Fraction(3, 4), data[:1] > 0))
+register_law(TellsWhetherPositive, lambda _, data: _response(Fraction(3, 4), np.minimum(np.ceil(data.clip(0)), 1)))
 register_law(NoisyMax, lambda _, data: GaussianNoisyMaxLaw(tuple(data.tolist()), 1))
 register_worst_case(
     RandomisedResponse, lambda _, claim: (lambda: ball(3).log()) if isinstance(claim, PureDP) else None
