@@ -100,6 +100,7 @@ def compare(row: Row, *, calls: int, seed: int, alpha: float) -> Comparison:
             progress=show,
             white_box=False,
             low_bits=row.low_bits,
+            shrink=False,
         )
         status.update(f"{row.name}: its law")
         return Comparison(row, ours, *_known(row, calls, alpha))

@@ -13,15 +13,27 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError
-from dpassay.properties.audit.outcomes import Outcomes, comparable
+from dpassay.properties.audit.outcomes import LEFT_VALUES, RIGHT_VALUES, Outcomes, comparable
 from dpassay.properties.audit.side_tree import quantile_edges
 
-__all__ = ["AllOf", "AnyOf", "Event", "Interval", "NoneOf", "Symbols", "best_event", "parse_event", "union"]
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Event",
+    "Interval",
+    "NoneOf",
+    "Symbols",
+    "best_event",
+    "mirrored",
+    "parse_event",
+    "union",
+]
 
 Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
@@ -168,6 +180,24 @@ def _joined(parts: list[Simple | AllOf]) -> list[Simple | AllOf]:
     return [*joined, *(part for part in parts if not isinstance(part, Interval))]
 
 
+def mirrored(event: Event) -> Event:
+    """Return the same event in the words of the pair whose inputs have changed places.
+
+    Examples
+    --------
+    >>> str(mirrored(Interval("left_values(outcome)", 0.0, math.inf)))
+    'right_values(outcome) > 0.0'
+    """
+    match event:
+        case Interval(feature, low, high):
+            return Interval({LEFT_VALUES: RIGHT_VALUES, RIGHT_VALUES: LEFT_VALUES}.get(feature, feature), low, high)
+        case Symbols():
+            return event
+        case AllOf() | AnyOf() | NoneOf():
+            members: Any = tuple(map(mirrored, event.members))  # of the same kinds as before
+            return type(event)(members)
+
+
 def _written(symbol: Hashable) -> str:
     if isinstance(symbol, float) and math.isinf(symbol):
         return "1e999" if symbol > 0 else "-1e999"  # a literal that reads as infinity; inf is none
@@ -209,18 +239,34 @@ def parse_event(text: str) -> Event:
 
 
 def _parse_parts(text: str) -> tuple[Simple | AllOf, ...] | None:
-    """Read what stands between "or"; a set of symbols may hold that word itself, so the whole is tried first."""
-    whole = _parse_simple(text)
-    if whole is not None:
-        return (whole,)
     parts: list[Simple | AllOf] = []
-    for words in text.split(" or "):
-        members = [_parse_simple(word) for word in ([words] if _parse_simple(words) else words.split(" and "))]
+    for words in _split(text, " or "):
+        members = [_parse_simple(word) for word in _split(words, " and ")]
         known = tuple(member for member in members if member is not None)
         if len(known) < len(members):
             return None
         parts.append(known[0] if len(known) == 1 else AllOf(known))
     return tuple(parts)
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Split at a word that stands outside of brackets and quotes: symbols may hold that word themselves."""
+    parts, start, depth, quote, position = [], 0, 0, "", 0
+    while position < len(text):
+        letter = text[position]
+        if quote:
+            position += letter == "\\"  # whatever is escaped does not end the quotation
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        else:
+            depth += (letter in "([{") - (letter in ")]}")
+            if depth == 0 and text.startswith(separator, position):
+                parts.append(text[start:position])
+                start = position + len(separator)
+                position = start - 1
+        position += 1
+    return [*parts, text[start:]]
 
 
 def _parse_simple(text: str) -> Simple | None:
@@ -247,6 +293,9 @@ def _parse_simple(text: str) -> Simple | None:
 Candidate = tuple[Event, int, int, float]
 """An event, its calls on the left and on the right, and the largest epsilon of its outcomes."""
 
+_SPLIT = 256
+"""From so many calls on, every second one proposes events and the others choose among them."""
+
 
 def best_event(
     outcomes: Outcomes,
@@ -260,21 +309,55 @@ def best_event(
     It is the one with the largest deviation, in standard errors, of left - e^epsilon right - delta (or the mirror
     image), or a set of symbols that comes within a fifth of it: an exception says more than a number. Half a call is
     added to each count, so that single calls prove nothing. If each outcome has an epsilon of its own, that of an
-    event is the largest one in it.
+    event is the largest one in it. Calls that propose an event do not choose it: among many symbols some always
+    look telling.
     """
-    total = int(is_left.sum()), int((~is_left).sum())
     bounds = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), len(outcomes))
-    candidates = itertools.chain(
-        _symbol_sets(outcomes, is_left, bounds), _intervals(outcomes, is_left, bounds, ignored)
-    )
+    if len(outcomes) < _SPLIT:
+        return _most_telling(_candidates(outcomes, is_left, bounds, ignored), is_left, delta)
+    first, second = outcomes.every_other(0), outcomes.every_other(1)
+    proposed = _proposals(_candidates(first, is_left[::2], bounds[::2], ignored), is_left[::2], delta)
+    counted = (_counted(event, bound, second, is_left[1::2]) for event, _, _, bound in proposed)
+    return _most_telling(counted, is_left[1::2], delta)
+
+
+def _candidates(outcomes: Outcomes, is_left: Sides, bounds: Array, ignored: frozenset[str]) -> Iterator[Candidate]:
+    return itertools.chain(_symbol_sets(outcomes, is_left, bounds), _intervals(outcomes, is_left, bounds, ignored))
+
+
+def _counted(event: Event, bound: float, outcomes: Outcomes, is_left: Sides) -> Candidate:
+    hits = event.holds(outcomes)
+    return event, int(hits[is_left].sum()), int(hits[~is_left].sum()), bound
+
+
+def _proposals(candidates: Iterable[Candidate], is_left: Sides, delta: float) -> list[Candidate]:
+    """Return every set of symbols, and the most telling interval of each feature."""
+    kept: dict[Hashable, Candidate] = {}
+    scores: dict[Hashable, float] = {}
+    for candidate in candidates:
+        event = candidate[0]
+        key: Hashable = event.feature if isinstance(event, Interval) else event
+        score = _score(candidate, is_left, delta)
+        if score > scores.get(key, -math.inf):
+            kept[key], scores[key] = candidate, score
+    return list(kept.values())
+
+
+def _most_telling(candidates: Iterable[Candidate], is_left: Sides, delta: float) -> Event:
     best: Event = Interval("outcome", -math.inf, math.inf)
     best_score = -math.inf
-    for event, left, right, bound in candidates:
-        score = max(_deviation(left, right, total, bound, delta), _deviation(right, left, total[::-1], bound, delta))
-        challenges_symbols = isinstance(best, Symbols) and isinstance(event, Interval)
+    for candidate in candidates:
+        score = _score(candidate, is_left, delta)
+        challenges_symbols = isinstance(best, Symbols) and isinstance(candidate[0], Interval)
         if score > best_score + (abs(best_score) / 5 if challenges_symbols else 0):
-            best, best_score = event, score
+            best, best_score = candidate[0], score
     return best
+
+
+def _score(candidate: Candidate, is_left: Sides, delta: float) -> float:
+    _, left, right, bound = candidate
+    total = int(is_left.sum()), int((~is_left).sum())
+    return max(_deviation(left, right, total, bound, delta), _deviation(right, left, total[::-1], bound, delta))
 
 
 def _deviation(a: int, b: int, total: tuple[int, int], epsilon: float, delta: float) -> float:
@@ -319,6 +402,8 @@ def _symbol_sets(outcomes: Outcomes, is_left: Sides, epsilons: Array) -> Iterato
     for a, b in ((left, right), (right, left)):
         ranked = sorted(bound, key=lambda s: math.exp(min(bound[s], 50.0)) * (b[s] + 0.5) / (a[s] + 0.5))
         likely = [s for s in ranked[:_MOST_SYMBOLS] if a[s] > math.exp(min(bound[s], 50.0)) * b[s]]
+        often = [s for s in likely if a[s] > 1]  # seen once, a symbol is as likely noise
+        likely = often or likely
         for count in range(1, len(likely) + 1):
             chosen = tuple(likely[:count])
             yield (

@@ -194,7 +194,7 @@ class PairGame:
             return
         parts = [result for result in results if result is not None]
         is_left = np.repeat([True, False], [sum(d.size for d in batch.left), sum(d.size for d in batch.right)])
-        outcomes = Outcomes.joined(parts)
+        outcomes = Outcomes.joined(parts).with_inputs(self.left, self.right)
         self._settle(outcomes, is_left, batch.weight)
         self._ensemble.observe(*_balanced(outcomes, is_left, batch.weight))
         self._remember(outcomes, is_left)
@@ -259,7 +259,7 @@ def _balanced(outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> 
     is_rare = is_left if weight < WEIGHTS[0] else ~is_left
     times = round(max(weight, 1 - weight) / min(weight, 1 - weight))
     order = np.concatenate([np.flatnonzero(~is_rare), np.repeat(np.flatnonzero(is_rare), times)])
-    return Outcomes(outcomes.rows[order]), is_left[order]
+    return Outcomes(outcomes.rows[order], None, outcomes.inputs), is_left[order]
 
 
 def _rounded_up(bound: float) -> float:

@@ -7,7 +7,7 @@ is able to see.
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from dpassay.claims import Mechanism, UsageError
 
 __all__ = [
+    "LEFT_VALUES",
     "LONGEST_ATOM",
     "LOWEST_BIT",
     "OUTCOME",
+    "RIGHT_VALUES",
     "CallFailedError",
     "Outcomes",
     "Sampler",
@@ -34,6 +36,14 @@ Sampler = Callable[[Array, int, np.random.Generator], Any]
 
 OUTCOME = "outcome"
 LOWEST_BIT = "lowest_bit(outcome)"
+INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(outcome)", "right_values(outcome)"
+"""How many numbers of the outcome are values of an input, and how many are so of one input alone; NaN for none."""
+
+SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(outcome)"
+"""How many numbers of the outcome are infinite or NaN, and how many repeat another one of it; NaN for none.
+
+0 and 1 are no repetition: flags hold little else, and their sum tells as much."""
+
 LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
 
@@ -60,10 +70,13 @@ class Outcomes:
         Numbers of shape (n,) or (n, k), or hashable objects of shape (n,).
     summary : dict, optional
         The features, where the rows themselves were forgotten.
+    inputs : (left, right), optional
+        The pair of the game, fixed before anything is drawn: outcomes may coincide with its values.
     """
 
     rows: NDArray[Any]
     summary: dict[str, Array] | None = None
+    inputs: tuple[Array, Array] | None = None
 
     @classmethod
     def of(cls, raw: Any) -> "Outcomes":
@@ -90,6 +103,16 @@ class Outcomes:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def with_inputs(self, left: Array, right: Array) -> "Outcomes":
+        """Return the same outcomes, with features that tell how many values of the inputs they hold."""
+        return replace(self, inputs=(left, right))
+
+    def every_other(self, first: int) -> "Outcomes":
+        """Return every second outcome, from the first (0) or the second (1) on."""
+        chosen = slice(first, None, 2)
+        summary = None if self.summary is None else {name: values[chosen] for name, values in self.summary.items()}
+        return Outcomes(self.rows[chosen], summary, self.inputs)
 
     def symbols(self) -> list[Hashable]:
         """Return each outcome as a hashable Python object, as an ex-post bound or an event sees it."""
@@ -124,7 +147,7 @@ class Outcomes:
 
     def condensed(self) -> "Outcomes":
         """Return all that events look at, without long rows."""
-        return self if self.width <= LONGEST_ATOM else Outcomes(_objects(self.atoms()), self.features)
+        return self if self.width <= LONGEST_ATOM else Outcomes(_objects(self.atoms()), self.features, self.inputs)
 
     @cached_property
     def features(self) -> dict[str, Array]:
@@ -135,6 +158,9 @@ class Outcomes:
         """
         if self.summary is not None:
             return self.summary
+        return self._plain_features() | self._structural_features()
+
+    def _plain_features(self) -> dict[str, Array]:
         if self.rows.dtype != object:
             return _numeric_features(self.rows)
         result: dict[str, Array] = {}
@@ -150,6 +176,42 @@ class Outcomes:
             for name, values in partial.items():
                 result.setdefault(name, np.full(len(self), np.nan))[positions] = values
         return result
+
+    def _structural_features(self) -> dict[str, Array]:
+        """Count what continuous noise never shows: where no outcome has any of it, it costs next to nothing."""
+        values, owners = self._numbers()
+        found = {SPECIAL_VALUES: owners[~np.isfinite(values)], REPEATED_VALUES: self._repetitions()}
+        if self.inputs is not None:
+            left, right = self.inputs
+            hits = np.isin(values, np.concatenate([left, right]))
+            values, owners = values[hits], owners[hits]
+            found[INPUT_VALUES] = owners
+            found[LEFT_VALUES] = owners[np.isin(values, np.setdiff1d(left, right))]
+            found[RIGHT_VALUES] = owners[np.isin(values, np.setdiff1d(right, left))]
+        counts = {name: np.bincount(those, minlength=len(self)) for name, those in found.items() if those.size}
+        return {name: np.where(count > 0, count, np.nan) for name, count in counts.items()}
+
+    def _repetitions(self) -> NDArray[np.intp]:
+        """Return to which outcome each number belongs that repeats another one of its outcome."""
+        if self.rows.dtype != object:
+            ordered = np.sort(self.rows, axis=1) if self.rows.ndim == 2 else np.empty((len(self), 0))
+            later = ordered[:, 1:]
+            return np.nonzero((later == ordered[:, :-1]) & (later != 0) & (later != 1))[0]
+        numbers = (list(filter(_is_telling, row)) for row in self._tuples())
+        return np.repeat(np.arange(len(self)), [len(listed) - len(set(listed)) for listed in numbers])
+
+    def _tuples(self) -> list[tuple[Any, ...]]:
+        return [row if isinstance(row, tuple) else (row,) for row in self.rows]
+
+    def _numbers(self) -> tuple[Array, NDArray[np.intp]]:
+        """Return all numbers in the outcomes, and which outcome each belongs to."""
+        if self.rows.dtype != object:
+            width = self.rows.shape[1] if self.rows.ndim == 2 else 1
+            return self.rows.astype(np.float64).ravel(), np.repeat(np.arange(len(self)), width)
+        listed = [
+            (_float(part), k) for k, row in enumerate(self._tuples()) for part in row if isinstance(part, (int, float))
+        ]
+        return np.array([value for value, _ in listed], np.float64), np.array([k for _, k in listed], np.intp)
 
     def widths(self) -> list[int]:
         """Return the different lengths of the outcomes that are vectors of numbers, in order of appearance."""
@@ -286,6 +348,12 @@ def _description(row: Any) -> str:
 def _is_numeric(symbol: Any) -> bool:
     parts = symbol if isinstance(symbol, tuple) else (symbol,)
     return all(isinstance(part, (int, float)) for part in parts)
+
+
+def _is_telling(part: Any) -> bool:
+    """Whether it says something that a part of an outcome comes twice; NaN equals nothing, not even itself."""
+    is_number = isinstance(part, int) or (isinstance(part, float) and not math.isnan(part))
+    return is_number and part not in {0, 1}
 
 
 def _is_exact(symbol: Any) -> bool:

@@ -8,16 +8,13 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpassay.claims import Claim, ExPost, UsageError
+from dpassay.claims import UsageError
 from dpassay.properties.audit.campaign import Bounds, Campaign
-from dpassay.properties.audit.events import Event, best_event
+from dpassay.properties.audit.events import Event
 from dpassay.properties.audit.exclusion import exclusion
 from dpassay.properties.audit.game import PairGame
-from dpassay.properties.audit.hypotheses import epsilon_delta_of, ex_post_bound
-from dpassay.properties.audit.intervals import clopper_pearson
-from dpassay.properties.audit.outcomes import LOWEST_BIT, CallFailedError, Outcomes, Sampler, call
+from dpassay.properties.audit.outcomes import CallFailedError, Sampler, call
 from dpassay.properties.audit.watching import (
     PROBED_CALLS,
     PROBES,
@@ -28,9 +25,10 @@ from dpassay.properties.audit.watching import (
     kept_global_generators,
 )
 from dpassay.properties.search.pairs import Pair
-from dpassay.properties.search.result import HuntResult, Witness
+from dpassay.properties.search.result import HuntResult
 from dpassay.properties.search.target import describe_target
 from dpassay.properties.search.task import Task
+from dpassay.properties.search.witness import ignored_features, measured_witness
 from dpassay.properties.search.words import claim_words
 from dpassay.properties.search.workers import Drawing, WorkersLostError, on_workers
 
@@ -40,8 +38,6 @@ _WORTH_A_PROBE = 10 * PROBES * PROBED_CALLS
 """Hunts of fewer calls are not probed: the calls of a target may be dear."""
 
 _SHARE_FOR_DISPLAY = 1 / 32
-
-Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
 
 
 class Progress(Protocol):
@@ -84,8 +80,7 @@ def sample_pairs(
         workers, if anything was drawn before.
     """
     clock, cpu = time.perf_counter(), time.process_time()
-    ignored = frozenset[str]() if task.low_bits else frozenset({LOWEST_BIT})
-    campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored)
+    campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored_features(task))
     name = task.target if isinstance(task.target, str) else None
     notes: list[str] = []
     with ExitStack() as stack:
@@ -191,45 +186,7 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
         calls=campaign.calls,
         seconds=seconds,
         cpu_seconds=cpu_seconds,
-        witness=_witness(campaign.best_game(), task.claim, shown) if violated else None,
+        witness=measured_witness(campaign.best_game(), task.claim, shown) if violated else None,
         seed=task.seed,
         replay=task.replay_command(campaign.calls or None),
     )
-
-
-def _witness(game: PairGame, claim: Claim, shown: Event | None) -> Witness:
-    """Measure an event: the one given on all calls, else one chosen from the earlier batches on the later ones."""
-    held_out = game.archive if shown is not None else game.archive[_first_held_out(game) :]
-    event = (
-        shown
-        if shown is not None
-        else _chosen_event(game.archive[: -len(held_out)] or game.archive, claim, game.ignored)
-    )
-    batch, is_left = _joined(held_out)
-    hits = event.holds(batch)
-    p_left, p_right = (clopper_pearson(int(hits[side].sum()), int(side.sum())) for side in (is_left, ~is_left))
-    left, right = tuple(game.left.tolist()), tuple(game.right.tolist())
-    if sum(p_left) < sum(p_right):
-        left, right, p_left, p_right = right, left, p_right, p_left
-    return Witness(left, right, str(event), p_left, p_right)
-
-
-def _first_held_out(game: PairGame) -> int:
-    """Return where the last batches begin that hold a quarter of the calls: the very last one may be tiny."""
-    sizes = [len(outcomes) for outcomes, _ in game.archive]
-    first = len(sizes) - 1
-    while first > 1 and sum(sizes[first:]) < sum(sizes) / 4:
-        first -= 1
-    return first
-
-
-def _chosen_event(archive: Archive, claim: Claim, ignored: frozenset[str]) -> Event:
-    outcomes, is_left = _joined(archive)
-    if isinstance(claim, ExPost):
-        bounds = np.array([ex_post_bound(claim, symbol) for symbol in outcomes.symbols()])
-        return best_event(outcomes, is_left, bounds, 0.0, ignored)
-    return best_event(outcomes, is_left, *(epsilon_delta_of(claim) or (0.0, 0.0)), ignored)
-
-
-def _joined(archive: Archive) -> tuple[Outcomes, NDArray[np.bool_]]:
-    return Outcomes.joined([batch for batch, _ in archive]), np.concatenate([is_left for _, is_left in archive])

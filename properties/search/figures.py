@@ -1,13 +1,15 @@
 """The figure that a claim bounds, certified for an ordered pair of exact output distributions.
 
-Each figure is a ball at the working precision. A claim is compared with a relative allowance of 2^-50, since the
-float64 that states it may itself be a rounded number.
+Each figure is a ball at the working precision. Figures rank pairs and are reported; whether a claim is broken is
+decided by its notion alone, for the claim `with_allowance`: larger by a relative 2^-50, since the float64 that states
+it may itself be a rounded number.
 """
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
@@ -31,14 +33,24 @@ from dpassay.spec.distributions.discrete import (
     loss_tail,
     max_divergence,
     privacy_loss,
+    relative_entropy,
     renyi_divergence,
 )
 
-__all__ = ["ALLOWANCE", "ORDERS", "Tabulated", "allowed", "epsilon_at_lower", "figure", "witness_event"]
+__all__ = [
+    "ALLOWANCE",
+    "ORDERS",
+    "Tabulated",
+    "allowed",
+    "epsilon_at_lower",
+    "figure",
+    "with_allowance",
+    "witness_event",
+]
 
 ALLOWANCE = Fraction(1, 2**50)
 ORDERS = (1.0625, 1.25, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 65.0)
-"""The orders at which zCDP is tested; it can be refuted there and not proved."""
+"""The orders at which figures of zCDP are taken."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +80,9 @@ def figure(  # noqa: PLR0911  # one branch for each notion
     """Enclose what the claim bounds, for the left over the right.
 
     The max divergence (pure), the hockey-stick divergence at epsilon (approximate), the tail of the loss
-    (probabilistic), the range of the losses (bounded range), the Renyi divergence (RDP), the largest
-    ``R_alpha / alpha`` over `ORDERS` (zCDP), the largest excess of an implied hockey-stick divergence over its bound
-    (approximate zCDP and concentrated DP), the largest excess of a loss over its bound (ex-post).
+    (probabilistic), the range of the losses (bounded range), the Renyi divergence (RDP), the relative entropy or the
+    largest ``R_alpha / alpha`` over `ORDERS` (zCDP), the largest excess of an implied hockey-stick divergence over its
+    bound (approximate zCDP and concentrated DP), the largest excess of a loss over its bound (ex-post).
     """
     match claim:
         case PureDP():
@@ -84,23 +96,49 @@ def figure(  # noqa: PLR0911  # one branch for each notion
         case RenyiDP(alpha):
             return renyi_divergence(left, right, ball(alpha))
         case ZCDP():
-            return max_balls([renyi_divergence(left, right, ball(alpha)) / ball(alpha) for alpha in ORDERS])
+            moments = [renyi_divergence(left, right, ball(alpha)) / ball(alpha) for alpha in ORDERS]
+            return max_balls([relative_entropy(left, right), *moments])
         case ApproximateZCDP() | ConcentratedDP():
             return max_balls(_implied_excesses(claim, left, right))
         case ExPost():
             return max_balls([_excess(claim, left, right, outcome) for outcome in _possible(left)])
 
 
+def with_allowance(claim: Claim) -> Claim:
+    """Return the claim with its bound enlarged by `ALLOWANCE`, exactly.
+
+    Examples
+    --------
+    >>> with_allowance(PureDP(1.0)).epsilon - 1 == ALLOWANCE
+    True
+    """
+    more: Any = 1 + ALLOWANCE  # exact parameters, which the notions read as they read floats
+    match claim:
+        case PureDP(value) | BoundedRange(value) | RenyiDP(_, value):
+            return replace(claim, epsilon=Fraction(value) * more)
+        case ApproximateDP(_, value) | ProbabilisticDP(_, value):
+            return replace(claim, delta=min(Fraction(value) * more, Fraction(1)))
+        case ZCDP(value) | ApproximateZCDP(value):
+            return replace(claim, rho=Fraction(value) * more)
+        case ConcentratedDP(mu, tau):
+            return ConcentratedDP(Fraction(mu) * more, Fraction(tau) * more)
+        case ExPost():
+            return replace(claim, epsilon_of=lambda outcome: _enlarged(ex_post_bound(claim, outcome)))
+
+
 def allowed(claim: Claim) -> arb:
     """Enclose the largest figure that the claim allows, its own rounding included."""
-    match claim:
+    match with_allowance(claim):
         case PureDP(value) | BoundedRange(value) | ZCDP(value):
-            bound = value
+            return ball(value)
         case ApproximateDP(_, value) | ProbabilisticDP(_, value) | RenyiDP(_, value):
-            bound = value
+            return ball(value)
         case ExPost() | ApproximateZCDP() | ConcentratedDP():
-            bound = 0.0
-    return ball(bound) * (1 + ball(ALLOWANCE))
+            return arb(0)
+
+
+def _enlarged(bound: float) -> Any:
+    return bound if math.isinf(bound) else Fraction(bound) * (1 + ALLOWANCE)
 
 
 def epsilon_at_lower(left: DiscreteDistribution, right: DiscreteDistribution, delta: float) -> float:
@@ -164,4 +202,4 @@ def _excess(claim: ExPost, left: DiscreteDistribution, right: DiscreteDistributi
     bound = ex_post_bound(claim, outcome)
     if bound == math.inf:
         return arb.neg_inf()
-    return privacy_loss(left, right, outcome) - ball(bound) * (1 + ball(ALLOWANCE))
+    return privacy_loss(left, right, outcome) - ball(bound)

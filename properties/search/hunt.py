@@ -12,6 +12,7 @@ from dpassay.properties.search.result import HuntResult
 from dpassay.properties.search.target import describe_target, load_target
 from dpassay.properties.search.task import Task, claim_of, neighbours_of, require_level, require_seed
 from dpassay.properties.search.white_box import has_law, hunt_white_box
+from dpassay.properties.search.witness import shrunk
 from dpassay.properties.search.words import claim_words
 from dpassay.properties.search.workers import jobs_of
 
@@ -33,6 +34,7 @@ def hunt(
     progress: Progress | None = None,
     white_box: bool = True,
     low_bits: bool = True,
+    shrink: bool = True,
 ) -> HuntResult:
     """Look for a violation of a privacy claim.
 
@@ -72,6 +74,9 @@ def hunt(
     low_bits : bool
         Whether to look at the low-order bits of numbers, by which noise computed in float64 gives answers away
         (Mironov 2012). Without them the test is one of the ideal mechanism.
+    shrink : bool
+        Whether to look for a simpler pair that shows a violation as well, with at most as many calls again; see
+        :func:`dpassay.properties.search.witness.shrunk`. Verdict and bounds do not depend on it.
 
     Returns
     -------
@@ -102,7 +107,8 @@ def hunt(
     if white_box and has_law(loaded, task.neighbours, seed=task.seed):
         return _certify(task, loaded)
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
-    return sample_pairs(task, sampler_of(loaded), pairs, jobs=workers, backend=backend, progress=progress)
+    result = sample_pairs(task, sampler_of(loaded), pairs, jobs=workers, backend=backend, progress=progress)
+    return shrunk(result, task, sampler_of(loaded)) if shrink else result
 
 
 def _certify(task: Task, mechanism: Any) -> HuntResult:

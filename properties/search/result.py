@@ -8,7 +8,7 @@ from dpassay.properties.audit.exclusion import Exclusion
 from dpassay.properties.audit.watching import Habit
 from dpassay.properties.records import SCHEMA, plain
 
-__all__ = ["HuntResult", "Witness", "replay_command"]
+__all__ = ["HuntResult", "Witness", "is_target_name", "replay_command"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,9 @@ class Witness:
     p_left, p_right : (float, float)
         Intervals of its probability on each input: certified if the law is known, else of 95 % confidence, from
         calls that had no part in the choice of the event.
+    certified : bool
+        Whether this pair by itself refutes the claim: by its enclosed probabilities, or at level alpha by calls of
+        its own. Otherwise the verdict rests on all pairs of the hunt, among which this one stood out.
     """
 
     left: tuple[float, ...]
@@ -31,6 +34,7 @@ class Witness:
     event: str
     p_left: tuple[float, float]
     p_right: tuple[float, float]
+    certified: bool
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,8 @@ class HuntResult:
         What the target does that its user should know: a call that hung, inputs changed in place, an rng ignored ...
     excluded : Exclusion or None
         What "not refuted" excludes, on average.
+    shrink_calls : int
+        Outcomes drawn in search of a simpler witness, beside `calls`.
     """
 
     target: str
@@ -103,6 +109,7 @@ class HuntResult:
     stopped: str | None = None
     notes: tuple[str, ...] = ()
     excluded: Exclusion | None = None
+    shrink_calls: int = 0
 
     @property
     def is_void(self) -> bool:
@@ -111,7 +118,29 @@ class HuntResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""
-        return {"schema": SCHEMA, **plain(self)}
+        record = {"schema": SCHEMA, **plain(self)}
+        if record["witness"] is not None:
+            record["witness"]["snippet"] = self.snippet
+        return record
+
+    @property
+    def snippet(self) -> str | None:
+        """Python code that shows the witness on fresh samples; None without a witness."""
+        if self.witness is None:
+            return None
+        game = {"left": list(self.witness.left), "right": list(self.witness.right), "event": self.witness.event}
+        saved = {"target": self.target, "claim": self.claim, "witness": game}
+        lines = ["from dpassay.testing import replay"]
+        if is_target_name(self.target):
+            return "\n".join([*lines, f"print(replay({saved!r}))"])
+        return "\n".join([*lines, f"mechanism = ...  # {self.target}", f"print(replay({saved!r}, mechanism))"])
+
+
+def is_target_name(target: str) -> bool:
+    """Whether a target can be loaded by its name; else it was an object, and the name describes it."""
+    place, _, name = target.rpartition(":")
+    is_module = all(part.isidentifier() for part in place.split("."))
+    return all(part.isidentifier() for part in name.split(".")) and (is_module or place.endswith(".py"))
 
 
 def replay_command(

@@ -4,7 +4,6 @@ Candidates are the adversarial pairs, then a climb over corners from the best on
 number of probabilities that are enclosed, not by time, so that the same seed gives the same answer.
 """
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from dpassay.properties.search.figures import (
     allowed,
     epsilon_at_lower,
     figure,
+    with_allowance,
     witness_event,
 )
 from dpassay.properties.search.laws import (
@@ -48,8 +48,24 @@ from dpassay.properties.search.laws import (
 )
 from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.search.result import Witness
-from dpassay.spec.ball import START_BITS, Real, at_most, ball, float_lower, float_upper, precision, sum_balls
-from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, hockey_stick
+from dpassay.spec.ball import (
+    START_BITS,
+    Real,
+    at_most,
+    ball,
+    float_lower,
+    float_upper,
+    max_balls,
+    precision,
+    sum_balls,
+)
+from dpassay.spec.distributions.discrete import (
+    DiscreteDistribution,
+    FiniteDistribution,
+    hockey_stick,
+    renyi_divergence,
+)
+from dpassay.spec.notions.base import find_notion
 from dpassay.spec.verdict import Outcome
 
 __all__ = [
@@ -70,6 +86,8 @@ MOST_PROBABILITIES = 110
 
 _CHEAP = 50  # rational probabilities cost next to nothing: so many times more of them
 _LIMIT_BITS = 512
+_CONCENTRATED = (ZCDP, ApproximateZCDP, ConcentratedDP)
+_FOR_SHRINKING = 1 / 4
 
 
 @dataclass(frozen=True)
@@ -90,12 +108,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Scored:
-    """An ordered pair, its figure at the starting precision, and whether the claim is broken or kept there."""
+    """An ordered pair, its figure at the starting precision, and the tables of both distributions."""
 
     pair: Pair
     figure: arb
-    broken: bool
-    kept: bool
+    tables: tuple[Tabulated, Tabulated]
 
     @property
     def score(self) -> float:
@@ -107,6 +124,7 @@ class _Search:
 
     def __init__(self, mechanism: Any, claim: Claim, most: int) -> None:
         self.mechanism, self.claim, self.left_over = mechanism, claim, float(most)
+        self.notion, self._allowing = find_notion(claim), with_allowance(claim)
         self.tables: dict[bytes, Tabulated] = {}
 
     def laws(self, left: Array, right: Array) -> LawPair:
@@ -143,12 +161,39 @@ class _Search:
 
     def scored(self, pair: Pair) -> _Scored:
         """Return the worse order of a pair."""
-        orders, tables, bound = [], self.tabulated(*pair), allowed(self.claim)
-        for ordered, (left, right) in ((pair, tables), (pair[::-1], tables[::-1])):
-            value = figure(self.claim, left, right)
-            orders.append(_Scored(ordered, value, bool(value > bound), bool(value <= bound)))
-        best = max(orders, key=lambda scored: scored.score)
-        return _Scored(best.pair, best.figure, best.broken, all(scored.kept for scored in orders))
+        tables = self.tabulated(*pair)
+        orders = ((pair, tables), (pair[::-1], tables[::-1]))
+        return max((_Scored(each, figure(self.claim, *both), both) for each, both in orders), key=lambda s: s.score)
+
+    def mass(self, scored: _Scored) -> float:
+        """Return how likely the event is that a witness on this pair would show."""
+        left, right = scored.tables
+        return _probability(left, witness_event(self.claim, left, right))[0]
+
+    def decided(self, scored: _Scored) -> Outcome:
+        """Decide the claim, with its allowance, on both orders of a pair; partitions refute it and prove nothing."""
+        orders = ((scored.pair, scored.tables), (scored.pair[::-1], scored.tables[::-1]))
+        outcomes = {self._decided_in_order(pair, tables) for pair, tables in orders}
+        return next(each for each in (Outcome.VIOLATED, Outcome.UNDECIDED, Outcome.HOLDS) if each in outcomes)
+
+    def _decided_in_order(self, pair: Pair, tables: LawPair) -> Outcome:
+        """Ask the notion: first on the tables, where that suffices, then on the distributions at any precision."""
+        outcome = self.notion.decide(self._allowing, *tables).outcome
+        laws = self.laws(*pair)
+        if isinstance(laws[0], PushedForward):
+            return outcome if outcome is Outcome.VIOLATED else Outcome.UNDECIDED
+        # along all orders more digits do not help, but rational probabilities do
+        helps = not isinstance(self.claim, _CONCENTRATED) or isinstance(laws[0], FiniteDistribution)
+        if outcome is Outcome.UNDECIDED and helps:
+            return self.notion.decide(self._allowing, *laws).outcome
+        return outcome
+
+    def refuted_order(self, left: Tabulated, right: Tabulated) -> list[arb]:
+        """Return the figure of zCDP at the order at which its notion refutes it, if it does at any."""
+        if not isinstance(self.claim, ZCDP):
+            return []
+        alpha = self.notion.decide(self._allowing, left, right).witness.get("alpha")
+        return [] if alpha is None else [renyi_divergence(left, right, ball(alpha)) / ball(alpha)]
 
 
 def has_law(mechanism: Any, neighbours: NeighbourRelation, *, seed: int = 0) -> bool:
@@ -184,9 +229,8 @@ def hunt_white_box(
     -------
     Finding
         "violated" with a witness; "holds" at the points tried, or for all pairs where a worst-pair theorem certifies
-        it for the mechanism's own relation; "not refuted" where a comparison stayed undecided, for concentrated
-        notions, which finitely many orders, or what they imply, cannot establish, and for outcomes seen through
-        partitions, which prove nothing.
+        it for the mechanism's own relation; "not refuted" where the notion stayed undecided, and for outcomes seen
+        through partitions, which prove nothing.
     """
     search = _Search(mechanism, claim, most_probabilities)
     with precision(START_BITS):
@@ -194,9 +238,10 @@ def hunt_white_box(
         tried = [search.scored(pair) for pair in _affordable(search, pairs)]
         best = max(tried, key=lambda scored: scored.score)
         best = _climbed(search, best, neighbours, tried)
-        if best.broken:
-            best = _simplified(search, best, neighbours)
-    verdict, best = _verdict(search, best, tried)
+        verdict, best = _verdict(search, best, tried)
+        if verdict == "violated":
+            search.left_over = max(search.left_over, most_probabilities * _FOR_SHRINKING)
+            best = _simplified(search, best, neighbours, seed)
     scope = "points"
     if verdict != "violated" and _holds_for_all(mechanism, claim, neighbours):
         verdict, scope = "holds", "all"
@@ -247,53 +292,41 @@ def _corner_changes(relation: VectorNeighbours, pair: Pair) -> Iterator[Pair]:
                 yield changed
 
 
-def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation) -> _Scored:
-    """Replace the witness by simpler inputs that show the same figure (to 2^-40) and still break the claim."""
-    for pair in itertools.islice(_simpler(best.pair), 8):
-        if are_neighbours(relation, *pair):
-            scored = search.scored(pair)
-            if scored.broken and not scored.figure < best.figure * (1 - ball(2.0**-40)):
-                best = scored
-    return best
+def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation, seed: int) -> _Scored:
+    """Replace the witness by the simplest inputs that show the same figure (to 2^-40) and still break the claim.
 
+    The event that shows it keeps half of its probability at least: one that never occurs convinces nobody.
+    """
+    from dpassay.properties.search.simpler import simplest_pair  # hypothesis takes a while to import
 
-def _simpler(pair: Pair) -> Iterator[Pair]:
-    left, right = pair
-    if left.size and right.size:
-        for shift in {float(min(left.min(), right.min())), float(max(left.max(), right.max())), float(left[0])}:
-            yield left - shift, right - shift
-        yield np.round(left), np.round(right)
-    if left.shape == right.shape:
-        same = left == right
-        if same.any() and not same.all():
-            yield np.where(same, 0.0, left), np.where(same, 0.0, right)
+    least = best.figure * (1 - ball(2.0**-40))
+    least_mass = search.mass(best) / 2
+    found = {}
+
+    def is_as_bad(left: Array, right: Array) -> bool:
+        if search.left_over <= 0:
+            return False
+        try:
+            scored = search.scored((left, right))
+        except UsageError:  # no law is known there
+            return False
+        found[left.tobytes(), right.tobytes()] = scored
+        shows_it = not scored.figure < least and search.mass(scored) >= least_mass
+        return shows_it and search.decided(scored) is Outcome.VIOLATED
+
+    left, right = simplest_pair(relation, best.pair, is_as_bad, seed=seed)
+    return found.get((left.tobytes(), right.tobytes()), best)
 
 
 def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[str, _Scored]:
-    """Return the verdict on the pairs tried, and the pair that shows it."""
-    if best.broken:
-        return "violated", best
-    concentrated = isinstance(search.claim, ZCDP | ApproximateZCDP | ConcentratedDP)
-    undecided = concentrated or isinstance(search.laws(*best.pair)[0], PushedForward)
-    for scored in tried:
-        outcome = Outcome.HOLDS if scored.kept else _decided(search, scored)
+    """Return the verdict on the pairs tried, and the pair that shows it; those with the largest figures first."""
+    undecided = False
+    for scored in (best, *sorted((each for each in tried if each is not best), key=lambda each: -each.score)):
+        outcome = search.decided(scored)
         if outcome is Outcome.VIOLATED:
             return "violated", scored
         undecided = undecided or outcome is Outcome.UNDECIDED
     return "not refuted" if undecided else "holds", best
-
-
-def _decided(search: _Search, scored: _Scored) -> Outcome:
-    """Decide both orders of a pair at growing precision."""
-    outcomes = {_decided_in_order(search, *pair) for pair in (scored.pair, scored.pair[::-1])}
-    if Outcome.VIOLATED in outcomes:
-        return Outcome.VIOLATED
-    return Outcome.UNDECIDED if Outcome.UNDECIDED in outcomes else Outcome.HOLDS
-
-
-def _decided_in_order(search: _Search, left: Array, right: Array) -> Outcome:
-    laws = search.laws(left, right)
-    return at_most(lambda: figure(search.claim, *laws), lambda: allowed(search.claim), limit=_LIMIT_BITS).outcome
 
 
 def _bound_on_all(mechanism: Any, claim: Claim, neighbours: NeighbourRelation) -> Real | None:
@@ -317,7 +350,7 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbour
     claim = search.claim
     with precision(2 * START_BITS):
         left, right = (Tabulated.of(law) for law in search.laws(*best.pair))
-        value = figure(claim, left, right)
+        value = max_balls([figure(claim, left, right), *search.refuted_order(left, right)])
         orders = ((left, right), (right, left))
         point = epsilon_delta_of(claim)
         event = witness_event(claim, left, right)
@@ -327,6 +360,7 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbour
             event=str(union(event)),
             p_left=_probability(left, event),
             p_right=_probability(right, event),
+            certified=verdict == "violated",
         )
         epsilon = max(epsilon_at_lower(a, b, point[1] if point else 0.0) for a, b in orders)
         return Finding(

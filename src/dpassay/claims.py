@@ -207,8 +207,9 @@ Claim = (
 _CLAIM_FORMS: dict[str, tuple[Callable[..., Claim], tuple[str, ...]]] = {
     "pure": (PureDP, ("EPS",)),
     "approx": (ApproximateDP, ("EPS", "DELTA")),
+    "probabilistic": (ProbabilisticDP, ("EPS", "DELTA")),
     "zcdp": (ZCDP, ("RHO",)),
-    "approx-zcdp": (ApproximateZCDP, ("RHO", "DELTA")),
+    "approx-zcdp": (ApproximateZCDP, ("RHO", "DELTA", "[XI]")),
     "cdp": (ConcentratedDP, ("MU", "TAU")),
     "rdp": (RenyiDP, ("ALPHA", "EPS")),
     "bounded-range": (BoundedRange, ("EPS",)),
@@ -233,7 +234,10 @@ def parse_claim(text: str) -> Claim:
     if notion not in _CLAIM_FORMS:
         raise UsageError(f"claim {text!r} is not one of {forms}")
     make, names = _CLAIM_FORMS[notion]
-    values = _numbers("claim", text, rest.split(","), len(names), f"{notion}:{','.join(names)}")
+    parts = rest.split(",")
+    optional = sum(name.startswith("[") for name in names)
+    count = len(parts) if len(names) - optional <= len(parts) <= len(names) else len(names)
+    values = _numbers("claim", text, parts, count, f"{notion}:{','.join(names)}")
     return make(*values)
 
 

@@ -331,7 +331,7 @@ def hunt(
     if witness is not None:
         if claim is not None or neighbours is not None:
             raise UsageError("--replay takes claim and inputs from the file: leave out --claim and --neighbours")
-        limit = {} if calls is None else {"calls": calls}
+        limit: dict[str, Any] = {} if calls is None else {"calls": calls}
         with _output_to_stderr():
             result = replay(
                 witness, target, alpha=alpha, seed=seed, budget_seconds=seconds, call_timeout_seconds=patience,

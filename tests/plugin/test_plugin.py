@@ -58,7 +58,7 @@ def test_a_violation_fails_with_the_report_alone(pytester: pytest.Pytester) -> N
     result = pytester.runpytest_inprocess("-k", "noisy")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["E * privacy loss >= *but PureDP(1.0) allows at most 1 *", "E * event: *", "E * assert_private(noisy, *"]
+        ["E * privacy loss > *but PureDP(1.0) allows at most 1 *", "E * event: *", "E * assert_private(noisy, *"]
     )
     result.stdout.no_fnmatch_line("*in hunt*")
 

@@ -20,7 +20,7 @@ def test_a_failure_prints_all_that_is_needed() -> None:
     with pytest.raises(AssertionError) as caught:
         assert_private(half_the_noise, PureDP(1.0), LINE, calls=5_000, seed=4)
     first, *rest = str(caught.value).splitlines()
-    assert first.startswith("privacy loss >= 1.")
+    assert first.startswith("privacy loss > 1.")
     assert "(confidence 1 - 1e-09), but PureDP(1.0) allows at most 1 [assert_private(" in first
     for label in ("left:", "right:", "event: outcome", "probability on the left:", "probability on the right:"):
         assert any(line.startswith(label) for line in rest)
@@ -32,10 +32,10 @@ def test_a_failure_prints_all_that_is_needed() -> None:
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        (ApproximateDP(1.0, 1e-3), "epsilon at delta 0.001 >= "),
-        (ZCDP(0.05), "rho >= "),
-        (RenyiDP(2.0, 0.05), "Renyi divergence of order 2 >= "),
-        (BoundedRange(1.0), "range of the privacy loss >= "),
+        (ApproximateDP(1.0, 1e-3), "epsilon at delta 0.001 > "),
+        (ZCDP(0.05), "rho > "),
+        (RenyiDP(2.0, 0.05), "Renyi divergence of order 2 > "),
+        (BoundedRange(1.0), "range of the privacy loss > "),
         (ExPost(lambda _: 0.5), "privacy loss above its ex-post bound (e-value 10^"),
     ],
     ids=repr,

@@ -1,6 +1,6 @@
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
+    ApproximateZCDP,
     BoundedRange,
     Claim,
+    ConcentratedDP,
     ExPost,
     Mechanism,
     ProbabilisticDP,
@@ -21,12 +23,15 @@ from dpassay.claims import (
     UsageError,
     VectorNeighbours,
 )
+from dpassay.properties.search import white_box
 from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.laws import exact_law, register_law, register_worst_case, worst_case
 from dpassay.properties.search.white_box import hunt_white_box
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.noisy_max import GaussianNoisyMaxLaw
+from dpassay.spec.notions.base import find_notion
+from dpassay.spec.verdict import Evidence, Undecided
 
 BIT = VectorNeighbours(1, linf=1.0, low=0, high=1, integer=True)
 
@@ -56,6 +61,11 @@ class NoisyMax:
         return np.argmax(data + rng.normal(0, 1, (size, data.size)), axis=1)
 
 
+@dataclass(frozen=True)
+class TellsWhetherPositive(RandomisedResponse):
+    """Tells of the first coordinate whether it is positive, with probability 3/4."""
+
+
 def _response(truth: Fraction, data: NDArray[np.float64]) -> FiniteDistribution:
     bit = int(data[0])
     return FiniteDistribution({bit: truth, 1 - bit: 1 - truth})
@@ -63,6 +73,7 @@ def _response(truth: Fraction, data: NDArray[np.float64]) -> FiniteDistribution:
 
 register_law(RandomisedResponse, lambda _, data: _response(Fraction(3, 4), data))
 register_law(Certain, lambda _, data: _response(Fraction(1), data))
+register_law(TellsWhetherPositive, lambda _, data: _response(Fraction(3, 4), np.minimum(np.ceil(data.clip(0)), 1)))
 register_law(NoisyMax, lambda _, data: GaussianNoisyMaxLaw(tuple(data.tolist()), 1))
 register_worst_case(
     RandomisedResponse, lambda _, claim: (lambda: ball(3).log()) if isinstance(claim, PureDP) else None
@@ -91,7 +102,11 @@ CASES: list[tuple[Claim, str, str, float]] = [
     (RenyiDP(2.0, 0.84), "violated", "renyi_epsilon_lower", math.log(7 / 3)),
     (RenyiDP(2.0, 0.85), "holds", "renyi_epsilon_lower", math.log(7 / 3)),
     (ZCDP(0.4), "violated", "rho_lower", math.log(7 / 3) / 2),
-    (ZCDP(0.7), "not refuted", "epsilon_lower", LOG3),
+    (ZCDP(0.549), "violated", "rho_lower", LOG3 / 2),  # the relative entropy: all orders count
+    (ZCDP(0.55), "holds", "epsilon_lower", LOG3),
+    (ApproximateZCDP(0.55, 0.0), "holds", "epsilon_lower", LOG3),
+    (ConcentratedDP(0.5, 2.0), "violated", "epsilon_lower", LOG3),
+    (ConcentratedDP(0.55, 2.0), "holds", "epsilon_lower", LOG3),
 ]
 
 
@@ -160,3 +175,38 @@ def test_the_law_can_be_set_aside() -> None:
     result = hunt(RandomisedResponse(), PureDP(0.5), calls=2000, white_box=False)
     assert (result.verdict, result.evidence, result.scope) == ("violated", "sampled", "samples")
     assert 0.5 <= result.epsilon_lower < LOG3
+
+
+def test_a_certified_witness_is_minimal_and_shows_the_reported_figure() -> None:
+    relation = VectorNeighbours(4, linf=1.0, low=-10, high=10)
+    result = hunt(NoisyMax(relation), PureDP(0.1))
+    assert result.witness is not None
+    assert result.witness.certified
+    left, right = map(np.array, (result.witness.left, result.witness.right))
+    assert relation.admits(left, right)
+    laws = [GaussianNoisyMaxLaw(tuple(side.tolist()), 1) for side in (left, right)]
+    (winner,) = (k for k in range(4) if result.witness.event == f"outcome in {{{k}}}")
+    loss = laws[0].log_probability(winner) - laws[1].log_probability(winner)
+    assert float(loss) == pytest.approx(result.epsilon_lower, rel=1e-11)
+
+    wide = VectorNeighbours(3, linf=1.0, low=-10, high=10)
+    small = hunt(TellsWhetherPositive(), PureDP(1.0), wide).witness
+    assert small is not None
+    assert {small.left, small.right} == {(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)}
+    telling = hunt(Certain(), PureDP(1.0)).witness
+    assert telling is not None
+    assert {telling.left, telling.right} == {(0.0,), (1.0,)}
+
+
+def test_the_notion_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the figures say: there is one place where a claim about two distributions is decided."""
+    notion = find_notion(PureDP(1.0))
+    asked: list[Claim] = []
+
+    def undecided(claim: Claim, *laws: object) -> Undecided:
+        asked.append(claim)
+        return Undecided(evidence=Evidence.ENCLOSED)
+
+    monkeypatch.setattr(white_box, "find_notion", lambda _: replace(notion, decide=undecided))
+    assert hunt(Certain(), PureDP(1.0)).verdict == "not refuted"
+    assert set(asked) == {PureDP(1 + Fraction(1, 2**50))}  # type: ignore[arg-type]  # exact parameters
