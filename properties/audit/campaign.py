@@ -29,11 +29,12 @@ RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 
 _TOGETHER = 8
 _GROWTH = 1.5
-_RANK_POWER, _EVERYONES, _SHOWS = 2.0, 0.3, 20.0
+_RANK_POWER, _EVERYONES, _SHOWS = 3.0, 0.25, 10.0
 """A part of the calls is everyone's, as weak evidence takes thousands of calls to show at all: at most this, no more
 than shows so many nats of evidence on every pair as good as the leader. The share of the others falls with this power
 of the rank."""
 
+_DOUBT = 1.0
 _REFERENCES = 48
 _PROMISED = math.log(20)
 _FEW_PAIRS = 2
@@ -49,6 +50,12 @@ class Bounds:
     delta: float | None = None
     rho: float | None = None
     renyi_epsilon: float | None = None
+
+
+def _falling(count: int) -> Array:
+    weights = 1.0 / (np.arange(count) + 3.0)
+    shares: Array = weights / weights.sum()
+    return shares
 
 
 class Campaign:
@@ -91,8 +98,7 @@ class Campaign:
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
         self._scores = np.zeros(len(pairs))
-        by_rank = np.arange(1, len(pairs) + 1) ** -_RANK_POWER
-        self._by_rank: Array = by_rank / by_rank.sum()
+        self.shares: Array = _falling(len(pairs))
         self._references = self._spread_references()
         nothing = np.zeros((self._references.size if len(pairs) > 1 else 0) or 1)
         self._records: list[list[tuple[int, Array]]] = [[(0, nothing)] for _ in pairs]
@@ -145,8 +151,9 @@ class Campaign:
         if self._plan:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
         total = self.calls
-        ranking = sorted(range(len(self.games)), key=lambda k: -self._promise(k, total))
-        shares = self._shares(ranking[0], total)
+        promises = {k: self._promise(k, total) for k in range(len(self.games))}
+        ranking = sorted(promises, key=lambda k: -promises[k])
+        shares = self._shares(ranking, sum(promise > -math.inf for promise in promises.values()), total)
         orders = []
         for index, share in zip(ranking, shares, strict=True):
             game = self.games[index]
@@ -156,12 +163,15 @@ class Campaign:
         # a new leader may find that all others had more than their shares
         return orders[:_TOGETHER] or [(ranking[0], self._next_size(self.games[ranking[0]]))]
 
-    def _shares(self, leader: int, total: int) -> list[float]:
-        """Return the share of all calls for each rank."""
-        calls, wealth = self._records[leader][-1]
+    def _shares(self, ranking: list[int], proven: int, total: int) -> Array:
+        """Return the share of all calls for each pair of the ranking, of which the first so many are proven."""
+        if not proven:
+            return self.shares[ranking]
+        calls, wealth = self._records[ranking[0]][-1]
         enough = _SHOWS * calls / max(float(wealth[0]), 1.0)
-        everyones = min(_EVERYONES, enough * len(self.games) / total)
-        shares: list[float] = ((1 - everyones) * self._by_rank + everyones / len(self.games)).tolist()
+        shares: Array = np.minimum(_EVERYONES * self.shares, enough / total)[ranking]
+        by_rank = np.arange(1, proven + 1) ** -_RANK_POWER
+        shares[:proven] += (1 - shares.sum()) * by_rank / by_rank.sum()
         return shares
 
     def _promise(self, index: int, total: int) -> float:
@@ -169,16 +179,20 @@ class Campaign:
 
         In steps of the references, interpolated; below 0 if it would not even refute the first one.
         """
-        needed = _PROMISED + math.log(len(self.games))
+        needed = _PROMISED - math.log(float(self.shares[index]))
         calls, wealth = self._records[index][-1]
         earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
-        projected = (wealth - earlier[1]) * (total / max(calls - earlier[0], 1))
+        gain = wealth - earlier[1]
+        gain = gain - _DOUBT * np.sqrt(2 * np.maximum(gain, 0.0) + 1)
+        if gain[0] <= 0:
+            return -math.inf
+        projected = gain * (total / max(calls - earlier[0], 1))
         falling = np.flatnonzero(projected < needed)
         if not falling.size:
             return len(projected) - float(needed / projected[-1])
         first = int(falling[0])
         if first == 0:
-            return float(projected[0] / needed) - 1
+            return float(projected[0] - needed)  # X
         above, below = float(projected[first - 1]), float(projected[first])
         return first - 1 + (above - needed) / (above - below)
 
@@ -227,10 +241,10 @@ class Campaign:
         return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
 
     def _mixed(self, wealth: Callable[[PairGame], Array | float]) -> Array:
-        played = [game for game in self.games if game.calls]
-        parts = np.array([np.atleast_1d(wealth(game)) for game in played])
+        played = [index for index, game in enumerate(self.games) if game.calls]
+        parts = np.array([np.atleast_1d(wealth(self.games[index])) for index in played])
         # a pair that was not played yet keeps its share of the wealth; it is left out, on the safe side
-        mixed: Array = logsumexp(parts, axis=0) - math.log(len(self.games)) - 2.0**-40
+        mixed: Array = logsumexp(parts + np.log(self.shares[played])[:, None], axis=0) - 2.0**-40
         return mixed
 
     def log_evidence(self) -> float:

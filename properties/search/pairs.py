@@ -84,12 +84,20 @@ def are_neighbours(relation: NeighbourRelation, left: Array, right: Array) -> bo
 
 
 def _vectors(relation: VectorNeighbours, rng: np.random.Generator) -> Iterator[Pair]:
-    patterns = _patterns(relation)
+    patterns, others = _patterns(relation)
     bases = _bases(relation)
     for pattern in patterns:
         yield _moved(relation, bases[0], pattern)
+    for pattern in patterns:
         yield _moved(relation, _outermost(relation, pattern), pattern)
-    for base, pattern in _interleaved(bases[1:], patterns):
+    for pattern in (-pattern for pattern in patterns):
+        yield _moved(relation, bases[0], pattern)
+        yield _moved(relation, _outermost(relation, pattern), pattern)
+    for pattern in others:
+        yield _moved(relation, bases[0], pattern)
+        yield _moved(relation, _outermost(relation, pattern), pattern)
+    everything = _different([*itertools.chain.from_iterable((p, -p) for p in patterns), *others])
+    for base, pattern in _interleaved(bases[1:], everything):
         yield _moved(relation, base, pattern)
     while True:
         low, high, unit = _range(relation)
@@ -156,22 +164,33 @@ def _bases(relation: VectorNeighbours) -> list[Array]:
     return list({base.tobytes(): base for base in (b.astype(np.float64) for b in bases)}.values())
 
 
-def _patterns(relation: VectorNeighbours) -> list[Array]:
-    """Return sign patterns of the difference, those that this relation can use."""
+def _patterns(relation: VectorNeighbours) -> tuple[list[Array], list[Array]]:
+    """Return sign patterns of the difference: those that literature calls the worst, and all others.
+
+    A leak that needs many calls to show is found only where it is looked for first. Half up and half down is bad for
+    thresholds and for selection, all up for values and sums, one against all others for selection, and one alone
+    for what treats coordinates separately; the opposite moves come later.
+    """
     size, index = relation.size, np.arange(relation.size)
     one = np.where(index == 0, 1.0, 0.0)
     against = np.where(index == 0, 1.0, -1.0)
     prefix = np.where(index < (size + 1) // 2, 1.0, -1.0)
     all_but_last = np.where(index < size - 1, 1.0, -1.0)
-    plain = [
-        against, -against, np.ones(size), -np.ones(size), one, -one,
-        prefix, -prefix, all_but_last, -all_but_last, one[::-1], -one[::-1],
+    worst = [prefix, np.ones(size), against, one]
+    others = [
+        all_but_last, -all_but_last, one[::-1], -one[::-1],
         np.where(index % 2 == 0, 1.0, -1.0), np.where(index == 0, 0.0, 1.0), np.where(index == 0, 0.0, -1.0),
     ]  # fmt: skip
     if relation.monotone:
-        plain = [np.maximum(p, 0) for p in plain] + [np.minimum(p, 0) for p in plain]
-    cut = [_with_support(p, _widest_support(relation)) for p in plain]
-    return list({p.tobytes(): p + 0.0 for p in cut if p.any()}.values())
+        worst = [np.maximum(p, 0) for p in worst]
+        others = [np.maximum(p, 0) for p in others] + [np.minimum(p, 0) for p in others]
+    most = _widest_support(relation)
+    worst, others = ([_with_support(p, most) for p in group] for group in (worst, others))
+    return _different(worst), _different(others)
+
+
+def _different(patterns: list[Array]) -> list[Array]:
+    return list({p.tobytes(): p for p in (pattern + 0.0 for pattern in patterns if pattern.any())}.values())
 
 
 def _widest_support(relation: VectorNeighbours) -> int:
