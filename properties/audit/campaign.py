@@ -29,7 +29,8 @@ RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 
 _TOGETHER = 8
 _GROWTH = 1.5
-_RANK_POWER, _EVERYONES, _SHOWS = 3.0, 0.25, 10.0
+_RANK_POWER, _EVERYONES, _LOOKING, _SHOWS = 3.0, 0.3, 0.1, 10.0
+_FLATNESS, _UNPROVEN = 3.0, 0.35
 """A part of the calls is everyone's, as weak evidence takes thousands of calls to show at all: at most this, no more
 than shows so many nats of evidence on every pair as good as the leader. The share of the others falls with this power
 of the rank."""
@@ -52,10 +53,18 @@ class Bounds:
     renyi_epsilon: float | None = None
 
 
-def _falling(count: int) -> Array:
-    weights = 1.0 / (np.arange(count) + 3.0)
-    shares: Array = weights / weights.sum()
-    return shares
+def _falling_weights(count: int) -> Array:
+    weights = 1 / (np.arange(count) + _FLATNESS)
+    return np.asarray(weights / weights.sum())
+
+
+def _by_rank(values: Array) -> Array:
+    """Return shares that fall with the rank of each value, from the largest down; none for minus infinity."""
+    shares = np.zeros(len(values))
+    ranks = np.arange(1, len(values) + 1)
+    shares[np.argsort(-values, kind="stable")] = ranks**-_RANK_POWER
+    shares[np.isneginf(values)] = 0
+    return np.asarray(shares / shares.sum())
 
 
 class Campaign:
@@ -98,7 +107,7 @@ class Campaign:
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
         self._scores = np.zeros(len(pairs))
-        self.shares: Array = _falling(len(pairs))
+        self.weights = _falling_weights(len(pairs))
         self._references = self._spread_references()
         nothing = np.zeros((self._references.size if len(pairs) > 1 else 0) or 1)
         self._records: list[list[tuple[int, Array]]] = [[(0, nothing)] for _ in pairs]
@@ -151,48 +160,50 @@ class Campaign:
         if self._plan:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
         total = self.calls
-        promises = {k: self._promise(k, total) for k in range(len(self.games))}
-        ranking = sorted(promises, key=lambda k: -promises[k])
-        shares = self._shares(ranking, sum(promise > -math.inf for promise in promises.values()), total)
+        shares = self._calls_wanted(total)
+        ranking = np.argsort(-shares, kind="stable").tolist()
         orders = []
-        for index, share in zip(ranking, shares, strict=True):
+        for index in ranking:
             game = self.games[index]
-            size, missing = self._next_size(game), int(share * _GROWTH * total) - game.calls
+            size, missing = self._next_size(game), int(shares[index] * _GROWTH * total) - game.calls
             if missing >= size // 2:
                 orders.append((index, min(size, max(missing, FIRST_BATCH))))
         # a new leader may find that all others had more than their shares
         return orders[:_TOGETHER] or [(ranking[0], self._next_size(self.games[ranking[0]]))]
 
-    def _shares(self, ranking: list[int], proven: int, total: int) -> Array:
-        """Return the share of all calls for each pair of the ranking, of which the first so many are proven."""
-        if not proven:
-            return self.shares[ranking]
-        calls, wealth = self._records[ranking[0]][-1]
+    def _calls_wanted(self, total: int) -> Array:
+        """Return the share of all calls that each pair is to have.
+
+        Some are everyone's, some go to those that look best, the rest to those that are best beyond doubt.
+        """
+        looks = np.array([self._promise(k, total, doubt=0.0) for k in range(len(self.games))])
+        proven = np.array([self._promise(k, total, doubt=_DOUBT) for k in range(len(self.games))])
+        if not (proven > 0).any():
+            return (1 - _UNPROVEN) * _by_rank(looks) + _UNPROVEN * self.weights
+        calls, wealth = self._records[int(np.argmax(proven))][-1]
         enough = _SHOWS * calls / max(float(wealth[0]), 1.0)
-        shares: Array = np.minimum(_EVERYONES * self.shares, enough / total)[ranking]
-        by_rank = np.arange(1, proven + 1) ** -_RANK_POWER
-        shares[:proven] += (1 - shares.sum()) * by_rank / by_rank.sum()
+        shares = np.minimum(_EVERYONES * self.weights + _LOOKING * _by_rank(looks), enough / total)
+        shares += (1 - shares.sum()) * _by_rank(np.where(proven > 0, proven, -math.inf))
         return shares
 
-    def _promise(self, index: int, total: int) -> float:
+    def _promise(self, index: int, total: int, *, doubt: float) -> float:
         """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
 
-        In steps of the references, interpolated; below 0 if it would not even refute the first one.
+        In steps of the references, interpolated; below 0 if it would not even refute the first one. `doubt` standard
+        deviations are taken from what it won: of the logarithm of a likelihood ratio, the variance is twice the mean.
         """
-        needed = _PROMISED - math.log(float(self.shares[index]))
+        needed = _PROMISED - math.log(float(self.weights[index]))
         calls, wealth = self._records[index][-1]
         earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
         gain = wealth - earlier[1]
-        gain = gain - _DOUBT * np.sqrt(2 * np.maximum(gain, 0.0) + 1)
-        if gain[0] <= 0:
-            return -math.inf
+        gain = gain - doubt * np.sqrt(2 * np.maximum(gain, 0.0) + 1)
         projected = gain * (total / max(calls - earlier[0], 1))
         falling = np.flatnonzero(projected < needed)
         if not falling.size:
             return len(projected) - float(needed / projected[-1])
         first = int(falling[0])
         if first == 0:
-            return float(projected[0] - needed)  # X
+            return float(projected[0] - needed)
         above, below = float(projected[first - 1]), float(projected[first])
         return first - 1 + (above - needed) / (above - below)
 
@@ -244,7 +255,7 @@ class Campaign:
         played = [index for index, game in enumerate(self.games) if game.calls]
         parts = np.array([np.atleast_1d(wealth(self.games[index])) for index in played])
         # a pair that was not played yet keeps its share of the wealth; it is left out, on the safe side
-        mixed: Array = logsumexp(parts + np.log(self.shares[played])[:, None], axis=0) - 2.0**-40
+        mixed: Array = logsumexp(parts + np.log(self.weights[played])[:, None], axis=0) - 2.0**-40
         return mixed
 
     def log_evidence(self) -> float:

@@ -88,7 +88,7 @@ def _vectors(relation: VectorNeighbours, rng: np.random.Generator) -> Iterator[P
     bases = _bases(relation)
     for pattern in patterns:
         yield _moved(relation, bases[0], pattern)
-    for pattern in patterns:
+    for pattern in reversed(patterns):
         yield _moved(relation, _outermost(relation, pattern), pattern)
     for pattern in (-pattern for pattern in patterns):
         yield _moved(relation, bases[0], pattern)
