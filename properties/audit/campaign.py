@@ -29,13 +29,13 @@ RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 
 _TOGETHER = 8
 _GROWTH = 1.5
-_RANK_POWER, _EVERYONES, _LOOKING, _SHOWS = 3.0, 0.3, 0.1, 10.0
-_FLATNESS, _UNPROVEN = 3.0, 0.35
-"""A part of the calls is everyone's, as weak evidence takes thousands of calls to show at all: at most this, no more
-than shows so many nats of evidence on every pair as good as the leader. The share of the others falls with this power
-of the rank."""
+_FLATNESS = 3
+"""The weight of pair k is in proportion to 1 / (k + 3): of 48, the first pays 2.0 nats and the last 5.0 instead of 3.9."""
 
-_DOUBT = 1.0
+_LOOKING, _SHOWS, _MOST_ODDS, _RANK_POWER = 0.3, 10.0, 5.0, 3.0
+"""Once a pair is proven, this part of the calls still looks for better ones, on each at most as many as would show so
+many nats of evidence if it was as good as the leader. The shares of proven pairs fall with this power of the rank."""
+
 _REFERENCES = 48
 _PROMISED = math.log(20)
 _FEW_PAIRS = 2
@@ -174,36 +174,44 @@ class Campaign:
     def _calls_wanted(self, total: int) -> Array:
         """Return the share of all calls that each pair is to have.
 
-        Some are everyone's, some go to those that look best, the rest to those that are best beyond doubt.
+        Some go where a leak is likely: by the weights, and by what a pair won in its later half, as odds. The rest goes
+        to the pairs that are proven, above all to the one that promises the largest bound.
         """
-        looks = np.array([self._promise(k, total, doubt=0.0) for k in range(len(self.games))])
-        proven = np.array([self._promise(k, total, doubt=_DOUBT) for k in range(len(self.games))])
-        if not (proven > 0).any():
-            return (1 - _UNPROVEN) * _by_rank(looks) + _UNPROVEN * self.weights
-        calls, wealth = self._records[int(np.argmax(proven))][-1]
+        gains = [self._later_half(index)[1] for index in range(len(self.games))]
+        odds = self.weights * np.exp([min(max(float(gain[0]), 0.0), _MOST_ODDS) for gain in gains])
+        likely = odds / odds.sum()
+        promises = np.array([self._promise(index, total) for index in range(len(self.games))])
+        if np.isneginf(promises).all():
+            return likely
+        calls, wealth = self._records[int(np.argmax(promises))][-1]
         enough = _SHOWS * calls / max(float(wealth[0]), 1.0)
-        shares = np.minimum(_EVERYONES * self.weights + _LOOKING * _by_rank(looks), enough / total)
-        shares += (1 - shares.sum()) * _by_rank(np.where(proven > 0, proven, -math.inf))
-        return shares
+        shares: Array = np.minimum(_LOOKING * likely, enough / total)
+        return shares + (1 - shares.sum()) * _by_rank(promises)
 
-    def _promise(self, index: int, total: int, *, doubt: float) -> float:
-        """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
-
-        In steps of the references, interpolated; below 0 if it would not even refute the first one. `doubt` standard
-        deviations are taken from what it won: of the logarithm of a likelihood ratio, the variance is twice the mean.
-        """
-        needed = _PROMISED - math.log(float(self.weights[index]))
+    def _later_half(self, index: int) -> tuple[int, Array]:
+        """Return how many calls the later half of a game had, and the evidence won in them."""
         calls, wealth = self._records[index][-1]
         earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
-        gain = wealth - earlier[1]
-        gain = gain - doubt * np.sqrt(2 * np.maximum(gain, 0.0) + 1)
-        projected = gain * (total / max(calls - earlier[0], 1))
+        return max(calls - earlier[0], 1), wealth - earlier[1]
+
+    def _promise(self, index: int, total: int) -> float:
+        """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
+
+        In steps of the references, interpolated; minus infinity if it is not proven. A standard deviation is taken
+        from what was won: of the logarithm of a likelihood ratio, the variance is twice the mean.
+        """
+        needed = _PROMISED - math.log(float(self.weights[index]))
+        calls, gain = self._later_half(index)
+        proven = gain - np.sqrt(2 * np.maximum(gain, 0.0) + 1)
+        if proven[0] <= 0:
+            return -math.inf
+        projected = proven * (total / calls)
         falling = np.flatnonzero(projected < needed)
         if not falling.size:
             return len(projected) - float(needed / projected[-1])
         first = int(falling[0])
         if first == 0:
-            return float(projected[0] - needed)
+            return float(projected[0] / needed) - 1
         above, below = float(projected[first - 1]), float(projected[first])
         return first - 1 + (above - needed) / (above - below)
 
