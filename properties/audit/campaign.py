@@ -1,9 +1,10 @@
 """A campaign: one claim, many pairs, one error budget.
 
 The wealth against a claim is the mixture of the games on all pairs with weights fixed in advance, so nothing is
-paid for choosing where to play, nor for stopping. Against a stronger claim than the one at issue it is mixed once
-more, one part its own and fifteen the claim's, so that a refuted claim refutes every stronger one at the same level;
-the evidence against the claim itself is those fifteen parts.
+paid for choosing where to play, nor for stopping. The weights fall with the place of a pair in the list, slowly
+enough that the last pair pays little more than with equal ones. Against a stronger claim than the one at issue the
+wealth is mixed once more, one part its own and fifteen the claim's, so that a refuted claim refutes every stronger one
+at the same level; the evidence against the claim itself is those fifteen parts.
 """
 
 import math
@@ -30,9 +31,9 @@ RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 _TOGETHER = 8
 _GROWTH = 1.5
 _FLATNESS = 3
-"""The weight of pair k is in proportion to 1 / (k + 3): of 48, the first pays 2.0 nats and the last 5.0 instead of 3.9."""
+"""The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
 
-_LOOKING, _SHOWS, _MOST_ODDS, _RANK_POWER = 0.3, 10.0, 5.0, 3.0
+_LOOKING, _SHOWS, _RANK_POWER = 0.35, 10.0, 3.0
 """Once a pair is proven, this part of the calls still looks for better ones, on each at most as many as would show so
 many nats of evidence if it was as good as the leader. The shares of proven pairs fall with this power of the rank."""
 
@@ -54,6 +55,7 @@ class Bounds:
 
 
 def _falling_weights(count: int) -> Array:
+    """Return the share of the wealth that each pair begins with."""
     weights = 1 / (np.arange(count) + _FLATNESS)
     return np.asarray(weights / weights.sum())
 
@@ -75,7 +77,8 @@ class Campaign:
     claim : Claim
         The claim.
     pairs : sequence of (left, right)
-        Pairs to play on, the most promising first; all have the same weight.
+        Pairs to play on, the most promising first: a pair's weight and its part of the calls that look for a leak
+        fall with its place.
     seed : int
         Determines every random number.
     ignored : frozenset of str
@@ -156,30 +159,30 @@ class Campaign:
         return [everyone[k : k + _TOGETHER] for k in range(0, len(everyone), _TOGETHER)]
 
     def _next_orders(self) -> list[tuple[int, int]]:
-        """Return (pair, calls) for the next round: everyone once, then each pair up to the share of its rank."""
+        """Return (pair, calls) for the next round: everyone once, then each pair up to its share."""
         if self._plan:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
-        total = self.calls
-        shares = self._calls_wanted(total)
-        ranking = np.argsort(-shares, kind="stable").tolist()
+        wanted = _GROWTH * self.calls * self._calls_wanted(self.calls)
+        lag = wanted / [game.calls for game in self.games]
         orders = []
-        for index in ranking:
+        for index in np.argsort(-lag, kind="stable").tolist():  # who lags behind most comes first
             game = self.games[index]
-            size, missing = self._next_size(game), int(shares[index] * _GROWTH * total) - game.calls
+            size, missing = self._next_size(game), int(wanted[index]) - game.calls
             if missing >= size // 2:
                 orders.append((index, min(size, max(missing, FIRST_BATCH))))
+        leader = int(np.argmax(wanted))
         # a new leader may find that all others had more than their shares
-        return orders[:_TOGETHER] or [(ranking[0], self._next_size(self.games[ranking[0]]))]
+        return orders[:_TOGETHER] or [(leader, self._next_size(self.games[leader]))]
 
     def _calls_wanted(self, total: int) -> Array:
         """Return the share of all calls that each pair is to have.
 
-        Some go where a leak is likely: by the weights, and by what a pair won in its later half, as odds. The rest goes
-        to the pairs that are proven, above all to the one that promises the largest bound.
+        Some go where a leak is likely: by the weights, times what a pair won in its later half. The rest goes to the
+        pairs that are proven, above all to the one that promises the largest bound.
         """
-        gains = [self._later_half(index)[1] for index in range(len(self.games))]
-        odds = self.weights * np.exp([min(max(float(gain[0]), 0.0), _MOST_ODDS) for gain in gains])
-        likely = odds / odds.sum()
+        gains = np.array([self._later_half(index)[1][0] for index in range(len(self.games))])
+        likely = self.weights * (1 + np.maximum(gains, 0.0))
+        likely /= likely.sum()
         promises = np.array([self._promise(index, total) for index in range(len(self.games))])
         if np.isneginf(promises).all():
             return likely
