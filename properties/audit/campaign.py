@@ -33,9 +33,10 @@ _GROWTH = 1.5
 _FLATNESS = 3
 """The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
 
-_LOOKING, _SHOWS, _RANK_POWER = 0.35, 10.0, 3.0
-"""Once a pair is proven, this part of the calls still looks for better ones, on each at most as many as would show so
-many nats of evidence if it was as good as the leader. The shares of proven pairs fall with this power of the rank."""
+_LOOKING, _RANK_POWER = 0.3, 3.0
+"""The part of the calls that looks for better pairs once one is proven: a leak on rare outcomes takes 10^4 calls or
+more to show at all, however much another pair has shown. The shares of proven pairs fall with this power of the rank.
+"""
 
 _REFERENCES = 48
 _PROMISED = math.log(20)
@@ -177,19 +178,15 @@ class Campaign:
     def _calls_wanted(self, total: int) -> Array:
         """Return the share of all calls that each pair is to have.
 
-        Some go where a leak is likely: by the weights, times what a pair won in its later half. The rest goes to the
-        pairs that are proven, above all to the one that promises the largest bound.
+        The proven pairs share most, above all the one that promises the largest bound. The rest looks for others, by
+        the weights, and more where something was won of late.
         """
-        gains = np.array([self._later_half(index)[1][0] for index in range(len(self.games))])
-        likely = self.weights * (1 + np.maximum(gains, 0.0))
-        likely /= likely.sum()
         promises = np.array([self._promise(index, total) for index in range(len(self.games))])
-        if np.isneginf(promises).all():
-            return likely
-        calls, wealth = self._records[int(np.argmax(promises))][-1]
-        enough = _SHOWS * calls / max(float(wealth[0]), 1.0)
-        shares: Array = np.minimum(_LOOKING * likely, enough / total)
-        return shares + (1 - shares.sum()) * _by_rank(promises)
+        is_open = np.isneginf(promises)
+        won = np.array([float(self._later_half(index)[1][0]) for index in range(len(self.games))])
+        looking: Array = self.weights * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
+        looking /= looking.sum()
+        return looking if is_open.all() else _LOOKING * looking + (1 - _LOOKING) * _by_rank(promises)
 
     def _later_half(self, index: int) -> tuple[int, Array]:
         """Return how many calls the later half of a game had, and the evidence won in them."""
