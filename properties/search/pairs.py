@@ -4,7 +4,8 @@ Worst pairs of the literature sit at corners: every coordinate at an end of its 
 large as the relation allows, with a few sign patterns (one coordinate against all others for selection, a prefix
 against the suffix for thresholds and running sums, all together for shifts). Pairs are built, not filtered, but a
 pair that rounding pushes out of the relation is left out. For each pattern the first inputs are a tie, where the
-least noise decides, and the corner that the pattern points to, where what is certain on one side is most so.
+least noise decides, and the corner that the pattern points to, where what is certain on one side is most so. What
+only floats can give away comes later: the least difference there is, and inputs so large that a unit is hardly seen.
 """
 
 import itertools
@@ -299,7 +300,7 @@ def _records(relation: RecordNeighbours, rng: np.random.Generator) -> Iterator[P
 
 
 def _record_changes(relation: RecordNeighbours) -> list[tuple[Callable[[int], Array], float]]:
-    """Return the other records, by their number, and the record that comes or changes, the farthest from them first."""
+    """Return the other records, by their number, and the one that comes or changes, the farthest from them first."""
     low, high = float(relation.low), float(relation.high)
     middle, zero = low / 2 + high / 2, min(max(0.0, low), high)
     tiny = math.nextafter(zero, math.inf if zero < high else -math.inf)
