@@ -34,9 +34,8 @@ _FLATNESS = 3
 """The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
 
 _LOOKING, _RANK_POWER = 0.3, 3.0
-"""The part of the calls that looks for better pairs once one is proven: a leak on rare outcomes takes 10^4 calls or
-more to show at all, however much another pair has shown. The shares of proven pairs fall with this power of the rank.
-"""
+"""The part of the calls that looks for better pairs than the leaders, whatever these have shown: a leak on rare outcomes
+takes 10^4 calls or more to show at all. The shares of the leaders fall with this power of the rank."""
 
 _REFERENCES = 48
 _PROMISED = math.log(20)
@@ -178,15 +177,17 @@ class Campaign:
     def _calls_wanted(self, total: int) -> Array:
         """Return the share of all calls that each pair is to have.
 
-        The proven pairs share most, above all the one that promises the largest bound. The rest looks for others, by
-        the weights, and more where something was won of late.
+        The proven pairs share most, above all the one that promises the largest bound; while there are none, the
+        likeliest: weak evidence shows nowhere if the calls are spread. The rest looks for others, by the weights, and
+        more where something was won of late.
         """
         promises = np.array([self._promise(index, total) for index in range(len(self.games))])
         is_open = np.isneginf(promises)
         won = np.array([float(self._later_half(index)[1][0]) for index in range(len(self.games))])
         looking: Array = self.weights * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
         looking /= looking.sum()
-        return looking if is_open.all() else _LOOKING * looking + (1 - _LOOKING) * _by_rank(promises)
+        leading = looking if is_open.all() else promises
+        return _LOOKING * looking + (1 - _LOOKING) * _by_rank(leading)
 
     def _later_half(self, index: int) -> tuple[int, Array]:
         """Return how many calls the later half of a game had, and the evidence won in them."""
