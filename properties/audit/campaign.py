@@ -34,8 +34,11 @@ _FLATNESS = 3
 """The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
 
 _LOOKING, _RANK_POWER = 0.3, 3.0
-"""The part of the calls that looks for better pairs than the leaders, whatever these have shown: a leak on rare outcomes
-takes 10^4 calls or more to show at all. The shares of the leaders fall with this power of the rank."""
+"""The part of the calls that looks for better pairs than the leaders, whatever these have shown: a leak on rare
+outcomes takes 10^4 calls or more to show at all. The shares of the leaders fall with this power of the rank."""
+
+_EVERYONES = 512
+"""So many calls are due to every pair, in equal shares of half of all calls: gross leaks show in as many anywhere."""
 
 _REFERENCES = 48
 _PROMISED = math.log(20)
@@ -187,7 +190,8 @@ class Campaign:
         looking: Array = self.weights * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
         looking /= looking.sum()
         leading = looking if is_open.all() else promises
-        return _LOOKING * looking + (1 - _LOOKING) * _by_rank(leading)
+        shares = _LOOKING * looking + (1 - _LOOKING) * _by_rank(leading)
+        return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), _EVERYONES / total)))
 
     def _later_half(self, index: int) -> tuple[int, Array]:
         """Return how many calls the later half of a game had, and the evidence won in them."""

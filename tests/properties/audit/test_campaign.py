@@ -47,10 +47,12 @@ def campaign_on(pairs: Sequence[tuple[Array, Array]] = PAIRS, seed: int = 0) -> 
 
 
 @pytest.mark.parametrize("planted", [0, 3, 11, 29, 47])
-def test_the_only_pair_that_leaks_gets_most_of_the_calls(planted: int) -> None:
+def test_the_only_pair_that_leaks_leads_wherever_it_stands(planted: int) -> None:
     campaign = campaign_on()
-    play(campaign, runs(leaks_on(planted)), 60_000)
-    assert campaign.games[planted].calls > campaign.calls / 2
+    play(campaign, runs(leaks_on(planted)), 50_000)
+    before = campaign.games[planted].calls
+    play(campaign, runs(leaks_on(planted)), 80_000)
+    assert campaign.games[planted].calls - before > 15_000  # most of what was spent
     assert campaign.best_game() is campaign.games[planted]
     assert campaign.log_evidence() > math.log(1e9)
     # the truth is log(0.5 / 0.2): a bound above it at this level is an event of probability 1e-9
@@ -86,8 +88,8 @@ def test_of_the_usual_number_of_pairs_the_last_pays_little_more_than_an_equal_sh
 
 def test_no_pair_is_left_out_for_long() -> None:
     campaign = campaign_on()
-    play(campaign, runs(leaks_on(0)), 200_000)
-    assert min(game.calls for game in campaign.games) >= 64
+    play(campaign, runs(leaks_on(0)), 100_000)
+    assert min(game.calls for game in campaign.games) >= 400
     assert campaign.games[1].calls > campaign.games[47].calls
 
 
@@ -118,7 +120,7 @@ def test_the_same_seed_gives_the_same_campaign_in_any_order_of_work() -> None:
 
     def summary(seed: int, run: RunDraws) -> tuple[float, float, list[int]]:
         campaign = campaign_on(seed=seed)
-        play(campaign, run, 8_000)
+        play(campaign, run, 4_000)
         return campaign.log_evidence(), campaign.bounds(0.05).epsilon, [game.calls for game in campaign.games]
 
     first = summary(3, runs(leaks_on(5)))
