@@ -93,7 +93,7 @@ def _vectors(relation: VectorNeighbours, rng: np.random.Generator) -> Iterator[P
     bases = _bases(relation)
     for pattern in patterns:
         yield _moved(relation, bases[0], pattern)
-    for pattern in reversed(patterns):
+    for pattern in patterns[1:] + patterns[:1]:
         yield _moved(relation, _outermost(relation, pattern), pattern)
     for pattern in (-pattern for pattern in patterns):
         yield _moved(relation, bases[0], pattern)
