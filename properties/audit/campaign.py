@@ -1,9 +1,10 @@
 """A campaign: one claim, many pairs, one error budget.
 
 The wealth against a claim is the mixture of the games on all pairs with weights fixed in advance, so nothing is
-paid for choosing where to play, nor for stopping. Against a stronger claim than the one at issue it is mixed once
-more, one part its own and fifteen the claim's, so that a refuted claim refutes every stronger one at the same level;
-the evidence against the claim itself is those fifteen parts.
+paid for choosing where to play, nor for stopping. The weights fall with the place of a pair in the list, slowly
+enough that the last pair pays little more than with equal ones. Against a stronger claim than the one at issue the
+wealth is mixed once more, one part its own and fifteen the claim's, so that a refuted claim refutes every stronger one
+at the same level; the evidence against the claim itself is those fifteen parts.
 """
 
 import math
@@ -29,10 +30,15 @@ RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 
 _TOGETHER = 8
 _GROWTH = 1.5
-_RANK_POWER, _EVERYONES, _SHOWS = 2.0, 0.3, 20.0
-"""A part of the calls is everyone's, as weak evidence takes thousands of calls to show at all: at most this, no more
-than shows so many nats of evidence on every pair as good as the leader. The share of the others falls with this power
-of the rank."""
+_FLATNESS = 3
+"""The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
+
+_LOOKING, _RANK_POWER = 0.3, 3.0
+"""The part of the calls that looks for better pairs than the leaders, whatever these have shown: a leak on rare
+outcomes takes 10^4 calls or more to show at all. The shares of the leaders fall with this power of the rank."""
+
+_EVERYONES = 512
+"""So many calls are due to every pair, in equal shares of half of all calls: gross leaks show in as many anywhere."""
 
 _REFERENCES = 48
 _PROMISED = math.log(20)
@@ -51,6 +57,21 @@ class Bounds:
     renyi_epsilon: float | None = None
 
 
+def _falling_weights(count: int) -> Array:
+    """Return the share of the wealth that each pair begins with."""
+    weights = 1 / (np.arange(count) + _FLATNESS)
+    return np.asarray(weights / weights.sum())
+
+
+def _by_rank(values: Array) -> Array:
+    """Return shares that fall with the rank of each value, from the largest down; none for minus infinity."""
+    shares = np.zeros(len(values))
+    ranks = np.arange(1, len(values) + 1)
+    shares[np.argsort(-values, kind="stable")] = ranks**-_RANK_POWER
+    shares[np.isneginf(values)] = 0
+    return np.asarray(shares / shares.sum())
+
+
 class Campaign:
     """Games on all pairs against one claim.
 
@@ -59,7 +80,8 @@ class Campaign:
     claim : Claim
         The claim.
     pairs : sequence of (left, right)
-        Pairs to play on, the most promising first; all have the same weight.
+        Pairs to play on, the most promising first: a pair's weight and its part of the calls that look for a leak
+        fall with its place.
     seed : int
         Determines every random number.
     ignored : frozenset of str
@@ -91,8 +113,7 @@ class Campaign:
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
         self._scores = np.zeros(len(pairs))
-        by_rank = np.arange(1, len(pairs) + 1) ** -_RANK_POWER
-        self._by_rank: Array = by_rank / by_rank.sum()
+        self.weights = _falling_weights(len(pairs))
         self._references = self._spread_references()
         nothing = np.zeros((self._references.size if len(pairs) > 1 else 0) or 1)
         self._records: list[list[tuple[int, Array]]] = [[(0, nothing)] for _ in pairs]
@@ -141,38 +162,55 @@ class Campaign:
         return [everyone[k : k + _TOGETHER] for k in range(0, len(everyone), _TOGETHER)]
 
     def _next_orders(self) -> list[tuple[int, int]]:
-        """Return (pair, calls) for the next round: everyone once, then each pair up to the share of its rank."""
+        """Return (pair, calls) for the next round: everyone once, then each pair up to its share."""
         if self._plan:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
-        total = self.calls
-        ranking = sorted(range(len(self.games)), key=lambda k: -self._promise(k, total))
-        shares = self._shares(ranking[0], total)
+        wanted = _GROWTH * self.calls * self._calls_wanted(self.calls)
+        lag = wanted / [game.calls for game in self.games]
         orders = []
-        for index, share in zip(ranking, shares, strict=True):
+        for index in np.argsort(-lag, kind="stable").tolist():  # who lags behind most comes first
             game = self.games[index]
-            size, missing = self._next_size(game), int(share * _GROWTH * total) - game.calls
+            size, missing = self._next_size(game), int(wanted[index]) - game.calls
             if missing >= size // 2:
                 orders.append((index, min(size, max(missing, FIRST_BATCH))))
+        leader = int(np.argmax(wanted))
         # a new leader may find that all others had more than their shares
-        return orders[:_TOGETHER] or [(ranking[0], self._next_size(self.games[ranking[0]]))]
+        return orders[:_TOGETHER] or [(leader, self._next_size(self.games[leader]))]
 
-    def _shares(self, leader: int, total: int) -> list[float]:
-        """Return the share of all calls for each rank."""
-        calls, wealth = self._records[leader][-1]
-        enough = _SHOWS * calls / max(float(wealth[0]), 1.0)
-        everyones = min(_EVERYONES, enough * len(self.games) / total)
-        shares: list[float] = ((1 - everyones) * self._by_rank + everyones / len(self.games)).tolist()
-        return shares
+    def _calls_wanted(self, total: int) -> Array:
+        """Return the share of all calls that each pair is to have.
+
+        The proven pairs share most, above all the one that promises the largest bound; while there are none, the
+        likeliest: weak evidence shows nowhere if the calls are spread. The rest looks for others, by the weights, and
+        more where something was won of late.
+        """
+        promises = np.array([self._promise(index, total) for index in range(len(self.games))])
+        is_open = np.isneginf(promises)
+        won = np.array([float(self._later_half(index)[1][0]) for index in range(len(self.games))])
+        looking: Array = self.weights * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
+        looking /= looking.sum()
+        leading = looking if is_open.all() else promises
+        shares = _LOOKING * looking + (1 - _LOOKING) * _by_rank(leading)
+        return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), _EVERYONES / total)))
+
+    def _later_half(self, index: int) -> tuple[int, Array]:
+        """Return how many calls the later half of a game had, and the evidence won in them."""
+        calls, wealth = self._records[index][-1]
+        earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
+        return max(calls - earlier[0], 1), wealth - earlier[1]
 
     def _promise(self, index: int, total: int) -> float:
         """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
 
-        In steps of the references, interpolated; below 0 if it would not even refute the first one.
+        In steps of the references, interpolated; minus infinity if it is not proven. A standard deviation is taken
+        from what was won: of the logarithm of a likelihood ratio, the variance is twice the mean.
         """
-        needed = _PROMISED + math.log(len(self.games))
-        calls, wealth = self._records[index][-1]
-        earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
-        projected = (wealth - earlier[1]) * (total / max(calls - earlier[0], 1))
+        needed = _PROMISED - math.log(float(self.weights[index]))
+        calls, gain = self._later_half(index)
+        proven = gain - np.sqrt(2 * np.maximum(gain, 0.0) + 1)
+        if proven[0] <= 0:
+            return -math.inf
+        projected = proven * (total / calls)
         falling = np.flatnonzero(projected < needed)
         if not falling.size:
             return len(projected) - float(needed / projected[-1])
@@ -227,10 +265,10 @@ class Campaign:
         return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
 
     def _mixed(self, wealth: Callable[[PairGame], Array | float]) -> Array:
-        played = [game for game in self.games if game.calls]
-        parts = np.array([np.atleast_1d(wealth(game)) for game in played])
+        played = [index for index, game in enumerate(self.games) if game.calls]
+        parts = np.array([np.atleast_1d(wealth(self.games[index])) for index in played])
         # a pair that was not played yet keeps its share of the wealth; it is left out, on the safe side
-        mixed: Array = logsumexp(parts, axis=0) - math.log(len(self.games)) - 2.0**-40
+        mixed: Array = logsumexp(parts + np.log(self.weights[played])[:, None], axis=0) - 2.0**-40
         return mixed
 
     def log_evidence(self) -> float:

@@ -67,7 +67,7 @@ def sample_pairs(
     sampler : Sampler
         The target.
     pairs : sequence of (left, right)
-        The pairs, all with the same share of the error budget.
+        The pairs, the most promising first.
     jobs, backend, progress
         As for `hunt`.
     shown : event, optional

@@ -4,12 +4,13 @@ Worst pairs of the literature sit at corners: every coordinate at an end of its 
 large as the relation allows, with a few sign patterns (one coordinate against all others for selection, a prefix
 against the suffix for thresholds and running sums, all together for shifts). Pairs are built, not filtered, but a
 pair that rounding pushes out of the relation is left out. For each pattern the first inputs are a tie, where the
-least noise decides, and the corner that the pattern points to, where what is certain on one side is most so.
+least noise decides, and the corner that the pattern points to, where what is certain on one side is most so. What
+only floats can give away comes later: the least difference there is, and inputs so large that a unit is hardly seen.
 """
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,11 @@ Array = NDArray[np.float64]
 Pair = tuple[Array, Array]
 
 MOST_PAIRS = 48
-"""Each pair has an equal share of the error budget: more pairs cost log(number) of evidence."""
+"""Pairs share the error budget, the first ones have most of it: more pairs cost evidence and calls."""
+
+
+_HUGE, _LARGEST = 2.0**53, 2.0**1000
+"""Beyond so many units a float does not notice that a unit was added; the largest number that pairs are built from."""
 
 
 def adversarial_pairs(relation: NeighbourRelation, *, seed: int, limit: int = MOST_PAIRS) -> list[Pair]:
@@ -84,12 +89,21 @@ def are_neighbours(relation: NeighbourRelation, left: Array, right: Array) -> bo
 
 
 def _vectors(relation: VectorNeighbours, rng: np.random.Generator) -> Iterator[Pair]:
-    patterns = _patterns(relation)
+    patterns, others = _patterns(relation)
     bases = _bases(relation)
     for pattern in patterns:
         yield _moved(relation, bases[0], pattern)
+    for pattern in patterns[1:] + patterns[:1]:
         yield _moved(relation, _outermost(relation, pattern), pattern)
-    for base, pattern in _interleaved(bases[1:], patterns):
+    for pattern in (-pattern for pattern in patterns):
+        yield _moved(relation, bases[0], pattern)
+        yield _moved(relation, _outermost(relation, pattern), pattern)
+    for pattern in others:
+        yield _moved(relation, bases[0], pattern)
+        yield _moved(relation, _outermost(relation, pattern), pattern)
+    yield from _tiny_and_huge(relation)
+    everything = _different([*itertools.chain.from_iterable((p, -p) for p in patterns), *others])
+    for base, pattern in _interleaved(bases[1:], everything):
         yield _moved(relation, base, pattern)
     while True:
         low, high, unit = _range(relation)
@@ -156,22 +170,35 @@ def _bases(relation: VectorNeighbours) -> list[Array]:
     return list({base.tobytes(): base for base in (b.astype(np.float64) for b in bases)}.values())
 
 
-def _patterns(relation: VectorNeighbours) -> list[Array]:
-    """Return sign patterns of the difference, those that this relation can use."""
+def _patterns(relation: VectorNeighbours) -> tuple[list[Array], list[Array]]:
+    """Return sign patterns of the difference: those that literature calls the worst, and all others.
+
+    A leak that needs many calls to show is found only where it is looked for first. Half up and half down is bad for
+    thresholds and for selection, all up for values and sums, one against all others for selection, and one alone
+    for what treats coordinates separately; the opposite moves come later.
+    """
     size, index = relation.size, np.arange(relation.size)
     one = np.where(index == 0, 1.0, 0.0)
     against = np.where(index == 0, 1.0, -1.0)
     prefix = np.where(index < (size + 1) // 2, 1.0, -1.0)
     all_but_last = np.where(index < size - 1, 1.0, -1.0)
-    plain = [
-        against, -against, np.ones(size), -np.ones(size), one, -one,
-        prefix, -prefix, all_but_last, -all_but_last, one[::-1], -one[::-1],
+    worst = [prefix, np.ones(size), against, one]
+    others = [
+        all_but_last, -all_but_last, one[::-1], -one[::-1],
         np.where(index % 2 == 0, 1.0, -1.0), np.where(index == 0, 0.0, 1.0), np.where(index == 0, 0.0, -1.0),
     ]  # fmt: skip
     if relation.monotone:
-        plain = [np.maximum(p, 0) for p in plain] + [np.minimum(p, 0) for p in plain]
-    cut = [_with_support(p, _widest_support(relation)) for p in plain]
-    return list({p.tobytes(): p + 0.0 for p in cut if p.any()}.values())
+        worst = [np.maximum(p, 0) for p in worst]
+        others = [np.maximum(p, 0) for p in others] + [np.minimum(p, 0) for p in others]
+    most = _widest_support(relation)
+    worst, others = ([_with_support(p, most) for p in group] for group in (worst, others))
+    # where many moves leave less for each, the longest step comes first
+    worst.sort(key=lambda pattern: -_step(relation, int(np.count_nonzero(pattern))))
+    return _different(worst), _different(others)
+
+
+def _different(patterns: list[Array]) -> list[Array]:
+    return list({p.tobytes(): p for p in (pattern + 0.0 for pattern in patterns if pattern.any())}.values())
 
 
 def _widest_support(relation: VectorNeighbours) -> int:
@@ -194,13 +221,7 @@ def _moved(relation: VectorNeighbours, base: Array, pattern: Array) -> Pair:
     pattern = _with_support(pattern, _widest_support(relation))
     if relation.monotone and pattern.min() < 0 < pattern.max():
         pattern = np.maximum(pattern, 0)
-    support = max(1, int(np.count_nonzero(pattern)))
-    shares = ((relation.linf, 1.0), (relation.l1, float(support)), (relation.l2, math.sqrt(support)))
-    # rounded down: `support` steps of a rounded quotient may exceed the norm
-    bounds = [(bound, share) for bound, share in shares if bound is not None] or [(relation.largest_step, 1.0)]
-    step = min(bound if share == 1 else math.nextafter(bound / share, 0) for bound, share in bounds)
-    if relation.integer:
-        step = math.floor(step)
+    step = _step(relation, int(np.count_nonzero(pattern)))
     low, high, _ = _range(relation)
     # where the range leaves no room on one side the base gives way, so that the whole step fits if it can
     left = np.clip(base, low + np.maximum(0, -pattern * step), np.maximum(low, high - np.maximum(0, pattern * step)))
@@ -209,6 +230,38 @@ def _moved(relation: VectorNeighbours, base: Array, pattern: Array) -> Pair:
     too_far = _farther_apart(left, right, step)
     right[too_far] = np.nextafter(right[too_far], left[too_far])
     return left, right
+
+
+def _step(relation: VectorNeighbours, support: int) -> float:
+    """Return the largest step that so many coordinates can take at the same time."""
+    support = max(1, support)
+    shares = ((relation.linf, 1.0), (relation.l1, float(support)), (relation.l2, math.sqrt(support)))
+    # rounded down: `support` steps of a rounded quotient may exceed the norm
+    bounds = [(bound, share) for bound, share in shares if bound is not None] or [(relation.largest_step, 1.0)]
+    step = min(bound if share == 1 else math.nextafter(bound / share, 0) for bound, share in bounds)
+    return math.floor(step) if relation.integer else step
+
+
+def _tiny_and_huge(relation: VectorNeighbours) -> Iterator[Pair]:
+    """Yield pairs for floats: the least difference there is, and inputs so large that noise loses its last bits."""
+    low, high, unit = _range(relation)
+    zero = np.full(relation.size, min(max(0.0, low), high))
+    first, everywhere = (
+        _with_support(np.where(np.arange(relation.size) < most, 1.0, 0.0), _widest_support(relation)) > 0
+        for most in (1, relation.size)
+    )
+    if not relation.integer:
+        for moving in (first, everywhere):
+            yield zero, np.where(moving, np.nextafter(zero, math.inf if zero[0] < high else -math.inf), zero)
+    for end in (relation.high, relation.low):
+        if math.isinf(end):
+            far = np.full(relation.size, math.copysign(min(unit * _HUGE, _LARGEST), end))
+            for moving in (everywhere, first):
+                step = _step(relation, int(np.count_nonzero(moving)))
+                yield far, np.where(moving, far - math.copysign(step, end), far)
+            near, moved = far.copy(), far.copy()
+            near[0], moved[0] = zero[0], zero[0] + math.copysign(_step(relation, 1), end)
+            yield near, moved
 
 
 def _farther_apart(left: Array, right: Array, step: float) -> NDArray[np.bool_]:
@@ -234,20 +287,37 @@ def _records(relation: RecordNeighbours, rng: np.random.Generator) -> Iterator[P
     sizes = [
         n for n in dict.fromkeys((least, most - extra, (least + most - extra) // 2)) if n >= max(least, not extra)
     ]
+    changes = _record_changes(relation)
+    # the last record first: few mechanisms look at the order
+    for first, change, n in itertools.product((False, True), changes, sizes):
+        shape, record = change
+        yield _changed(shape(n), record, 0 if first else n - (not extra), extra=extra)
     levels = list(dict.fromkeys((relation.low, relation.high, (relation.low + relation.high) / 2)))
-    for n, changed, record in itertools.product(sizes, range(2), levels):
-        for base in _record_bases(relation, n):
-            yield _changed(base, record, 0 if changed else n - (not extra), extra=extra)
     while sizes:
         n = int(rng.integers(min(sizes), max(sizes) + 1))
         base = rng.choice(np.array(levels), n)
         yield _changed(base, float(rng.choice(levels)), int(rng.integers(0, max(n, 1))), extra=extra)
 
 
-def _record_bases(relation: RecordNeighbours, size: int) -> list[Array]:
-    low, high = relation.low, relation.high
-    half = np.where(np.arange(size) < size // 2, low, high)
-    return [np.full(size, low), np.full(size, high), half, np.full(size, (low + high) / 2)]
+def _record_changes(relation: RecordNeighbours) -> list[tuple[Callable[[int], Array], float]]:
+    """Return the other records, by their number, and the one that comes or changes, the farthest from them first."""
+    low, high = float(relation.low), float(relation.high)
+    middle, zero = low / 2 + high / 2, min(max(0.0, low), high)
+    tiny = math.nextafter(zero, math.inf if zero < high else -math.inf)
+
+    def all_at(level: float) -> Callable[[int], Array]:
+        return lambda size: np.full(size, level)
+
+    def half(size: int) -> Array:
+        return np.where(np.arange(size) < size // 2, low, high)
+
+    return [
+        (all_at(low), high), (all_at(high), low), (half, high), (half, low),
+        (all_at(low), low), (all_at(high), high), (all_at(zero), high), (all_at(zero), low),
+        (all_at(middle), high), (all_at(middle), low), (all_at(low), middle), (all_at(high), middle),
+        (all_at(zero), tiny), (half, middle), (all_at(middle), middle), (half, zero), (all_at(low), zero),
+        (all_at(high), zero),
+    ]  # fmt: skip
 
 
 def _changed(base: Array, record: float, position: int, *, extra: bool) -> Pair:

@@ -71,6 +71,74 @@ def test_the_classical_worst_pairs_are_among_them(
     assert {tuple(map(float, left)), tuple(map(float, right))} in pairs
 
 
+FAR = 2.0**53
+
+
+@pytest.mark.parametrize(
+    ("relation", "place", "left", "right"),
+    [
+        # ties
+        (VectorNeighbours(4, linf=1.0), 3, [0, 0, 0, 0], [1, 1, -1, -1]),  # half up, half down
+        (VectorNeighbours(4, linf=1.0), 3, [0, 0, 0, 0], [1, 1, 1, 1]),  # all shifted
+        (VectorNeighbours(4, linf=1.0), 3, [0, 0, 0, 0], [1, -1, -1, -1]),  # one against all others
+        (VectorNeighbours(4, l0=1, linf=1.0), 1, [0, 0, 0, 0], [1, 0, 0, 0]),  # one alone
+        (VectorNeighbours(4, l1=1.0), 1, [0, 0, 0, 0], [1, 0, 0, 0]),
+        # corners, at the boundary of the domain or, where there is none, far from the middle
+        (VectorNeighbours(3, linf=1.0, low=-5, high=5), 8, [4, -4, -4], [5, -5, -5]),
+        (VectorNeighbours(3, linf=1.0, low=-5, high=5), 8, [4, 4, 4], [5, 5, 5]),
+        (VectorNeighbours(3, linf=1.0, low=-5, high=5), 8, [4, -5, -5], [5, -5, -5]),
+        (VectorNeighbours(3, linf=1.0), 8, [9, -9, -9], [10, -10, -10]),
+        (VectorNeighbours(3, linf=1.0, low=0), 8, [9, 1, 1], [10, 0, 0]),
+        (VectorNeighbours(3, linf=1.0, low=0, high=1), 3, [0, 0, 1], [1, 1, 0]),
+        # the least difference; none of integers
+        (VectorNeighbours(3, linf=1.0), 48, [0, 0, 0], [5e-324, 0, 0]),
+        (VectorNeighbours(3, linf=1.0, low=-1, high=0), 48, [0, 0, 0], [-5e-324, -5e-324, -5e-324]),
+        # so large that a float does not see a unit more
+        (VectorNeighbours(2, linf=1.0), 48, [FAR, FAR], [FAR - 1, FAR - 1]),
+        (VectorNeighbours(2, linf=1.0), 48, [-FAR, -FAR], [1 - FAR, 1 - FAR]),
+        (VectorNeighbours(2, linf=1.0, low=0, integer=True), 48, [FAR, FAR], [FAR - 1, FAR]),
+        (VectorNeighbours(2, linf=1.0, low=0), 48, [0, FAR], [1, FAR]),  # one is lost beside the other
+        # records: the farthest one among equal ones first, then ties of all kinds
+        (RecordNeighbours(0, 1, 3), 1, [0, 0, 0], [0, 0, 1]),
+        (RecordNeighbours(0, 1, 3), 2, [1, 1, 1], [1, 1, 0]),
+        (RecordNeighbours(0, 1, 3, None, "add-remove"), 1, [0, 0, 0], [0, 0, 0, 1]),
+        (RecordNeighbours(-1, 1, 2, None, "add-remove"), 12, [0, 0], [0, 0, 1]),
+        (RecordNeighbours(-1, 1, 2, None, "add-remove"), 12, [1, 1], [1, 1, 1]),
+        (RecordNeighbours(-1, 1, 2, 9, "add-remove"), 4, [-1] * 8, [-1] * 8 + [1]),
+        (RecordNeighbours(0, 1, 3), 48, [0, 0, 0], [1, 0, 0]),  # and the first record
+        (RecordNeighbours(-1, 1, 2), 48, [0, 0], [0, 5e-324]),
+    ],
+)
+def test_pairs_of_every_kind_come_in_time(
+    relation: NeighbourRelation, place: int, left: list[float], right: list[float]
+) -> None:
+    first = adversarial_pairs(relation, seed=0)[:place]
+    pairs = [{tuple(a.tolist()), tuple(b.tolist())} for a, b in first]
+    assert {tuple(map(float, left)), tuple(map(float, right))} in pairs
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        VectorNeighbours(5, linf=1.0),
+        VectorNeighbours(5, l0=1, linf=1.0),
+        VectorNeighbours(5, linf=1.0, monotone=True, low=0),
+        VectorNeighbours(5, l1=1.0, low=-1, high=1),
+    ],
+)
+def test_what_only_floats_can_give_away_displaces_no_likely_pair(relation: VectorNeighbours) -> None:
+    for left, right in adversarial_pairs(relation, seed=0)[:6]:
+        assert max(np.abs(left).max(), np.abs(right).max()) <= 10
+        assert np.abs(left - right).max() > 0.1
+
+
+def test_where_a_unit_is_lost_at_the_boundary_other_pairs_are_found() -> None:
+    relation = VectorNeighbours(3, linf=1.0, low=-1e300, high=1e300)
+    pairs = adversarial_pairs(relation, seed=0)
+    assert len(pairs) >= 3
+    assert all(are_neighbours(relation, *pair) for pair in pairs)
+
+
 def test_the_order_depends_on_the_seed_alone() -> None:
     relation = VectorNeighbours(6, linf=1.0)
     first, again = (adversarial_pairs(relation, seed=7) for _ in range(2))
@@ -85,6 +153,9 @@ def test_the_order_depends_on_the_seed_alone() -> None:
         VectorNeighbours(2, linf=1.0, low=0.2, high=0.7, integer=True),
         VectorNeighbours(2, linf=1.0, low=1.0, high=1.0),
         VectorNeighbours(2, linf=1.0, l0=0),
+        VectorNeighbours(2, linf=1.0, low=1e300),  # the next float is farther away
+        VectorNeighbours(2, linf=1.0, low=2.0**53, high=2.0**53 + 1, integer=True),
+        VectorNeighbours(2, l2=0.5, integer=True),
         RecordNeighbours(0, 1, 2, 2, "add-remove"),
         RecordNeighbours(0, 1, 0, 0, "replace"),
         RecordNeighbours(1, 1, 2, 2, "replace"),
