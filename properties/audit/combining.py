@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
 
 MOST_COORDINATES = 32
-OWN = {"coordinates": 1.0, "faint coordinates": 30.0, "fainter coordinates": 1000.0}
-ALIKE = {"coordinates alike": 10.0, "coordinates faintly alike": 1000.0}
+OWN = {"coordinates": 1.0, "faint coordinates": 30.0, "fainter coordinates": 1e3, "faintest coordinates": 3e4}
+ALIKE = {"coordinates alike": 10.0, "coordinates faintly alike": 1e3, "coordinates fainter alike": 1e5}
 """Prior precisions of the weights, and of what the weights of all coordinates have in common."""
 
 _FAR_FAINTER = 1e5
@@ -29,7 +29,7 @@ _WARM_UP = 256
 _CACHED = 1 << 17
 """Coordinates of the largest batch whose regressors are kept."""
 
-_PLENTY, _STRIDE, _SMALL_LOSS = 1 << 16, 4, 1 / 200
+_PLENTY, _STRIDE, _SMALL_LOSS = 1 << 16, 4, 1 / 100
 
 
 class CombiningLearner:
@@ -84,14 +84,11 @@ class CombiningLearner:
         self._seen += len(sides)
         leader = max(self.names, key=lambda name: won.get(name, 0.0))
         # an opinion learnt from a part of the calls loses nothing that matters where there is much to win
-        loss = len(self._logistic.weights[0]) * _STRIDE
-        stride = _STRIDE if self._seen > _PLENTY and loss < _SMALL_LOSS * won.get(leader, 0.0) else 1
-        self._logistic.learn(
-            lambda part: looked_at.values(regressors, part),
-            sides,
-            leader=self.names.index(leader),
-            stride=stride,
-        )
+        prior, stride = self.names.index(leader), 1
+        if self._seen > _PLENTY:
+            loss = self._logistic.effective_weights(prior) * _STRIDE / 2
+            stride = _STRIDE if loss < _SMALL_LOSS * won.get(leader, 0.0) else 1
+        self._logistic.learn(lambda part: looked_at.values(regressors, part), sides, leader=prior, stride=stride)
 
     def retire(self, name: str) -> None:
         """Leave out a prior for good."""

@@ -18,7 +18,7 @@ Sides = NDArray[np.bool_]
 Functions = Callable[[slice], Values]
 """The values of the regressors for a part of a batch, shape (calls, weights)."""
 
-CHUNK = 1 << 14
+CHUNK = 1 << 13
 _STEPS, _LEARNING = 3, 1 << 14
 _LARGEST = 20.0
 _UNTHREADED, _FEWEST_ROWS = 1 << 18, 16
@@ -55,6 +55,10 @@ class StreamingLogistic:
         """Return what the past would have lost, in nats, without a regressor, the others at their best then."""
         posterior = self._information + self._precisions[prior]
         return float(self.weights[prior, column] ** 2 / (2 * np.linalg.inv(posterior)[column, column]))
+
+    def effective_weights(self, prior: int = 0) -> float:
+        """Return how many weights the calls so far have determined, rather than the prior."""
+        return float(np.trace(np.linalg.solve(self._information + self._precisions[prior], self._information)))
 
     def drop(self, column: int) -> None:
         """Forget a regressor; the others move to their mode without it."""
@@ -99,7 +103,8 @@ class StreamingLogistic:
                 spread = values * (chance * (1 - chance))[:, None].astype(values.dtype)
                 curvature = gram(values, spread)
                 information += curvature
-                pull += np.einsum("ij,i->j", values, (sides[part] - chance).astype(values.dtype)) + curvature @ weights
+                residual = (sides[part] - chance).astype(values.dtype)
+                pull += np.einsum("ji,i->j", values.T, residual) + curvature @ weights
             step = np.linalg.solve(information + self._precisions[leader], pull)
             weights = np.clip(step, -_LARGEST, _LARGEST)
         if np.isfinite(information).all() and np.isfinite(pull).all():
@@ -128,8 +133,8 @@ def gram(left: Values, right: Values) -> Array:
     count, size = left.shape
     rows = max(_FEWEST_ROWS, _UNTHREADED // (size * size))
     whole = count - count % rows
-    blocks = left[:whole].reshape(-1, rows, size), right[:whole].reshape(-1, rows, size)
-    total = np.matmul(blocks[0].transpose(0, 2, 1), blocks[1]).sum(axis=0, dtype=np.float64)
+    first, second = (part.T[:, :whole].reshape(size, -1, rows) for part in (left, right))
+    total = np.matmul(first.transpose(1, 0, 2), second.transpose(1, 2, 0)).sum(axis=0, dtype=np.float64)
     total += left[whole:].T @ right[whole:]
     return np.asarray((total + total.T) / 2, dtype=np.float64)
 

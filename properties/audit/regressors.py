@@ -5,6 +5,7 @@ where a mechanism releases running sums the terms belong to the differences of n
 with few values, such as a bit or the place of a hit, has an indicator for each.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,8 +60,8 @@ class Regressors:
         chosen = tuple(indicators if len(indicators) <= MOST_INDICATORS else ())
         unscaled = cls(rows.shape[1], continuous, differences, chosen, tallied)
         terms = unscaled._terms(rows)
-        centre = np.median(terms, axis=0)
-        spread = np.median(np.abs(terms - centre), axis=0)
+        centre = np.median(terms, axis=1)
+        spread = np.median(np.abs(terms - centre[:, None]), axis=1)
         scaled = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
         return cls(rows.shape[1], continuous, differences, chosen, tallied, np.nan_to_num(centre), scaled)
 
@@ -71,28 +72,41 @@ class Regressors:
         grouped = [2 * kind + part for kind in range(kinds) for part in (0, 1) for _ in range(parts[part])]
         values = sorted({value for _, value in self.indicated})
         grouped += [2 * kinds + values.index(value) for _, value in self.indicated]
+        crossed = 4 * sum(coordinate + 1 in self.continuous for coordinate, _ in self.indicated)
         alone = 2 * kinds + len(values)
-        return grouped + list(range(alone, alone + len(self.tallied) + 1))
+        return grouped + list(range(alone, alone + crossed + len(self.tallied) + 1))
 
     def of(self, rows: Array) -> Values:
         """Return the values of the regressors, shape (calls, regressors), each a function of its own row."""
         with np.errstate(over="ignore", invalid="ignore"):
-            z = np.clip((self._terms(rows) - self.centre) / self.spread, -1e6, 1e6).astype(np.float32)
+            z = ((self._terms(rows) - self.centre[:, None]) / self.spread[:, None]).astype(np.float32)
+        z = np.clip(z, -1e6, 1e6)
         size = np.abs(z)
         soft = z / (1 + size)
         functions = [soft, np.clip(2 * z, -1, 1), np.clip(_SHARPEST * z, -1, 1), size / (1 + size)]
         if self.width == 1:  # the loss of a shifted Gaussian is linear
             functions.append(np.clip(z, -_FAR, _FAR))
-        columns = np.array([k for k, _ in self.indicated], dtype=np.intp)
-        functions.append((rows[:, columns] == np.array([value for _, value in self.indicated])).astype(np.float32))
-        functions += [(rows == value).sum(axis=1, dtype=np.float32)[:, None] for value in self.tallied]
-        functions.append(np.ones((len(rows), 1), dtype=np.float32))
-        return np.concatenate(functions, axis=1)
+        functions += [(rows[None, :, k] == value).astype(np.float32) for k, value in self.indicated]
+        functions += [self._crossed(rows, functions[:4])]
+        functions += [(rows == value).sum(axis=1, dtype=np.float32)[None] for value in self.tallied]
+        functions.append(np.ones((1, len(rows)), dtype=np.float32))
+        return np.concatenate(functions).T
+
+    def _crossed(self, rows: Array, functions: Sequence[Values]) -> Values:
+        """Return the functions of each released number apart for each value of the coordinate before it."""
+        parts = [np.empty((0, len(rows)), dtype=np.float32)]
+        for coordinate, value in self.indicated:
+            for place in np.flatnonzero(self.continuous == coordinate + 1):
+                here = (rows[:, coordinate] == value).astype(np.float32)
+                parts.append(np.stack([function[place] * here for function in functions]))
+        return np.concatenate(parts)
 
     def _terms(self, rows: Array) -> Array:
+        """Return the continuous coordinates and the differences, shape (terms, calls)."""
+        columns = rows.T
         with np.errstate(over="ignore", invalid="ignore"):
-            steps = rows[:, self.differences + 1] - rows[:, self.differences]
-        return np.concatenate([rows[:, self.continuous], steps], axis=1)
+            steps = columns[self.differences + 1] - columns[self.differences]
+        return np.concatenate([columns[self.continuous], steps])
 
 
 def _rarer(column: Array, values: Array) -> Array:

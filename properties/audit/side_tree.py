@@ -67,8 +67,13 @@ def _tails(known: Array, cells: int) -> Array:
 
 
 def _ends_of_sides(known: Array, is_left: NDArray[np.bool_] | None) -> Array:
-    """Return edges just outside the smallest and the largest value of either side."""
-    sides = [] if is_left is None else [side for side in (known[is_left], known[~is_left]) if side.size]
+    """Return edges just outside the smallest and the largest value of either side.
+
+    They are found in the earlier half of the past, so that the later half counts fairly beyond them.
+    """
+    earlier = known[: known.size // 2]
+    is_left = None if is_left is None else is_left[: earlier.size]
+    sides = [] if is_left is None else [side for side in (earlier[is_left], earlier[~is_left]) if side.size]
     if len(sides) < 2:  # both sides
         return np.empty(0)
     with np.errstate(over="ignore", under="ignore"):

@@ -121,6 +121,7 @@ class TreeLearner:
             parts.append(_feature(outcomes, name))
         for name in [name for name in self._past if name not in self._trees]:
             if self._tells_more(name):
+                self._twins.pop(name, None)
                 self._trees[name] = _Tree()
                 self._trees[name].cut(np.concatenate(self._past[name]), np.concatenate(self._sides))
                 self._fitted_at = 0
