@@ -19,6 +19,7 @@ Values = NDArray[np.float32]
 FEW_VALUES, MOST_INDICATORS = 12, 128
 _FAR = 8.0
 _SHARPEST = 8.0
+_STEPS = (0.5, 0.1, 0.3, 0.7, 0.9)
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,10 @@ class Regressors:
         Coordinates and values of the indicators.
     tallied : ndarray
         Values of which it is counted how many coordinates have them.
-    centre, spread : ndarray
+    centre, spread : ndarray, shape (terms,)
         Median of each continuous term, and of its distance from it.
+    levels : ndarray, shape (levels, terms)
+        Where each standardised term has steps.
     """
 
     width: int
@@ -46,6 +49,7 @@ class Regressors:
     tallied: Array
     centre: Array = field(default_factory=lambda: np.empty(0))
     spread: Array = field(default_factory=lambda: np.empty(0))
+    levels: Array = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
     def fitted(cls, rows: Array) -> "Regressors":
@@ -62,17 +66,28 @@ class Regressors:
         terms = unscaled._terms(rows)
         centre = np.median(terms, axis=1)
         spread = np.median(np.abs(terms - centre[:, None]), axis=1)
-        scaled = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
-        return cls(rows.shape[1], continuous, differences, chosen, tallied, np.nan_to_num(centre), scaled)
+        centre, spread = np.nan_to_num(centre), np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
+        shares = _STEPS if len(continuous) == 1 else _STEPS[:1]  # a single number is looked at more closely
+        levels = np.quantile((terms - centre[:, None]) / spread[:, None], shares, axis=1, method="lower")
+        return cls(
+            rows.shape[1],
+            continuous,
+            differences,
+            chosen,
+            tallied,
+            centre,
+            spread,
+            np.nan_to_num(levels),
+        )
 
     def groups(self) -> list[int]:
         """Return for each regressor which group it belongs to: those of a group mean the same of other coordinates."""
         parts = [len(self.continuous), len(self.differences)]
-        kinds = 5 if self.width == 1 else 4
+        kinds = 3 + len(self.levels) + (self.width == 1)
         grouped = [2 * kind + part for kind in range(kinds) for part in (0, 1) for _ in range(parts[part])]
         values = sorted({value for _, value in self.indicated})
         grouped += [2 * kinds + values.index(value) for _, value in self.indicated]
-        crossed = 4 * sum(coordinate + 1 in self.continuous for coordinate, _ in self.indicated)
+        crossed = (3 + len(self.levels)) * sum(coordinate == self._place for coordinate, _ in self.indicated)
         alone = 2 * kinds + len(values)
         return grouped + list(range(alone, alone + crossed + len(self.tallied) + 1))
 
@@ -83,23 +98,30 @@ class Regressors:
         z = np.clip(z, -1e6, 1e6)
         size = np.abs(z)
         soft = z / (1 + size)
-        functions = [soft, np.clip(2 * z, -1, 1), np.clip(_SHARPEST * z, -1, 1), size / (1 + size)]
+        functions = [soft, size / (1 + size), np.clip(2 * z, -1, 1)]
+        functions += [np.clip(_SHARPEST * (z - level[:, None]), -1, 1) for level in self.levels.astype(np.float32)]
+        crossed = self._crossed(rows, functions)
         if self.width == 1:  # the loss of a shifted Gaussian is linear
             functions.append(np.clip(z, -_FAR, _FAR))
         functions += [(rows[None, :, k] == value).astype(np.float32) for k, value in self.indicated]
-        functions += [self._crossed(rows, functions[:4])]
+        functions.append(crossed)
         functions += [(rows == value).sum(axis=1, dtype=np.float32)[None] for value in self.tallied]
         functions.append(np.ones((1, len(rows)), dtype=np.float32))
         return np.concatenate(functions).T
 
     def _crossed(self, rows: Array, functions: Sequence[Values]) -> Values:
-        """Return the functions of each released number apart for each value of the coordinate before it."""
+        """Return the functions of a single number apart for each value of the coordinate before it."""
         parts = [np.empty((0, len(rows)), dtype=np.float32)]
         for coordinate, value in self.indicated:
-            for place in np.flatnonzero(self.continuous == coordinate + 1):
+            if coordinate == self._place:
                 here = (rows[:, coordinate] == value).astype(np.float32)
-                parts.append(np.stack([function[place] * here for function in functions]))
+                parts.append(np.stack([function[0] * here for function in functions]))
         return np.concatenate(parts)
+
+    @property
+    def _place(self) -> int:
+        """The coordinate before a single number, which may be its place."""
+        return int(self.continuous[0]) - 1 if len(self.continuous) == 1 else -1
 
     def _terms(self, rows: Array) -> Array:
         """Return the continuous coordinates and the differences, shape (terms, calls)."""

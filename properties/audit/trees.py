@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 Cells = NDArray[np.intp]
 Sides = NDArray[np.bool_]
 
+_IN_ORDER = "outcome[0], then outcome[1]"
 _MEMORY = 1 << 18
 _RECUT, _REFIT = 2.0, 1.2
 """Cells are cut anew, and chances estimated anew, when the calls have grown by these factors."""
@@ -114,7 +115,7 @@ class TreeLearner:
     def _remember(self, outcomes: Outcomes, is_left: Sides) -> None:
         """Keep the features of a batch; plant trees on those that turn out to differ from all others."""
         self._sides.append(is_left)
-        for name in outcomes.features:
+        for name in (*outcomes.features, _IN_ORDER):
             if name not in self._past and name not in self._left_out:
                 self._past[name] = [np.full(self._calls, np.nan)] if self._calls else []
         for name, parts in self._past.items():
@@ -153,5 +154,17 @@ def _same(one: Array, other: Array) -> bool:
 
 
 def _feature(outcomes: Outcomes, name: str) -> Array:
-    values = outcomes.features.get(name)
+    values = _in_order(outcomes.features) if name == _IN_ORDER else outcomes.features.get(name)
     return values if values is not None else np.full(len(outcomes), np.nan)
+
+
+def _in_order(features: Mapping[str, Array]) -> Array | None:
+    """Return a number that orders outcomes by their first coordinate, if it is whole, and then by the second.
+
+    A place and the number that was released there tell more together than each of them.
+    """
+    first, second = features.get("outcome[0]"), features.get("outcome[1]")
+    if first is None or second is None:
+        return None
+    with np.errstate(invalid="ignore"):
+        return np.where(np.floor(first) == first, first + second / (2.5 * (1 + np.abs(second))), np.nan)
