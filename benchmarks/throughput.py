@@ -33,12 +33,12 @@ _MEGABYTE = 1 << 20
 
 def number(data: Array, size: int, rng: np.random.Generator) -> Array:
     """Add Laplace noise of scale 10 to a number."""
-    return data[0] + rng.laplace(0, 10, size)
+    return np.asarray(data[0] + rng.laplace(0, 10, size))
 
 
 def vector(data: Array, size: int, rng: np.random.Generator) -> Array:
     """Add Laplace noise of scale 100 to ten numbers that all move."""
-    return data[0] + rng.laplace(0, 100, (size, 10))
+    return np.asarray(data[0] + rng.laplace(0, 100, (size, 10)))
 
 
 def word(data: Array, size: int, rng: np.random.Generator) -> list[str]:

@@ -44,7 +44,7 @@ _TOGETHER = "all together"
 _MOST_TRUSTED = 16.0
 _MOST_WIDTHS = 4
 
-_FIRST_REVIEW, _FAR_BEHIND = 2048, 40.0
+_FIRST_REVIEW, _FAR_BEHIND = 2048, 20.0
 _AFFORDABLE = 1 / 500
 """A learner retires once it is so many nats behind and fell further behind since the calls were half as many; what
 the weighted sum loses by it must be at most this part of what it has won."""
@@ -165,8 +165,8 @@ class Ensemble:
         """Let new opinions in as if they had predicted nothing so far, but for a head start."""
         if self._late and self._calls >= _RAMPS_JOIN:
             share = math.log(_RAMPS_SHARE) + float(logsumexp(list(self.scores.values())))
-            for learner in self._late:
-                self.scores |= {name: share - math.log(len(learner.names)) for name in learner.names}
+            for ramps in self._late:
+                self.scores |= {name: share - math.log(len(ramps.names)) for name in ramps.names}
             self.learners += self._late
             self._late = []
         for learner in self.learners:

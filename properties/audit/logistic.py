@@ -103,8 +103,7 @@ class StreamingLogistic:
                 spread = values * (chance * (1 - chance))[:, None].astype(values.dtype)
                 curvature = gram(values, spread)
                 information += curvature
-                residual = (sides[part] - chance).astype(values.dtype)
-                pull += np.einsum("ji,i->j", values.T, residual) + curvature @ weights
+                pull += np.asarray(np.einsum("ij,i->j", values, sides[part] - chance)) + curvature @ weights
             step = np.linalg.solve(information + self._precisions[leader], pull)
             weights = np.clip(step, -_LARGEST, _LARGEST)
         if np.isfinite(information).all() and np.isfinite(pull).all():

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
 Family = Literal["gaussian", "laplace"]
 
-PRIOR_CALLS = 4.0
+PRIOR_CALLS = 2.0
 """What the prior of each side is worth, in calls."""
 
 CORNERS = (0.1, 0.4, 0.7, 1.0, 1.5, 2.5, 16.0)
@@ -148,8 +148,7 @@ class RampLearner:
         self._learnt += len(values)
         places = self._places(values)
         for name, corner in self._corners.items():
-            ramp = _ramp(places, corner)
-            self._fits[name].learn(lambda part, ramp=ramp: ramp[part], sides)
+            self._fits[name].learn(_ramp(places, corner).__getitem__, sides)
 
     def retire(self, name: str) -> None:
         """Leave out a distance of the corners for good."""

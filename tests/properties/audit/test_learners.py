@@ -36,13 +36,13 @@ def taught(kind: str, calls: int, *, seed: int = 0, batch: int = 500) -> Ensembl
 
 def outcomes_of(kind: str, sides: np.ndarray, rng: np.random.Generator) -> np.ndarray | Sequence[object]:
     noise = rng.laplace(0, 2, size=(len(sides), 4))
-    numbers = noise[:, 0] + sides
+    numbers = np.asarray(noise[:, 0] + sides)
     places = rng.geometric(np.where(sides, 0.5, 0.3)).clip(max=9)
     match kind:
         case "numbers":
             return numbers
         case "vectors":
-            return noise + sides[:, None]
+            return np.asarray(noise + sides[:, None])
         case "place and number":
             return np.column_stack([places, numbers])
         case "words":

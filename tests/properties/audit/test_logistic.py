@@ -23,7 +23,7 @@ def learnt(values: np.ndarray, sides: np.ndarray, *precisions: float, batch: int
     logistic = StreamingLogistic([precision * np.eye(values.shape[1]) for precision in precisions])
     for start in range(0, len(values), batch):
         part = values[start : start + batch]
-        logistic.learn(lambda rows, part=part: part[rows], sides[start : start + batch])
+        logistic.learn(part.__getitem__, sides[start : start + batch])
     return logistic
 
 
@@ -56,11 +56,10 @@ def test_regressors_join_and_leave() -> None:
 
 
 @pytest.mark.parametrize("calls", [0, 1, 5000])
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_gram_matrices(calls: int, kind: type) -> None:
+def test_gram_matrices(calls: int) -> None:
     rng = np.random.default_rng(0)
-    left = rng.normal(size=(calls, 7)).astype(kind)
-    right = left * rng.random((calls, 1)).astype(kind)
+    left = rng.normal(size=(calls, 7)).astype(np.float32)
+    right = left * rng.random((calls, 1)).astype(np.float32)
     np.testing.assert_allclose(gram(left, right), left.T @ right, rtol=1e-3, atol=1e-2)
 
 
