@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
 Family = Literal["gaussian", "laplace"]
 
-PRIOR_CALLS = 2.0
+PRIOR_CALLS = 1.5
 """What the prior of each side is worth, in calls."""
 
 CORNERS = (0.1, 0.4, 0.7, 1.0, 1.5, 2.5, 16.0)
