@@ -101,7 +101,7 @@ class Ensemble:
         mixed = np.zeros(len(outcomes))
         for name, share, opinion in zip(self.scores, shares, opinions, strict=True):
             if share > 1e-12:
-                mixed += share * (expit(opinion) if name else 0.5)
+                mixed += share * (0.5 if name == NOTHING else expit(opinion))
         mixed = np.clip(mixed, 1e-12, 1 - 1e-12)
         predictions: Array = np.log(mixed) - np.log1p(-mixed)
         return predictions
@@ -122,7 +122,7 @@ class Ensemble:
         for learner in self.learners + self._late:
             learner.observe(outcomes, is_left, won)
         living = {NOTHING, _TOGETHER, *(name for learner in self.learners for name in learner.names)}
-        for name in self.scores.keys() - living:  # some retire by themselves
+        for name in [name for name in self.scores if name not in living]:  # some retire by themselves
             self._forget(name)
         self._welcome_opinions()
         if self._calls >= self._review_at:
@@ -192,7 +192,7 @@ class Ensemble:
         if _TOGETHER in lagging:
             del self.scores[_TOGETHER]
         allowed = 1.0 + _AFFORDABLE * max(0.0, best - self.scores[NOTHING])
-        for name in sorted(set(lagging) - {_TOGETHER}, key=self.scores.__getitem__):
+        for name in sorted((name for name in lagging if name != _TOGETHER), key=self.scores.__getitem__):
             place = self._stacked.index(name)
             cost = self._together.cost_without(place) if _TOGETHER in self.scores else 0.0
             if cost > allowed:

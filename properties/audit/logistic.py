@@ -91,7 +91,7 @@ class StreamingLogistic:
         stride : int
             One in so many calls is learnt from.
         """
-        before, information, pull = self.weights, self._information, self._pull
+        information, pull = self._information, self._pull
         weights = self.weights[leader]
         # many calls move the mode by little: one step from the last mode is then enough
         for _ in range(_STEPS if self._learnt < _LEARNING else 1):
@@ -110,8 +110,6 @@ class StreamingLogistic:
             self._information, self._pull = information, pull
             self._solve()
             self._learnt += len(sides)
-        else:
-            self.weights = before
 
     def _solve(self) -> None:
         modes = [np.linalg.solve(self._information + precision, self._pull) for precision in self._precisions]

@@ -51,7 +51,8 @@ class _Tree:
 class TreeLearner:
     """Predicts the side by context trees on quantiles of single features.
 
-    A feature that has been the same for all outcomes so far, or equal to another one, has no tree.
+    A feature that has been the same for all outcomes so far, or equal to another one, has no tree. After 262,144
+    calls the cells stay as they are, and no further trees are planted.
 
     Parameters
     ----------
