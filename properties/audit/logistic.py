@@ -21,7 +21,7 @@ Functions = Callable[[slice], Values]
 CHUNK = 1 << 13
 _STEPS, _LEARNING = 3, 1 << 14
 _LARGEST = 20.0
-_UNTHREADED, _FEWEST_ROWS = 1 << 18, 16
+_UNTHREADED, _FEWEST_ROWS = 1 << 18, 4
 
 
 class StreamingLogistic:
