@@ -1,76 +1,140 @@
-"""Logistic regression on a stream: a Gaussian posterior of the weights that becomes the prior of the next batch.
+"""Logistic regression on a stream: a quadratic stands for the logarithm of the likelihood of all that was seen.
 
-The mode and the curvature of the logarithm of the likelihood stand for all that was seen; no call is kept.
+No call is kept. The likelihood and the prior are kept apart, so that the same pass over a batch serves any number of
+Gaussian priors: which of them is right shows itself later, in what they predict.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["StreamingLogistic"]
+__all__ = ["CHUNK", "StreamingLogistic", "weighted_sums"]
 
 Array = NDArray[np.float64]
+Values = NDArray[np.float32] | NDArray[np.float64]
 Sides = NDArray[np.bool_]
-Functions = Callable[[slice], Array]
+Functions = Callable[[slice], Values]
 """The values of the regressors for a part of a batch, shape (calls, weights)."""
 
-CHUNK = 1 << 14
+CHUNK = 1 << 13
 _STEPS, _LEARNING = 3, 1 << 14
-_ENOUGH, _STRIDE = 1 << 18, 4
-"""After so many calls a quarter of the others is learnt from: then the weights are known well, and time counts."""
-
 _LARGEST = 20.0
+_UNTHREADED, _FEWEST_ROWS = 1 << 18, 4
 
 
 class StreamingLogistic:
-    """Predicts the side from regressors.
+    """Predicts the side from regressors, under several priors of their weights.
 
     Parameters
     ----------
-    size : int
-        Number of regressors.
-    precision : float
-        Prior precision of each weight about 0.
+    precisions : sequence of ndarray, shape (weights, weights)
+        The prior precision of the weights about 0, for each prior.
     """
 
-    def __init__(self, size: int, precision: float = 1.0) -> None:
-        self.precision = precision
-        self.weights = np.zeros(size)
-        self._curvature = precision * np.eye(size)
+    def __init__(self, precisions: Sequence[Array]) -> None:
+        self._precisions = list(precisions)
+        size = len(precisions[0])
+        self.weights: Array = np.zeros((len(precisions), size))
+        self._information, self._pull = np.zeros((size, size)), np.zeros(size)
         self._learnt = 0
 
-    def widen(self, size: int) -> None:
+    def widen(self, size: int, precision: float = 1.0) -> None:
         """Make room for more regressors, of which nothing is known yet."""
-        new = size - len(self.weights)
+        new = size - len(self._pull)
         if new > 0:
-            curvature = self.precision * np.eye(size)
-            curvature[: size - new, : size - new] = self._curvature
-            self.weights, self._curvature = np.concatenate([self.weights, np.zeros(new)]), curvature
+            self._information = np.pad(self._information, (0, new))
+            self._pull = np.pad(self._pull, (0, new))
+            self.weights = np.pad(self.weights, ((0, 0), (0, new)))
+            self._precisions = [np.pad(prior, (0, new)) for prior in self._precisions]
+            for prior in self._precisions:
+                prior[size - new :, size - new :] = precision * np.eye(new)
 
-    def logits(self, functions: Array) -> Array:
+    def cost_without(self, column: int, prior: int = 0) -> float:
+        """Return what the past would have lost, in nats, without a regressor, the others at their best then."""
+        posterior = self._information + self._precisions[prior]
+        return float(self.weights[prior, column] ** 2 / (2 * np.linalg.inv(posterior)[column, column]))
+
+    def effective_weights(self, prior: int = 0) -> float:
+        """Return how many weights the calls so far have determined, rather than the prior."""
+        return float(np.trace(np.linalg.solve(self._information + self._precisions[prior], self._information)))
+
+    def drop(self, column: int) -> None:
+        """Forget a regressor; the others move to their mode without it."""
+        self._information = _without(self._information, column)
+        self._pull = np.delete(self._pull, column)
+        self._precisions = [_without(precision, column) for precision in self._precisions]
+        self.weights = np.delete(self.weights, column, axis=1)
+        self._solve()
+
+    def drop_prior(self, prior: int) -> None:
+        """Forget a prior."""
+        del self._precisions[prior]
+        self.weights = np.delete(self.weights, prior, axis=0)
+
+    def logits(self, values: Values, prior: int = 0) -> Array:
         """Predict; regressor after regressor, since a matrix product may round a row by the rows about it."""
-        total = np.zeros(len(functions))
-        for column, weight in zip(functions.T, self.weights, strict=False):
-            total += weight * column
-        return total
+        return weighted_sums(values, self.weights[prior])
 
-    def learn(self, functions: Functions, sides: Sides) -> None:
-        """Take Newton steps to the mode of the posterior after a batch."""
-        prior, curvature = self.weights, self._curvature
-        weights, posterior = prior, curvature
+    def learn(self, functions: Functions, sides: Sides, *, leader: int = 0, stride: int = 1) -> None:
+        """Add what a batch tells to the quadratic, taken about the mode of one of the priors after the batch.
+
+        Parameters
+        ----------
+        functions : callable
+            The values of the regressors for a part of the batch.
+        sides : ndarray of bool, shape (calls,)
+            True for the left side.
+        leader : int
+            The prior that is trusted most.
+        stride : int
+            One in so many calls is learnt from.
+        """
+        information, pull = self._information, self._pull
+        weights = self.weights[leader]
         # many calls move the mode by little: one step from the last mode is then enough
-        stride = 1 if self._learnt < _ENOUGH else _STRIDE
         for _ in range(_STEPS if self._learnt < _LEARNING else 1):
-            gradient, posterior = -curvature @ (weights - prior), curvature.copy()
+            information, pull = self._information.copy(), self._pull.copy()
             for start in range(0, len(sides), CHUNK * stride):
                 part = slice(start, start + CHUNK * stride, stride)
                 values = functions(part)
-                chance = expit(values @ weights)
-                gradient = gradient + values.T @ (sides[part] - chance)
-                posterior += (values * (chance * (1 - chance))[:, None]).T @ values
-            weights = weights + np.linalg.solve(posterior, gradient)
-        if np.isfinite(weights).all():
-            self.weights, self._curvature = np.clip(weights, -_LARGEST, _LARGEST), posterior
+                chance = expit(weighted_sums(values, weights))
+                spread = values * (chance * (1 - chance))[:, None].astype(values.dtype)
+                curvature = gram(values, spread)
+                information += curvature
+                pull += np.asarray(np.einsum("ij,i->j", values, sides[part] - chance)) + curvature @ weights
+            step = np.linalg.solve(information + self._precisions[leader], pull)
+            weights = np.clip(step, -_LARGEST, _LARGEST)
+        if np.isfinite(information).all() and np.isfinite(pull).all():
+            self._information, self._pull = information, pull
+            self._solve()
             self._learnt += len(sides)
+
+    def _solve(self) -> None:
+        modes = [np.linalg.solve(self._information + precision, self._pull) for precision in self._precisions]
+        self.weights = np.clip(np.array(modes), -_LARGEST, _LARGEST)
+
+
+def weighted_sums(values: Values, weights: Array) -> Array:
+    """Return the weighted sum of each row, added up in the same order for every number of rows."""
+    total = np.zeros(len(values))
+    for column, weight in zip(values.T, weights.tolist(), strict=True):
+        if weight:
+            total += weight * column
+    return total
+
+
+def gram(left: Values, right: Values) -> Array:
+    """Return ``left.T @ right`` in blocks so small that no library starts threads, which would wait in idle loops."""
+    count, size = left.shape
+    rows = max(_FEWEST_ROWS, _UNTHREADED // (size * size))
+    whole = count - count % rows
+    first, second = (part.T[:, :whole].reshape(size, -1, rows) for part in (left, right))
+    total = np.matmul(first.transpose(1, 0, 2), second.transpose(1, 2, 0)).sum(axis=0, dtype=np.float64)
+    total += left[whole:].T @ right[whole:]
+    return np.asarray((total + total.T) / 2, dtype=np.float64)
+
+
+def _without(matrix: Array, column: int) -> Array:
+    return np.delete(np.delete(matrix, column, axis=0), column, axis=1)
