@@ -105,7 +105,9 @@ def sample_pairs(
     result = _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
     excluded = None
     if result.verdict == "not refuted" and campaign.calls:
-        excluded = exclusion(task.claim, calls=campaign.calls, alpha=task.alpha, log_weight=-math.log(len(pairs)))
+        excluded = exclusion(
+            task.claim, calls=campaign.calls, alpha=task.alpha, log_weight=math.log(float(campaign.weights.min()))
+        )
     return replace(result, stopped=stopped, notes=tuple(notes), excluded=excluded)
 
 

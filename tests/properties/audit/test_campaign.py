@@ -46,12 +46,12 @@ def campaign_on(pairs: Sequence[tuple[Array, Array]] = PAIRS, seed: int = 0) -> 
     return Campaign(CLAIM, pairs, seed=seed)
 
 
-@pytest.mark.parametrize("planted", [0, 3, 11, 29, 47])
+@pytest.mark.parametrize("planted", [0, 11, 47])
 def test_the_only_pair_that_leaks_leads_wherever_it_stands(planted: int) -> None:
     campaign = campaign_on()
-    play(campaign, runs(leaks_on(planted)), 50_000)
-    before = campaign.games[planted].calls
     play(campaign, runs(leaks_on(planted)), 80_000)
+    before = campaign.games[planted].calls
+    play(campaign, runs(leaks_on(planted)), 110_000)
     assert campaign.games[planted].calls - before > 15_000  # most of what was spent
     assert campaign.best_game() is campaign.games[planted]
     assert campaign.log_evidence() > math.log(1e9)
@@ -120,7 +120,7 @@ def test_the_same_seed_gives_the_same_campaign_in_any_order_of_work() -> None:
 
     def summary(seed: int, run: RunDraws) -> tuple[float, float, list[int]]:
         campaign = campaign_on(seed=seed)
-        play(campaign, run, 4_000)
+        play(campaign, run, 12_000)
         return campaign.log_evidence(), campaign.bounds(0.05).epsilon, [game.calls for game in campaign.games]
 
     first = summary(3, runs(leaks_on(5)))
