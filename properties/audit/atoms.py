@@ -92,20 +92,21 @@ class AtomLearner:
             return _codes_of_numbers(rows)
         seen: dict[Hashable, int] = {}  # most outcomes come again and again
         codes = [
-            seen[symbol] if symbol in seen else seen.setdefault(symbol, self._code_of(comparable(symbol), learning))
+            seen[symbol] if symbol in seen else seen.setdefault(symbol, self._code_of(symbol, learning))
             for symbol in outcomes.symbols()
         ]
         return np.array(codes, dtype=np.uint64)
 
     def _code_of(self, symbol: Hashable, learning: bool) -> int:
         parts = symbol if isinstance(symbol, tuple) else (symbol,)
-        if parts and all(isinstance(part, (int, float)) for part in parts):
+        if 0 < len(parts) <= LONGEST_ATOM and all(isinstance(part, (int, float)) for part in parts):
             numbers = np.array([symbol])
             if numbers.dtype != object and _are_exact(numbers):
                 return int(_codes_of_numbers(numbers)[0])
+        word = comparable(symbol)
         if learning and len(self._words) < _MOST_ATOMS:
-            return self._words.setdefault(symbol, len(self._words) + 1)
-        return self._words.get(symbol, 0)
+            return self._words.setdefault(word, len(self._words) + 1)
+        return self._words.get(word, 0)
 
 
 def _are_exact(rows: NDArray[Any]) -> bool:

@@ -19,6 +19,7 @@ from dpassay.properties.audit.atoms import AtomLearner
 from dpassay.properties.audit.combining import MOST_COORDINATES, CombiningLearner
 from dpassay.properties.audit.logistic import StreamingLogistic
 from dpassay.properties.audit.outcomes import OUTCOME, Outcomes
+from dpassay.properties.audit.supports import SupportLearner
 from dpassay.properties.audit.trees import TreeLearner
 from dpassay.properties.audit.two_sample import RampLearner, ScaleLearner
 
@@ -81,7 +82,7 @@ class Ensemble:
     """
 
     def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
-        self.learners: list[Learner] = [AtomLearner(), TreeLearner(ignored)]
+        self.learners: list[Learner] = [AtomLearner(), TreeLearner(ignored), SupportLearner(ignored)]
         self.scores: dict[str, float] = {NOTHING: 0.0, _TOGETHER: 0.0}
         """The log-likelihood of the past calls by each opinion."""
         self._stacked: list[str] = []

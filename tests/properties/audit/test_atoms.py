@@ -60,3 +60,11 @@ def test_it_retires_when_most_symbols_come_once() -> None:
     for _ in range(4):
         learner.observe(Outcomes.of([(x, None) for x in rng.random(1000).tolist()]), rng.random(1000) < 0.5, {})
     assert not learner.names
+
+
+def test_nan_is_one_symbol_in_any_batch() -> None:
+    learner = observed([0.0, math.nan, 1.0, math.nan] * 20, [True, False, True, False] * 20)
+    among_numbers = learner.opinions(Outcomes.of([0.0, math.nan]))["atoms"]
+    among_others = learner.opinions(Outcomes.of([0.0, math.nan, None, (1, None)]))["atoms"]
+    assert among_others[:2].tolist() == among_numbers.tolist()
+    assert among_numbers[1] < -2
