@@ -116,6 +116,7 @@ class Mechanism:
             "neighbours": self.neighbours,
             "claim": self.claimed(),
             "seeded": self.seed is not None,
+            "bulk": self.bulk is not None,
             "law": self.law is not None,
             "noiseless": self.noiseless is not None,
             "sensitivity": self.sensitivity,

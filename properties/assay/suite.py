@@ -48,6 +48,7 @@ DESCRIBED = Law(
 """The law of the cases that could not even be described; no other applies to them."""
 
 _SHARE_OF_TIME, _LEAST_SECONDS = 4.0, 5.0  # one slow mechanism must not take the time of all others
+_PATIENCE = 2.0  # a law ends by itself when its time is over, after the batch that it is at
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ class Budget:
     @classmethod
     def of(cls, seconds: float, checks: int, jobs: int) -> "Budget":
         """Share a time from now on between checks."""
-        each = max(_SHARE_OF_TIME * seconds * jobs / max(checks, 1), _LEAST_SECONDS)
+        share = seconds * jobs / max(checks, 1)
+        each = seconds if checks <= jobs else min(max(_SHARE_OF_TIME * share, _LEAST_SECONDS), seconds / 2)
         return cls(time.time() + seconds, each)
 
     def left(self) -> float:
@@ -327,6 +329,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
     losses: tuple[str, ...] = ()
     try:
         session = _session_of(target)
+        session.worker.deadline = time.monotonic() + _PATIENCE * left
         lost_before = len(session.worker.losses)
         try:
             finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))
@@ -334,7 +337,17 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
             losses = tuple(session.worker.losses[lost_before:])
     except Exception as error:  # noqa: BLE001  # a law that fails must not end the run, and is no pass either
         finding = Finding("undecided", losses[-1] if losses else f"the check raised {type(error).__name__}: {error}")
-    return Result(check, finding, time.perf_counter() - start, losses)
+    seconds = time.perf_counter() - start
+    if finding.kind == "ok" and check.law.sampled and seconds >= left and finding.calls < check.settings.calls:
+        finding = replace(finding, kind="undecided", detail=_cut_off(finding, check))
+    return Result(check, finding, seconds, losses)
+
+
+def _cut_off(finding: Finding, check: Check) -> str:
+    return (
+        f"the time was over after {finding.calls} of {check.settings.calls} calls, without a finding: "
+        "give more --budget, or the mechanism fewer calls in the adapter"
+    )
 
 
 @dataclass(frozen=True)
