@@ -30,6 +30,7 @@ __all__ = [
     "Plan",
     "Result",
     "Target",
+    "close_session",
     "make_plan",
     "run_check",
     "run_plan",
@@ -270,7 +271,7 @@ def run_plan(plan: Plan, *, budget: float = 120.0, jobs: int = 1) -> Iterator[Re
         else:
             yield from _run_elsewhere(plan.target, checks, limits, processes)
     finally:
-        _close_session()
+        close_session()
 
 
 def _run_here(target: Target, checks: Sequence[Check], limits: Budget) -> Iterator[Result]:
@@ -364,12 +365,13 @@ _sessions: list[_Session] = []
 def _session_of(target: Target) -> _Session:
     if _sessions and _sessions[0].target == target:
         return _sessions[0]
-    _close_session()
+    close_session()
     worker = target.worker()
     _sessions.append(_Session(target, worker, {case.name: case for case in open_library(worker)}))
     return _sessions[0]
 
 
-def _close_session() -> None:
+def close_session() -> None:
+    """End the worker that this process keeps open."""
     while _sessions:
         _sessions.pop().worker.close()

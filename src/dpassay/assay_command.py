@@ -1,14 +1,12 @@
 """The command ``dpassay assay``: the laws of private mechanisms and accountants, asked of somebody else's library."""
 
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import click
 
-from dpassay.claims import UsageError
 from dpassay.command_line import (
     EXPECTED,
     INTERRUPTED,
@@ -23,7 +21,7 @@ from dpassay.command_line import (
 if TYPE_CHECKING:
     from dpassay.impl.libraries.registry import Library
     from dpassay.properties.assay.assessment import Assessment
-    from dpassay.properties.assay.suite import Plan, Target
+    from dpassay.properties.assay.suite import Plan
 
 __all__ = ["assay"]
 
@@ -73,12 +71,13 @@ def assay(
         return EXPECTED
     from dpassay.properties.assay.laws import LAWS
     from dpassay.properties.assay.suite import DEFAULT_CALLS, make_plan
+    from dpassay.properties.assay.targets import targets_of
 
     seconds = seconds_of("--budget", budget)
     found = find_library(library)
     plans = [
         make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls or DEFAULT_CALLS, mechanism=mechanism, law=law)
-        for target in targets_of(found, versions, python)
+        for target in targets_of(found, versions, python, _tell)
     ]
     runs = []
     for plan in plans:
@@ -88,33 +87,6 @@ def assay(
         runs.append(lines)
     _print_changes(runs, as_json=as_json)
     return EXPECTED if all(line.as_expected for lines in runs for line in lines) else UNEXPECTED
-
-
-def targets_of(library: "Library", versions: Sequence[str], python: str | None) -> Iterator["Target"]:
-    """Yield where each version of a library runs, building environments.
-
-    Raises
-    ------
-    UsageError
-        If the options contradict each other, or an environment cannot be built.
-    """
-    from dpassay.impl.libraries.environments import build_environment, newest_version
-    from dpassay.properties.assay.suite import Target
-
-    if versions and python is not None:
-        raise UsageError("--version builds an environment and --python uses one that exists: give one of them")
-    if not library.recipes and versions:
-        raise UsageError(
-            f"--version needs an environment, and no library.toml with one lies beside {str(library.adapter)!r}; "
-            "give --python"
-        )
-    adapter = str(library.adapter)
-    if python is not None or not library.recipes:
-        yield Target(python or sys.executable, adapter)
-        return
-    for version in versions or (newest_version(library),):
-        interpreter = build_environment(library, version, _tell)
-        yield Target(str(interpreter), adapter, isolated=True)
 
 
 def _tell(message: str) -> None:
