@@ -36,7 +36,7 @@ __all__ = [
     "run_plan",
 ]
 
-DEFAULT_CALLS = 20_000
+DEFAULT_CALLS = 10_000
 """Outcomes that a sampled law may draw, unless the adapter says that its mechanism is too slow for that."""
 
 DESCRIBED = Law(
