@@ -254,10 +254,8 @@ def _check_exactness(case: RemoteCase, settings: Settings) -> Finding:
         slack = (EXACT_ALLOWANCE + relative) * far + absolute
         wrong = compared.claimed > far + slack if question.safe == "above" else compared.claimed < far - slack
         if wrong:
-            detail = (
-                f"{question.name}({_words(compared.arguments)}) = {compared.claimed!r} is said to be exact, but {far!r}"
-                " is certified"
-            )
+            asked = f"{question.name}({_words(compared.arguments)})"
+            detail = f"{asked} = {compared.claimed!r} is said to be exact, but {far!r} is certified"
             return _about(
                 "wrong answer",
                 inquiry,
@@ -375,9 +373,8 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
                 slack = (MONOTONE_ALLOWANCE + relative) * abs(first) + absolute
                 if second < first - slack:
                     way = "falls" if argument.direction > 0 else "grows"
-                    detail = (
-                        f"{question.name}({_words(before[0])}) = {before[1]!r} {way} to {claimed!r} at {name}={value!r}"
-                    )
+                    asked = f"{question.name}({_words(before[0])})"
+                    detail = f"{asked} = {before[1]!r} {way} to {claimed!r} at {name}={value!r}"
                     finding = _about("wrong answer", inquiry, arguments, claimed, detail, certified=before[1])
                     assert finding.witness is not None
                     finding.witness.update({"before": before[0], "answer before": before[1]})
@@ -390,7 +387,9 @@ def _rungs(argument: Argument, bounds: tuple[float, float] | None, rng: np.rando
     """Return values in ascending order: spread over the range, the sensible corners, some close together."""
     low, high = bounds or (-math.inf, math.inf)
     spread = np.geomspace(argument.low, argument.high, _RUNGS)
-    near = float(np.exp(rng.uniform(math.log(argument.low), math.log(argument.high)))) * np.array([1, 1.001, 1.01, 1.1])
+    near = float(np.exp(rng.uniform(math.log(argument.low), math.log(argument.high)))) * np.array(
+        [1, 1.001, 1.01, 1.1]
+    )
     inner = [corner for corner in argument.corners if argument.low / 100 <= corner <= 100 * argument.high]
     values = {argument.value(float(x)) for x in (*spread, *near, *inner)}
     return sorted(x for x in values if low <= x <= high and argument.least < x <= argument.most)
@@ -478,7 +477,13 @@ ACCOUNTANT_LAWS: tuple[Law, ...] = (
         _check_range,
         sampled=False,
     ),
-    Law("zero_repetitions", "What released nothing costs nothing.", _zero_applies, _check_zero_repetitions, sampled=False),
+    Law(
+        "zero_repetitions",
+        "What released nothing costs nothing.",
+        _zero_applies,
+        _check_zero_repetitions,
+        sampled=False,
+    ),
     *(_monotone_law(name) for name in _MOVING),
     Law(
         "refuses_nonsensical_arguments",

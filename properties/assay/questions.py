@@ -110,9 +110,8 @@ def points_of(
 ) -> Iterator[Arguments]:
     """Yield points to ask at: the typical one, the corners, each alone, then random ones; all inside the domain."""
     candidates = _candidates(question, rng)
-    found = tried = 0
-    for point in candidates:
-        tried += 1
+    found = 0
+    for tried, point in enumerate(candidates, start=1):
         if _inside(point, domain):
             found += 1
             yield point
@@ -159,7 +158,9 @@ def _scale() -> Argument:
     return Argument("scale", 0.1, 100, 2.0, (0.01, 1e4), -1)
 
 
-def _epsilon(direction: Literal[-1, 0, 1] = -1, corners: tuple[float, ...] = (0.0, 1e-9, 1e-3, 50.0, 700.0)) -> Argument:
+def _epsilon(
+    direction: Literal[-1, 0, 1] = -1, corners: tuple[float, ...] = (0.0, 1e-9, 1e-3, 50.0, 700.0)
+) -> Argument:
     return Argument("epsilon", 0.01, 20, 1.0, corners, direction)
 
 

@@ -6,8 +6,8 @@ of the mechanisms, however the cells and scores were chosen. Scores near the pri
 that grows long is halved and clipped, which is post-processing again, so that thousands of mechanisms cost a few
 convolutions of bounded length.
 
-All numbers added and multiplied are non-negative, so that rounding is bounded by a known factor; what enters is rounded
-outward. Convolutions are sums of products, never Fourier transforms: a probability of 1e-200 keeps its digits.
+All numbers added and multiplied are non-negative, so that rounding is bounded by a known factor; what enters is
+rounded outward. Convolutions are sums of products, never Fourier transforms: a probability of 1e-200 keeps its digits.
 """
 
 import math
@@ -230,10 +230,8 @@ def _merged(laws: ScoreLaws, groups: NDArray[np.intp], first: int) -> ScoreLaws:
     largest = int(np.bincount(groups).max())
     return ScoreLaws(
         first,
-        np.bincount(groups, weights=laws.left),
-        np.bincount(groups, weights=laws.right),
+        np.bincount(groups, weights=laws.left).astype(np.float64),
+        np.bincount(groups, weights=laws.right).astype(np.float64),
         laws.relative + (largest + 1) * _ROUNDOFF * (1 + laws.relative),
         laws.absolute * largest,
     )
-
-

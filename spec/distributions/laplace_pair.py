@@ -5,6 +5,7 @@ linearly between them.
 """
 
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb
 
@@ -38,7 +39,7 @@ def laplace_cells(distance: Exact, pieces: int = 64) -> list[Cell]:
     d = exact("distance", distance)
     cuts: list[Fraction | None] = [None, *(d * k / pieces for k in range(pieces + 1)), None]
     left, right = [], []
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in pairwise(cuts):
         left.append(log_laplace_interval(low, high).exp())
         right.append(log_laplace_interval(None if low is None else low - d, None if high is None else high - d).exp())
     return cells_of_cuts(left, right)

@@ -7,6 +7,7 @@ one step. Its Renyi divergence is a normal mean of a power of the ratio (Mironov
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from flint import acb, arb
@@ -14,6 +15,7 @@ from flint import acb, arb
 from dpassay.spec.ball import Exact, ball, exact, normal_cdf, sum_balls
 from dpassay.spec.distributions.composed_scores import Cell, cells_of_cuts
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick, gaussian_renyi_divergence
+from dpassay.spec.distributions.noise import normal_interval
 
 __all__ = ["subsampled_gaussian_cells", "subsampled_gaussian_hockey_stick", "subsampled_gaussian_renyi_divergence"]
 
@@ -59,24 +61,18 @@ def subsampled_gaussian_hockey_stick(sigma: Exact, rate: Exact, epsilon: Exact, 
 def subsampled_gaussian_cells(sigma: Exact, rate: Exact, pieces: int = 256, reach: int = 10) -> list[Cell]:
     """Cut the real line evenly up to `reach` sigmas beside the centres; with the record is the left law."""
     width, share = exact("sigma", sigma), exact("rate", rate)
-    scale, q = ball(width), ball(share)
+    q = ball(share)
     low, high = float(-reach * width), float(1 + reach * width)
     cuts = [Fraction(float(x)) for x in np.linspace(low, high, pieces + 1)]
-    absent, present = _cell_masses(cuts, scale, 0), _cell_masses(cuts, scale, 1)
+    absent, present = _cell_masses(cuts, width, 0), _cell_masses(cuts, width, 1)
     left = [(1 - q) * p + q * r for p, r in zip(absent, present, strict=True)]
     return cells_of_cuts(left, absent)
 
 
-def _cell_masses(cuts: list[Fraction], scale: arb, centre: int) -> list[arb]:
+def _cell_masses(cuts: list[Fraction], scale: Fraction, centre: int) -> list[arb]:
     """Enclose the normal probabilities of the cells between the cuts and of the two tails."""
-    points = [ball(cut - centre) / scale for cut in cuts]
-    below, above = [normal_cdf(x) for x in points], [normal_cdf(-x) for x in points]
-    inner = [
-        # the smaller of the two tails, so that a cell far out keeps its relative accuracy
-        above[k] - above[k + 1] if points[k] > 0 else below[k + 1] - below[k]
-        for k in range(len(points) - 1)
-    ]
-    return [below[0], *inner, above[-1]]
+    points = [None, *((cut - centre) / scale for cut in cuts), None]
+    return [normal_interval(low, high) for low, high in pairwise(points)]
 
 
 def subsampled_gaussian_renyi_divergence(sigma: Exact, rate: Exact, order: Exact) -> arb:
@@ -113,7 +109,7 @@ def _power_mean(scale: Fraction, share: Fraction, alpha: Fraction) -> arb:
     half = ball(1 / (2 * scale * scale))
     left, right = arb(-FARTHEST), arb(FARTHEST) + arb(math.ceil(alpha / scale))
 
-    def integrand(z: acb, analytic: bool) -> acb:  # noqa: FBT001  # the protocol of acb.integral
+    def integrand(z: acb, analytic: bool) -> acb:  # the protocol of acb.integral
         ratio: acb = rest + q * (steep * z - half).exp()
         value: acb = (power * ratio.log(analytic=analytic) - z * z / 2).exp()
         return value
