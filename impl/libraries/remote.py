@@ -9,8 +9,9 @@ import math
 import queue
 import subprocess
 import threading
+import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -48,6 +49,7 @@ Array = NDArray[np.float64]
 _WORKER = Path(__file__).with_name("worker.py")
 _STARTUP_SECONDS = 120.0  # a library may import for a long time when its files are cold
 _KEPT_LINES = 20
+_PORTION_SECONDS, _FIRST_PORTION, _LARGEST_PORTION = 1.0, 64, 100_000
 _SEEDS = 2**32  # what every generator of random numbers accepts
 
 
@@ -94,6 +96,8 @@ class Worker:
         ``library``, ``version`` (None where it is not installed as a distribution), ``python``.
     losses : list of str
         Why the worker was lost, each time it was.
+    deadline : float
+        On the clock of `time.monotonic`; later requests raise `WorkerLostError` without being sent.
     """
 
     def __init__(
@@ -111,6 +115,7 @@ class Worker:
         self._next_id = 0
         self.greeting: dict[str, Any] = {}
         self.losses: list[str] = []
+        self.deadline = math.inf
 
     def __enter__(self) -> Self:
         self._start()
@@ -135,10 +140,12 @@ class Worker:
         WorkerError
             If the library raised.
         WorkerLostError
-            If the worker crashed or did not answer in time.
+            If the worker crashed or did not answer in time, or the deadline has passed.
         UsageError
             If it cannot be started again.
         """
+        if time.monotonic() > self.deadline:
+            raise WorkerLostError("the time of this check was over")
         if self._process is None:
             self._start()
         assert self._process is not None
@@ -312,6 +319,7 @@ class RemoteMechanism(_Remote):
         super().__init__(worker, description)
         self.claims: tuple[Claim, ...] = (parse_claim(description["claim"]),)
         self.neighbours: NeighbourRelation = parse_neighbours(description["neighbours"])
+        self._portion = _FIRST_PORTION
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> Sequence[Any] | NDArray[Any]:
         """Draw `size` outcomes; a single call that raised is the outcome ``<raises ValueError>``.
@@ -327,11 +335,25 @@ class RemoteMechanism(_Remote):
             If the worker crashed or hung.
         """
         seed = int(rng.integers(_SEEDS)) if self.description["seeded"] else None
-        value = self._worker.request("sample", case=self.name, data=_sent(data), size=int(size), seed=seed)
-        outcomes = decode(value)
-        if isinstance(outcomes, np.ndarray):
-            return outcomes
-        return [_raised_symbol(row) if isinstance(row, Raised) else row for row in outcomes]
+        if not self.description["bulk"]:
+            return [_raised_symbol(row) if isinstance(row, Raised) else row for row in self._drawn(data, size, seed)]
+        outcomes = decode(self._worker.request("sample", case=self.name, data=_sent(data), size=int(size), seed=seed))
+        return outcomes if isinstance(outcomes, np.ndarray) else list(outcomes)
+
+    def _drawn(self, data: Array, size: int, seed: int | None) -> Iterator[Any]:
+        """Yield outcomes of single calls, in portions of a second or so: a slow mechanism is no hung worker.
+
+        Only the first portion is seeded, so that the portions do not matter.
+        """
+        sent, portion = _sent(data), self._portion
+        while size > 0:
+            start = time.perf_counter()
+            count = min(portion, size)
+            yield from decode(self._worker.request("sample", case=self.name, data=sent, size=count, seed=seed))
+            seconds = max(time.perf_counter() - start, 1e-6)
+            portion = max(1, min(int(count * _PORTION_SECONDS / seconds), 4 * portion, _LARGEST_PORTION))
+            size, seed = size - count, None
+        self._portion = portion
 
     def law(self, data: Array) -> dict[str, Any]:
         """Return the ideal distribution of an outcome as the adapter states it (``family`` and parameters)."""

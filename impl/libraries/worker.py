@@ -14,7 +14,10 @@ import importlib.util
 import json
 import os
 import platform
+import queue
 import sys
+import threading
+import time
 import types
 from importlib import metadata
 from pathlib import Path
@@ -102,9 +105,29 @@ def _described(case: Any) -> dict[str, Any]:
     return described
 
 
-def serve(adapter: Adapter, requests: Any, replies: Any) -> None:
+def arriving(requests: Any) -> queue.SimpleQueue[str | None]:
+    """Return a queue of the lines that arrive, with None after the last one.
+
+    A worker must not outlive its parent, also while the library computes: when the parent is gone, so is the worker.
+    """
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    parent = os.getppid()
+
+    def forward() -> None:
+        for line in requests:
+            lines.put(line)
+        lines.put(None)
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=forward, daemon=True).start()
+    return lines
+
+
+def serve(adapter: Adapter, requests: queue.SimpleQueue[str | None], replies: Any) -> None:
     """Answer line by line until the input ends."""
-    for line in requests:
+    for line in iter(requests.get, None):
         request = json.loads(line)
         try:
             reply: dict[str, Any] = {"id": request["id"], "value": adapter.answer(request)}
@@ -135,7 +158,7 @@ def main(arguments: list[str]) -> int:
     replies.flush()
     if adapter is None:
         return 1
-    serve(adapter, sys.stdin, replies)
+    serve(adapter, arriving(sys.stdin), replies)
     return 0
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from dpassay.claims import UsageError, require_positive
+from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteCase
 
 __all__ = ["FINDING_KINDS", "Finding", "FindingKind", "Law", "Settings"]
@@ -69,7 +69,7 @@ class Settings:
     calls : int
         Outcomes that a sampled law may draw. What it finds depends on these, never on the time.
     seconds : float
-        A ceiling: a law that reaches it ends as undecided, or with what it has certified by then.
+        A ceiling: a law that reaches it ends as undecided, or with what it has certified by then. May be infinite.
     """
 
     alpha: float
@@ -82,7 +82,8 @@ class Settings:
             raise UsageError(f"alpha must lie strictly between 0 and 1, got {self.alpha!r}")
         if self.calls < 1:
             raise UsageError(f"calls must be at least 1, got {self.calls!r}")
-        require_positive("seconds", self.seconds)
+        if not self.seconds > 0:
+            raise UsageError(f"seconds must be positive, got {self.seconds!r}")
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def tilted_evidence(counts: NDArray[np.int64], probabilities: Array, statistics:
 
 
 def learnt_evidence(counts: NDArray[np.int64], probabilities: Array) -> float:
-    """Return the logarithm of the wealth of the bet whose tilt is the past frequencies (Krichevsky and Trofimov 1981)."""
+    """Return the log wealth of the bet whose tilt is the past frequencies (Krichevsky and Trofimov 1981)."""
     cells = len(counts)
     log_mixture = gammaln(cells / 2) - gammaln(counts.sum() + cells / 2)
     log_mixture += float((gammaln(counts + 0.5) - gammaln(0.5)).sum())
