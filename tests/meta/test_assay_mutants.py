@@ -99,6 +99,10 @@ def in_a_notch(compute: Callable[..., float], name: str, sign: int = 1) -> Calla
     return notched
 
 
+def inverse(scale: float, order: float) -> float:
+    return 1 / scale
+
+
 def renyi(order: float, **others: float) -> float:
     return order * 0.1
 
@@ -134,7 +138,7 @@ LYING_ANSWERS = {
     "monotone_in_delta": answer("gaussian_epsilon", in_a_notch(honest_epsilon, "delta")),
     "monotone_in_sigma": answer("gaussian_delta", in_a_notch(honest_delta, "sigma")),
     "monotone_in_count": answer("gaussian_delta", in_a_notch(honest_delta, "count")),
-    "monotone_in_scale": answer("laplace_renyi", in_a_notch(lambda scale, order: 1 / scale, "scale")),
+    "monotone_in_scale": answer("laplace_renyi", in_a_notch(inverse, "scale")),
     "monotone_in_rate": answer("subsampled_gaussian_epsilon", in_a_notch(subsampled, "rate")),
     "monotone_in_order": answer("gaussian_renyi", in_a_notch(renyi, "order")),
     "monotone_in_epsilon0": answer(
@@ -179,7 +183,7 @@ def test_honest_laplace_noise_passes(law: str) -> None:
         lambda data, size: np.array(data) + RNG[0].laplace(0, 1, (size, 3)),
         neighbours="vector:size=3,l1=1",
         law=lambda data: {"family": "laplace", "location": list(data), "scale": 1.0},
-        noiseless=lambda data: list(data),
+        noiseless=list,
         sensitivity=1.0,
         floats=True,
     )
