@@ -37,7 +37,11 @@ def plan_of(*found: tuple[str, str, FindingKind], version: str = "1.0") -> tuple
         for name, of, kind in found
     ]
     plan = Plan(
-        Target("python", "adapter.py"), "lib", version, tuple(checks), frozenset((name, of) for name, of, _ in found)
+        Target("python", "adapter.py"),
+        "lib",
+        version,
+        tuple(checks),
+        frozenset((name, of) for name, of, kind in found if kind != "not applicable"),
     )
     results = [
         Result(check, Finding(kind, f"it is {kind}")) for check, (_, _, kind) in zip(checks, found, strict=True)
@@ -64,12 +68,17 @@ def test_an_entry_excuses_its_kind_of_finding_alone() -> None:
 def test_an_entry_whose_finding_does_not_appear_is_not_as_expected() -> None:
     assert judged([ENTRY], ("bad", "law", "ok")) == [False]
     assert judged([ENTRY], ("bad", "law", "undecided")) == [False]
-    assert judged([ENTRY], ("bad", "law", "not applicable")) == [False]
 
 
 def test_one_appearance_is_enough_for_a_glob() -> None:
     assert judged([ENTRY], ("bad1", "law", "violation"), ("bad2", "law", "ok")) == [True, True]
     assert judged([ENTRY], ("bad1", "law", "ok"), ("bad2", "law", "ok")) == [False, False]
+
+
+def test_an_entry_is_about_what_applies() -> None:
+    anything = replace(ENTRY, law="*")
+    assert judged([anything], ("bad", "law", "ok"), ("bad", "other", "not applicable")) == [False, True]
+    assert judged([anything], ("bad", "law", "not applicable")) == [True, False]  # and a line for the entry
 
 
 def test_an_entry_that_fits_nothing_gets_a_line() -> None:
