@@ -362,8 +362,8 @@ def _of_parameters(case: RemoteMechanism, pair: Pair, figure: float, compared: i
     }
     bound = _bound(case.claims[0])
     detail = (
-        f"the laws {witness['law_left']} and {witness['law_right']} of neighbours have the loss {figure:.6g},"
-        f" claimed {bound:.6g} ({compared} ordered pairs)"
+        f"the laws {witness['law_left']} and {witness['law_right']} of neighbours have the loss {figure:.15g},"
+        f" claimed {bound:.15g} ({compared} ordered pairs)"
     )
     return Finding("violation", detail, _claim(case), bound, figure, "enclosed", "points", 0, witness)
 
