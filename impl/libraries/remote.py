@@ -179,9 +179,11 @@ class Worker:
             raise UsageError(f"{python!r} does not run the worker: it {error}") from None
         if "error" in greeting:
             self.close()
+            kind, message = greeting["error"]["type"], greeting["error"]["message"]
+            remedy = "; install the library there" if kind in {"ImportError", "ModuleNotFoundError"} else ""
             raise UsageError(
                 f"the adapter {self._command[-1]!r} does not load in {python!r} (Python {greeting['python']}): "
-                f"{greeting['error']['type']}: {greeting['error']['message']}"
+                f"{kind}: {message}{remedy}"
             )
         self.greeting = greeting
 

@@ -207,7 +207,7 @@ BAD_ADAPTERS = {
         r"got \['a'\]"
     ),
     "CASES = 1": "TypeError",
-    "import nothing_of_this_name": "No module named 'nothing_of_this_name'",
+    "import nothing_of_this_name": "No module named 'nothing_of_this_name'; install the library there",
     "raise SystemExit(3)": "SystemExit: 3",
 }
 

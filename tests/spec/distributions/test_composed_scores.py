@@ -46,7 +46,9 @@ def test_composed_gaussians_are_bounded_from_below_and_nearly_attained(count: in
         epsilon = laws.epsilon_lower(lower * (1 - 2.0**-20))
         assert 0.499 <= epsilon <= 0.5 + 2.0**-10
         # the bound on epsilon is one on the exact curve, too
-        assert ball(lower * (1 - 2.0**-20)) < gaussian_hockey_stick(ball(count).sqrt() / ball(sigma), epsilon - 2.0**-10)
+        assert ball(lower * (1 - 2.0**-20)) < gaussian_hockey_stick(
+            ball(count).sqrt() / ball(sigma), epsilon - 2.0**-10
+        )
 
 
 def test_a_single_laplace_mechanism_loses_little_to_the_cells() -> None:
