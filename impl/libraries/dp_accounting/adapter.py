@@ -5,8 +5,8 @@ Neighbours are of the add-remove kind, for randomised response of the replace-on
 
 from __future__ import annotations
 
+import contextlib
 import math
-import sys
 
 import dp_accounting as dp
 import numpy as np
@@ -92,7 +92,9 @@ def _discrete_gaussian(sigma, count, *, delta=None, epsilon=None):
 
 
 def _parameters(epsilon0, delta0, count, delta):
-    one = pld.privacy_loss_distribution.from_privacy_parameters(pld.common.DifferentialPrivacyParameters(epsilon0, delta0))
+    one = pld.privacy_loss_distribution.from_privacy_parameters(
+        pld.common.DifferentialPrivacyParameters(epsilon0, delta0)
+    )
     return one.self_compose(int(count)).get_epsilon_for_delta(delta)
 
 
@@ -177,7 +179,9 @@ def _others():
         domain=_COUNTS,
     )
     yield Answer(
-        "rdp.compute_epsilon", "renyi_epsilon", lambda order, renyi, delta: rdp.compute_epsilon([order], [renyi], delta)[0]
+        "rdp.compute_epsilon",
+        "renyi_epsilon",
+        lambda order, renyi, delta: rdp.compute_epsilon([order], [renyi], delta)[0],
     )
     yield Answer(
         "RdpAccountant, zCDP, epsilon",
@@ -248,8 +252,6 @@ def cases():
     np.seterr(all="ignore")
     found = []
     for group in (_composed_events, _others, _refusals):
-        try:
+        with contextlib.suppress(AttributeError):
             found.extend(group())
-        except AttributeError as error:
-            print(f"left out: {error}", file=sys.stderr)
     return found
