@@ -118,7 +118,7 @@ def _banks():
     yield Answer(
         "get_eps_ana_gaussian",
         "gaussian_epsilon",
-        lambda sigma, delta, count: float(dp_bank.get_eps_ana_gaussian(sigma, delta)),
+        lambda sigma, delta, **_: float(dp_bank.get_eps_ana_gaussian(sigma, delta)),
         domain={**_ORDINARY, "count": (1, 1)},
         claims_exact=True,
         relative_error=1e-9,
@@ -127,7 +127,7 @@ def _banks():
     yield Answer(
         "get_logdelta_ana_gaussian",
         "gaussian_delta",
-        lambda sigma, epsilon, count: float(np.exp(dp_bank.get_logdelta_ana_gaussian(sigma, epsilon))),
+        lambda sigma, epsilon, **_: float(np.exp(dp_bank.get_logdelta_ana_gaussian(sigma, epsilon))),
         domain={**_ORDINARY, "count": (1, 1)},
         claims_exact=True,
         relative_error=1e-9,
@@ -135,7 +135,7 @@ def _banks():
     yield Answer(
         "get_eps_randresp_optimal",
         "randomised_response_epsilon",
-        lambda epsilon0, delta, count: float(dp_bank.get_eps_randresp_optimal(1 / (1 + math.exp(-epsilon0)), delta)),
+        lambda epsilon0, delta, **_: float(dp_bank.get_eps_randresp_optimal(1 / (1 + math.exp(-epsilon0)), delta)),
         domain={**_ORDINARY, "count": (1, 1)},
     )
     yield Answer(

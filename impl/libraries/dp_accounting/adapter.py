@@ -1,4 +1,4 @@
-"""dp-accounting: the accountants by privacy loss distributions and by Renyi divergences, and what calibrates with them.
+"""dp-accounting: accountants by privacy loss distributions and by Renyi divergences, and what calibrates with them.
 
 Neighbours are of the add-remove kind, for randomised response of the replace-one kind.
 """

@@ -41,7 +41,7 @@ _DOMAIN = {
     "rate": (1e-3, 1.0),
     "delta": (1e-12, 0.5),
 }
-_ENDLESS = {("rdp", "sigma=-1"), ("prv", "sigma=-1"), ("rdp", "sigma=nan"), ("prv", "sigma=nan")}
+_ENDLESS = {(name, words) for name in ("rdp", "prv") for words in ("sigma=-1", "sigma=nan", "rate=nan")}
 """Asked for these the library computes for minutes; nobody waits for the refusal."""
 
 
