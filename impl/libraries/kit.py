@@ -123,7 +123,9 @@ class Mechanism:
 def _attempt(once: Callable[[Data], Any], data: Data) -> Any:
     try:
         return once(list(data))
-    except Exception as error:  # noqa: BLE001  # whatever a library raises is what an adversary sees
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # whatever a library raises is what an adversary sees
         return Raised(type(error).__name__)
 
 

@@ -26,8 +26,10 @@ HERE = Path(__file__).resolve().parent
 def install_adapter_modules() -> None:
     """Let ``dpassay.impl.libraries.kit`` and ``.wire`` be imported where dpassay is not installed."""
     try:
-        import dpassay.impl.libraries  # noqa: F401  # an adapter may live where dpassay does
-    except ImportError:
+        import dpassay.impl.libraries.wire  # noqa: F401  # an adapter may live where dpassay does
+    except Exception:  # noqa: BLE001  # absent, or made for another version of Python: as good as absent
+        for name in [name for name in sys.modules if name.split(".")[0] == "dpassay"]:
+            del sys.modules[name]
         for name in ("dpassay", "dpassay.impl", "dpassay.impl.libraries"):
             package = types.ModuleType(name)
             package.__path__ = [str(HERE)] if name.endswith("libraries") else []
@@ -95,7 +97,7 @@ class Adapter:
 def _described(case: Any) -> dict[str, Any]:
     try:
         described: dict[str, Any] = case.describe()
-    except Exception as error:  # noqa: BLE001  # a claim that the library cannot state is reported, the others go on
+    except BaseException as error:  # noqa: BLE001  # a claim that the library cannot state is reported, the others go on
         return {"kind": "broken", "name": case.name, "error": f"{type(error).__name__}: {error}"}
     return described
 
@@ -106,7 +108,9 @@ def serve(adapter: Adapter, requests: Any, replies: Any) -> None:
         request = json.loads(line)
         try:
             reply: dict[str, Any] = {"id": request["id"], "value": adapter.answer(request)}
-        except Exception as error:  # noqa: BLE001  # whatever a library raises goes to the parent
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # whatever a library raises goes to the parent, a panic too
             reply = {"id": request["id"], "error": {"type": type(error).__name__, "message": str(error)[:2000]}}
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
