@@ -16,7 +16,16 @@ from dpassay.impl.libraries.kit import Answer, Nonsense
 
 LIBRARY = "dp-accounting"
 
-_COUNTS = {"count": (0, 1000), "sigma": (0.05, 1e4), "scale": (0.05, 1e4), "epsilon0": (1e-4, 20.0)}
+_COUNTS = {
+    "count": (0, 100),  # more takes the convolutions minutes where the noise is small
+    "sigma": (0.5, 1e3),
+    "scale": (0.3, 1e3),
+    "rate": (1e-3, 1.0),
+    "epsilon0": (1e-3, 10.0),
+}
+_ROUNDING = 1e-9
+"""Relative; nothing is promised of the last digits of float64."""
+
 _REPLACE = dp.NeighboringRelation.REPLACE_ONE
 
 
@@ -78,7 +87,9 @@ def _composed_events():
                     event = m(*(arguments[key] for key in p), arguments["count"])
                     return a(event, relation=r, **{g: arguments[g]})
 
-                yield Answer(f"{name}, {stem}, {asked}", f"{stem}_{asked}", compute, domain=_COUNTS)
+                yield Answer(
+                    f"{name}, {stem}, {asked}", f"{stem}_{asked}", compute, domain=_COUNTS, relative_error=_ROUNDING
+                )
 
 
 def _discrete_laplace(scale, delta, count):
@@ -107,7 +118,7 @@ def _advanced(epsilon0, delta0, count, delta):
 
 
 def _others():
-    at_least_one = {**_COUNTS, "count": (1, 1000)}
+    at_least_one = {**_COUNTS, "count": (1, 100)}
     discrete = {**_COUNTS, "sigma": (0.2, 50.0), "scale": (0.2, 50.0)}
     losses = "privacy_loss_distribution"
     yield Answer(f"{losses}, discrete laplace", "discrete_laplace_epsilon", _discrete_laplace, domain=discrete)
@@ -117,13 +128,12 @@ def _others():
     yield Answer(
         f"{losses}.from_privacy_parameters", "approximate_composition_epsilon", _parameters, domain=at_least_one
     )
-    small = {**at_least_one, "count": (1, 100)}
-    yield Answer("accountant.advanced_composition", "approximate_composition_epsilon", _advanced, domain=small)
+    yield Answer("accountant.advanced_composition", "approximate_composition_epsilon", _advanced, domain=at_least_one)
     yield Answer(
         "accountant.advanced_composition, pure",
         "pure_composition_epsilon",
         lambda epsilon0, count, delta: _advanced(epsilon0, 0.0, count, delta),
-        domain=small,
+        domain=at_least_one,
     )
     yield Answer(
         "get_epsilon_gaussian",
@@ -171,12 +181,14 @@ def _others():
             f"{stem}_renyi",
             lambda m=make, p=parameter, r=relation, **arguments: _renyi(m(arguments[p], 1), arguments["order"], r),
             domain=_COUNTS,
+            relative_error=_ROUNDING,
         )
     yield Answer(
         "RdpAccountant, subsampled gaussian, order",
         "subsampled_gaussian_renyi",
         lambda sigma, rate, order: _renyi(_sampled(sigma, rate, 1), order),
         domain=_COUNTS,
+        relative_error=_ROUNDING,
     )
     yield Answer(
         "rdp.compute_epsilon",
