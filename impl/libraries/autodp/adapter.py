@@ -14,7 +14,15 @@ from dpassay.impl.libraries.kit import Answer, Nonsense
 LIBRARY = "autodp"
 
 warnings.simplefilter("ignore")
-_ORDINARY = {"sigma": (0.05, 1e4), "scale": (0.05, 1e4), "epsilon0": (1e-4, 20.0), "count": (1, 1000)}
+_ORDINARY = {
+    "sigma": (0.1, 1e3),
+    "scale": (0.1, 1e3),
+    "epsilon0": (1e-3, 10.0),
+    "rate": (1e-4, 0.5),
+    "count": (1, 100),
+}
+_ROUNDING = 1e-9
+"""Relative; nothing is promised of the last digits of float64."""
 
 
 def _composed(mechanism, count):
@@ -57,7 +65,7 @@ def _mechanisms():
                 return float(_ask(_composed(m(arguments[p]), arguments["count"]), **{g: arguments[g]}))
 
             domain = {**_ORDINARY, "count": (1, 1)} if name.startswith("Exact") else _ORDINARY
-            yield Answer(f"{name}, {asked}", f"{stem}_{asked}", compute, domain=domain)
+            yield Answer(f"{name}, {asked}", f"{stem}_{asked}", compute, domain=domain, relative_error=_ROUNDING)
     yield Answer(
         "ComposedGaussianMechanism, epsilon",
         "gaussian_epsilon",
@@ -65,6 +73,7 @@ def _mechanisms():
             mechanism_zoo.ComposedGaussianMechanism({"sigma": sigma, "coeff": int(count)}).get_approxDP(delta)
         ),
         domain=_ORDINARY,
+        relative_error=_ROUNDING,
     )
     yield Answer(
         "ComposeGaussian, epsilon",
@@ -75,6 +84,7 @@ def _mechanisms():
             ).get_approxDP(delta)
         ),
         domain=_ORDINARY,
+        relative_error=_ROUNDING,
     )
     for asked in ("epsilon", "delta"):
         given = "delta" if asked == "epsilon" else "epsilon"
@@ -82,12 +92,14 @@ def _mechanisms():
             f"AmplificationBySampling, gaussian, {asked}",
             f"subsampled_gaussian_{asked}",
             lambda sigma, rate, count, g=given, **asks: float(_ask(_sampled(sigma, rate, count), **{g: asks[g]})),
-            domain={**_ORDINARY, "rate": (1e-4, 0.5), "sigma": (0.5, 100.0)},
+            domain={**_ORDINARY, "sigma": (0.5, 100.0)},
+            relative_error=_ROUNDING,
         )
         yield Answer(
             f"zCDP_Mechanism, {asked}",
             f"zcdp_{asked}",
             lambda rho, g=given, **asks: float(_ask(mechanism_zoo.zCDP_Mechanism(rho), **{g: asks[g]})),
+            relative_error=_ROUNDING,
         )
     yield Answer(
         "DiscreteGaussianMechanism, epsilon",
@@ -96,6 +108,7 @@ def _mechanisms():
             _composed(mechanism_zoo.DiscreteGaussianMechanism(sigma), count).get_approxDP(delta)
         ),
         domain=_ORDINARY,
+        relative_error=_ROUNDING,
     )
 
 
@@ -108,12 +121,14 @@ def _banks():
         "laplace_renyi",
         lambda scale, order: float(rdp_bank.RDP_laplace({"b": scale}, order)),
         domain=_ORDINARY,
+        relative_error=_ROUNDING,
     )
     yield Answer(
         "RDP_randresponse",
         "randomised_response_renyi",
         lambda epsilon0, order: float(rdp_bank.RDP_randresponse({"p": 1 / (1 + math.exp(-epsilon0))}, order)),
         domain=_ORDINARY,
+        relative_error=_ROUNDING,
     )
     yield Answer(
         "get_eps_ana_gaussian",
@@ -137,6 +152,7 @@ def _banks():
         "randomised_response_epsilon",
         lambda epsilon0, delta, **_: float(dp_bank.get_eps_randresp_optimal(1 / (1 + math.exp(-epsilon0)), delta)),
         domain={**_ORDINARY, "count": (1, 1)},
+        relative_error=_ROUNDING,
     )
     yield Answer(
         "ana_gaussian_calibrator",
@@ -146,6 +162,7 @@ def _banks():
                 "sigma"
             ]
         ),
+        domain={"epsilon": (1e-3, 20.0)},  # at 0 it does not return
         claims_exact=True,
         relative_error=1e-6,
     )
