@@ -333,6 +333,7 @@ def _zero_applies(case: RemoteCase) -> str | None:
 
 _LADDERS = 2
 _RUNGS = 8
+_NEAR = (1, 1.001, 1.01, 1.1, 1.3, 1.6)
 
 
 def _monotone_law(name: str) -> Law:
@@ -387,9 +388,7 @@ def _rungs(argument: Argument, bounds: tuple[float, float] | None, rng: np.rando
     """Return values in ascending order: spread over the range, the sensible corners, some close together."""
     low, high = bounds or (-math.inf, math.inf)
     spread = np.geomspace(argument.low, argument.high, _RUNGS)
-    near = float(np.exp(rng.uniform(math.log(argument.low), math.log(argument.high)))) * np.array(
-        [1, 1.001, 1.01, 1.1]
-    )
+    near = float(np.exp(rng.uniform(math.log(argument.low), math.log(argument.high)))) * np.array(_NEAR)
     inner = [corner for corner in argument.corners if argument.low / 100 <= corner <= 100 * argument.high]
     values = {argument.value(float(x)) for x in (*spread, *near, *inner)}
     return sorted(x for x in values if low <= x <= high and argument.least < x <= argument.most)

@@ -34,7 +34,13 @@ def finding(case: Any, law: str, calls: int = CALLS) -> Finding:
 
 
 def mechanism(draw: Callable[[list[float], int], Any], **fields: Any) -> Mechanism:
-    given = {"neighbours": SCALAR, "claim": "pure:1.0", "floats": False, "seed": reseed, "bulk": draw} | fields
+    given: dict[str, Any] = {
+        "neighbours": SCALAR,
+        "claim": "pure:1.0",
+        "floats": False,
+        "seed": reseed,
+        "bulk": draw,
+    } | fields
     return Mechanism("liar", **given)
 
 
