@@ -413,11 +413,15 @@ def _nonsense(argument: Argument) -> list[Any]:
 def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = _require(case)
     inquiry, accepted, first = _Inquiry(answer, settings), list[str](), None
+    domain = _domain(answer)
     for argument in question.arguments:
+        low, high = domain.get(argument.name, (-math.inf, math.inf))
+        if low == high:
+            continue  # the library's function does not have this argument
         for value in _nonsense(argument):
             if inquiry.is_over:
                 break
-            arguments = _filled(question, argument, value)
+            arguments = _filled(question, domain, argument, value)
             claimed = inquiry.ask(arguments)
             if claimed is not None:
                 accepted.append(f"{argument.name}={value!r} gives {claimed!r}")
@@ -430,9 +434,14 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
     return Finding("ok", f"{inquiry.calls} refused", evidence="exact", scope="points", calls=inquiry.calls)
 
 
-def _filled(question: Question, argument: Argument, value: Any) -> dict[str, Any]:
-    """Return the typical point with one argument replaced; lists keep one length."""
+def _filled(
+    question: Question, domain: dict[str, tuple[float, float]], argument: Argument, value: Any
+) -> dict[str, Any]:
+    """Return the typical point, inside the domain, with one argument replaced; lists keep one length."""
     point = {**question.typical, argument.name: value}
+    for name, (low, high) in domain.items():
+        if name in point and name != argument.name and not isinstance(point[name], list):
+            point[name] = type(point[name])(min(max(point[name], low), high))
     if argument.kind == "reals":
         return {name: v[: len(value)] if isinstance(v, list) else v for name, v in point.items()}
     return point
