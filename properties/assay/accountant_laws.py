@@ -394,6 +394,45 @@ def _rungs(argument: Argument, bounds: tuple[float, float] | None, rng: np.rando
     return sorted(x for x in values if low <= x <= high and argument.least < x <= argument.most)
 
 
+# --- order --------------------------------------------------------------------------------------------------
+
+_ORDERS = 24
+
+
+def _lists(question: Question) -> list[str]:
+    return [argument.name for argument in question.arguments if argument.kind == "reals"]
+
+
+def _order_applies(case: RemoteCase) -> str | None:
+    reason = _is_answer(case)
+    if reason is not None:
+        return reason
+    return None if _lists(_require(case)[1]) else "the question has no list of mechanisms"
+
+
+def _check_order(case: RemoteCase, settings: Settings) -> Finding:
+    answer, question = _require(case)
+    rng = np.random.default_rng([settings.seed, 8])
+    inquiry, compared = _Inquiry(answer, settings), 0
+    relative, absolute = _errors(answer)
+    for arguments in points_of(question, _domain(answer), rng, _ORDERS):
+        if inquiry.is_over:
+            break
+        names = _lists(question)
+        order = rng.permutation(len(arguments[names[0]])).tolist()[::-1]
+        permuted = {**arguments, **{name: [arguments[name][k] for k in order] for name in names}}
+        first, second = inquiry.ask(arguments), inquiry.ask(permuted)
+        if first is None or second is None or math.isnan(first) or math.isnan(second):
+            continue
+        compared += 1
+        slack = (MONOTONE_ALLOWANCE + relative) * max(abs(first), abs(second)) + absolute
+        if first != second and not abs(first - second) <= slack:
+            asked = f"{question.name}({_words(arguments)})"
+            detail = f"{asked} = {first!r}, but {second!r} in the order {order}"
+            return _about("wrong answer", inquiry, permuted, second, detail, certified=first)
+    return inquiry.nothing_found(compared)
+
+
 # --- nonsense -----------------------------------------------------------------------------------------------
 
 
@@ -493,6 +532,13 @@ ACCOUNTANT_LAWS: tuple[Law, ...] = (
         sampled=False,
     ),
     *(_monotone_law(name) for name in _MOVING),
+    Law(
+        "order_does_not_matter",
+        "A batch of mechanisms costs the same in any order.",
+        _order_applies,
+        _check_order,
+        sampled=False,
+    ),
     Law(
         "refuses_nonsensical_arguments",
         "NaN, negative numbers, probabilities above 1 and broken counts are refused.",

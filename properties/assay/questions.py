@@ -57,7 +57,7 @@ class Argument:
         """Draw a value."""
         if self.kind == "reals":
             few = np.exp(rng.uniform(math.log(self.low), math.log(self.high), int(rng.integers(1, 4)))).tolist()
-            return [few[k] for k in rng.integers(0, len(few), int(rng.integers(1, 7)))]
+            return [few[k] for k in rng.integers(0, len(few), int(rng.integers(2, 8)))]
         return self.value(float(np.exp(rng.uniform(math.log(self.low), math.log(self.high)))))
 
     def nearby(self, value: Any, rng: np.random.Generator) -> Any:
