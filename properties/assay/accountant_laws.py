@@ -462,7 +462,7 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
                 break
             arguments = _filled(question, domain, argument, value)
             claimed = inquiry.ask(arguments)
-            if claimed is not None:
+            if claimed is not None and not _promises_nothing(question, claimed):
                 accepted.append(f"{argument.name}={value!r} gives {claimed!r}")
                 first = first or (arguments, claimed)
     if first is not None:
@@ -470,7 +470,20 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
         return _about("wrong answer", inquiry, *first, detail)
     if inquiry.losses:
         return Finding("undecided", inquiry.losses[0], calls=inquiry.calls)
-    return Finding("ok", f"{inquiry.calls} refused", evidence="exact", scope="points", calls=inquiry.calls)
+    return Finding(
+        "ok",
+        f"{inquiry.calls} refused, or answered by what promises nothing",
+        evidence="exact",
+        scope="points",
+        calls=inquiry.calls,
+    )
+
+
+def _promises_nothing(question: Question, claimed: float) -> bool:
+    """Whether an answer is as good as a refusal: NaN, or one that is safe whatever the truth."""
+    if question.safe == "below":
+        return math.isnan(claimed) or claimed <= 0
+    return math.isnan(claimed) or claimed == (1.0 if question.probability else math.inf)
 
 
 def _filled(
@@ -541,7 +554,7 @@ ACCOUNTANT_LAWS: tuple[Law, ...] = (
     ),
     Law(
         "refuses_nonsensical_arguments",
-        "NaN, negative numbers, probabilities above 1 and broken counts are refused.",
+        "NaN, negative numbers, probabilities above 1 and broken counts get no answer that promises anything.",
         _is_answer,
         _check_nonsense,
         sampled=False,
