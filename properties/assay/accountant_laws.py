@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import SamplerLostError
+from dpassay.claims import SamplerLostError, UsageError
 from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
 from dpassay.properties.assay.finding import Finding, FindingKind, Law, Settings
 from dpassay.properties.assay.questions import QUESTIONS, Argument, Question, points_of
@@ -147,8 +147,12 @@ class _Compared:
 
 
 def _compare(case: RemoteAnswer, question: Question, arguments: dict[str, Any], claimed: float) -> _Compared | None:
-    truth = truth_of(question.name, **arguments)
+    try:
+        truth = truth_of(question.name, **arguments)
+    except UsageError:  # beyond what can be certified in a reasonable time
+        return None
     relative, absolute = _errors(case)
+    claimed = max(claimed, 0.0)  # a negative epsilon may even be true; it is the affair of the law of ranges
     if question.safe == "above":
         if truth.lower is None:
             return None

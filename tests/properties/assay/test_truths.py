@@ -146,3 +146,17 @@ def test_inversion_brackets_the_level() -> None:
 def test_unknown_questions_are_refused() -> None:
     with pytest.raises(UsageError, match="question"):
         truth_of("anything_else", epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "arguments"),
+    [
+        ("discrete_gaussian_delta", {"sigma": 1e6, "epsilon": 1.0, "count": 1}),
+        ("pure_composition_epsilon", {"epsilon0": 0.1, "delta": 1e-6, "count": 10**9}),
+        ("gaussian_delta", {"sigma": math.nan, "epsilon": 1.0, "count": 1}),
+        ("gaussian_delta", {"sigma": 0.0, "epsilon": 1.0, "count": 1}),
+    ],
+)
+def test_what_cannot_be_certified_is_refused(question: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        truth_of(question, **arguments)
