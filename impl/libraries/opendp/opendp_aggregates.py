@@ -1,0 +1,149 @@
+"""Aggregates with noise: counts, sums, means, variances; what is noised has a sensitivity of its own to check."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import opendp.prelude as dp
+from opendp_building import Collector, atom, constructor, measurement_case, vector
+
+if TYPE_CHECKING:
+    from dpassay.impl.libraries.kit import Mechanism
+
+__all__ = ["aggregate_cases"]
+
+
+def aggregate(
+    name: str,
+    transformation: Any,
+    kind: Any,
+    size: int | None,
+    bounds: tuple[Any, Any],
+    *,
+    epsilon: float = 1.0,
+    convert: Any = None,
+) -> Mechanism:
+    """Laplace noise on the result of a transformation of records, at its own sensitivity over `epsilon`."""
+    d_in = 1 if size is None else 2
+    sensitivity = transformation.map(d_in)
+    scale = float(sensitivity) / epsilon
+    output = type(sensitivity)
+    measurement = transformation >> constructor("laplace")(
+        transformation.output_domain, transformation.output_metric, scale=scale
+    )
+    turn = (lambda data: [kind(value) for value in data]) if convert is None else convert
+    family = "discrete laplace" if output is int else "laplace"
+    relation = "size=0,max-size=8,relation=add-remove" if size is None else f"size={size},relation=replace"
+    return measurement_case(
+        f"{name} with Laplace noise, {bounds=}, {size=}, {epsilon=}",
+        measurement,
+        d_in,
+        f"records:low={float(bounds[0])!r},high={float(bounds[1])!r},{relation}",
+        turn,
+        law=lambda data: {"family": family, "location": transformation(turn(data)), "scale": scale},
+        noiseless=lambda data: transformation(turn(data)),
+        sensitivity=float(sensitivity),
+        exact_law=False,
+        notes="the law is that of noise about the value that the transformation computed",
+    )
+
+
+def named(name: str, kind: Any, size: int | None, bounds: tuple[Any, Any], **options: Any) -> Mechanism:
+    """An aggregate that takes a domain of bounded records and the symmetric distance."""
+    transformation = constructor(name)(vector(kind, size, bounds), dp.symmetric_distance(), **options)
+    words = "".join(f", {key}={value}" for key, value in options.items())
+    return aggregate(f"make_{name}({kind.__name__}{words})", transformation, kind, size, bounds)
+
+
+def clamped(name: str, size: int | None, bounds: tuple[float, float], wide: tuple[float, float]) -> Mechanism:
+    """An aggregate behind a clamp: records lie outside the bounds that it is told."""
+    space = (vector(float, size), dp.symmetric_distance())
+    clamp = constructor("clamp")(*space, bounds)
+    rest = constructor(name)(clamp.output_domain, clamp.output_metric)
+    return aggregate(f"make_clamp >> make_{name}, records in {wide}", clamp >> rest, float, size, wide)
+
+
+def ordered(name: str, size: int, bounds: tuple[float, float]) -> Mechanism:
+    """A sum in the order of the records, under the insert-delete distance."""
+    transformation = constructor(name)(size, bounds, S="Sequential<f64>")
+    return aggregate(f"make_{name}(Sequential)", transformation, float, size, bounds)
+
+
+def count(kind: str) -> Mechanism:
+    """The number of records, or of different ones."""
+    transformation = constructor(kind)(vector(int), dp.symmetric_distance())
+    return aggregate(f"make_{kind}", transformation, int, None, (0, 3))
+
+
+def by_categories() -> Mechanism:
+    """Counts of known categories, each with noise."""
+    transformation = constructor("count_by_categories")(
+        dp.vector_domain(atom(int)), dp.symmetric_distance(), categories=[0, 1, 2]
+    )
+    sensitivity = transformation.map(1)
+    measurement = transformation >> constructor("laplace")(
+        transformation.output_domain, transformation.output_metric, scale=float(sensitivity)
+    )
+
+    def turn(data: list[float]) -> list[int]:
+        return [int(value) for value in data]
+
+    return measurement_case(
+        "make_count_by_categories(3 and others) with Laplace noise",
+        measurement,
+        1,
+        "records:low=0,high=4,size=0,max-size=8,relation=add-remove",
+        turn,
+        law=lambda data: {
+            "family": "discrete laplace",
+            "location": transformation(turn(data)),
+            "scale": float(sensitivity),
+        },
+        noiseless=lambda data: transformation(turn(data)),
+        sensitivity=float(sensitivity),
+    )
+
+
+def amplified(sample: int, population: int, epsilon: float) -> Mechanism:
+    """The mean of a simple random sample of the records, with the claim for the whole population."""
+    import random
+
+    bounds = (0.0, 1.0)
+    mean = constructor("mean")(vector(float, sample, bounds), dp.symmetric_distance())
+    noisy = mean >> constructor("laplace")(
+        mean.output_domain, mean.output_metric, scale=float(mean.map(2)) / epsilon
+    )
+    chance = random.SystemRandom()
+    return measurement_case(
+        f"make_population_amplification(mean of {sample} of {population}, {epsilon=})",
+        constructor("population_amplification")(noisy, population),
+        2,
+        f"records:low=0,high=1,size={population},relation=replace",
+        lambda data: chance.sample(data, sample),
+        notes="the sample is drawn by the adapter: the combinator asks for one",
+    )
+
+
+def aggregate_cases(collect: Collector) -> None:
+    """Add the cases of aggregates."""
+    one_up = math.nextafter(1.0, 2.0)
+    for size in (3, 1000):
+        for bounds in ((0.0, 1.0), (0.1, 0.3), (1.0, one_up), (2.0**50, 2.0**50 + 1), (-1e16, 1.0), (0.25, 0.25)):
+            for name in ("sum", "mean", "variance"):
+                collect.add(named, name, float, size, bounds)
+    for strategy in ("Pairwise<f64>", "Sequential<f64>"):
+        for bounds in ((1.0, one_up), (2.0**50, 2.0**50 + 1), (-1.0, 1.0)):
+            collect.add(named, "sum_of_squared_deviations", float, 1000, bounds, S=strategy)
+    for size in (None, 1, 3, 1000):
+        for whole in ((0, 10), (-5, 5), (0, 2**31 - 1), (7, 7)):
+            collect.add(named, "sum", int, size, whole)
+    for name in ("sum", "mean", "variance"):
+        collect.add(clamped, name, 5, (0.0, 1.0), (-10.0, 10.0))
+    for name in ("sized_bounded_float_ordered_sum", "sized_bounded_float_checked_sum"):
+        for bounds in ((0.0, 1.0), (0.1, 0.3), (-1e16, 1.0)):
+            collect.add(ordered, name, 1000, bounds)
+    for kind in ("count", "count_distinct"):
+        collect.add(count, kind)
+    collect.add(by_categories)
+    collect.add(amplified, 2, 10, 1.0)

@@ -1,0 +1,233 @@
+"""Answers: what OpenDP's maps, compositions, conversions and searches say, at sensitivity 1."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import opendp.prelude as dp
+from dpassay.impl.libraries.kit import Answer
+from opendp_building import Collector, atom, constructor
+
+__all__ = ["conversion_answers"]
+
+_COUNTS = (1.0, 1000.0)
+"""Compositions are lists of measurements: longer ones take too long to build."""
+
+
+def _space(kind: Any = float) -> tuple[Any, Any]:
+    return atom(kind), dp.absolute_distance(T=kind)
+
+
+def _stated(measure: Any, loss: Any) -> Any:
+    """Return a measurement that does nothing and says that its loss is `loss`."""
+    return constructor("user_measurement")(*_space(), measure, lambda value: value, lambda _: loss, TO=float)
+
+
+def _zcdp(rho: float) -> Any:
+    return _stated(dp.zero_concentrated_divergence(), rho)
+
+
+def _profile(measurement: Any, d_in: Any = 1.0) -> Any:
+    return constructor("zCDP_to_approxDP")(measurement).map(d_in)
+
+
+def _fixed(measurement: Any, delta: float, d_in: Any = 1.0) -> float:
+    converted = constructor("fix_delta")(constructor("zCDP_to_approxDP")(measurement), delta)
+    return float(converted.map(d_in)[0])
+
+
+def _repeated(measurement: Any, count: int) -> Any:
+    return constructor("composition", "basic_composition")([measurement] * int(count))
+
+
+def _composed(losses: list[Any], measure: Any) -> Any:
+    """Return the loss of a composition by the library's own sum of losses."""
+    return constructor("composition", "basic_composition")([_stated(measure, loss) for loss in losses]).map(1.0)
+
+
+def _approximate_measure() -> Any:
+    if hasattr(dp, "approximate"):
+        return dp.approximate(dp.max_divergence())
+    return dp.fixed_smoothed_max_divergence(T=float)
+
+
+def _max_divergence() -> Any:
+    return dp.max_divergence() if hasattr(dp, "approximate") else dp.max_divergence(T=float)
+
+
+class RefusedError(ValueError):
+    """What the library's answer does not cover: a delta beyond the one that was asked for."""
+
+
+def _gaussians(sigma: float, count: int, kind: Any = float) -> Any:
+    return _repeated(constructor("gaussian")(*_space(kind), scale=sigma), count)
+
+
+def _laplaces(scale: float, count: int, kind: Any = float) -> Any:
+    return _repeated(constructor("laplace")(*_space(kind), scale=scale), count)
+
+
+def _as_zcdp(measurement: Any) -> Any:
+    return constructor("pureDP_to_zCDP")(measurement)
+
+
+def _within(d_out: Any, delta: float) -> float:
+    epsilon, spent = d_out
+    if spent > delta:
+        raise RefusedError(f"the composition spends delta {spent!r}, more than {delta!r}")
+    return float(epsilon)
+
+
+def _search(predicate: Any, largest: float) -> float:
+    return float(dp.binary_search(predicate, bounds=(0.0, largest)))
+
+
+def _gaussian_sigma(epsilon: float, delta: float) -> float:
+    return _search(lambda scale: scale > 0 and _fixed(_gaussians(scale, 1), delta) <= epsilon, 1e15)
+
+
+def _zcdp_rho(epsilon: float, delta: float) -> float:
+    return _search(lambda rho: _profile(_zcdp(rho)).epsilon(delta) <= epsilon, 1e6)
+
+
+def _laplace_scale(epsilon: float) -> float:
+    return float(
+        dp.binary_search_param(
+            lambda scale: constructor("laplace")(*_space(), scale=scale), d_in=1.0, d_out=epsilon, bounds=(0.0, 1e300)
+        )
+    )
+
+
+def _pure_delta(epsilon0: float, count: int, epsilon: float) -> float:
+    return float(_profile(_as_zcdp(_stated(_max_divergence(), _composed([epsilon0] * count, _max_divergence())))).delta(epsilon))
+
+
+def _pure_epsilon(epsilon0: float, count: int, delta: float) -> float:
+    del delta  # pure composition holds whatever delta is
+    return float(_composed([epsilon0] * count, _max_divergence()))
+
+
+def _pure_epsilon_by_zcdp(epsilon0: float, count: int, delta: float) -> float:
+    one = _as_zcdp(_stated(_max_divergence(), epsilon0))
+    return float(_profile(_repeated(one, count)).epsilon(delta))
+
+
+def _approximate_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -> float:
+    return _within(_composed([(epsilon0, delta0)] * count, _approximate_measure()), delta)
+
+
+def _mixed_epsilon(epsilons: list[float], deltas: list[float], delta: float) -> float:
+    pairs = list(zip(epsilons, deltas))  # noqa: B905  # Python 3.9
+    return _within(_composed(pairs, _approximate_measure()), delta)
+
+
+def _response_probability(epsilon0: float) -> float:
+    return 1.0 / (1.0 + math.exp(-epsilon0))
+
+
+def _response(epsilon0: float, count: int) -> Any:
+    """Return composed randomised responses whose own map allows at least `epsilon0`, by at most a few ulps more."""
+    probability = _response_probability(epsilon0)
+    measurement = constructor("randomized_response_bool")(probability)
+    while measurement.map(1) < epsilon0 and probability < 1:
+        probability = math.nextafter(probability, 1.0)
+        measurement = constructor("randomized_response_bool")(probability)
+    return _repeated(measurement, count)
+
+
+def _answers() -> list[Answer]:
+    counted = {"count": _COUNTS}
+    return [
+        Answer(
+            "make_zCDP_to_approxDP delta",
+            "zcdp_delta",
+            lambda rho, epsilon: float(_profile(_zcdp(rho)).delta(epsilon)),
+        ),
+        Answer(
+            "make_zCDP_to_approxDP epsilon",
+            "zcdp_epsilon",
+            lambda rho, delta: float(_profile(_zcdp(rho)).epsilon(delta)),
+        ),
+        Answer("make_fix_delta", "zcdp_epsilon", lambda rho, delta: _fixed(_zcdp(rho), delta)),
+        Answer("binary_search of rho", "zcdp_rho", _zcdp_rho, notes="the library's conversion, its own search"),
+        Answer(
+            "make_gaussian composed, delta",
+            "gaussian_delta",
+            lambda sigma, epsilon, count: float(_profile(_gaussians(sigma, count)).delta(epsilon)),
+            domain=counted,
+        ),
+        Answer(
+            "make_gaussian composed, epsilon",
+            "gaussian_epsilon",
+            lambda sigma, delta, count: float(_profile(_gaussians(sigma, count)).epsilon(delta)),
+            domain=counted,
+        ),
+        Answer("binary_search of make_gaussian", "gaussian_sigma", _gaussian_sigma),
+        Answer(
+            "make_laplace composed, epsilon",
+            "laplace_epsilon",
+            lambda scale, delta, count: float(_laplaces(scale, count).map(1.0)),
+            domain=counted,
+        ),
+        Answer(
+            "make_laplace composed as zCDP, epsilon",
+            "laplace_epsilon",
+            lambda scale, delta, count: float(_profile(_repeated(_as_zcdp(_laplaces(scale, 1)), count)).epsilon(delta)),
+            domain=counted,
+        ),
+        Answer(
+            "make_laplace composed as zCDP, delta",
+            "laplace_delta",
+            lambda scale, epsilon, count: float(_profile(_repeated(_as_zcdp(_laplaces(scale, 1)), count)).delta(epsilon)),
+            domain=counted,
+        ),
+        Answer("binary_search_param of make_laplace", "laplace_scale", _laplace_scale),
+        Answer("make_composition of pure, epsilon", "pure_composition_epsilon", _pure_epsilon, domain=counted),
+        Answer(
+            "make_composition of pure as zCDP, epsilon",
+            "pure_composition_epsilon",
+            _pure_epsilon_by_zcdp,
+            domain=counted,
+        ),
+        Answer("make_composition of pure as zCDP, delta", "pure_composition_delta", _pure_delta, domain=counted),
+        Answer(
+            "make_composition of approximate, epsilon",
+            "approximate_composition_epsilon",
+            _approximate_epsilon,
+            domain=counted,
+        ),
+        Answer(
+            "make_composition of different approximate, epsilon", "heterogeneous_composition_epsilon", _mixed_epsilon
+        ),
+        Answer(
+            "make_randomized_response_bool composed, epsilon",
+            "randomised_response_epsilon",
+            lambda epsilon0, delta, count: float(_response(epsilon0, count).map(1)),
+            domain=counted,
+            notes="the probability is the one whose map says at least epsilon0",
+        ),
+        Answer(
+            "make_laplace of integers composed, epsilon",
+            "discrete_laplace_epsilon",
+            lambda scale, delta, count: float(_laplaces(scale, count, int).map(1)),
+            domain=counted,
+        ),
+        Answer(
+            "make_gaussian of integers composed, delta",
+            "discrete_gaussian_delta",
+            lambda sigma, epsilon, count: float(_profile(_gaussians(sigma, count, int), 1).delta(epsilon)),
+            domain=counted,
+        ),
+        Answer(
+            "make_gaussian of integers composed, epsilon",
+            "discrete_gaussian_epsilon",
+            lambda sigma, delta, count: float(_profile(_gaussians(sigma, count, int), 1).epsilon(delta)),
+            domain=counted,
+        ),
+    ]
+
+
+def conversion_answers(collect: Collector) -> None:
+    """Add the answers that this release can give at an ordinary point."""
+    collect.add(_answers)

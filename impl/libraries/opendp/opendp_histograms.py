@@ -1,0 +1,119 @@
+"""Histograms whose keys are private: noise and a threshold, and projections that are asked key by key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import opendp.prelude as dp
+from opendp_building import Collector, atom, constructor, measurement_case
+
+if TYPE_CHECKING:
+    from dpassay.impl.libraries.kit import Mechanism
+
+__all__ = ["histogram_cases"]
+
+
+def _domain(kind: Any) -> Any:
+    return dp.map_domain(atom(str), atom(kind))
+
+
+def _metric(noise: str, kind: Any) -> tuple[Any, bool]:
+    """Return the metric of histograms, and whether its distances are triples (releases since 0.13)."""
+    triple = getattr(dp, "l01inf_distance" if noise == "laplace" else "l02inf_distance", None)
+    if triple is not None:
+        return triple(dp.absolute_distance(T=kind)), True
+    if noise == "gaussian":
+        raise ValueError("this release has no threshold with Gaussian noise")
+    return dp.l1_distance(T=kind), False
+
+
+def threshold(
+    noise: str,
+    kind: Any,
+    scale: float,
+    limit: float,
+    *,
+    keys: int = 1,
+    zeros: bool = False,
+    fixed_delta: float | None = None,
+) -> Mechanism:
+    """A histogram with noise, of which counts below a threshold are left out.
+
+    One user owns one unit of each of `keys` keys. Keys whose count is zero are not in the histogram, except with
+    `zeros`. With `fixed_delta`, the claim goes on through the converters to one (epsilon, delta), delta being that
+    many times the delta of the threshold.
+    """
+    metric, triple = _metric(noise, kind)
+    measurement = constructor(f"{noise}_threshold", f"base_{noise}_threshold")(
+        _domain(kind), metric, scale=scale, threshold=kind(limit)
+    )
+    total = kind(keys) if noise == "laplace" else keys**0.5
+    if noise == "gaussian" and kind is int:
+        total = keys  # an upper bound that is an integer, exact for one key
+    d_in = (keys, total, kind(1)) if triple else total
+    if fixed_delta is not None:
+        delta = measurement.map(d_in)[1]
+        measurement = constructor("fix_delta")(constructor("zCDP_to_approxDP")(measurement), delta * fixed_delta)
+
+    def argument(data: list[float]) -> dict[str, Any]:
+        return {f"key {i}": kind(count) for i, count in enumerate(data) if count or zeros}
+
+    norm = f"l1={keys}" if noise == "laplace" else f"l0={keys}"
+    words = f"{scale=}, threshold={limit}{', zeros kept' if zeros else ''}"
+    words += f", fixed delta * {fixed_delta}" if fixed_delta else ""
+    return measurement_case(
+        f"make_{noise}_threshold({kind.__name__}, {keys} keys a user, {words})",
+        measurement,
+        d_in,
+        f"vector:size={max(2, keys)},{norm},linf=1,low=0,high=100,integer",
+        argument,
+        outcome=lambda release: tuple(release.get(f"key {i}") for i in range(max(2, keys))),
+    )
+
+
+def counted(scale: float, limit: int) -> Mechanism:
+    """Words counted by the library itself, then noise and a threshold; one word is added or removed."""
+    count = constructor("count_by")(dp.vector_domain(atom(int)), dp.symmetric_distance())
+    measurement = count >> dp.m.then_laplace_threshold(scale=scale, threshold=limit)
+    return measurement_case(
+        f"make_count_by >> then_laplace_threshold({scale=}, threshold={limit})",
+        measurement,
+        1,
+        "records:low=0,high=3,size=0,max-size=6,relation=add-remove",
+        lambda data: [int(value) for value in data],
+        outcome=lambda release: tuple(release.get(i) for i in range(4)),
+    )
+
+
+def sparse_projection(scale: float) -> Mechanism:
+    """A sparse histogram behind random hash functions, asked for two keys."""
+    measurement = constructor("alp_queryable")(
+        _domain(int), dp.l01inf_distance(dp.absolute_distance(T=int)), scale=scale, total_limit=24, value_limit=10
+    )
+
+    def argument(data: list[float]) -> dict[str, int]:
+        return {f"key {i}": int(count) for i, count in enumerate(data) if count}
+
+    return measurement_case(
+        f"make_alp_queryable({scale=})",
+        measurement,
+        (1, 1, 1),
+        "vector:size=2,l1=1,low=0,high=10,integer",
+        argument,
+        outcome=lambda queryable: (queryable("key 0"), queryable("key 1")),
+        notes="the measurement draws its hash functions once, when it is made: they are public",
+    )
+
+
+def histogram_cases(collect: Collector) -> None:
+    """Add the cases of histograms."""
+    for noise in ("laplace", "gaussian"):
+        for scale, limit in ((1.0, 4), (0.3, 2), (10.0, 30)):
+            collect.add(threshold, noise, int, scale, limit)
+        collect.add(threshold, noise, float, 1.0, 4)
+        collect.add(threshold, noise, int, 1.0, 4, keys=3)
+        collect.add(threshold, noise, int, 1.0, 3, zeros=True)
+        collect.add(threshold, noise, int, 1.0, 1)
+    collect.add(threshold, "gaussian", int, 1.0, 4, fixed_delta=1.01)
+    collect.add(counted, 1.0, 5)
+    collect.add(sparse_projection, 1.0)

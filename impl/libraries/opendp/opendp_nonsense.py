@@ -1,0 +1,1 @@
+def nonsense_cases(collect): pass
