@@ -72,6 +72,10 @@ def _as_zcdp(measurement: Any) -> Any:
     return constructor("pureDP_to_zCDP")(measurement)
 
 
+def _laplaces_as_zcdp(scale: float, count: int) -> Any:
+    return _repeated(_as_zcdp(_laplaces(scale, 1)), count)
+
+
 def _within(d_out: Any, delta: float) -> float:
     epsilon, spent = d_out
     if spent > delta:
@@ -100,7 +104,8 @@ def _laplace_scale(epsilon: float) -> float:
 
 
 def _pure_delta(epsilon0: float, count: int, epsilon: float) -> float:
-    return float(_profile(_as_zcdp(_stated(_max_divergence(), _composed([epsilon0] * count, _max_divergence())))).delta(epsilon))
+    whole = _composed([epsilon0] * count, _max_divergence())
+    return float(_profile(_as_zcdp(_stated(_max_divergence(), whole))).delta(epsilon))
 
 
 def _pure_epsilon(epsilon0: float, count: int, delta: float) -> float:
@@ -173,13 +178,13 @@ def _answers() -> list[Answer]:
         Answer(
             "make_laplace composed as zCDP, epsilon",
             "laplace_epsilon",
-            lambda scale, delta, count: float(_profile(_repeated(_as_zcdp(_laplaces(scale, 1)), count)).epsilon(delta)),
+            lambda scale, delta, count: float(_profile(_laplaces_as_zcdp(scale, count)).epsilon(delta)),
             domain=counted,
         ),
         Answer(
             "make_laplace composed as zCDP, delta",
             "laplace_delta",
-            lambda scale, epsilon, count: float(_profile(_repeated(_as_zcdp(_laplaces(scale, 1)), count)).delta(epsilon)),
+            lambda scale, epsilon, count: float(_profile(_laplaces_as_zcdp(scale, count)).delta(epsilon)),
             domain=counted,
         ),
         Answer("binary_search_param of make_laplace", "laplace_scale", _laplace_scale),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import opendp.prelude as dp
@@ -15,14 +14,19 @@ if TYPE_CHECKING:
 __all__ = ["response_cases"]
 
 
+def _weights(probability: float, count: int) -> tuple[int, int]:
+    """Return the weights of the truth and of each lie as integers: exact, whatever float the probability is."""
+    part, whole = probability.as_integer_ratio()
+    return part * (count - 1), whole - part
+
+
 def boolean(probability: float, *, constant_time: bool) -> Mechanism:
     """A truth told with some probability."""
     measurement = constructor("randomized_response_bool")(probability, constant_time=constant_time)
 
     def law(data: list[float]) -> dict[str, Any]:
-        other = float(Fraction(1) - Fraction(probability))
-        chances = [probability, other] if data[0] >= 1 else [other, probability]
-        return {"family": "finite", "symbols": [True, False], "probabilities": chances}
+        truth, lie = _weights(probability, 2)
+        return {"family": "finite", "symbols": [data[0] >= 1, data[0] < 1], "probabilities": [truth, lie]}
 
     return measurement_case(
         f"make_randomized_response_bool(prob={probability!r}, {constant_time=})",
@@ -39,8 +43,8 @@ def categories(count: int, probability: float, *, strangers: bool = False) -> Me
     measurement = constructor("randomized_response")(list(range(count)), probability)
 
     def law(data: list[float]) -> dict[str, Any]:
-        lie = float((1 - Fraction(probability)) / (count - 1))
-        chances = [probability if i == int(data[0]) else lie for i in range(count)]
+        truth, lie = _weights(probability, count)
+        chances = [truth if i == int(data[0]) else lie for i in range(count)]
         return {"family": "finite", "symbols": list(range(count)), "probabilities": chances}
 
     high = count if strangers else count - 1
