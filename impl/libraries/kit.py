@@ -71,6 +71,8 @@ class Mechanism:
         Whether `law` must fit exactly; False where the library documents an approximation.
     notes : str
         What a reader should know: a documented restriction, say.
+    calls : int, optional
+        The most outcomes that a sampled law may draw, for a mechanism that takes long.
     """
 
     name: str
@@ -85,12 +87,15 @@ class Mechanism:
     floats: bool = True
     exact_law: bool = True
     notes: str = ""
+    calls: int | None = None
 
     def __post_init__(self) -> None:
         if (self.once is None) == (self.bulk is None):
             raise ValueError(f"{self.name}: give one of once and bulk")
         if (self.noiseless is None) != (self.sensitivity is None):
             raise ValueError(f"{self.name}: give both of noiseless and sensitivity, or neither")
+        if self.calls is not None and self.calls < 1:
+            raise ValueError(f"{self.name}: calls must be at least 1, got {self.calls!r}")
 
     def claimed(self) -> str:
         """Return the claim in words, asking the library if that is how it is known."""
@@ -111,19 +116,23 @@ class Mechanism:
             "neighbours": self.neighbours,
             "claim": self.claimed(),
             "seeded": self.seed is not None,
+            "bulk": self.bulk is not None,
             "law": self.law is not None,
             "noiseless": self.noiseless is not None,
             "sensitivity": self.sensitivity,
             "floats": self.floats,
             "exact_law": self.exact_law,
             "notes": self.notes,
+            "calls": self.calls,
         }
 
 
 def _attempt(once: Callable[[Data], Any], data: Data) -> Any:
     try:
         return once(list(data))
-    except Exception as error:  # noqa: BLE001  # whatever a library raises is what an adversary sees
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # whatever a library raises is what an adversary sees
         return Raised(type(error).__name__)
 
 

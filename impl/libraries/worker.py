@@ -14,7 +14,10 @@ import importlib.util
 import json
 import os
 import platform
+import queue
 import sys
+import threading
+import time
 import types
 from importlib import metadata
 from pathlib import Path
@@ -26,8 +29,10 @@ HERE = Path(__file__).resolve().parent
 def install_adapter_modules() -> None:
     """Let ``dpassay.impl.libraries.kit`` and ``.wire`` be imported where dpassay is not installed."""
     try:
-        import dpassay.impl.libraries  # noqa: F401  # an adapter may live where dpassay does
-    except ImportError:
+        import dpassay.impl.libraries.wire  # noqa: F401  # an adapter may live where dpassay does
+    except Exception:  # noqa: BLE001  # absent, or made for another version of Python: as good as absent
+        for name in [name for name in sys.modules if name.split(".")[0] == "dpassay"]:
+            del sys.modules[name]
         for name in ("dpassay", "dpassay.impl", "dpassay.impl.libraries"):
             package = types.ModuleType(name)
             package.__path__ = [str(HERE)] if name.endswith("libraries") else []
@@ -95,18 +100,40 @@ class Adapter:
 def _described(case: Any) -> dict[str, Any]:
     try:
         described: dict[str, Any] = case.describe()
-    except Exception as error:  # noqa: BLE001  # a claim that the library cannot state is reported, the others go on
+    except BaseException as error:  # noqa: BLE001  # a claim that the library cannot state is reported, the others go on
         return {"kind": "broken", "name": case.name, "error": f"{type(error).__name__}: {error}"}
     return described
 
 
-def serve(adapter: Adapter, requests: Any, replies: Any) -> None:
+def arriving(requests: Any) -> queue.SimpleQueue[str | None]:
+    """Return a queue of the lines that arrive, with None after the last one.
+
+    A worker must not outlive its parent, also while the library computes: when the parent is gone, so is the worker.
+    """
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    parent = os.getppid()
+
+    def forward() -> None:
+        for line in requests:
+            lines.put(line)
+        lines.put(None)
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=forward, daemon=True).start()
+    return lines
+
+
+def serve(adapter: Adapter, requests: queue.SimpleQueue[str | None], replies: Any) -> None:
     """Answer line by line until the input ends."""
-    for line in requests:
+    for line in iter(requests.get, None):
         request = json.loads(line)
         try:
             reply: dict[str, Any] = {"id": request["id"], "value": adapter.answer(request)}
-        except Exception as error:  # noqa: BLE001  # whatever a library raises goes to the parent
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # whatever a library raises goes to the parent, a panic too
             reply = {"id": request["id"], "error": {"type": type(error).__name__, "message": str(error)[:2000]}}
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
@@ -131,7 +158,7 @@ def main(arguments: list[str]) -> int:
     replies.flush()
     if adapter is None:
         return 1
-    serve(adapter, sys.stdin, replies)
+    serve(adapter, arriving(sys.stdin), replies)
     return 0
 
 

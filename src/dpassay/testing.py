@@ -18,7 +18,7 @@ from dpassay.properties.search.result import HuntResult
 from dpassay.properties.search.target import load_target
 from dpassay.properties.search.task import claim_of, neighbours_of
 
-__all__ = ["DEFAULT_LEVEL", "assert_private", "replay", "take_levels"]
+__all__ = ["DEFAULT_LEVEL", "assert_private", "note_level", "replay", "take_levels"]
 
 DEFAULT_LEVEL = 1e-9
 """The probability with which one assertion may fail although its claim is true."""
@@ -89,7 +89,7 @@ def assert_private(
         low_bits=low_bits,
         budget_seconds=_NO_TIME_LIMIT,
     )
-    _levels.append(level if result.evidence == "sampled" else 0.0)
+    note_level(level if result.evidence == "sampled" else 0.0)
     if result.verdict == "violated":
         target = load_target(mechanism) if isinstance(mechanism, str) else mechanism
         raise AssertionError(
@@ -98,6 +98,11 @@ def assert_private(
             )
         )
     return result
+
+
+def note_level(level: float) -> None:
+    """Enter the level of an assertion that something else than `assert_private` made, 0 for an exact decision."""
+    _levels.append(level)
 
 
 def take_levels() -> list[float]:
