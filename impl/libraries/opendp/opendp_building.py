@@ -6,6 +6,7 @@ measurement's own map says at `d_in`, in the words of its own output measure.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,23 @@ import opendp.prelude as dp
 from dpassay.impl.libraries.kit import Mechanism
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["Collector", "atom", "claim_of", "constructor", "l1", "l2", "linf", "measurement_case", "vector"]
+__all__ = [
+    "Collector",
+    "approximate_divergence",
+    "atom",
+    "claim_of",
+    "concentrated_divergence",
+    "constructor",
+    "idealised",
+    "l1",
+    "l2",
+    "linf",
+    "max_divergence",
+    "measurement_case",
+    "vector",
+]
 
 dp.enable_features("contrib", "honest-but-curious")
 
@@ -152,3 +167,31 @@ def l2(kind: Any) -> Any:
 def linf(kind: Any, *, monotonic: bool = False) -> Any:
     """Return the L-infinity metric of vectors, between neighbours that move one way only if `monotonic`."""
     return dp.linf_distance(T=kind, monotonic=True) if monotonic else dp.linf_distance(T=kind)
+
+
+def max_divergence() -> Any:
+    """Return the measure of pure privacy; releases before 0.12 ask for the type of its distance."""
+    return dp.max_divergence(T=float) if inspect.signature(dp.max_divergence).parameters else dp.max_divergence()
+
+
+def concentrated_divergence() -> Any:
+    """Return the measure of zero-concentrated privacy."""
+    make = dp.zero_concentrated_divergence
+    return make(T=float) if inspect.signature(make).parameters else make()
+
+
+def approximate_divergence() -> Any:
+    """Return the measure of a fixed (epsilon, delta)."""
+    if hasattr(dp, "approximate"):
+        return dp.approximate(dp.max_divergence())
+    return dp.fixed_smoothed_max_divergence(T=float)
+
+
+@contextlib.contextmanager
+def idealised() -> Iterator[None]:
+    """Allow, while in the block, what older releases call private only with real numbers in place of floats."""
+    dp.enable_features("floating-point")
+    try:
+        yield
+    finally:
+        dp.disable_features("floating-point")

@@ -6,7 +6,7 @@ from typing import Any
 
 import opendp.prelude as dp
 from dpassay.impl.libraries.kit import Mechanism
-from opendp_building import Collector, atom, constructor, measurement_case
+from opendp_building import Collector, atom, concentrated_divergence, constructor, max_divergence, measurement_case
 
 __all__ = ["composition_cases"]
 
@@ -22,7 +22,7 @@ def _noise(kind: str, scale: float) -> Any:
 
 
 def _measure(kind: str) -> Any:
-    return dp.max_divergence() if kind == "pure" else dp.zero_concentrated_divergence()
+    return max_divergence() if kind == "pure" else concentrated_divergence()
 
 
 def together(kind: str, scales: list[float]) -> Mechanism:
@@ -69,7 +69,7 @@ def _pure_scale(d_mid: float, answers: list[float], _: int) -> float:
 def negative_budget() -> Mechanism:
     """Adaptive composition whose budgets are 2 and -1: the first is spent, the sum is claimed."""
     measurement = constructor("adaptive_composition", "sequential_composition")(
-        *_space(), dp.max_divergence(), d_in=1.0, d_mids=[2.0, -1.0]
+        *_space(), max_divergence(), d_in=1.0, d_mids=[2.0, -1.0]
     )
     return measurement_case(
         "make_adaptive_composition(pure, d_mids=[2.0, -1.0], first query only)",

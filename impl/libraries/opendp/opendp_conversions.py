@@ -7,7 +7,14 @@ from typing import Any
 
 import opendp.prelude as dp
 from dpassay.impl.libraries.kit import Answer
-from opendp_building import Collector, atom, constructor
+from opendp_building import (
+    Collector,
+    approximate_divergence,
+    atom,
+    concentrated_divergence,
+    constructor,
+    max_divergence,
+)
 
 __all__ = ["conversion_answers"]
 
@@ -25,7 +32,7 @@ def _stated(measure: Any, loss: Any) -> Any:
 
 
 def _zcdp(rho: float) -> Any:
-    return _stated(dp.zero_concentrated_divergence(), rho)
+    return _stated(concentrated_divergence(), rho)
 
 
 def _profile(measurement: Any, d_in: Any = 1.0) -> Any:
@@ -44,16 +51,6 @@ def _repeated(measurement: Any, count: int) -> Any:
 def _composed(losses: list[Any], measure: Any) -> Any:
     """Return the loss of a composition by the library's own sum of losses."""
     return constructor("composition", "basic_composition")([_stated(measure, loss) for loss in losses]).map(1.0)
-
-
-def _approximate_measure() -> Any:
-    if hasattr(dp, "approximate"):
-        return dp.approximate(dp.max_divergence())
-    return dp.fixed_smoothed_max_divergence(T=float)
-
-
-def _max_divergence() -> Any:
-    return dp.max_divergence() if hasattr(dp, "approximate") else dp.max_divergence(T=float)
 
 
 class RefusedError(ValueError):
@@ -104,27 +101,27 @@ def _laplace_scale(epsilon: float) -> float:
 
 
 def _pure_delta(epsilon0: float, count: int, epsilon: float) -> float:
-    whole = _composed([epsilon0] * count, _max_divergence())
-    return float(_profile(_as_zcdp(_stated(_max_divergence(), whole))).delta(epsilon))
+    whole = _composed([epsilon0] * count, max_divergence())
+    return float(_profile(_as_zcdp(_stated(max_divergence(), whole))).delta(epsilon))
 
 
 def _pure_epsilon(epsilon0: float, count: int, delta: float) -> float:
     del delta  # pure composition holds whatever delta is
-    return float(_composed([epsilon0] * count, _max_divergence()))
+    return float(_composed([epsilon0] * count, max_divergence()))
 
 
 def _pure_epsilon_by_zcdp(epsilon0: float, count: int, delta: float) -> float:
-    one = _as_zcdp(_stated(_max_divergence(), epsilon0))
+    one = _as_zcdp(_stated(max_divergence(), epsilon0))
     return float(_profile(_repeated(one, count)).epsilon(delta))
 
 
 def _approximate_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -> float:
-    return _within(_composed([(epsilon0, delta0)] * count, _approximate_measure()), delta)
+    return _within(_composed([(epsilon0, delta0)] * count, approximate_divergence()), delta)
 
 
 def _mixed_epsilon(epsilons: list[float], deltas: list[float], delta: float) -> float:
     pairs = list(zip(epsilons, deltas))  # noqa: B905  # Python 3.9
-    return _within(_composed(pairs, _approximate_measure()), delta)
+    return _within(_composed(pairs, approximate_divergence()), delta)
 
 
 def _response_probability(epsilon0: float) -> float:

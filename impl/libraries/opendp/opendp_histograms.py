@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import opendp.prelude as dp
-from opendp_building import Collector, atom, constructor, measurement_case
+from opendp_building import Collector, atom, constructor, idealised, measurement_case
 
 if TYPE_CHECKING:
     from dpassay.impl.libraries.kit import Mechanism
@@ -44,9 +45,9 @@ def threshold(
     many times the delta of the threshold.
     """
     metric, triple = _metric(noise, kind)
-    measurement = constructor(f"{noise}_threshold", f"base_{noise}_threshold")(
-        _domain(kind), metric, scale=scale, threshold=kind(limit)
-    )
+    make = constructor(f"{noise}_threshold", f"base_{noise}_threshold")
+    with contextlib.nullcontext() if triple else idealised():
+        measurement = make(_domain(kind), metric, scale=scale, threshold=kind(limit))
     total = kind(keys) if noise == "laplace" else keys**0.5
     if noise == "gaussian" and kind is int:
         total = keys  # an upper bound that is an integer, exact for one key
@@ -68,13 +69,16 @@ def threshold(
         f"vector:size={max(2, keys)},{norm},linf=1,low=0,high=100,integer",
         argument,
         outcome=lambda release: tuple(release.get(f"key {i}") for i in range(max(2, keys))),
+        floats=triple,
+        notes="" if triple else "this release asks for its flag of idealised floats here",
     )
 
 
 def counted(scale: float, limit: int) -> Mechanism:
     """Words counted by the library itself, then noise and a threshold; one word is added or removed."""
     count = constructor("count_by")(dp.vector_domain(atom(int)), dp.symmetric_distance())
-    measurement = count >> dp.m.then_laplace_threshold(scale=scale, threshold=limit)
+    with idealised():
+        measurement = count >> dp.m.then_laplace_threshold(scale=scale, threshold=limit)
     return measurement_case(
         f"make_count_by >> then_laplace_threshold({scale=}, threshold={limit})",
         measurement,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import opendp.prelude as dp
 from dpassay.impl.libraries.kit import Nonsense
-from opendp_building import Collector, atom, constructor, linf, vector
+from opendp_building import Collector, atom, concentrated_divergence, constructor, linf, max_divergence, vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -75,7 +75,7 @@ def bit_vectors() -> Nonsense:
 
 def selections() -> Nonsense:
     """Scales and counts of selection, and the probability of stopping."""
-    space = (vector(float), linf(float), dp.max_divergence())
+    space = (vector(float), linf(float), max_divergence())
     attempts = _attempts("noisy_max scale", lambda scale: constructor("noisy_max")(*space, scale=scale).map(1.0))
     top = constructor("noisy_top_k")
     attempts.update(_attempts("noisy_top_k scale", lambda scale: top(*space, k=2, scale=scale).map(1.0)))
@@ -87,7 +87,7 @@ def selections() -> Nonsense:
 def stopping() -> Nonsense:
     """The probability of stopping and the threshold of selection among private candidates."""
     candidate = constructor("user_measurement")(
-        *_space(), dp.max_divergence(), lambda value: (value, value), lambda d_in: d_in, TO="(f64, ExtrinsicObject)"
+        *_space(), max_divergence(), lambda value: (value, value), lambda d_in: d_in, TO="(f64, ExtrinsicObject)"
     )
     make = constructor("select_private_candidate")
     odd = {**_ODD, "1.5": 1.5}
@@ -114,7 +114,7 @@ def conversions() -> Nonsense:
         return constructor("user_measurement")(*_space(), measure, lambda value: value, lambda _: loss, TO=float)
 
     def profile(rho: float) -> Any:
-        return constructor("zCDP_to_approxDP")(stated(dp.zero_concentrated_divergence(), rho)).map(1.0)
+        return constructor("zCDP_to_approxDP")(stated(concentrated_divergence(), rho)).map(1.0)
 
     odd = {"nan": math.nan, "-1": -1.0}
     attempts = _attempts("rho", lambda rho: profile(rho).epsilon(1e-6), odd)
@@ -129,13 +129,13 @@ def adaptive() -> Nonsense:
     budgets = {"nan": math.nan, "-1": -1.0}
     return Nonsense(
         "make_adaptive_composition",
-        _attempts("d_mids=[2.0, *]", lambda d: make(*_space(), dp.max_divergence(), 1.0, [2.0, d]).map(1.0), budgets),
+        _attempts("d_mids=[2.0, *]", lambda d: make(*_space(), max_divergence(), 1.0, [2.0, d]).map(1.0), budgets),
     )
 
 
 def filters() -> Nonsense:
     """The budget of a privacy filter."""
-    meter = constructor("fully_adaptive_composition")(*_space(), dp.max_divergence())
+    meter = constructor("fully_adaptive_composition")(*_space(), max_divergence())
     make = constructor("privacy_filter")
     budgets = {"nan": math.nan, "-1": -1.0}
     return Nonsense("make_privacy_filter", _attempts("d_out", lambda d_out: make(meter, 1.0, d_out).map(1.0), budgets))

@@ -6,7 +6,7 @@ from typing import Any
 
 import opendp.prelude as dp
 from dpassay.impl.libraries.kit import Mechanism
-from opendp_building import Collector, atom, claim_of, constructor, linf, measurement_case, vector
+from opendp_building import Collector, atom, claim_of, concentrated_divergence, constructor, linf, max_divergence, measurement_case, vector
 
 
 __all__ = ["selection_cases"]
@@ -25,7 +25,7 @@ def noisy_max(
     kind: Any, size: int, scale: float, *, measure: str = "max", monotonic: bool = False, negate: bool = False
 ) -> Mechanism:
     """The index of the largest score, with noise."""
-    divergence = dp.max_divergence() if measure == "max" else dp.zero_concentrated_divergence()
+    divergence = max_divergence() if measure == "max" else concentrated_divergence()
     measurement = constructor("noisy_max")(
         vector(kind), linf(kind, monotonic=monotonic), divergence, scale=scale, negate=negate
     )
@@ -56,7 +56,7 @@ def clear_winner(name: str, optimize: str) -> Mechanism:
     """Selection between two scores so far apart that noise does not matter: which end is reported."""
     if name == "noisy_max":
         measurement = constructor(name)(
-            vector(float), linf(float), dp.max_divergence(), scale=1e-3, negate=optimize == "min"
+            vector(float), linf(float), max_divergence(), scale=1e-3, negate=optimize == "min"
         )
     else:
         measurement = constructor(name)(vector(float), linf(float), scale=1e-3, optimize=optimize)
@@ -77,7 +77,7 @@ def noisy_top_k(
     kind: Any, size: int, k: int, scale: float, *, measure: str = "max", monotonic: bool = False
 ) -> Mechanism:
     """The indices of the k largest scores, with noise."""
-    divergence = dp.max_divergence() if measure == "max" else dp.zero_concentrated_divergence()
+    divergence = max_divergence() if measure == "max" else concentrated_divergence()
     measurement = constructor("noisy_top_k")(
         vector(kind), linf(kind, monotonic=monotonic), divergence, k=k, scale=scale
     )
@@ -94,7 +94,7 @@ def noisy_top_k(
 def quantile(alpha: float, scale: float, *, size: int | None, candidates: list[float]) -> Mechanism:
     """A quantile among candidates, of a data set of known size or not."""
     measurement = constructor("private_quantile")(
-        vector(float, size), dp.symmetric_distance(), dp.max_divergence(), candidates, alpha, scale
+        vector(float, size), dp.symmetric_distance(), max_divergence(), candidates, alpha, scale
     )
     relation = "size=0,max-size=6,relation=add-remove" if size is None else f"size={size},relation=replace"
     return measurement_case(
@@ -114,7 +114,7 @@ def _counting_measurement(score: float, calls: list[int]) -> Any:
     return constructor("user_measurement")(
         atom(float),
         dp.absolute_distance(T=float),
-        dp.max_divergence(),
+        max_divergence(),
         release,
         lambda _: 0.0,
         TO="(f64, ExtrinsicObject)",
@@ -158,7 +158,7 @@ def private_candidate(scale: float, stop_probability: float, threshold: float) -
     candidate = constructor("user_measurement")(
         atom(float),
         dp.absolute_distance(T=float),
-        dp.max_divergence(),
+        max_divergence(),
         release,
         noisy.map,
         TO="(f64, ExtrinsicObject)",
