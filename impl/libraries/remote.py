@@ -162,7 +162,7 @@ class Worker:
             self.close()
             raise
         if "error" in reply:
-            raise _error_named(reply["error"]["type"], reply["error"]["message"])
+            raise error_named(reply["error"]["type"], reply["error"]["message"])
         return reply["value"]
 
     def _start(self) -> None:
@@ -280,7 +280,7 @@ def _close(stream: IO[str]) -> None:
         return  # what was left to flush has no reader any more
 
 
-def _error_named(kind: str, message: str) -> WorkerError:
+def error_named(kind: str, message: str) -> WorkerError:
     """Return a `WorkerError` whose class is named like the library's: an audit sees exceptions by their names."""
     error_class = type(kind, (WorkerError,), {})
     error: WorkerError = error_class(kind, message)
