@@ -46,7 +46,7 @@ def aggregate(
         d_in,
         f"records:low={float(bounds[0])!r},high={float(bounds[1])!r},{relation}",
         turn,
-        bulk=bulk if size is not None and size >= 100 else None,
+        bulk=bulk if size is not None and size > 3 else None,
         law=(lambda data: {"family": family, "location": transformation(turn(data)), "scale": scale}) if scale else None,
         noiseless=lambda data: transformation(turn(data)),
         sensitivity=float(sensitivity),

@@ -35,6 +35,9 @@ __all__ = [
 
 dp.enable_features("contrib", "honest-but-curious")
 
+_CALLS_ONE_BY_ONE = 4000
+"""Outcomes that a law may draw where every one is a call into the library: a few thousand take a second."""
+
 
 class Collector:
     """Collects cases; what this release of the library cannot build is named on standard error and left out."""
@@ -109,6 +112,9 @@ def measurement_case(
     options
         Further fields of `Mechanism`.
     """
+
+    if bulk is None:
+        options.setdefault("calls", _CALLS_ONE_BY_ONE)
 
     def once(data: list[float]) -> Any:
         release = measurement(argument(data))

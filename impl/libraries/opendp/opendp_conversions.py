@@ -26,8 +26,15 @@ def _space(kind: Any = float) -> tuple[Any, Any]:
     return atom(kind), dp.absolute_distance(T=kind)
 
 
+class RefusedError(ValueError):
+    """What the library's answer does not cover: a delta beyond the one that was asked for."""
+
+
 def _stated(measure: Any, loss: Any) -> Any:
-    """Return a measurement that does nothing and says that its loss is `loss`."""
+    """Return a measurement that does nothing and says that its loss is `loss`; the library trusts what it says."""
+    for part in loss if isinstance(loss, tuple) else (loss,):
+        if not part >= 0:
+            raise RefusedError(f"a loss of at least 0 must be stated here, got {loss!r}")
     return constructor("user_measurement")(*_space(), measure, lambda value: value, lambda _: loss, TO=float)
 
 
@@ -45,16 +52,25 @@ def _fixed(measurement: Any, delta: float, d_in: Any = 1.0) -> float:
 
 
 def _repeated(measurement: Any, count: int) -> Any:
-    return constructor("composition", "basic_composition")([measurement] * int(count))
+    return constructor("composition", "basic_composition")([measurement] * _whole(count))
+
+
+def _whole(count: float) -> int:
+    """Return a count as an int: the library takes lists, and has no count that it could refuse."""
+    if count != int(count):
+        raise RefusedError(f"a count must be an integer, got {count!r}")
+    return int(count)
+
+
+def _whatever(delta: float) -> None:
+    """Refuse what is no delta where the library is not told it: a pure loss holds at every delta."""
+    if not 0 <= delta <= 1:
+        raise RefusedError(f"a delta must lie in [0, 1], got {delta!r}")
 
 
 def _composed(losses: list[Any], measure: Any) -> Any:
     """Return the loss of a composition by the library's own sum of losses."""
     return constructor("composition", "basic_composition")([_stated(measure, loss) for loss in losses]).map(1.0)
-
-
-class RefusedError(ValueError):
-    """What the library's answer does not cover: a delta beyond the one that was asked for."""
 
 
 def _gaussians(sigma: float, count: int, kind: Any = float) -> Any:
@@ -69,11 +85,17 @@ def _as_zcdp(measurement: Any) -> Any:
     return constructor("pureDP_to_zCDP")(measurement)
 
 
+def _at(delta: float, measurement: Any, d_in: Any) -> float:
+    _whatever(delta)
+    return float(measurement.map(d_in))
+
+
 def _laplaces_as_zcdp(scale: float, count: int) -> Any:
     return _repeated(_as_zcdp(_laplaces(scale, 1)), count)
 
 
 def _within(d_out: Any, delta: float) -> float:
+    _whatever(delta)
     epsilon, spent = d_out
     if spent > delta:
         raise RefusedError(f"the composition spends delta {spent!r}, more than {delta!r}")
@@ -101,13 +123,13 @@ def _laplace_scale(epsilon: float) -> float:
 
 
 def _pure_delta(epsilon0: float, count: int, epsilon: float) -> float:
-    whole = _composed([epsilon0] * count, max_divergence())
+    whole = _composed([epsilon0] * _whole(count), max_divergence())
     return float(_profile(_as_zcdp(_stated(max_divergence(), whole))).delta(epsilon))
 
 
 def _pure_epsilon(epsilon0: float, count: int, delta: float) -> float:
-    del delta  # pure composition holds whatever delta is
-    return float(_composed([epsilon0] * count, max_divergence()))
+    _whatever(delta)
+    return float(_composed([epsilon0] * _whole(count), max_divergence()))
 
 
 def _pure_epsilon_by_zcdp(epsilon0: float, count: int, delta: float) -> float:
@@ -116,7 +138,7 @@ def _pure_epsilon_by_zcdp(epsilon0: float, count: int, delta: float) -> float:
 
 
 def _approximate_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -> float:
-    return _within(_composed([(epsilon0, delta0)] * count, approximate_divergence()), delta)
+    return _within(_composed([(epsilon0, delta0)] * _whole(count), approximate_divergence()), delta)
 
 
 def _mixed_epsilon(epsilons: list[float], deltas: list[float], delta: float) -> float:
@@ -130,6 +152,8 @@ def _response_probability(epsilon0: float) -> float:
 
 def _response(epsilon0: float, count: int) -> Any:
     """Return composed randomised responses whose own map allows at least `epsilon0`, by at most a few ulps more."""
+    if not epsilon0 >= 0:
+        raise RefusedError(f"epsilon0 must be at least 0, got {epsilon0!r}")
     probability = _response_probability(epsilon0)
     measurement = constructor("randomized_response_bool")(probability)
     while measurement.map(1) < epsilon0 and probability < 1:
@@ -169,7 +193,7 @@ def _answers() -> list[Answer]:
         Answer(
             "make_laplace composed, epsilon",
             "laplace_epsilon",
-            lambda scale, delta, count: float(_laplaces(scale, count).map(1.0)),
+            lambda scale, delta, count: _at(delta, _laplaces(scale, count), 1.0),
             domain=counted,
         ),
         Answer(
@@ -205,14 +229,14 @@ def _answers() -> list[Answer]:
         Answer(
             "make_randomized_response_bool composed, epsilon",
             "randomised_response_epsilon",
-            lambda epsilon0, delta, count: float(_response(epsilon0, count).map(1)),
+            lambda epsilon0, delta, count: _at(delta, _response(epsilon0, count), 1),
             domain=counted,
             notes="the probability is the one whose map says at least epsilon0",
         ),
         Answer(
             "make_laplace of integers composed, epsilon",
             "discrete_laplace_epsilon",
-            lambda scale, delta, count: float(_laplaces(scale, count, int).map(1)),
+            lambda scale, delta, count: _at(delta, _laplaces(scale, count, int), 1),
             domain=counted,
         ),
         Answer(

@@ -56,8 +56,13 @@ def threshold(
         delta = measurement.map(d_in)[1]
         measurement = constructor("fix_delta")(constructor("zCDP_to_approxDP")(measurement), delta * fixed_delta)
 
-    def argument(data: list[float]) -> dict[str, Any]:
-        return {f"key {i}": kind(count) for i, count in enumerate(data) if count or zeros}
+    width = max(2, keys)
+
+    def bulk(data: list[float], count: int) -> list[Any]:
+        # one histogram of many groups of keys: what happens to a key has nothing to do with the other keys
+        present = [(i, kind(value)) for i, value in enumerate(data) if value or zeros]
+        release = measurement({f"{j} {i}": value for j in range(count) for i, value in present})
+        return [tuple(release.get(f"{j} {i}") for i in range(width)) for j in range(count)]
 
     norm = f"l1={keys}" if noise == "laplace" else f"l0={keys}"
     words = f"{scale=}, threshold={limit}{', zeros kept' if zeros else ''}"
@@ -66,9 +71,9 @@ def threshold(
         f"make_{noise}_threshold({kind.__name__}, {keys} keys a user, {words})",
         measurement,
         d_in,
-        f"vector:size={max(2, keys)},{norm},linf=1,low=0,high=100,integer",
-        argument,
-        outcome=lambda release: tuple(release.get(f"key {i}") for i in range(max(2, keys))),
+        f"vector:size={width},{norm},linf=1,low=0,high=100,integer",
+        list,
+        bulk=bulk,
         floats=triple,
         notes="" if triple else "this release asks for its flag of idealised floats here",
     )
@@ -86,6 +91,7 @@ def counted(scale: float, limit: int) -> Mechanism:
         "records:low=0,high=3,size=0,max-size=6,relation=add-remove",
         lambda data: [int(value) for value in data],
         outcome=lambda release: tuple(release.get(i) for i in range(4)),
+        calls=20_000,
     )
 
 
@@ -105,6 +111,7 @@ def sparse_projection(scale: float) -> Mechanism:
         "vector:size=2,l1=1,low=0,high=10,integer",
         argument,
         outcome=lambda queryable: (queryable("key 0"), queryable("key 1")),
+        calls=2000,
         notes="the measurement draws its hash functions once, when it is made: they are public",
     )
 

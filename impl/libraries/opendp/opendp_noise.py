@@ -161,7 +161,7 @@ def noise_cases(collect: Collector) -> None:
         collect.add(scalar, noise, float, 1.0, k=-2)
         collect.add(vectors, noise, float, 1.0, 3)
         collect.add(vectors, noise, float, 1.0, 3, k=-3)
-        for scale in (1.0, 0.3, 25.0):
+        for scale in (1.0, 0.3, 5.0):
             collect.add(vectors, noise, int, scale, 1)
         collect.add(vectors, noise, int, 1.0, 3)
         collect.add(scalar, noise, int, 1.0, limits="low=2147483640,high=2147483647,integer")

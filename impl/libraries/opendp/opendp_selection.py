@@ -65,7 +65,7 @@ def clear_winner(name: str, optimize: str) -> Mechanism:
         f"make_{name}({optimize} of a clear winner)",
         measurement,
         1.0,
-        "vector:size=1,linf=0,low=0,high=1",
+        "vector:size=1,linf=1,low=0,high=1",
         lambda data: [data[0], data[0] + 10.0],
         law=lambda data: {"family": "finite", "symbols": [expected, 1 - expected], "probabilities": [1.0, 0.0]},
         exact_law=False,
@@ -139,10 +139,11 @@ def private_candidate_calls(stop_probability: float) -> Mechanism:
     }
     return Mechanism(
         f"make_select_private_candidate(stop_probability={stop_probability!r}) number of candidates",
-        neighbours="vector:size=1,linf=0,low=0,high=1",
+        neighbours="vector:size=1,linf=1,low=0,high=1",
         claim=claim_of(measurement, 0.0),
         once=once,
         law=lambda _: law,
+        calls=4000,
         notes="not released: how many candidates the combinator looks at, capped at 40, when none is good enough",
     )
 
