@@ -22,17 +22,16 @@ def aggregate(
     bounds: tuple[Any, Any],
     *,
     epsilon: float = 1.0,
-    convert: Any = None,
 ) -> Mechanism:
     """Laplace noise on the result of a transformation of records, at its own sensitivity over `epsilon`."""
     d_in = 1 if size is None else 2
     sensitivity = transformation.map(d_in)
     scale = float(sensitivity) / epsilon
-    output = type(sensitivity)
+    output = kind if isinstance(kind, str) else type(sensitivity)
     measurement = transformation >> constructor("laplace")(
         transformation.output_domain, transformation.output_metric, scale=scale
     )
-    turn = (lambda data: [kind(value) for value in data]) if convert is None else convert
+    turn = (lambda data: [int(value) for value in data]) if kind is int else list
     noise = constructor("laplace")(vector(output), l1(output), scale=scale)
 
     def bulk(data: list[float], count: int) -> Any:
@@ -47,7 +46,9 @@ def aggregate(
         f"records:low={float(bounds[0])!r},high={float(bounds[1])!r},{relation}",
         turn,
         bulk=bulk if size is not None and size > 3 else None,
-        law=(lambda data: {"family": family, "location": transformation(turn(data)), "scale": scale}) if scale else None,
+        law=(lambda data: {"family": family, "location": transformation(turn(data)), "scale": scale})
+        if scale
+        else None,
         noiseless=lambda data: transformation(turn(data)),
         sensitivity=float(sensitivity),
         exact_law=False,
@@ -57,14 +58,15 @@ def aggregate(
 
 
 def named(name: str, kind: Any, size: int | None, bounds: tuple[Any, Any], **options: Any) -> Mechanism:
-    """An aggregate that takes a domain of bounded records and the symmetric distance."""
+    """Return the case: an aggregate that takes a domain of bounded records and the symmetric distance."""
     transformation = constructor(name)(vector(kind, size, bounds), dp.symmetric_distance(), **options)
     words = "".join(f", {key}={value}" for key, value in options.items())
-    return aggregate(f"make_{name}({kind.__name__}{words})", transformation, kind, size, bounds)
+    title = kind if isinstance(kind, str) else kind.__name__
+    return aggregate(f"make_{name}({title}{words})", transformation, kind, size, bounds)
 
 
 def clamped(name: str, size: int | None, bounds: tuple[float, float], wide: tuple[float, float]) -> Mechanism:
-    """An aggregate behind a clamp: records lie outside the bounds that it is told."""
+    """Return the case: an aggregate behind a clamp: records lie outside the bounds that it is told."""
     space = (vector(float, size), dp.symmetric_distance())
     clamp = constructor("clamp")(*space, bounds)
     rest = constructor(name)(clamp.output_domain, clamp.output_metric)
@@ -72,19 +74,19 @@ def clamped(name: str, size: int | None, bounds: tuple[float, float], wide: tupl
 
 
 def ordered(name: str, size: int, bounds: tuple[float, float]) -> Mechanism:
-    """A sum in the order of the records, under the insert-delete distance."""
+    """Return the case: a sum in the order of the records, under the insert-delete distance."""
     transformation = constructor(name)(size, bounds, S="Sequential<f64>")
     return aggregate(f"make_{name}(Sequential)", transformation, float, size, bounds)
 
 
 def count(kind: str) -> Mechanism:
-    """The number of records, or of different ones."""
+    """Return the case: the number of records, or of different ones."""
     transformation = constructor(kind)(vector(int), dp.symmetric_distance())
     return aggregate(f"make_{kind}", transformation, int, None, (0, 3))
 
 
 def by_categories() -> Mechanism:
-    """Counts of known categories, each with noise."""
+    """Return the case: counts of known categories, each with noise."""
     transformation = constructor("count_by_categories")(
         dp.vector_domain(atom(int)), dp.symmetric_distance(), categories=[0, 1, 2]
     )
@@ -113,14 +115,12 @@ def by_categories() -> Mechanism:
 
 
 def amplified(sample: int, population: int, epsilon: float) -> Mechanism:
-    """The mean of a simple random sample of the records, with the claim for the whole population."""
+    """Return the case: the mean of a simple random sample of the records, with the claim for the whole population."""
     import random
 
     bounds = (0.0, 1.0)
     mean = constructor("mean")(vector(float, sample, bounds), dp.symmetric_distance())
-    noisy = mean >> constructor("laplace")(
-        mean.output_domain, mean.output_metric, scale=float(mean.map(2)) / epsilon
-    )
+    noisy = mean >> constructor("laplace")(mean.output_domain, mean.output_metric, scale=float(mean.map(2)) / epsilon)
     chance = random.SystemRandom()
     return measurement_case(
         f"make_population_amplification(mean of {sample} of {population}, {epsilon=})",
@@ -145,6 +145,8 @@ def aggregate_cases(collect: Collector) -> None:
             collect.add(named, "sum_of_squared_deviations", float, 1000, bounds, S=strategy)
     for size, whole in ((None, (0, 10)), (None, (-5, 5)), (3, (-5, 5)), (1000, (0, 2**31 - 1)), (3, (7, 7))):
         collect.add(named, "sum", int, size, whole)
+    for name in ("sum", "mean", "variance"):
+        collect.add(named, name, "f32", 3000, (1e6, 1e6 + 1))
     collect.add(named, "sum", float, 1000, (-1e16, 1.0))
     collect.add(named, "mean", float, 1, (0.25, 0.25))
     for name in ("sized_bounded_float_ordered_sum", "sized_bounded_float_checked_sum"):

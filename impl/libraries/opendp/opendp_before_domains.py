@@ -112,17 +112,22 @@ def _aggregate(name: str, size: int, bounds: tuple[float, float]) -> Mechanism:
 
 
 def _converted(question: str) -> Answer:
-    """What the converter says of Gaussian noise at the rho that is asked for (its own map's rho, not below)."""
+    """Return the answer of the converter on Gaussian noise, whose rho its own map states."""
     from opendp import combinators, measurements
 
     def profile(sigma: float) -> Any:
         gaussian = measurements.make_base_gaussian(sigma, D="AllDomain<f64>", MO="ZeroConcentratedDivergence<f64>")
         return combinators.make_zCDP_to_approxDP(gaussian).map(1.0)
 
+    def answer(sigma: float, delta: float, count: int) -> float:
+        if count != 1:
+            raise ValueError(f"one mechanism is asked here, got count={count!r}")
+        return float(profile(sigma).epsilon(delta))
+
     return Answer(
         "make_zCDP_to_approxDP(make_base_gaussian)",
         question,
-        lambda sigma, delta, count: float(profile(sigma).epsilon(delta)),
+        answer,
         domain={"count": (1.0, 1.0)},
     )
 
@@ -155,5 +160,6 @@ def old_cases() -> list[Any]:
         try:
             found.append(build(*arguments, **options))
         except Exception as error:  # noqa: BLE001  # a release raises what it likes; the reason is printed
-            print(f"left out: {build.__name__}{arguments}: {' '.join(str(error).split())[:160]}", file=sys.stderr)
+            reason = " ".join(str(error).split())[:160]
+            sys.stderr.write(f"left out: {build.__name__}{arguments}: {reason}\n")
     return found

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import opendp.prelude as dp
+
 from dpassay.impl.libraries.kit import Mechanism
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Collector:
             built = build(*arguments, **options)
         except Exception as error:  # noqa: BLE001  # a release raises what it likes; the reason is printed
             reason = " ".join(str(error).split())[:160]
-            print(f"left out: {build.__name__}{arguments}{options or ''}: {reason}", file=sys.stderr)
+            sys.stderr.write(f"left out: {build.__name__}{arguments}{options or ''}: {reason}\n")
             return
         self.cases.extend(built if isinstance(built, list) else [built])
 
@@ -112,7 +113,6 @@ def measurement_case(
     options
         Further fields of `Mechanism`.
     """
-
     if bulk is None:
         options.setdefault("calls", _CALLS_ONE_BY_ONE)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import opendp.prelude as dp
-from dpassay.impl.libraries.kit import Mechanism
 from opendp_building import Collector, atom, concentrated_divergence, constructor, max_divergence, measurement_case
+
+from dpassay.impl.libraries.kit import Mechanism
 
 __all__ = ["composition_cases"]
 
@@ -41,7 +42,7 @@ def together(kind: str, scales: list[float]) -> Mechanism:
 
 
 def adaptive(kind: str, d_mids: list[float], scale_of: Any, words: str) -> Mechanism:
-    """Queries whose parameters depend on earlier answers, each within a budget fixed beforehand."""
+    """Return the case: queries whose parameters depend on earlier answers, each within a budget fixed beforehand."""
     measurement = constructor("adaptive_composition", "sequential_composition")(
         *_space(), _measure(kind), d_in=1.0, d_mids=d_mids
     )
@@ -84,7 +85,7 @@ def negative_budget() -> Mechanism:
 
 
 def odometer(kind: str) -> Mechanism:
-    """Two queries, the second one of a noise that depends on the first answer; the claim is what was spent at worst."""
+    """Two queries, the second of a noise that depends on the first answer; the claim is what they spend at worst."""
     meter = constructor("fully_adaptive_composition")(*_space(), _measure(kind))
 
     def ask(value: float, *, second: float | None) -> tuple[tuple[float, ...], float]:
@@ -104,7 +105,7 @@ def odometer(kind: str) -> Mechanism:
 
 
 def filtered(kind: str, budget: float) -> Mechanism:
-    """Queries until the filter refuses; the noise of each depends on the answer before."""
+    """Return the case: queries until the filter refuses; the noise of each depends on the answer before."""
     meter = constructor("fully_adaptive_composition")(*_space(), _measure(kind))
     measurement = constructor("privacy_filter")(meter, 1.0, budget)
 
@@ -130,7 +131,7 @@ def filtered(kind: str, budget: float) -> Mechanism:
 
 
 def approximate(scale: float) -> Mechanism:
-    """A pure measurement cast to the approximate measure, composed with itself."""
+    """Return the case: a pure measurement cast to the approximate measure, composed with itself."""
     cast = constructor("approximate")(_noise("pure", scale))
     both = constructor("composition", "basic_composition")([cast, cast])
     return measurement_case(

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import opendp.prelude as dp
-from dpassay.impl.libraries.kit import Answer
 from opendp_building import (
     Collector,
     approximate_divergence,
@@ -15,6 +14,8 @@ from opendp_building import (
     constructor,
     max_divergence,
 )
+
+from dpassay.impl.libraries.kit import Answer
 
 __all__ = ["conversion_answers"]
 

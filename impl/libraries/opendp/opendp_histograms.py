@@ -38,7 +38,7 @@ def threshold(
     zeros: bool = False,
     fixed_delta: float | None = None,
 ) -> Mechanism:
-    """A histogram with noise, of which counts below a threshold are left out.
+    """Return the case: a histogram with noise, of which counts below a threshold are left out.
 
     One user owns one unit of each of `keys` keys. Keys whose count is zero are not in the histogram, except with
     `zeros`. With `fixed_delta`, the claim goes on through the converters to one (epsilon, delta), delta being that
@@ -96,7 +96,7 @@ def counted(scale: float, limit: int) -> Mechanism:
 
 
 def sparse_projection(scale: float) -> Mechanism:
-    """A sparse histogram behind random hash functions, asked for two keys."""
+    """Return the case: a sparse histogram behind random hash functions, asked for two keys."""
     measurement = constructor("alp_queryable")(
         _domain(int), dp.l01inf_distance(dp.absolute_distance(T=int)), scale=scale, total_limit=24, value_limit=10
     )

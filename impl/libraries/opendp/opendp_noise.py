@@ -57,7 +57,10 @@ def _law(noise: str, kind: Any, scale: float) -> Any:
 
 
 def vectors(noise: str, kind: Any, scale: float, size: int, *, d_in: float = 1.0, k: int | None = None) -> Mechanism:
-    """A vector with noise; many draws come from one call on a vector of copies, whose noises are independent."""
+    """Return the case: a vector with noise.
+
+    Many draws come from one call on a vector of copies, whose noises are independent.
+    """
     metric = l1 if noise == "laplace" else l2
     options = {} if k is None else {"k": k}
     make = constructor(noise)
@@ -175,5 +178,3 @@ def noise_cases(collect: Collector) -> None:
     collect.add(calibrated, "gaussian", 0.5)
     for d_in, d_out in ((1.0, (1.0, 1e-6)), (2.5, (0.5, 0.1)), (1.0, (3.0, 1.0)), (1.0, (1.0, 0.0))):
         collect.add(canonical, d_in, d_out)
-
-

@@ -8,8 +8,9 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import opendp.prelude as dp
-from dpassay.impl.libraries.kit import Nonsense
 from opendp_building import Collector, atom, concentrated_divergence, constructor, linf, max_divergence, vector
+
+from dpassay.impl.libraries.kit import Nonsense
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +37,7 @@ def _attempts(parameter: str, ask: Callable[[float], Any], values: Mapping[str, 
 
 
 def additive(noise: str, kind: Any) -> Nonsense:
-    """The scale and the distance of additive noise."""
+    """Return the attempts: the scale and the distance of additive noise."""
     make = constructor(noise)
     plain = make(*_space(kind), scale=1.0)
     attempts = _attempts("scale", lambda scale: make(*_space(kind), scale=scale).map(kind(1)))
@@ -46,7 +47,7 @@ def additive(noise: str, kind: Any) -> Nonsense:
 
 
 def geometric() -> Nonsense:
-    """The scale and the bounds of geometric noise."""
+    """Return the attempts: the scale and the bounds of geometric noise."""
     make = constructor("geometric")
     attempts = _attempts("scale", lambda scale: make(*_space(int), scale=scale, bounds=(0, 5)).map(1))
     attempts["bounds=(5, 0)"] = lambda: make(*_space(int), scale=1.0, bounds=(5, 0)).map(1)
@@ -59,7 +60,8 @@ def responses() -> Nonsense:
     boolean, several = constructor("randomized_response_bool"), constructor("randomized_response")
     attempts = {f"bool {key}": ask for key, ask in _attempts("prob", lambda p: boolean(p).map(1), odd).items()}
     attempts.update(
-        (f"3 categories {key}", ask) for key, ask in _attempts("prob", lambda p: several([1, 2, 3], p).map(1), odd).items()
+        (f"3 categories {key}", ask)
+        for key, ask in _attempts("prob", lambda p: several([1, 2, 3], p).map(1), odd).items()
     )
     attempts["one category"] = lambda: several([1], 0.9).map(1)
     return Nonsense("make_randomized_response", attempts)
@@ -87,7 +89,7 @@ def selections() -> Nonsense:
 
 
 def stopping() -> Nonsense:
-    """The probability of stopping and the threshold of selection among private candidates."""
+    """Return the attempts: the probability of stopping and the threshold of selection among private candidates."""
     candidate = constructor("user_measurement")(
         *_space(), max_divergence(), lambda value: (value, value), lambda d_in: d_in, TO="(f64, ExtrinsicObject)"
     )
@@ -100,7 +102,7 @@ def stopping() -> Nonsense:
 
 
 def canonical() -> Nonsense:
-    """The privacy parameters of canonical noise."""
+    """Return the attempts: the privacy parameters of canonical noise."""
     make = constructor("canonical_noise")
     attempts = _attempts("d_in", lambda d_in: make(*_space(), d_in, (1.0, 1e-6)).map(d_in))
     attempts.update(_attempts("epsilon", lambda epsilon: make(*_space(), 1.0, (epsilon, 1e-6)).map(1.0)))
@@ -136,7 +138,7 @@ def adaptive() -> Nonsense:
 
 
 def filters() -> Nonsense:
-    """The budget of a privacy filter."""
+    """Return the attempts: the budget of a privacy filter."""
     meter = constructor("fully_adaptive_composition")(*_space(), max_divergence())
     make = constructor("privacy_filter")
     budgets = {"nan": math.nan, "-1": -1.0}

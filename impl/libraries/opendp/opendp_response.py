@@ -21,7 +21,7 @@ def _weights(probability: float, count: int) -> tuple[int, int]:
 
 
 def boolean(probability: float, *, constant_time: bool) -> Mechanism:
-    """A truth told with some probability."""
+    """Return the case: a truth told with some probability."""
     measurement = constructor("randomized_response_bool")(probability, constant_time=constant_time)
 
     def law(data: list[float]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def boolean(probability: float, *, constant_time: bool) -> Mechanism:
 
 
 def categories(count: int, probability: float, *, strangers: bool = False) -> Mechanism:
-    """A category told with some probability; with `strangers`, data may be a value that is no category."""
+    """Return the case: a category told with some probability; a stranger is a value that is no category."""
     measurement = constructor("randomized_response")(list(range(count)), probability)
 
     def law(data: list[float]) -> dict[str, Any]:

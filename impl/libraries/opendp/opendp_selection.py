@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import opendp.prelude as dp
-from dpassay.impl.libraries.kit import Mechanism
-from opendp_building import Collector, atom, claim_of, concentrated_divergence, constructor, linf, max_divergence, measurement_case, vector
+from opendp_building import (
+    Collector,
+    atom,
+    claim_of,
+    concentrated_divergence,
+    constructor,
+    linf,
+    max_divergence,
+    measurement_case,
+    vector,
+)
 
+from dpassay.impl.libraries.kit import Mechanism
 
 __all__ = ["selection_cases"]
 
@@ -24,7 +34,7 @@ def _scores(kind: Any) -> Any:
 def noisy_max(
     kind: Any, size: int, scale: float, *, measure: str = "max", monotonic: bool = False, negate: bool = False
 ) -> Mechanism:
-    """The index of the largest score, with noise."""
+    """Return the case: the index of the largest score, with noise."""
     divergence = max_divergence() if measure == "max" else concentrated_divergence()
     measurement = constructor("noisy_max")(
         vector(kind), linf(kind, monotonic=monotonic), divergence, scale=scale, negate=negate
@@ -39,7 +49,7 @@ def noisy_max(
 
 
 def gumbel_max(kind: Any, size: int, scale: float, *, monotonic: bool = False, optimize: str = "max") -> Mechanism:
-    """The index of the largest score under the older constructor's name."""
+    """Return the case: the index of the largest score under the older constructor's name."""
     measurement = constructor("report_noisy_max_gumbel")(
         vector(kind), linf(kind, monotonic=monotonic), scale=scale, optimize=optimize
     )
@@ -53,7 +63,7 @@ def gumbel_max(kind: Any, size: int, scale: float, *, monotonic: bool = False, o
 
 
 def clear_winner(name: str, optimize: str) -> Mechanism:
-    """Selection between two scores so far apart that noise does not matter: which end is reported."""
+    """Return the case: selection between two scores so far apart that noise does not matter: which end is reported."""
     if name == "noisy_max":
         measurement = constructor(name)(
             vector(float), linf(float), max_divergence(), scale=1e-3, negate=optimize == "min"
@@ -67,7 +77,7 @@ def clear_winner(name: str, optimize: str) -> Mechanism:
         1.0,
         "vector:size=1,linf=1,low=0,high=1",
         lambda data: [data[0], data[0] + 10.0],
-        law=lambda data: {"family": "finite", "symbols": [expected, 1 - expected], "probabilities": [1.0, 0.0]},
+        law=lambda _: {"family": "finite", "symbols": [expected, 1 - expected], "probabilities": [1.0, 0.0]},
         exact_law=False,
         notes="the law leaves out a probability below exp(-9000)",
     )
@@ -76,7 +86,7 @@ def clear_winner(name: str, optimize: str) -> Mechanism:
 def noisy_top_k(
     kind: Any, size: int, k: int, scale: float, *, measure: str = "max", monotonic: bool = False
 ) -> Mechanism:
-    """The indices of the k largest scores, with noise."""
+    """Return the case: the indices of the k largest scores, with noise."""
     divergence = max_divergence() if measure == "max" else concentrated_divergence()
     measurement = constructor("noisy_top_k")(
         vector(kind), linf(kind, monotonic=monotonic), divergence, k=k, scale=scale
@@ -92,7 +102,7 @@ def noisy_top_k(
 
 
 def quantile(alpha: float, scale: float, *, size: int | None, candidates: list[float]) -> Mechanism:
-    """A quantile among candidates, of a data set of known size or not."""
+    """Return the case: a quantile among candidates, of a data set of known size or not."""
     measurement = constructor("private_quantile")(
         vector(float, size), dp.symmetric_distance(), max_divergence(), candidates, alpha, scale
     )
@@ -149,7 +159,7 @@ def private_candidate_calls(stop_probability: float) -> Mechanism:
 
 
 def private_candidate(scale: float, stop_probability: float, threshold: float) -> Mechanism:
-    """The first candidate whose noisy score is high enough."""
+    """Return the case: the first candidate whose noisy score is high enough."""
     noisy = constructor("laplace")(atom(float), dp.absolute_distance(T=float), scale=scale)
 
     def release(value: float) -> tuple[float, float]:
