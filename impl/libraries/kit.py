@@ -57,8 +57,9 @@ class Mechanism:
         *as the library really uses them* (the scale read from the object, say). Families:
         ``laplace`` and ``gaussian`` (``location``, ``scale``; for vectors a list of locations: independent
         coordinates), ``discrete laplace`` and ``discrete gaussian`` (the same; integers, Pr proportional to
-        exp(-abs(x - location) / scale), exp(-(x - location)^2 / (2 scale^2))), ``finite`` (``symbols``,
-        ``probabilities`` up to a common factor).
+        exp(-abs(x - location) / scale), exp(-(x - location)^2 / (2 scale^2))), ``bounded laplace`` and
+        ``clamped laplace`` (with ``low`` and ``high``: Laplace noise on the condition that the sum lies between them,
+        or moved to the nearer end), ``finite`` (``symbols``, ``probabilities`` up to a common factor).
     noiseless : callable, optional
         ``noiseless(data)`` returns what the mechanism computes before noise is added (a number or a list), or nearly
         so, where the interface allows: noise turned off, or a huge epsilon.

@@ -1,7 +1,6 @@
 """The parent's side of a worker: another interpreter's mechanisms and answers, as objects of this one.
 
->>> # with Worker(python, adapter) as worker:
->>> #     for case in open_library(worker): ...
+A `Worker` is the process, `open_library` returns the cases of its adapter, and each of those asks the worker.
 """
 
 import json

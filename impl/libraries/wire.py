@@ -1,7 +1,8 @@
 """What travels between dpassay and a worker: JSON lines whose numbers arrive bit by bit as they were sent.
 
-Floats travel as hexadecimal (arrays as the hexadecimal digits of their bytes), bytes likewise, an exception that
-stands for an outcome as a symbol of its own. Standard library only: this module also runs inside workers.
+Floats travel as hexadecimal (many of them, and arrays, as the hexadecimal digits of their bytes), bytes likewise, an
+exception that stands for an outcome as a symbol of its own. Standard library only: this module also runs inside
+workers.
 
 >>> decode(encode((1.5, None, True, "a", b"b", [2])))
 (1.5, None, True, 'a', b'b', (2,))
@@ -9,6 +10,7 @@ stands for an outcome as a symbol of its own. Standard library only: this module
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 from dpassay.impl.libraries.kit import Raised
@@ -27,6 +29,8 @@ def encode(value: Any) -> Any:  # noqa: PLR0911  # a form for each type
     if isinstance(value, Raised):
         return {"raises": value.name}
     if isinstance(value, (list, tuple)):
+        if len(value) > 1 and all(isinstance(part, float) for part in value):
+            return {"fs": array("d", value).tobytes().hex()}
         return [encode(part) for part in value]
     if isinstance(value, dict):
         return {"d": [[encode(key), encode(part)] for key, part in value.items()]}
@@ -62,6 +66,8 @@ def decode(value: Any) -> Any:  # noqa: PLR0911  # a type for each form
     ((tag, body), *_) = value.items()
     if tag == "f":
         return float.fromhex(body)
+    if tag == "fs":
+        return tuple(array("d", bytes.fromhex(body)))
     if tag == "b":
         return bytes.fromhex(body)
     if tag == "raises":

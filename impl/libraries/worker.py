@@ -145,6 +145,9 @@ def main(arguments: list[str]) -> int:
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != HERE]
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print must not come between the lines of the protocol
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
+    with open(os.devnull) as nothing:  # noqa: PTH123  # nor may they read, or close, what the parent writes
+        os.dup2(nothing.fileno(), 0)
     install_adapter_modules()
     greeting: dict[str, Any] = {"python": platform.python_version()}
     adapter = None
@@ -158,7 +161,7 @@ def main(arguments: list[str]) -> int:
     replies.flush()
     if adapter is None:
         return 1
-    serve(adapter, arriving(sys.stdin), replies)
+    serve(adapter, arriving(requests), replies)
     return 0
 
 

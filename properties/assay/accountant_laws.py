@@ -282,7 +282,7 @@ def _check_range(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = _require(case)
     inquiry, answered = _Inquiry(answer, settings), 0
     rng = np.random.default_rng([settings.seed, 2])
-    for arguments in points_of(question, _domain(answer), rng, question.points):
+    for arguments in points_of(question, _domain(answer), rng, max(8, question.points // 2)):
         if inquiry.is_over:
             break
         claimed = inquiry.ask(arguments)
@@ -331,7 +331,7 @@ def _zero_applies(case: RemoteCase) -> str | None:
 
 # --- monotone -----------------------------------------------------------------------------------------------
 
-_LADDERS = 4
+_LADDERS = 2
 _RUNGS = 8
 
 

@@ -67,7 +67,7 @@ def ideal_law(words: Mapping[str, Any]) -> IdealLaw:
         if family == "finite":
             return IdealLaw(finite=_finite(words["symbols"], words["probabilities"]))
         if family in FAMILIES:
-            return _noisy(str(family), words["location"], words["scale"])
+            return _noisy(str(family), words["location"], words["scale"], words.get("low"), words.get("high"))
     except KeyError as error:
         raise UsageError(f"a law of the family {family!r} lacks {error.args[0]!r}") from None
     raise UsageError(f"family must be one of {', '.join((*FAMILIES, 'finite'))}, got {family!r}")
@@ -83,7 +83,7 @@ def _finite(symbols: Sequence[Any], probabilities: Sequence[Any]) -> FiniteDistr
     return FiniteDistribution({symbol: weight / total for symbol, weight in weights.items()})
 
 
-def _noisy(family: str, location: Any, scale: Any) -> IdealLaw:
+def _noisy(family: str, location: Any, scale: Any, low: Any, high: Any) -> IdealLaw:
     is_vector = isinstance(location, (tuple, list, np.ndarray))
     places = [_plain(x) for x in location] if is_vector else [_plain(location)]
     scales = (
@@ -91,7 +91,7 @@ def _noisy(family: str, location: Any, scale: Any) -> IdealLaw:
     )
     if len(scales) != len(places):
         raise UsageError(f"a law needs as many scales as locations, got {len(scales)} and {len(places)}")
-    laws = (NoiseLaw(family, place, width) for place, width in zip(places, scales, strict=True))
+    laws = (NoiseLaw(family, place, width, _plain(low), _plain(high)) for place, width in zip(places, scales, strict=True))
     return IdealLaw(tuple(laws), is_vector=is_vector)
 
 
@@ -159,7 +159,7 @@ def _largest_loss(left: NoiseLaw, right: NoiseLaw) -> arb:
         return arb(0)
     if left.family == right.family and left.family.endswith("gaussian"):
         return arb.pos_inf() if distance is not None else _loss_of_gaussians(left, right)
-    if distance is not None and (left.family == "laplace" or _between_integers(left, right)):
+    if distance is not None and (left.family == "laplace" or (left.is_discrete and _between_integers(left, right))):
         return ball(distance)
     if left.family == right.family == "laplace":
         return _loss_of_laplaces(left, right)
@@ -241,7 +241,12 @@ def _cuts(law: NoiseLaw) -> list[Fraction]:
     if law.is_discrete:
         middle, reach = math.floor(location), min(_MOST_INTEGERS // 2, math.ceil(_REACH * scale))
         return [Fraction(k) for k in range(middle - reach, middle + reach + 1)]
-    family = stats.laplace if law.family == "laplace" else stats.norm
+    family = stats.norm if law.family == "gaussian" else stats.laplace
     quantiles = family.ppf(np.arange(1, _PIECES) / _PIECES)
     far = family.isf(np.logspace(-3, -40, 24))
-    return [location + scale * Fraction(float(z)) for z in (*quantiles, *far, *-far)]
+    cuts = [location + scale * Fraction(float(z)) for z in (*quantiles, *far, *-far)]
+    if law.low is None or law.high is None:
+        return cuts
+    low, high = exact("low", law.low), exact("high", law.high)
+    ends = [low + (high - low) * Fraction(part) for part in (0, 2.0**-40, 0.5, 1 - 2.0**-40, 1)]
+    return [*ends, *(cut for cut in cuts if low < cut < high)]

@@ -103,6 +103,10 @@ def _edges(law: NoiseLaw) -> Array:
         if high - low <= _MOST_INTEGERS:
             return np.arange(low - 1, high + 1, dtype=np.float64)
         values = np.floor(values)
+    if law.low is not None and law.high is not None:
+        low, high = float(exact("low", law.low)), float(exact("high", law.high))
+        ends = [math.nextafter(low, -math.inf), low, math.nextafter(high, -math.inf), high]
+        values = np.concatenate([ends, np.linspace(low, high, 18)[1:-1], values[(values > low) & (values < high)]])
     return np.unique(values)
 
 
@@ -218,12 +222,14 @@ class FitTest:
     @property
     def _is_symmetric(self) -> bool:
         """Whether every coordinate is as likely above its location as below."""
+        if any(law.has_ends for law in self.law.coordinates):
+            return False
         places = [exact("location", law.location) for law in self.law.coordinates if law.is_discrete]
         return all(place.denominator == 1 for place in places)
 
     def _enter_repeats(self, rows: Array) -> None:
-        if self.law.coordinates[0].is_discrete:
-            return
+        if self.law.coordinates[0].is_discrete or self.law.coordinates[0].has_ends:
+            return  # atoms repeat
         for value in rows[:, 0].tolist():
             self._repeats[int(value in self._seen)] += 1
             self._seen.add(value)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpassay.claims import (
     ZCDP,
+    BoundedRange,
     Claim,
     NeighbourRelation,
     PureDP,
@@ -34,7 +35,7 @@ from dpassay.properties.audit.outcomes import CallFailedError, Outcomes, Sampler
 from dpassay.properties.checks.failure import bounded_quantity
 from dpassay.properties.records import plain
 from dpassay.properties.search.black_box import sample_pairs
-from dpassay.properties.search.figures import allowed
+from dpassay.properties.search.figures import ALLOWANCE, allowed
 from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.search.result import HuntResult
 from dpassay.properties.search.task import Task
@@ -89,8 +90,16 @@ def _claim(case: RemoteMechanism) -> str:
     return claim_words(case.claims[0])
 
 
-def _always(case: RemoteMechanism) -> str | None:  # noqa: ARG001  # the form of conditions
-    return None
+def _moves(case: RemoteMechanism) -> str | None:
+    return None if _has_pairs(case.neighbours) else "no two different inputs are neighbours"
+
+
+def _has_pairs(relation: NeighbourRelation) -> bool:
+    try:
+        adversarial_pairs(relation, seed=0, limit=1)
+    except UsageError:
+        return False
+    return True
 
 
 # --- privacy ------------------------------------------------------------------------------------------------
@@ -159,7 +168,7 @@ def _check_float_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
 
 
 def _float_condition(case: RemoteMechanism) -> str | None:
-    return None if case.description["floats"] else "the library does not claim privacy for the float64 numbers"
+    return _moves(case) if case.description["floats"] else "the library does not claim privacy for the float64 numbers"
 
 
 def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
@@ -271,9 +280,16 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
 
 
 def _fit_inputs(relation: NeighbourRelation, seed: int) -> list[Array]:
+    if not _has_pairs(relation):  # a law may be of interest on the one input that there is
+        return [_only_input(relation)]
     pairs = [*adversarial_pairs(relation, seed=seed, limit=4), *boundary_pairs(relation, seed=seed, limit=2)]
     inputs = {side.tobytes(): side for pair in pairs for side in pair}
     return list(inputs.values())[:_FIT_INPUTS]
+
+
+def _only_input(relation: NeighbourRelation) -> Array:
+    low = relation.low if math.isfinite(relation.low) else min(0.0, relation.high)
+    return np.full(relation.size, low)
 
 
 def _drawn(case: RemoteMechanism, data: Array, size: int, rng: np.random.Generator) -> Outcomes:
@@ -289,7 +305,7 @@ def _parameters_condition(case: RemoteMechanism) -> str | None:
         return "the adapter states no ideal law"
     if not isinstance(case.claims[0], DECIDED_CLAIMS):
         return f"no certified loss is known for {_claim(case)}"
-    return None
+    return _moves(case)
 
 
 def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
@@ -325,7 +341,10 @@ def _exceeds(claim: Claim, left: IdealLaw, right: IdealLaw) -> tuple[bool, float
     """Tell whether the loss certainly exceeds the claim, and return a certified lower bound on it."""
     with precision(_BITS):
         loss = ideal_loss(claim, left, right)
-        return bool(loss > allowed(claim)), float_lower(loss)
+        bound = allowed(claim)
+        if isinstance(claim, (PureDP, BoundedRange)):  # the ratio of probabilities, too, is a float64 number
+            bound = bound + ball(ALLOWANCE)
+        return bool(loss > bound), float_lower(loss)
 
 
 def _bound(claim: Claim) -> float:
@@ -343,8 +362,8 @@ def _of_parameters(case: RemoteMechanism, pair: Pair, figure: float, compared: i
     }
     bound = _bound(case.claims[0])
     detail = (
-        f"the laws {witness['law_left']} and {witness['law_right']} of neighbours have the loss {figure:.6g},"
-        f" claimed {bound:.6g} ({compared} ordered pairs)"
+        f"the laws {witness['law_left']} and {witness['law_right']} of neighbours have the loss {figure:.15g},"
+        f" claimed {bound:.15g} ({compared} ordered pairs)"
     )
     return Finding("violation", detail, _claim(case), bound, figure, "enclosed", "points", 0, witness)
 
@@ -353,7 +372,9 @@ def _of_parameters(case: RemoteMechanism, pair: Pair, figure: float, compared: i
 
 
 def _sensitivity_condition(case: RemoteMechanism) -> str | None:
-    return None if case.description["noiseless"] else "the interface does not show what is computed without noise"
+    return (
+        _moves(case) if case.description["noiseless"] else "the interface does not show what is computed without noise"
+    )
 
 
 def _norm(case: RemoteMechanism, data: Array) -> int:
@@ -453,7 +474,7 @@ def _laws() -> Iterator[Law]:
     yield _law(
         "privacy_of_claim",
         "The claim of the library is not refuted, lowest bits left out.",
-        _always,
+        _moves,
         _check_privacy,
         sampled=True,
     )
@@ -467,7 +488,7 @@ def _laws() -> Iterator[Law]:
     yield _law(
         "coordinates",
         "No coordinate of an outcome breaks the claim by itself.",
-        _always,
+        _moves,
         _check_coordinates,
         sampled=True,
     )

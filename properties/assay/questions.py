@@ -154,6 +154,10 @@ def _sigma(direction: Literal[-1, 0, 1] = -1) -> Argument:
     return Argument("sigma", 0.3, 100, 2.0, (0.05, 1e-3, 1e4), direction)
 
 
+def _integer_sigma() -> Argument:
+    return Argument("sigma", 0.3, 100, 2.0, (0.05, 500.0), -1)
+
+
 def _scale() -> Argument:
     return Argument("scale", 0.1, 100, 2.0, (0.01, 1e4), -1)
 
@@ -304,13 +308,13 @@ QUESTIONS: dict[str, Question] = {
         Question(
             "discrete_gaussian_delta",
             "delta at epsilon of `count` discrete Gaussian mechanisms on integers",
-            (_sigma(), _epsilon(), _count((1, 2))),
+            (_integer_sigma(), _epsilon(), _count((1, 2))),
             probability=True,
         ),
         Question(
             "discrete_gaussian_epsilon",
             "epsilon at delta of `count` discrete Gaussian mechanisms on integers",
-            (_sigma(), _delta(), _count((1, 2))),
+            (_integer_sigma(), _delta(), _count((1, 2))),
         ),
     )
 }

@@ -36,7 +36,7 @@ __all__ = [
     "run_plan",
 ]
 
-DEFAULT_CALLS = 20_000
+DEFAULT_CALLS = 10_000
 """Outcomes that a sampled law may draw, unless the adapter says that its mechanism is too slow for that."""
 
 DESCRIBED = Law(
@@ -104,7 +104,7 @@ class Plan:
     checks : tuple of Check
         The checks to carry out, including those that do not apply.
     names : frozenset of (str, str)
-        Mechanism and law of every check that there is, chosen or not.
+        Mechanism and law of every check that applies, chosen or not.
     """
 
     target: Target
@@ -200,7 +200,7 @@ def make_plan(
         _complain_of_choice(
             {check.mechanism for check in checks}, mechanism, {check.law.name for check in checks}, law
         )
-    names = frozenset((check.mechanism, check.law.name) for check in checks)
+    names = frozenset((check.mechanism, check.law.name) for check in checks if check.reason is None)
     return Plan(target, greeting["library"], greeting["version"], tuple(chosen), names)
 
 

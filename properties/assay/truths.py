@@ -53,7 +53,7 @@ MOST_RESPONSES = 20_000
 LARGEST_FRACTIONAL_ORDER = 64
 """From here on the bound for a fractional order is that of the integer below."""
 
-_STEPS, _COARSE_STEPS = 64, 24
+_STEPS, _COARSE_STEPS = 64, 20
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,9 @@ def _answers(question: str) -> Callable[[Callable[..., Truth]], Callable[..., Tr
 # --- from a curve to its inverse ----------------------------------------------------------------------------
 
 
-def least_argument(curve: Curve, delta: float, *, largest: float = LARGEST, steps: int = _STEPS) -> Truth:
+def least_argument(
+    curve: Curve, delta: float, *, start: float = 2.0**-20, largest: float = LARGEST, steps: int = _STEPS
+) -> Truth:
     """Enclose the least x >= 0 at which a curve that does not increase falls to delta.
 
     Where the curve is only known from below, so is x.
@@ -123,14 +125,14 @@ def least_argument(curve: Curve, delta: float, *, largest: float = LARGEST, step
         Encloses the curve at a float64.
     delta : float
         The level.
-    largest : float
-        Where the search ends.
+    start, largest : float
+        Where the search begins and ends.
     steps : int
         Bisections.
     """
     if not _exceeds(curve(0.0), delta):
         return Truth(0.0, 0.0 if _falls_to(curve(0.0), delta) else None)
-    low, high = 0.0, 2.0**-20
+    low, high = 0.0, start
     while _exceeds(curve(high), delta):
         low, high = high, 4 * high
         if high > largest:
@@ -379,12 +381,12 @@ def subsampled_epsilon(sigma: float, rate: float, count: int, delta: float) -> T
 
 @_answers("subsampled_gaussian_sigma")
 def subsampled_sigma(rate: float, count: int, epsilon: float, delta: float) -> Truth:
-    """Enclose the least noise scale that suffices: to some seven digits from below."""
+    """Enclose the least noise scale that suffices: to some six digits from below."""
 
     def curve(sigma: float) -> Truth:
         return subsampled_delta(sigma, rate, count, epsilon) if sigma else Truth(float(rate > 0), 1.0)
 
-    return least_argument(curve, delta, steps=_COARSE_STEPS)
+    return least_argument(curve, delta, start=2.0**-4, steps=_COARSE_STEPS)
 
 
 @_answers("subsampled_gaussian_renyi")
@@ -398,18 +400,17 @@ def subsampled_renyi(sigma: float, rate: float, order: float) -> Truth:
 # --- conversions --------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=256)
 def _pure_epsilon_of(rho: float) -> Fraction:
     """Return an epsilon with epsilon tanh(epsilon/2) <= rho, so that epsilon-DP implies rho-zCDP; nearly the largest.
 
     Zero if none is found.
     """
-    low, high = 0.0, 1.0
-    while _implies(high, rho):
-        low, high = high, 2 * high
-    for _ in range(60):
+    low, high = 0.0, rho + 2.0
+    for _ in range(52):
         middle = (low + high) / 2
-        low, high = (middle, high) if _implies(middle, rho) else (low, middle)
-    return Fraction(low)
+        low, high = (middle, high) if middle * math.tanh(middle / 2) <= rho else (low, middle)
+    return Fraction(next((x for x in (low, low * (1 - 2.0**-40)) if _implies(x, rho)), 0.0))
 
 
 def _implies(epsilon: float, rho: float) -> bool:
@@ -436,17 +437,22 @@ def zcdp_epsilon(rho: float, delta: float) -> Truth:
 @_answers("zcdp_rho")
 def zcdp_rho(epsilon: float, delta: float) -> Truth:
     """Bound from above the rho that suffices: a larger one lets a mechanism through that is not private enough."""
+    return Truth(None, _least_rho(lambda rho: zcdp_delta(rho, epsilon), delta))
+
+
+def _least_rho(curve: Curve, delta: float) -> float | None:
+    """Return nearly the least rho at which a curve that does not decrease certainly exceeds delta."""
     low, high = 0.0, 1e-30
-    while not _exceeds(zcdp_delta(high, epsilon), delta):
-        low, high = high, 4 * high
+    while not _exceeds(curve(high), delta):
+        low, high = high, 8 * high
         if high > LARGEST:
-            return Truth(None, None)
+            return None
     for _ in range(_STEPS):
-        middle = low + (high - low) / 2
-        if not low < middle < high:
+        middle = math.sqrt(low) * math.sqrt(high) if low else high / 2
+        if not low < middle < high or high - low < 2.0**-50 * high:
             break
-        low, high = (low, middle) if _exceeds(zcdp_delta(middle, epsilon), delta) else (middle, high)
-    return Truth(None, high)
+        low, high = (low, middle) if _exceeds(curve(middle), delta) else (middle, high)
+    return high
 
 
 @_answers("renyi_epsilon")
@@ -468,18 +474,35 @@ def renyi_epsilon(order: float, renyi: float, delta: float) -> Truth:
 
 
 def _least_second(p: float, order: float, renyi: float) -> float | None:
-    """Return nearly the least q for which (p, 1 - p) and (q, 1 - q) keep to the divergence, None if there is none."""
+    """Return nearly the least q for which (p, 1 - p) and (q, 1 - q) keep to the divergence, None if there is none.
+
+    It is looked for in float64 and certified afterwards, a little further in.
+    """
     if not 0 < p < 1:
         return None
     low, high = math.log(p) - 700.0, math.log(p)
     for _ in range(50):
         middle = (low + high) / 2
-        if _keeps(p, math.exp(middle), order, renyi):
+        if _approximate_renyi(math.log(p), middle, order) <= renyi:
             high = middle
         else:
             low = middle
-    q = math.exp(high)
-    return q if q < p and _keeps(p, q, order, renyi) else None
+    for inward in (2.0**-40, 2.0**-30, 2.0**-20):
+        q = math.exp(high) * (1 + inward)
+        if q < p and _keeps(p, q, order, renyi):
+            return q
+    return None
+
+
+def _approximate_renyi(log_p: float, log_q: float, order: float) -> float:
+    """Approximate the larger of both divergences of two-point laws."""
+    rest_p, rest_q = math.log(-math.expm1(min(log_p, -1e-300))), math.log(-math.expm1(min(log_q, -1e-300)))
+    larger = []
+    for a, b, c, d in ((log_p, log_q, rest_p, rest_q), (log_q, log_p, rest_q, rest_p)):
+        terms = (order * a + (1 - order) * b, order * c + (1 - order) * d)
+        peak = max(terms)
+        larger.append((peak + math.log(sum(math.exp(term - peak) for term in terms))) / (order - 1))
+    return max(larger)
 
 
 def _keeps(p: float, q: float, order: float, renyi: float) -> bool:

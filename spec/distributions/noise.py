@@ -1,7 +1,9 @@
-"""Noise about a location: the probability of any interval, enclosed, for the four families that libraries add.
+"""Noise about a location: the probability of any interval, enclosed, for the families that libraries add.
 
 ``laplace`` and ``gaussian`` have densities on the line; ``discrete laplace`` and ``discrete gaussian`` live on the
 integers, with probabilities proportional to e^(-|x - location| / scale) and e^(-(x - location)^2 / (2 scale^2)).
+``bounded laplace`` is Laplace noise on the condition that the sum lies in [low, high]; ``clamped laplace`` moves what
+lies outside to the nearer end.
 """
 
 import math
@@ -18,7 +20,7 @@ from dpassay.spec.distributions.laplace import log_laplace_interval
 
 __all__ = ["FAMILIES", "NoiseLaw", "normal_interval"]
 
-FAMILIES = ("laplace", "gaussian", "discrete laplace", "discrete gaussian")
+FAMILIES = ("laplace", "gaussian", "discrete laplace", "discrete gaussian", "bounded laplace", "clamped laplace")
 _TABLE_BITS = 192
 
 
@@ -32,6 +34,8 @@ class NoiseLaw:
         One of `FAMILIES`.
     location, scale : exact number
         The scale is positive; it is the standard deviation for the continuous Gaussian.
+    low, high : exact number, optional
+        The ends of bounded and clamped laws, low < high, and of no others.
 
     Raises
     ------
@@ -43,6 +47,8 @@ class NoiseLaw:
     family: str
     location: Exact
     scale: Exact
+    low: Exact | None = None
+    high: Exact | None = None
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -50,6 +56,10 @@ class NoiseLaw:
         location, scale = exact("location", self.location), exact("scale", self.scale)
         if scale <= 0:
             raise UsageError(f"scale must be positive, got {self.scale!r}")
+        if self.has_ends != (self.low is not None and self.high is not None):
+            raise UsageError(f"low and high belong to bounded and clamped laws, got {self.low!r} and {self.high!r}")
+        if self.low is not None and self.high is not None and not exact("low", self.low) < exact("high", self.high):
+            raise UsageError(f"low must be below high, got {self.low!r} and {self.high!r}")
         if self.family == "discrete gaussian" and (location.denominator != 1 or scale > LARGEST_SIGMA):
             raise UsageError(
                 f"a discrete Gaussian needs an integer location and a scale of at most {LARGEST_SIGMA}, got"
@@ -61,8 +71,15 @@ class NoiseLaw:
         """Whether all outcomes are integers."""
         return self.family.startswith("discrete")
 
+    @property
+    def has_ends(self) -> bool:
+        """Whether all outcomes lie in [low, high]."""
+        return self.family in {"bounded laplace", "clamped laplace"}
+
     def interval(self, low: Exact | None, high: Exact | None) -> arb:
         """Enclose Pr[low < X <= high]; None is no bound. Accurate relative to itself in both tails."""
+        if self.has_ends:
+            return self._inside_ends(low, high)
         location, scale = exact("location", self.location), exact("scale", self.scale)
         a = None if low is None else exact("low", low) - location
         b = None if high is None else exact("high", high) - location
@@ -75,6 +92,22 @@ class NoiseLaw:
         first = None if low is None else math.floor(exact("low", low)) + 1
         last = None if high is None else math.floor(exact("high", high))
         return self._integers(first, last)
+
+    def _inside_ends(self, low: Exact | None, high: Exact | None) -> arb:
+        assert self.low is not None
+        assert self.high is not None
+        first, last = exact("low", self.low), exact("high", self.high)
+        free = NoiseLaw("laplace", self.location, self.scale)
+        a, b = None if low is None else exact("low", low), None if high is None else exact("high", high)
+        if (b is not None and b < first) or (a is not None and a >= last):
+            return arb(0)
+        if self.family == "clamped laplace":  # what lies outside counts for the ends
+            below = None if a is None or a < first else a
+            above = None if b is None or b >= last else b
+            return free.interval(below, above)
+        below = first if a is None else max(a, first)
+        above = last if b is None else min(b, last)
+        return free.interval(below, above) / free.interval(first, last)
 
     def _integers(self, first: int | None, last: int | None) -> arb:
         """Enclose Pr[first <= X <= last]."""

@@ -36,7 +36,7 @@ __all__ = [
 
 dp.enable_features("contrib", "honest-but-curious")
 
-_CALLS_ONE_BY_ONE = 4000
+_CALLS_ONE_BY_ONE = 3000
 """Outcomes that a law may draw where every one is a call into the library: a few thousand take a second."""
 
 
@@ -115,6 +115,8 @@ def measurement_case(
     """
     if bulk is None:
         options.setdefault("calls", _CALLS_ONE_BY_ONE)
+    if not options.setdefault("floats", True):
+        options.setdefault("notes", "no floats are released")
 
     def once(data: list[float]) -> Any:
         release = measurement(argument(data))

@@ -74,8 +74,12 @@ def threshold(
         f"vector:size={width},{norm},linf=1,low=0,high=100,integer",
         list,
         bulk=bulk,
-        floats=triple,
-        notes="" if triple else "this release asks for its flag of idealised floats here",
+        floats=triple and kind is float,
+        notes=""
+        if triple and kind is float
+        else "no floats are released"
+        if triple
+        else "this release asks for its flag of idealised floats here",
     )
 
 
@@ -92,6 +96,7 @@ def counted(scale: float, limit: int) -> Mechanism:
         lambda data: [int(value) for value in data],
         outcome=lambda release: tuple(release.get(i) for i in range(4)),
         calls=20_000,
+        floats=False,
     )
 
 

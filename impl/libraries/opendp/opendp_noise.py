@@ -48,6 +48,7 @@ def scalar(
         f"vector:size=1,linf={d_in!r}" + (f",{limits}" if whole else ""),
         lambda data: _exactly(kind, data[0]),
         law=law if limits == _INTEGERS else None,
+        floats=not whole,
     )
 
 
@@ -81,6 +82,7 @@ def vectors(noise: str, kind: Any, scale: float, size: int, *, d_in: float = 1.0
         f"vector:size={size},{norm}={d_in!r}" + (f",{_INTEGERS}" if whole else ""),
         lambda data: data,
         bulk=bulk,
+        floats=not whole,
         law=_law(noise, kind, scale) if k is None and kind in (float, int) else None,
     )
 
@@ -96,6 +98,7 @@ def geometric(scale: float, bounds: tuple[int, int] | None) -> Mechanism:
         f"vector:size=1,linf=1,{limits}",
         lambda data: int(data[0]),
         law=_law("laplace", int, scale) if bounds is None else None,
+        floats=False,
     )
 
 
@@ -155,26 +158,22 @@ def canonical(d_in: float, d_out: tuple[float, float]) -> Mechanism:
 def noise_cases(collect: Collector) -> None:
     """Add the cases of additive noise."""
     for noise in ("laplace", "gaussian"):
-        for scale in (1.0, 1.0 / 3.0, 1e6):
-            collect.add(vectors, noise, float, scale, 1, d_in=1.0 if scale < 1e3 else 1e6)
-        collect.add(scalar, noise, float, 0.7)
+        for scale in (1.0, 1.0 / 3.0):
+            collect.add(vectors, noise, float, scale, 1)
+        collect.add(vectors, noise, float, 1.0, 3)
+        collect.add(vectors, noise, float, 1e6, 1, d_in=1e6)
         collect.add(scalar, noise, float, 1e-9, d_in=1e-9)
         collect.add(scalar, noise, "f32", 1.0)
-        collect.add(scalar, noise, float, 1.0, k=0)
-        collect.add(scalar, noise, float, 1.0, k=-2)
-        collect.add(vectors, noise, float, 1.0, 3)
+        collect.add(vectors, noise, float, 1.0, 1, k=0)
         collect.add(vectors, noise, float, 1.0, 3, k=-3)
-        for scale in (1.0, 0.3, 5.0):
+        for scale in (1.0, 0.3):
             collect.add(vectors, noise, int, scale, 1)
-        collect.add(vectors, noise, int, 1.0, 3)
         collect.add(scalar, noise, int, 1.0, limits="low=2147483640,high=2147483647,integer")
     for bounds in (None, (0, 10), (5, 5)):
         collect.add(geometric, 1.0, bounds)
-    collect.add(geometric, 0.4, (0, 4))
-    for delta in (1e-6, 0.2):
-        collect.add(zcdp_through_approximate, 1.0, delta)
+    collect.add(zcdp_through_approximate, 1.0, 1e-6)
     collect.add(pure_through_zcdp, 1.0)
     collect.add(calibrated, "laplace", 1.0)
     collect.add(calibrated, "gaussian", 0.5)
-    for d_in, d_out in ((1.0, (1.0, 1e-6)), (2.5, (0.5, 0.1)), (1.0, (3.0, 1.0)), (1.0, (1.0, 0.0))):
+    for d_in, d_out in ((1.0, (1.0, 1e-6)), (2.5, (0.5, 0.1)), (1.0, (3.0, 1.0))):
         collect.add(canonical, d_in, d_out)

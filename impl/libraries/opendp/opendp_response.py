@@ -35,6 +35,7 @@ def boolean(probability: float, *, constant_time: bool) -> Mechanism:
         "vector:size=1,linf=1,low=0,high=1,integer",
         lambda data: data[0] >= 1,
         law=law,
+        floats=False,
     )
 
 
@@ -55,6 +56,7 @@ def categories(count: int, probability: float, *, strangers: bool = False) -> Me
         f"vector:size=1,linf={high},low=0,high={high},integer",
         lambda data: int(data[0]),
         law=None if strangers else law,
+        floats=False,
     )
 
 
@@ -86,6 +88,7 @@ def bit_vector(weight: int, f: float, *, constant_time: bool = False) -> Mechani
         f"vector:size=1,linf={high},low=0,high={high},integer",
         argument,
         outcome=_unpacked,
+        floats=False,
     )
 
 
@@ -101,6 +104,7 @@ def bit_vector_of_any_length(f: float) -> Mechanism:
         "vector:size=1,linf=1,low=1,high=2,integer",
         lambda data: bytes(int(data[0])),
         outcome=_unpacked,
+        floats=False,
     )
 
 

@@ -45,6 +45,7 @@ def noisy_max(
         kind(1),
         _neighbours(size, monotonic=monotonic, whole=kind is int),
         _scores(kind),
+        floats=False,
     )
 
 
@@ -59,6 +60,7 @@ def gumbel_max(kind: Any, size: int, scale: float, *, monotonic: bool = False, o
         kind(1),
         _neighbours(size, monotonic=monotonic, whole=kind is int),
         _scores(kind),
+        floats=False,
     )
 
 
@@ -79,6 +81,8 @@ def clear_winner(name: str, optimize: str) -> Mechanism:
         lambda data: [data[0], data[0] + 10.0],
         law=lambda _: {"family": "finite", "symbols": [expected, 1 - expected], "probabilities": [1.0, 0.0]},
         exact_law=False,
+        floats=False,
+        calls=500,
         notes="the law leaves out a probability below exp(-9000)",
     )
 
@@ -98,6 +102,7 @@ def noisy_top_k(
         _neighbours(size, monotonic=monotonic, whole=kind is int),
         _scores(kind),
         outcome=tuple,
+        floats=False,
     )
 
 
@@ -113,6 +118,8 @@ def quantile(alpha: float, scale: float, *, size: int | None, candidates: list[f
         1 if size is None else 2,
         f"records:low=0,high=4,{relation}",
         list,
+        floats=False,
+        notes="one of the candidates is released",
     )
 
 
@@ -154,6 +161,7 @@ def private_candidate_calls(stop_probability: float) -> Mechanism:
         once=once,
         law=lambda _: law,
         calls=4000,
+        floats=False,
         notes="not released: how many candidates the combinator looks at, capped at 40, when none is good enough",
     )
 
@@ -185,23 +193,22 @@ def private_candidate(scale: float, stop_probability: float, threshold: float) -
 
 def selection_cases(collect: Collector) -> None:
     """Add the cases of selection."""
-    for measure in ("max", "zcdp"):
-        for monotonic in (False, True):
-            collect.add(noisy_max, float, 3, 1.0, measure=measure, monotonic=monotonic)
-            collect.add(noisy_top_k, float, 3, 2, 2.0, measure=measure, monotonic=monotonic)
+    collect.add(noisy_max, float, 3, 1.0)
+    collect.add(noisy_max, float, 3, 1.0, monotonic=True)
+    collect.add(noisy_max, float, 3, 1.0, measure="zcdp")
     collect.add(noisy_max, int, 8, 2.0)
     collect.add(noisy_max, float, 2, 0.5, negate=True)
-    collect.add(noisy_top_k, int, 3, 3, 3.0)
+    collect.add(noisy_top_k, float, 3, 2, 2.0)
+    collect.add(noisy_top_k, float, 3, 2, 2.0, measure="zcdp", monotonic=True)
+    collect.add(noisy_top_k, int, 3, 3, 3.0, monotonic=True)
     for name in ("noisy_max", "report_noisy_max_gumbel"):
         for optimize in ("max", "min"):
             collect.add(clear_winner, name, optimize)
     for monotonic in (False, True):
         collect.add(gumbel_max, float, 3, 1.0, monotonic=monotonic)
-    collect.add(gumbel_max, int, 3, 1.0)
     candidates = [0.0, 1.0, 2.0, 4.0]
-    for alpha in (0.5, 0.1, 1.0 / 3.0):
-        collect.add(quantile, alpha, 1.0, size=None, candidates=candidates)
-        collect.add(quantile, alpha, 1.0, size=5, candidates=candidates)
-    for stop_probability in (0.1, 0.5, 0.9):
+    for alpha, size in ((0.5, None), (0.5, 5), (1.0 / 3.0, None)):
+        collect.add(quantile, alpha, 1.0, size=size, candidates=candidates)
+    for stop_probability in (0.1, 0.9):
         collect.add(private_candidate_calls, stop_probability)
     collect.add(private_candidate, 1.0, 0.3, 1.0)
