@@ -35,13 +35,13 @@ def threshold(
     limit: float,
     *,
     keys: int = 1,
-    zeros: bool = False,
+    most: int = 1,
     fixed_delta: float | None = None,
 ) -> Mechanism:
     """Return the case: a histogram with noise, of which counts below a threshold are left out.
 
-    One user owns one unit of each of `keys` keys. Keys whose count is zero are not in the histogram, except with
-    `zeros`. With `fixed_delta`, the claim goes on through the converters to one (epsilon, delta), delta being that
+    One user owns one unit of each of `keys` keys; no count is above `most`. Keys whose count is zero are not in the
+    histogram. With `fixed_delta`, the claim goes on through the converters to one (epsilon, delta), delta being that
     many times the delta of the threshold.
     """
     metric, triple = _metric(noise, kind)
@@ -56,22 +56,20 @@ def threshold(
         delta = measurement.map(d_in)[1]
         measurement = constructor("fix_delta")(constructor("zCDP_to_approxDP")(measurement), delta * fixed_delta)
 
-    width = max(2, keys)
-
     def bulk(data: list[float], count: int) -> list[Any]:
         # one histogram of many groups of keys: what happens to a key has nothing to do with the other keys
-        present = [(i, kind(value)) for i, value in enumerate(data) if value or zeros]
+        present = [(i, kind(value)) for i, value in enumerate(data) if value]
         release = measurement({f"{j} {i}": value for j in range(count) for i, value in present})
-        return [tuple(release.get(f"{j} {i}") for i in range(width)) for j in range(count)]
+        return [tuple(release.get(f"{j} {i}") for i in range(keys)) for j in range(count)]
 
     norm = f"l1={keys}" if noise == "laplace" else f"l0={keys}"
-    words = f"{scale=}, threshold={limit}{', zeros kept' if zeros else ''}"
+    words = f"{scale=}, threshold={limit}, counts up to {most}"
     words += f", fixed delta * {fixed_delta}" if fixed_delta else ""
     return measurement_case(
         f"make_{noise}_threshold({kind.__name__}, {keys} keys a user, {words})",
         measurement,
         d_in,
-        f"vector:size={width},{norm},linf=1,low=0,high=100,integer",
+        f"vector:size={keys},{norm},linf=1,low=0,high={most},integer",
         list,
         bulk=bulk,
         floats=triple and kind is float,
@@ -80,6 +78,26 @@ def threshold(
         else "no floats are released"
         if triple
         else "this release asks for its flag of idealised floats here",
+    )
+
+
+def zero_count(noise: str) -> Mechanism:
+    """Return the case: a key that is missing (0) or there with the count 0 (1), at distance zero by the metric."""
+    metric, triple = _metric(noise, int)
+    measurement = constructor(f"{noise}_threshold")(_domain(int), metric, scale=1.0, threshold=1)
+
+    def bulk(data: list[float], count: int) -> list[Any]:
+        release = measurement(dict.fromkeys(map(str, range(count)), 0) if data[0] else {})
+        return [release.get(str(i)) for i in range(count)]
+
+    return measurement_case(
+        f"make_{noise}_threshold(int, scale=1.0, threshold=1) of a count of zero",
+        measurement,
+        (0, 0, 0) if triple else 0,
+        "vector:size=1,linf=1,low=0,high=1,integer",
+        list,
+        bulk=bulk,
+        floats=False,
     )
 
 
@@ -124,12 +142,12 @@ def sparse_projection(scale: float) -> Mechanism:
 def histogram_cases(collect: Collector) -> None:
     """Add the cases of histograms."""
     for noise in ("laplace", "gaussian"):
-        for scale, limit in ((1.0, 4), (0.3, 2), (10.0, 30)):
-            collect.add(threshold, noise, int, scale, limit)
+        # at a threshold that one user meets exactly, delta is large enough for few samples to tell
+        for scale in (1.0, 0.3):
+            collect.add(threshold, noise, int, scale, 1)
+        collect.add(threshold, noise, int, 10.0, 30, keys=3, most=100)
         collect.add(threshold, noise, float, 1.0, 4)
-        collect.add(threshold, noise, int, 1.0, 4, keys=3)
-        collect.add(threshold, noise, int, 1.0, 3, zeros=True)
-        collect.add(threshold, noise, int, 1.0, 1)
-    collect.add(threshold, "gaussian", int, 1.0, 4, fixed_delta=1.01)
+        collect.add(zero_count, noise)
+    collect.add(threshold, "gaussian", int, 1.0, 1, fixed_delta=1.01)
     collect.add(counted, 1.0, 5)
     collect.add(sparse_projection, 1.0)

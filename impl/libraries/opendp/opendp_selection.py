@@ -80,7 +80,6 @@ def clear_winner(name: str, optimize: str) -> Mechanism:
         "vector:size=1,linf=1,low=0,high=1",
         lambda data: [data[0], data[0] + 10.0],
         law=lambda _: {"family": "finite", "symbols": [expected, 1 - expected], "probabilities": [1.0, 0.0]},
-        exact_law=False,
         floats=False,
         calls=500,
         notes="the law leaves out a probability below exp(-9000)",
