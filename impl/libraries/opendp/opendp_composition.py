@@ -68,18 +68,18 @@ def _pure_scale(d_mid: float, answers: list[float], _: int) -> float:
 
 
 def negative_budget() -> Mechanism:
-    """Adaptive composition whose budgets are 2 and -1: the first is spent, the sum is claimed."""
+    """Adaptive composition whose budgets are 8 and -7: the first is spent, the sum is claimed."""
     measurement = constructor("adaptive_composition", "sequential_composition")(
-        *_space(), max_divergence(), d_in=1.0, d_mids=[2.0, -1.0]
+        *_space(), max_divergence(), d_in=1.0, d_mids=[8.0, -7.0]
     )
     return measurement_case(
-        "make_adaptive_composition(pure, d_mids=[2.0, -1.0], first query only)",
+        "make_adaptive_composition(pure, d_mids=[8.0, -7.0], first query only)",
         measurement,
         1.0,
         _RELATION,
         lambda data: data[0],
-        outcome=lambda queryable: queryable(_noise("pure", 0.5)),
-        law=lambda data: {"family": "laplace", "location": data[0], "scale": 0.5},
+        outcome=lambda queryable: queryable(_noise("pure", 0.125)),
+        law=lambda data: {"family": "laplace", "location": data[0], "scale": 0.125},
         notes="a budget below zero makes no sense and is accepted",
     )
 
