@@ -255,6 +255,16 @@ def _answers() -> list[Answer]:
     ]
 
 
+def _tells_delta() -> bool:
+    """Whether this release's privacy curves tell delta at an epsilon; older ones only tell epsilon at a delta."""
+    return hasattr(_profile(_zcdp(1.0)), "delta")
+
+
 def conversion_answers(collect: Collector) -> None:
-    """Add the answers that this release can give at an ordinary point."""
-    collect.add(_answers)
+    """Add the answers that this release can give."""
+
+    def answers() -> list[Answer]:
+        told = _tells_delta()
+        return [answer for answer in _answers() if told or not answer.question.endswith("_delta")]
+
+    collect.add(answers)
