@@ -17,13 +17,22 @@ _PROFILES = ("ci", "thorough")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--dpassay-profile``."""
+    """Add ``--dpassay-profile`` and the options of the suite for libraries."""
     parser.getgroup("dpassay", "differential privacy").addoption(
         "--dpassay-profile",
         choices=_PROFILES,
         default=None,
         help="hypothesis profile to load: ci (derandomised, 100 examples) or thorough (random, 2,000 examples)",
     )
+    _add_library_options(parser)
+
+
+def _add_library_options(parser: pytest.Parser) -> None:
+    """Add what `dpassay.properties.suite` reads: which library to assay, and where it is."""
+    group = parser.getgroup("dpassay")
+    group.addoption("--dpassay-library", metavar="NAME", help="library, or file of an adapter, to assay")
+    group.addoption("--dpassay-version", metavar="V", help="release of the library to install and assay")
+    group.addoption("--dpassay-python", metavar="PATH", help="interpreter that has the library")
 
 
 def pytest_configure(config: pytest.Config) -> None:

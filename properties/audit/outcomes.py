@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Mechanism, UsageError
+from dpassay.claims import Mechanism, SamplerLostError, UsageError
 
 __all__ = [
     "LEFT_VALUES",
@@ -420,12 +420,14 @@ def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> 
     ------
     CallFailedError
         If the target raises.
+    SamplerLostError
+        If the target says that nothing was observed.
     UsageError
         If it returns something else than `size` outcomes.
     """
     try:
         raw = sampler(data.copy(), size, rng)  # a copy: a target that edits its input must not spoil the pair
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SamplerLostError):
         raise
     except BaseException as error:  # also sys.exit: a target must not end the hunt with a status of its own
         raise CallFailedError(error) from error

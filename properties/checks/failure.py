@@ -21,7 +21,7 @@ from dpassay.properties.audit.hypotheses import ex_post_bound
 from dpassay.properties.search.result import HuntResult, Witness, is_target_name
 from dpassay.properties.search.words import claim_words, relation_words
 
-__all__ = ["claim_expression", "failure_message"]
+__all__ = ["bounded_quantity", "claim_expression", "failure_message"]
 
 
 def failure_message(
@@ -51,7 +51,7 @@ def claim_expression(claim: Claim) -> str:
 
 
 def _comparison(result: HuntResult, claim: Claim) -> str:
-    quantity, value, bound = _quantity(result, claim)
+    quantity, value, bound = bounded_quantity(result, claim)
     if value is None:
         proof = "certified" if result.e_value_log10 is None else f"e-value 10^{result.e_value_log10:.1f}"
         return f"{quantity} ({proof}), but {claim_expression(claim)} forbids it"
@@ -72,7 +72,7 @@ def _apart(value: float, bound: float, *, down: bool) -> tuple[str, str]:
     return f"{shown:.{digits}g}", f"{allowed:.{digits}g}"
 
 
-def _quantity(  # noqa: PLR0911  # one branch for each notion
+def bounded_quantity(  # noqa: PLR0911  # one branch for each notion
     result: HuntResult, claim: Claim
 ) -> tuple[str, float | None, float]:
     """Return what the claim bounds, its value in the result, and the bound."""

@@ -29,6 +29,7 @@ __all__ = [
     "PureDP",
     "RecordNeighbours",
     "RenyiDP",
+    "SamplerLostError",
     "UsageError",
     "VectorNeighbours",
     "parse_claim",
@@ -44,6 +45,13 @@ Item = tuple[str, str]
 
 class UsageError(ValueError):
     """Raised when an argument is outside what is accepted; the message names it, the value and the domain."""
+
+
+class SamplerLostError(Exception):
+    """Raised by a sampler whose process crashed or did not answer: nothing was observed, and nothing may be bet on it.
+
+    A call that raises anything else is itself an outcome.
+    """
 
 
 def _is_finite(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The command line: ``dpassay list | show | verify | hunt | experiment``.
+"""The command line: ``dpassay list | show | verify | hunt | assay | experiment``.
 
 With ``--json`` a command prints one JSON object per line on standard output and nothing else there; progress,
 warnings and summaries go to standard error. Exit status: 0 everything as expected, 1 something is not, 2 wrong
@@ -19,7 +19,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import dpassay
+from dpassay.assay_command import assay
 from dpassay.claims import UsageError
+from dpassay.command_line import (
+    EXPECTED,
+    INTERRUPTED,
+    PIPE_CLOSED,
+    UNEXPECTED,
+    USAGE,
+    json_option,
+    print_records,
+    print_table,
+    seconds_of,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     from dpassay.properties.audit.exclusion import Exclusion
@@ -32,10 +45,6 @@ __all__ = ["main"]
 
 R = TypeVar("R", "StatementReport", "ErratumReport")
 
-EXPECTED, UNEXPECTED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141  # the last two as the shell has them
-
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line on standard output.")
-seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed.")
 source_option = click.option("--source", metavar="KEY", help="Only this document, such as lebensold2024.")
 
 
@@ -62,11 +71,6 @@ def _usage(message: str) -> int:
     return USAGE
 
 
-def _print_records(records: Iterable[dict[str, Any]]) -> None:
-    for record in records:
-        click.echo(json.dumps(record, ensure_ascii=False))
-
-
 class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -85,6 +89,9 @@ class _Commands(click.Group):
 @click.version_option(dpassay.__version__, prog_name="dpassay")
 def cli() -> None:
     """Assay claims of differential privacy: verify theorems, hunt for counterexamples."""
+
+
+cli.add_command(assay)
 
 
 # --- list ---------------------------------------------------------------------------------------------------
@@ -107,9 +114,9 @@ def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
         records = [item.record() for item in coverage(source)]
         columns = ("source", "item", "name", "kind", "covered_by", "where")
     if as_json:
-        _print_records(records)
+        print_records(records)
     else:
-        _table(records, columns)
+        print_table(records, columns)
 
 
 def _require_source(source: str | None) -> None:
@@ -117,33 +124,6 @@ def _require_source(source: str | None) -> None:
 
     if source is not None and source not in SOURCES:
         raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(SOURCES))}")
-
-
-def _table(records: Sequence[dict[str, Any]], columns: Sequence[str], title: str | None = None) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text  # not markup: brackets are intervals
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column.replace("_", " "), overflow="fold")
-    for record in records:
-        table.add_row(*(Text(_cell(record.get(column))) for column in columns))
-    console = Console()
-    # a pipe or a file has no width: rows stay whole there
-    Console(width=None if console.is_terminal else 200).print(table)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list):
-        return "\n".join(map(str, value)) or "-"
-    return str(value)
 
 
 # --- verify -------------------------------------------------------------------------------------------------
@@ -222,9 +202,9 @@ def _collect(what: str, reports: Iterable[R], count: int, columns: Sequence[str]
             collected.append(report)
             advance(report.statement.name)
             if as_json:
-                _print_records([report.record()])
+                print_records([report.record()])
     if not as_json:
-        _table([report.record() for report in collected], columns)
+        print_table([report.record() for report in collected], columns)
     unexpected = [report for report in collected if not report.as_expected]
     click.echo(f"{len(collected) - len(unexpected)} of {len(collected)} {what} as expected", err=True)
     return unexpected
@@ -242,7 +222,7 @@ def show(name: str, as_json: bool) -> None:
 
     record = show_record(name)
     if as_json:
-        _print_records([record])
+        print_records([record])
     else:
         _print_card(record)
 
@@ -326,8 +306,8 @@ def hunt(
     from dpassay.properties.search.hunt import hunt as run
     from dpassay.properties.search.replay import replay
 
-    seconds = _seconds("--budget", budget)
-    patience = math.inf if call_timeout == "inf" else _seconds("--call-timeout", call_timeout)
+    seconds = seconds_of("--budget", budget)
+    patience = math.inf if call_timeout == "inf" else seconds_of("--call-timeout", call_timeout)
     if witness is not None:
         if claim is not None or neighbours is not None:
             raise UsageError("--replay takes claim and inputs from the file: leave out --claim and --neighbours")
@@ -346,7 +326,7 @@ def hunt(
                 backend=backend, call_timeout_seconds=patience, progress=progress, low_bits=not ignore_low_bits,
             )  # fmt: skip
     if as_json:
-        _print_records([result.to_json()])
+        print_records([result.to_json()])
     else:
         _print_hunt(result)
     for note in result.notes:
@@ -408,18 +388,6 @@ def _exclusion_words(excluded: "Exclusion", claim: str) -> str:
     )
 
 
-def _seconds(option: str, text: str) -> float:
-    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
-    number, unit = (text[:-1], units[text[-1]]) if text and text[-1] in units else (text, 1.0)
-    try:
-        seconds = float(number) * unit
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise UsageError(f"{option} {text!r} is not a time such as 30s, 5m or 1h")
-    return seconds
-
-
 @contextmanager
 def _output_to_stderr() -> Iterator[None]:
     """Send what a target prints, also from C and from worker processes, to standard error: ours is for results."""
@@ -468,7 +436,7 @@ def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> No
 
     experiments = all_experiments()
     if name is None:
-        _table([{"name": one.name, "summary": one.summary} for one in experiments], ("name", "summary"))
+        print_table([{"name": one.name, "summary": one.summary} for one in experiments], ("name", "summary"))
         return
     chosen = find_experiment(name)
     out.mkdir(parents=True, exist_ok=True)

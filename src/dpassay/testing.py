@@ -21,7 +21,7 @@ from dpassay.properties.search.result import HuntResult
 from dpassay.properties.search.target import load_target
 from dpassay.properties.search.task import claim_of, neighbours_of
 
-__all__ = ["DEFAULT_LEVEL", "MechanismWarning", "assert_private", "replay", "take_levels"]
+__all__ = ["DEFAULT_LEVEL", "MechanismWarning", "assert_private", "note_level", "replay", "take_levels"]
 
 DEFAULT_LEVEL = 1e-9
 """The probability with which one assertion may fail although its claim is true."""
@@ -108,7 +108,7 @@ def assert_private(
     )
     if result.stopped == "interrupted":
         raise KeyboardInterrupt
-    _levels.append(level if result.evidence == "sampled" else 0.0)
+    note_level(level if result.evidence == "sampled" else 0.0)
     if result.verdict == "violated":
         target = load_target(mechanism) if isinstance(mechanism, str) else mechanism
         raise AssertionError(
@@ -121,6 +121,11 @@ def assert_private(
     for note in result.notes:
         warnings.warn(f"{result.target}: {note}", MechanismWarning, stacklevel=2)
     return result
+
+
+def note_level(level: float) -> None:
+    """Enter the level of an assertion that something else than `assert_private` made, 0 for an exact decision."""
+    _levels.append(level)
 
 
 def take_levels() -> list[float]:

@@ -1,5 +1,6 @@
 """The same hunt on every backend, each of them a real one."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -94,7 +95,11 @@ def local_ray(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     import ray
 
     ray.init(
-        num_cpus=2, include_dashboard=False, object_store_memory=100 << 20, log_to_driver=False, logging_level="error"
+        num_cpus=2,
+        include_dashboard=False,
+        object_store_memory=100 << 20,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
     )
     yield ray
     ray.shutdown()

@@ -1,0 +1,224 @@
+"""autodp: the zoo of mechanisms, the composition and amplification of its transformers, its calibrators and banks."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+
+import numpy as np
+from autodp import calibrator_zoo, converter, dp_bank, mechanism_zoo, rdp_bank, transformer_zoo
+
+from dpassay.impl.libraries.kit import Answer, Nonsense
+
+LIBRARY = "autodp"
+
+warnings.simplefilter("ignore")
+_ORDINARY = {
+    "sigma": (0.1, 1e3),
+    "scale": (0.1, 1e3),
+    "epsilon0": (1e-3, 10.0),
+    "rate": (1e-4, 0.5),
+    "count": (1, 100),
+}
+_ROUNDING = 1e-9
+"""Relative; nothing is promised of the last digits of float64."""
+
+
+def _composed(mechanism, count):
+    return mechanism if count == 1 else transformer_zoo.Composition()([mechanism], [int(count)])
+
+
+def _response(epsilon0):
+    return mechanism_zoo.RandresponseMechanism(p=1 / (1 + math.exp(-epsilon0)))
+
+
+def _ask(mechanism, *, delta=None, epsilon=None):
+    return mechanism.get_approx_delta(epsilon) if delta is None else mechanism.get_approxDP(delta)
+
+
+def _sampled(sigma, rate, count):
+    gaussian = mechanism_zoo.GaussianMechanism(sigma)
+    gaussian.neighboring = "add_remove"
+    sampled = transformer_zoo.AmplificationBySampling(PoissonSampling=True)(gaussian, rate, improved_bound_flag=True)
+    return _composed(sampled, count)
+
+
+def _mechanisms():
+    makers = (
+        ("gaussian", "GaussianMechanism", mechanism_zoo.GaussianMechanism, "sigma"),
+        ("gaussian", "ExactGaussianMechanism", mechanism_zoo.ExactGaussianMechanism, "sigma"),
+        ("laplace", "LaplaceMechanism", lambda scale: mechanism_zoo.LaplaceMechanism(b=scale), "scale"),
+        ("randomised_response", "RandresponseMechanism", _response, "epsilon0"),
+        (
+            "pure_composition",
+            "PureDP_Mechanism",
+            mechanism_zoo.PureDP_Mechanism,
+            "epsilon0",
+        ),
+    )
+    for stem, name, make, parameter in makers:
+        for asked in ("epsilon", "delta"):
+            given = "delta" if asked == "epsilon" else "epsilon"
+
+            def compute(m=make, p=parameter, g=given, **arguments):
+                return float(_ask(_composed(m(arguments[p]), arguments["count"]), **{g: arguments[g]}))
+
+            domain = {**_ORDINARY, "count": (1, 1)} if name.startswith("Exact") else _ORDINARY
+            yield Answer(f"{name}, {asked}", f"{stem}_{asked}", compute, domain=domain, relative_error=_ROUNDING)
+    yield Answer(
+        "ComposedGaussianMechanism, epsilon",
+        "gaussian_epsilon",
+        lambda sigma, delta, count: float(
+            mechanism_zoo.ComposedGaussianMechanism({"sigma": sigma, "coeff": int(count)}).get_approxDP(delta)
+        ),
+        domain=_ORDINARY,
+        relative_error=_ROUNDING,
+    )
+    yield Answer(
+        "ComposeGaussian, epsilon",
+        "gaussian_epsilon",
+        lambda sigma, delta, count: float(
+            transformer_zoo.ComposeGaussian()(
+                [mechanism_zoo.ExactGaussianMechanism(sigma)], [int(count)]
+            ).get_approxDP(delta)
+        ),
+        domain=_ORDINARY,
+        relative_error=_ROUNDING,
+    )
+    for asked in ("epsilon", "delta"):
+        given = "delta" if asked == "epsilon" else "epsilon"
+        yield Answer(
+            f"AmplificationBySampling, gaussian, {asked}",
+            f"subsampled_gaussian_{asked}",
+            lambda sigma, rate, count, g=given, **asks: float(_ask(_sampled(sigma, rate, count), **{g: asks[g]})),
+            domain={**_ORDINARY, "sigma": (0.5, 100.0)},
+            relative_error=_ROUNDING,
+        )
+        yield Answer(
+            f"zCDP_Mechanism, {asked}",
+            f"zcdp_{asked}",
+            lambda rho, g=given, **asks: float(_ask(mechanism_zoo.zCDP_Mechanism(rho), **{g: asks[g]})),
+            relative_error=_ROUNDING,
+        )
+    yield Answer(
+        "DiscreteGaussianMechanism, epsilon",
+        "discrete_gaussian_epsilon",
+        lambda sigma, delta, count: float(
+            _composed(mechanism_zoo.DiscreteGaussianMechanism(sigma), count).get_approxDP(delta)
+        ),
+        domain=_ORDINARY,
+        relative_error=_ROUNDING,
+    )
+
+
+def _banks():
+    yield Answer(
+        "RDP_gaussian", "gaussian_renyi", lambda sigma, order: float(rdp_bank.RDP_gaussian({"sigma": sigma}, order))
+    )
+    yield Answer(
+        "RDP_laplace",
+        "laplace_renyi",
+        lambda scale, order: float(rdp_bank.RDP_laplace({"b": scale}, order)),
+        domain=_ORDINARY,
+        relative_error=_ROUNDING,
+    )
+    yield Answer(
+        "RDP_randresponse",
+        "randomised_response_renyi",
+        lambda epsilon0, order: float(rdp_bank.RDP_randresponse({"p": 1 / (1 + math.exp(-epsilon0))}, order)),
+        domain=_ORDINARY,
+        relative_error=_ROUNDING,
+    )
+    yield Answer(
+        "get_eps_ana_gaussian",
+        "gaussian_epsilon",
+        lambda sigma, delta, **_: float(dp_bank.get_eps_ana_gaussian(sigma, delta)),
+        domain={**_ORDINARY, "count": (1, 1)},
+        claims_exact=True,
+        relative_error=1e-9,
+        absolute_error=1e-9,
+    )
+    yield Answer(
+        "get_logdelta_ana_gaussian",
+        "gaussian_delta",
+        lambda sigma, epsilon, **_: float(np.exp(dp_bank.get_logdelta_ana_gaussian(sigma, epsilon))),
+        domain={**_ORDINARY, "count": (1, 1)},
+        claims_exact=True,
+        relative_error=1e-9,
+    )
+    yield Answer(
+        "get_eps_randresp_optimal",
+        "randomised_response_epsilon",
+        lambda epsilon0, delta, **_: float(dp_bank.get_eps_randresp_optimal(1 / (1 + math.exp(-epsilon0)), delta)),
+        domain={**_ORDINARY, "count": (1, 1)},
+        relative_error=_ROUNDING,
+    )
+    yield Answer(
+        "ana_gaussian_calibrator",
+        "gaussian_sigma",
+        lambda epsilon, delta: float(
+            calibrator_zoo.ana_gaussian_calibrator()(mechanism_zoo.ExactGaussianMechanism, epsilon, delta).params[
+                "sigma"
+            ]
+        ),
+        domain={"epsilon": (1e-3, 20.0)},  # at 0 it does not return
+        claims_exact=True,
+        relative_error=1e-6,
+    )
+    yield Answer(
+        "eps_delta_calibrator",
+        "gaussian_sigma",
+        lambda epsilon, delta: float(
+            calibrator_zoo.eps_delta_calibrator()(
+                mechanism_zoo.ExactGaussianMechanism, epsilon, delta, [0.1, 100.0]
+            ).params["sigma"]
+        ),
+        domain={"epsilon": (0.1, 10.0), "delta": (1e-9, 0.1)},
+        notes="a tolerance of 1e-3 in epsilon is written in the code, not documented",
+    )
+    yield Answer(
+        "rdp_to_approxdp, one order",
+        "renyi_epsilon",
+        lambda order, renyi, delta: float(
+            converter.rdp_to_approxdp(lambda alpha: renyi if alpha <= order else math.inf, alpha_max=order)(delta)
+        ),
+    )
+
+
+def _refusals():
+    nan = math.nan
+
+    def epsilon_of(make, *parameters):
+        return lambda: make(*parameters).get_approxDP(1e-5)
+
+    yield Nonsense(
+        "mechanism_zoo",
+        {
+            f"{name}({value})": epsilon_of(getattr(mechanism_zoo, name), value)
+            for name in (
+                "GaussianMechanism",
+                "ExactGaussianMechanism",
+                "LaplaceMechanism",
+                "PureDP_Mechanism",
+                "zCDP_Mechanism",
+            )
+            for value in (-1.0, nan)
+        }
+        | {
+            "RandresponseMechanism(2)": epsilon_of(mechanism_zoo.RandresponseMechanism, 2.0),
+            "delta=nan": lambda: mechanism_zoo.GaussianMechanism(1.0).get_approxDP(nan),
+            "delta=-1": lambda: mechanism_zoo.GaussianMechanism(1.0).get_approxDP(-1.0),
+            "epsilon=nan": lambda: mechanism_zoo.GaussianMechanism(1.0).get_approx_delta(nan),
+        },
+    )
+
+
+def cases():
+    """Return all cases; what this version lacks raises when it is asked."""
+    np.seterr(all="ignore")
+    found = []
+    for group in (_mechanisms, _banks, _refusals):
+        with contextlib.suppress(AttributeError):
+            found.extend(group())
+    return found

@@ -1,0 +1,241 @@
+"""Cached virtual environments, one for each version of a library, built with venv and pip.
+
+They lie in ``$DPASSAY_CACHE``, or the user's folder for caches. The name of each is a digest of all that it is made
+of; one whose building failed, or was interrupted, leaves nothing.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from packaging.version import Version
+
+from dpassay.claims import UsageError
+from dpassay.impl.libraries.registry import EnvironmentRecipe, Library, parse_specifier, parse_version
+
+__all__ = ["Interpreter", "build_environment", "cache_folder", "find_interpreter", "newest_version"]
+
+_BUILT = "built.json"
+_MINORS = range(9, 16)
+_PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--no-color")
+_NO_NETWORK = re.compile(
+    r"Retrying \(|Failed to establish a new connection|name resolution|Network is unreachable|ProxyError|"
+    r"ConnectTimeout|ReadTimeout|Connection(Error| refused| reset| aborted)|Could not fetch URL"
+)
+_QUIET: Callable[[str], None] = lambda _: None  # noqa: E731
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python to make environments from."""
+
+    path: str
+    version: str
+
+    @property
+    def short_version(self) -> str:
+        """Major and minor version, such as ``3.11``."""
+        return ".".join(self.version.split(".")[:2])
+
+
+def cache_folder() -> Path:
+    """Return the folder of the environments."""
+    chosen = os.environ.get("DPASSAY_CACHE")
+    if chosen:
+        return Path(chosen).expanduser().resolve()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", "~\\AppData\\Local"))
+    elif sys.platform == "darwin":
+        base = Path("~/Library/Caches")
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    return base.expanduser() / "dpassay"
+
+
+def newest_version(library: Library, python: str = sys.executable) -> str:
+    """Return the newest release on pip's index that this Python can install.
+
+    Raises
+    ------
+    UsageError
+        If the index cannot be reached or does not know the library.
+    """
+    done = _run(
+        [python, *_PIP, "index", "versions", "--retries", "1", "--timeout", "15", library.name],
+        f"the newest release of {library.name}",
+    )
+    found = re.search(r"^Available versions: *([^,\s]+)", done.stdout, re.MULTILINE)
+    if found is None:
+        remedy = f"give --version{_cached_versions(library)} or --python"
+        if "No module named pip" in done.stderr:
+            raise UsageError(f"{python} has no pip to ask for the newest release of {library.name}: {remedy}")
+        if _NO_NETWORK.search(done.stderr + done.stdout):
+            raise UsageError(f"no network to ask for the newest release of {library.name}: {remedy}")
+        raise UsageError(f"pip knows no release of {library.name}: {_complaint(done.stderr)}")
+    return found[1]
+
+
+def _cached_versions(library: Library) -> str:
+    """Return in words which versions are in the cache, and need no network."""
+    versions = set()
+    for marker in (cache_folder() / "environments").glob(f"*/{_BUILT}"):
+        built = json.loads(marker.read_text(encoding="utf-8"))
+        if built["distribution"] == library.name:
+            versions.add(built["version"])
+    return f" (in the cache: {', '.join(sorted(versions, key=Version))})" if versions else ""
+
+
+def find_interpreter(accepted: str) -> Interpreter:
+    """Return this Python if the specifier accepts it, else another one on the search path that does.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    specifier = parse_specifier(accepted)
+    names = [sys.executable, *(f"python3.{minor}" for minor in reversed(_MINORS))]
+    for path in filter(None, map(shutil.which, names)):
+        done = subprocess.run(  # noqa: S603  # an interpreter of this machine
+            [path, "-c", "import platform; print(platform.python_version())"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        version = done.stdout.strip()
+        if done.returncode == 0 and specifier.contains(version, prereleases=True):
+            return Interpreter(path, version)
+    raise UsageError(f"no Python {accepted} was found on the search path; install one, or use --python")
+
+
+def build_environment(library: Library, version: str, report: Callable[[str], None] = _QUIET) -> Path:
+    """Return the interpreter of an environment with this version of the library, building it if need be.
+
+    Parameters
+    ----------
+    library : Library
+        The library.
+    version : str
+        An exact version.
+    report : callable
+        Told in a line what takes long.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be built: unknown version, no network, no suitable Python, requirements that contradict.
+    """
+    version = parse_version(version)
+    recipe = library.recipe_for(version)
+    interpreter = find_interpreter(recipe.python)
+    folder = cache_folder() / "environments" / _folder_name(library.name, version, recipe, interpreter)
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    if (folder / _BUILT).is_file():
+        return python
+    with _locked(folder.with_name(folder.name + ".lock")):
+        if not (folder / _BUILT).is_file():  # another process may have built it meanwhile
+            report(f"building an environment for {library.name} {version} (Python {interpreter.version})")
+            _build(folder, python, library.name, version, recipe, interpreter)
+    return python
+
+
+def _folder_name(name: str, version: str, recipe: EnvironmentRecipe, interpreter: Interpreter) -> str:
+    parts = (
+        name,
+        version,
+        sorted(recipe.pins),
+        sorted(recipe.extra),
+        recipe.no_deps,
+        interpreter.version,
+        str(Path(interpreter.path).resolve()),
+    )
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+    return f"{name}-{version}-py{interpreter.short_version}-{digest}"
+
+
+def _build(
+    folder: Path, python: Path, name: str, version: str, recipe: EnvironmentRecipe, interpreter: Interpreter
+) -> None:
+    shutil.rmtree(folder, ignore_errors=True)  # what a killed process has left
+    try:
+        what = f"an environment for {name} {version}"
+        done = _run([interpreter.path, "-m", "venv", str(folder)], what)
+        if done.returncode:
+            raise UsageError(f"{interpreter.path} cannot make {what}: {_complaint(done.stderr or done.stdout)}")
+        wanted = [f"{name}=={version}"]
+        further = [*recipe.pins, *recipe.extra]
+        if recipe.no_deps:
+            _install(python, ["--no-deps", *wanted], name, version)
+            if further:
+                _install(python, further, name, version)
+        else:
+            _install(python, [*wanted, *further], name, version)
+        built = {"distribution": name, "version": version, "python": interpreter.version}
+        (folder / _BUILT).write_text(json.dumps(built), encoding="utf-8")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _install(python: Path, requirements: Sequence[str], name: str, version: str) -> None:
+    done = _run([str(python), *_PIP, "install", "--quiet", *requirements], f"{name} {version}")
+    if done.returncode == 0:
+        return
+    if _NO_NETWORK.search(done.stderr + done.stdout):
+        raise UsageError(f"no network to install {name} {version}: use --python with an interpreter that has it")
+    known = re.search(rf"requirement {re.escape(name)}=={re.escape(version)} \(from versions: (.*)\)", done.stderr)
+    if known is not None:
+        raise UsageError(f"--version {version!r} of {name} is not on the index; there are: {known[1]}")
+    raise UsageError(f"pip cannot install {' '.join(requirements)}: {_complaint(done.stderr)}")
+
+
+def _run(command: Sequence[str], what: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(  # noqa: S603  # pip and venv of an interpreter of this machine
+            command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+    except OSError as error:
+        raise UsageError(f"{command[0]!r} cannot be started to get {what}: {error.strerror}") from None
+
+
+def _complaint(text: str) -> str:
+    """Return the line that says what went wrong."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines or ["it does not say why"])[0][:300]
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock between processes; the system releases it if this one dies."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+") as file:
+            _lock(file)
+            yield
+    except OSError as error:
+        raise UsageError(
+            f"the cache {str(path.parent)!r} cannot be written: {error.strerror}; set DPASSAY_CACHE"
+        ) from None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: IO[str]) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: IO[str]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,0 +1,116 @@
+"""opacus: its accountants for stochastic gradient descent with Poisson sampling. Nothing is trained.
+
+The package imports PyTorch for everything else; the accountants alone need numpy and scipy. So the rest is not
+imported: an empty package and an empty optimiser stand in for it, unless PyTorch is there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+import types
+import warnings
+
+LIBRARY = "opacus"
+
+
+def _without_training() -> None:
+    found = importlib.util.find_spec("opacus")
+    if found is None:
+        raise ModuleNotFoundError("No module named 'opacus'")
+    package, optimizers = types.ModuleType("opacus"), types.ModuleType("opacus.optimizers")
+    package.__path__ = list(found.submodule_search_locations or [])
+    optimizers.DPOptimizer = object
+    sys.modules |= {"opacus": package, "opacus.optimizers": optimizers}
+
+
+if importlib.util.find_spec("torch") is None:
+    _without_training()
+
+from opacus import accountants  # noqa: E402  # after the stand-ins
+from opacus.accountants.analysis import rdp  # noqa: E402
+from opacus.accountants.utils import get_noise_multiplier  # noqa: E402
+
+from dpassay.impl.libraries.kit import Answer, Nonsense  # noqa: E402
+
+warnings.simplefilter("ignore")
+_DOMAIN = {
+    "count": (1, 1000),
+    "sigma": (0.5, 100.0),
+    "rate": (1e-3, 1.0),
+    "delta": (1e-12, 0.5),
+}
+_ENDLESS = {(name, words) for name in ("rdp", "prv") for words in ("sigma=-1", "sigma=nan", "rate=nan")}
+"""Asked for these the library computes for minutes; nobody waits for the refusal."""
+
+
+def _epsilon(name, sigma, rate, count, delta):
+    accountant = accountants.create_accountant(name)
+    accountant.history = [(sigma, rate, int(count))]
+    return float(accountant.get_epsilon(delta))
+
+
+def _answers():
+    for name, certainty in (("rdp", "upper"), ("prv", "upper"), ("gdp", "estimate")):
+        notes = "warns that it may understate" if name == "gdp" else ""
+        for stem in ("subsampled_gaussian", "gaussian"):
+
+            def compute(sigma, count, delta, rate=1.0, n=name):
+                return _epsilon(n, sigma, rate, count, delta)
+
+            yield Answer(
+                f"{name} accountant, {stem}",
+                f"{stem}_epsilon",
+                compute,
+                domain=_DOMAIN,
+                certainty=certainty,
+                notes=notes,
+            )
+    yield Answer(
+        "analysis.rdp, order",
+        "subsampled_gaussian_renyi",
+        lambda sigma, rate, order: float(rdp.compute_rdp(q=rate, noise_multiplier=sigma, steps=1, orders=order)),
+        domain=_DOMAIN,
+    )
+    yield Answer(
+        "analysis.rdp, order, no sampling",
+        "gaussian_renyi",
+        lambda sigma, order: float(rdp.compute_rdp(q=1.0, noise_multiplier=sigma, steps=1, orders=order)),
+        domain=_DOMAIN,
+    )
+    yield Answer(
+        "analysis.rdp.get_privacy_spent",
+        "renyi_epsilon",
+        lambda order, renyi, delta: float(rdp.get_privacy_spent(orders=[order], rdp=[renyi], delta=delta)[0]),
+    )
+    for name in ("rdp", "prv"):
+        yield Answer(
+            f"get_noise_multiplier, {name}",
+            "subsampled_gaussian_sigma",
+            lambda rate, count, epsilon, delta, n=name: float(
+                get_noise_multiplier(
+                    target_epsilon=epsilon, target_delta=delta, sample_rate=rate, steps=int(count), accountant=n
+                )
+            ),
+            domain={"count": (1, 100), "rate": (0.01, 1.0), "epsilon": (0.3, 8.0), "delta": (1e-9, 0.1)},
+        )
+
+
+def cases():
+    """Return all cases."""
+    nan = math.nan
+    attempts = {
+        f"{name}, {words}": lambda n=name, a=arguments: _epsilon(n, *a)
+        for name in ("rdp", "prv")
+        for words, arguments in (
+            ("sigma=-1", (-1.0, 0.1, 10, 1e-5)),
+            ("sigma=nan", (nan, 0.1, 10, 1e-5)),
+            ("rate=2", (1.0, 2.0, 10, 1e-5)),
+            ("rate=nan", (1.0, nan, 10, 1e-5)),
+            ("delta=nan", (1.0, 0.1, 10, nan)),
+            ("delta=-1", (1.0, 0.1, 10, -1.0)),
+        )
+        if (name, words) not in _ENDLESS
+    }
+    return [*_answers(), Nonsense("accountants", attempts)]

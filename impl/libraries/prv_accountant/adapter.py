@@ -1,0 +1,92 @@
+"""prv-accountant: composition by numerical convolution, which states a lower bound, an estimate and an upper bound.
+
+The upper bound is what a user must take; it is asked with errors of 0.01 in epsilon and a thousandth in delta.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from prv_accountant import PRVAccountant
+from prv_accountant import privacy_random_variables as variables
+
+from dpassay.impl.libraries.kit import Answer, Nonsense
+
+LIBRARY = "prv-accountant"
+
+warnings.simplefilter("ignore")
+_DOMAIN = {
+    "count": (1, 300),
+    "sigma": (0.5, 100.0),
+    "scale": (0.3, 100.0),
+    "epsilon0": (0.01, 3.0),
+    "rate": (1e-3, 1.0),
+    "delta": (1e-12, 0.5),
+    "epsilon": (0.0, 20.0),
+}
+_EPSILON_ERROR = 0.01
+
+
+def _makers():
+    yield "gaussian", variables.GaussianMechanism, ("sigma",)
+    yield "laplace", lambda scale: variables.LaplaceMechanism(1 / scale), ("scale",)
+    yield "pure_composition", variables.PureDPMechanism, ("epsilon0",)
+    yield (
+        "subsampled_gaussian",
+        lambda sigma, rate: variables.PoissonSubsampledGaussianMechanism(
+            sampling_probability=rate, noise_multiplier=sigma
+        ),
+        ("sigma", "rate"),
+    )
+    yield (
+        "approximate_composition",
+        lambda epsilon0, delta0: variables.ApproximateDPMechanism(epsilon=epsilon0, delta=delta0),
+        ("epsilon0", "delta0"),
+    )
+
+
+def _accountant(variable, count, delta_error):
+    return PRVAccountant(variable, eps_error=_EPSILON_ERROR, delta_error=delta_error, max_self_compositions=int(count))
+
+
+def _epsilon(variable, count, delta):
+    return _accountant(variable, count, delta / 1000).compute_epsilon(delta, int(count))[2]
+
+
+def _delta(variable, count, epsilon):
+    return _accountant(variable, count, 1e-10).compute_delta(epsilon, int(count))[2]
+
+
+def _answers():
+    for stem, make, parameters in _makers():
+        for asked, compute in (("epsilon", _epsilon), ("delta", _delta)):
+            if stem == "approximate_composition" and asked == "delta":
+                continue
+            given = "delta" if asked == "epsilon" else "epsilon"
+
+            def answer(m=make, p=parameters, c=compute, g=given, **arguments):
+                return float(c(m(*(arguments[key] for key in p)), arguments["count"], arguments[g]))
+
+            yield Answer(f"PRVAccountant, {stem}, upper {asked}", f"{stem}_{asked}", answer, domain=_DOMAIN)
+
+
+def cases():
+    """Return all cases."""
+    nan = math.nan
+    found = list(_answers())
+    found.append(
+        Nonsense(
+            "PRVAccountant",
+            {
+                f"{name}({value})": lambda n=name, v=value: _epsilon(getattr(variables, n)(v), 1, 1e-5)
+                for name in ("GaussianMechanism", "LaplaceMechanism", "PureDPMechanism")
+                for value in (-1.0, nan)
+            }
+            | {
+                "delta=-1": lambda: _epsilon(variables.GaussianMechanism(1.0), 1, -1.0),
+                "delta=nan": lambda: _epsilon(variables.GaussianMechanism(1.0), 1, nan),
+            },
+        )
+    )
+    return found

@@ -1,0 +1,190 @@
+"""The libraries that have an adapter here, and adapters elsewhere: files, and the environments that they ask for."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from dpassay.claims import UsageError
+
+__all__ = [
+    "EnvironmentRecipe",
+    "Library",
+    "find_library",
+    "known_libraries",
+    "parse_specifier",
+    "parse_version",
+    "read_table",
+    "require_fields",
+]
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class EnvironmentRecipe:
+    """What must be installed beside some versions of a library so that they work.
+
+    Parameters
+    ----------
+    versions : str
+        Which versions, a PEP 440 specifier such as ``">=0.5,<0.6"``; empty for all.
+    pins : tuple of str
+        Requirements that pip resolves together with the library.
+    no_deps : bool
+        Whether the library is installed without what it says it needs; `pins` and `extra` come with theirs.
+    extra : tuple of str
+        Further packages that the adapter imports.
+    python : str
+        Versions of Python that it works with, a specifier; empty for all.
+    """
+
+    versions: str = ""
+    pins: tuple[str, ...] = ()
+    no_deps: bool = False
+    extra: tuple[str, ...] = ()
+    python: str = ""
+
+    def suits(self, version: str) -> bool:
+        """Whether the recipe is for this version of the library."""
+        return parse_specifier(self.versions).contains(version, prereleases=True)
+
+
+@dataclass(frozen=True)
+class Library:
+    """An adapter and what lies beside it.
+
+    Parameters
+    ----------
+    name : str
+        The distribution; for an adapter without ``library.toml`` the name of its file.
+    adapter : Path
+        The adapter's file.
+    recipes : tuple of EnvironmentRecipe
+        The first that suits a version is used; empty where no environment can be built.
+    shipped : bool
+        Whether the adapter is one of dpassay's own; others run in this interpreter unless told otherwise.
+    """
+
+    name: str
+    adapter: Path
+    recipes: tuple[EnvironmentRecipe, ...] = ()
+    shipped: bool = False
+
+    @property
+    def expected_failures(self) -> Path:
+        """The file of expected failures, which need not exist."""
+        return self.adapter.with_name("expected_failures.toml")
+
+    def recipe_for(self, version: str) -> EnvironmentRecipe:
+        """Return the recipe for a version.
+
+        Raises
+        ------
+        UsageError
+            If there is none.
+        """
+        for recipe in self.recipes:
+            if recipe.suits(version):
+                return recipe
+        accepted = ", ".join(recipe.versions for recipe in self.recipes) or "none: use --python"
+        raise UsageError(f"--version {version!r} of {self.name} has no environment; versions that do: {accepted}")
+
+
+def known_libraries() -> dict[str, Library]:
+    """Return the libraries with an adapter here by the names of their distributions, in alphabetical order."""
+    found = [replace(_read_library(path), shipped=True) for path in _HERE.glob("*/adapter.py")]
+    return {library.name: library for library in sorted(found, key=lambda library: library.name)}
+
+
+def find_library(name: str) -> Library:
+    """Return a library by its name, however it is spelled, or the adapter in a file.
+
+    Raises
+    ------
+    UsageError
+        If there is neither.
+    """
+    libraries = known_libraries()
+    for known, library in libraries.items():
+        if _normal(name) in {_normal(known), _normal(library.adapter.parent.name)}:
+            return library
+    path = Path(name)
+    if path.is_file():
+        return _read_library(path.resolve())
+    raise UsageError(f"LIBRARY {name!r} is not one of {', '.join(libraries) or 'none'}, nor the file of an adapter")
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _read_library(adapter: Path) -> Library:
+    description = adapter.with_name("library.toml")
+    if not description.is_file():
+        return Library(adapter.stem, adapter)
+    table = read_table(description, {"distribution": str, "environment": list})
+    if "distribution" not in table:
+        raise UsageError(f"{description}: distribution is missing")
+    recipes = tuple(_read_recipe(description, entry) for entry in table.get("environment", []))
+    return Library(table["distribution"], adapter, recipes)
+
+
+def _read_recipe(path: Path, entry: Mapping[str, Any]) -> EnvironmentRecipe:
+    fields = {"versions": str, "pins": list, "no_deps": bool, "extra": list, "python": str}
+    require_fields(path, "environment", entry, fields)
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
+    }
+    recipe = EnvironmentRecipe(**values)
+    for specifier in (recipe.versions, recipe.python):
+        parse_specifier(specifier, f"{path}: ")
+    return recipe
+
+
+def read_table(path: Path, fields: Mapping[str, type]) -> dict[str, Any]:
+    """Read a TOML file whose top-level keys are among `fields`.
+
+    Raises
+    ------
+    UsageError
+        If it is no TOML, or a key is unknown or of another type.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from None
+    require_fields(path, "the top level", table, fields)
+    return table
+
+
+def require_fields(path: Path, where: str, entry: Any, fields: Mapping[str, type]) -> None:
+    """Raise `UsageError` if a table of a file has an unknown key or a value of another type."""
+    if not isinstance(entry, dict):
+        raise UsageError(f"{path}: {where} must be a table, got {entry!r}")
+    for name, value in entry.items():
+        if name not in fields:
+            raise UsageError(f"{path}: {where} has the key {name!r}; accepted are {', '.join(fields)}")
+        if not isinstance(value, fields[name]):
+            raise UsageError(f"{path}: {name} must be a {fields[name].__name__}, got {value!r}")
+
+
+def parse_specifier(text: str, where: str = "") -> SpecifierSet:
+    """Read a PEP 440 specifier, raising `UsageError` if it is none."""
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier:
+        raise UsageError(f"{where}{text!r} is not a version specifier such as '>=1.2,<2'") from None
+
+
+def parse_version(text: str) -> str:
+    """Return a version in its normal form, raising `UsageError` if it is none."""
+    try:
+        return str(Version(text))
+    except InvalidVersion:
+        raise UsageError(f"--version {text!r} is not a version such as 1.2.3") from None

@@ -1,0 +1,480 @@
+"""The parent's side of a worker: another interpreter's mechanisms and answers, as objects of this one.
+
+A `Worker` is the process, `open_library` returns the cases of its adapter, and each of those asks the worker.
+"""
+
+import json
+import math
+import queue
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import (
+    Claim,
+    NeighbourRelation,
+    SamplerLostError,
+    UsageError,
+    parse_claim,
+    parse_neighbours,
+    require_positive,
+)
+from dpassay.impl.libraries.kit import Raised
+from dpassay.impl.libraries.wire import decode, encode
+
+__all__ = [
+    "BrokenCase",
+    "RefusedError",
+    "RemoteAnswer",
+    "RemoteCase",
+    "RemoteMechanism",
+    "RemoteNonsense",
+    "Worker",
+    "WorkerError",
+    "WorkerLostError",
+    "open_library",
+]
+
+Array = NDArray[np.float64]
+
+_WORKER = Path(__file__).with_name("worker.py")
+_STARTUP_SECONDS = 120.0  # a library may import for a long time when its files are cold
+_KEPT_LINES = 20
+_LEAST_PATIENCE = 1.0
+_PORTION_SECONDS, _FIRST_PORTION, _LARGEST_PORTION = 1.0, 64, 100_000
+_SEEDS = 2**32  # what every generator of random numbers accepts
+
+
+class WorkerError(Exception):
+    """The library, or its adapter, raised; `type` is the name of its exception."""
+
+    def __init__(self, type: str, message: str) -> None:  # noqa: A002  # the word of the protocol
+        super().__init__(message)
+        self.type = type
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.type}: {self.message}"
+
+
+class WorkerLostError(SamplerLostError):
+    """The worker crashed or did not answer in time: nothing was observed. The next request starts another one."""
+
+
+class RefusedError(Exception):
+    """The library raised rather than to answer a question."""
+
+
+class Worker:
+    """A process of another interpreter that has loaded an adapter.
+
+    A worker that crashes or hangs loses the request, which raises `WorkerLostError`, and is started again by the next
+    request. One thread at a time may use it.
+
+    Parameters
+    ----------
+    python : str or Path
+        The interpreter of the library.
+    adapter : str or Path
+        The adapter's file.
+    timeout : float
+        Seconds after which a request counts as hung.
+    isolated : bool
+        Whether the interpreter ignores the environment's ``PYTHON...`` variables and the user's packages.
+
+    Attributes
+    ----------
+    greeting : dict
+        ``library``, ``version`` (None where it is not installed as a distribution), ``python``.
+    losses : list of str
+        Why the worker was lost, each time it was.
+    deadline : float
+        On the clock of `time.monotonic`; a request that takes longer is given up like one that hangs, and later ones
+        raise `WorkerLostError` without being sent.
+    """
+
+    def __init__(
+        self, python: str | Path, adapter: str | Path, *, timeout: float = 60.0, isolated: bool = False
+    ) -> None:
+        self._command = [
+            str(python),
+            *(["-I"] if isolated else []),
+            "-u",
+            str(_WORKER),
+            str(Path(adapter).resolve()),
+        ]
+        self._timeout = require_positive("timeout", timeout)
+        self._process: _Process | None = None
+        self._next_id = 0
+        self.greeting: dict[str, Any] = {}
+        self.losses: list[str] = []
+        self.deadline = math.inf
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def request(self, do: str, **fields: Any) -> Any:
+        """Carry out a request (see the worker) and return its value as JSON.
+
+        Raises
+        ------
+        WorkerError
+            If the library raised.
+        WorkerLostError
+            If the worker crashed or did not answer in time, or the deadline has passed.
+        UsageError
+            If it cannot be started again.
+        """
+        if time.monotonic() > self.deadline:
+            raise WorkerLostError("the time of this check was over")
+        if self._process is None:
+            self._start()
+        assert self._process is not None
+        self._next_id += 1
+        try:
+            patience = min(self._timeout, max(self.deadline - time.monotonic(), _LEAST_PATIENCE))
+            reply = self._process.exchange({"id": self._next_id, "do": do, **fields}, patience)
+        except _LostError as error:
+            about = f" ({fields['case']})" if "case" in fields else ""
+            reason = f"the worker {error} during {do}{about}"
+            self.losses.append(reason)
+            self.close()
+            raise WorkerLostError(reason) from None
+        except BaseException:  # interrupted between request and reply: the next reply would be the wrong one
+            self.close()
+            raise
+        if "error" in reply:
+            raise error_named(reply["error"]["type"], reply["error"]["message"])
+        return reply["value"]
+
+    def _start(self) -> None:
+        python = self._command[0]
+        try:
+            self._process = _Process(self._command)
+        except OSError as error:
+            raise UsageError(
+                f"--python {python!r} is not an interpreter that can be started: {error.strerror}"
+            ) from None
+        try:
+            greeting = self._process.read(max(self._timeout, _STARTUP_SECONDS))["greeting"]
+        except (_LostError, KeyError) as error:
+            self.close()
+            raise UsageError(f"{python!r} does not run the worker: it {error}") from None
+        if "error" in greeting:
+            self.close()
+            kind, message = greeting["error"]["type"], greeting["error"]["message"]
+            remedy = "; install the library there" if kind in {"ImportError", "ModuleNotFoundError"} else ""
+            raise UsageError(
+                f"the adapter {self._command[-1]!r} does not load in {python!r} (Python {greeting['python']}): "
+                f"{kind}: {message}{remedy}"
+            )
+        self.greeting = greeting
+
+
+class _LostError(Exception):
+    """What became of a process, as the end of a sentence about it."""
+
+
+class _Process:
+    """A process that speaks JSON lines, read by threads so that a reader can give up waiting."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._popen = subprocess.Popen(  # noqa: S603  # the interpreter that the user named
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # an interruption from the keyboard is for the parent, which ends the worker
+        )
+        assert self._popen.stdin is not None
+        self._requests = self._popen.stdin
+        self._replies: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._complaints: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._threads = [
+            threading.Thread(target=self._forward, args=(self._popen.stdout,), daemon=True),
+            threading.Thread(target=self._keep, args=(self._popen.stderr,), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _forward(self, stream: IO[str]) -> None:
+        for line in stream:
+            self._replies.put(line)
+        self._replies.put(None)
+
+    def _keep(self, stream: IO[str]) -> None:
+        for line in stream:
+            if line.strip():
+                self._complaints.append(line.strip()[:500])
+
+    def exchange(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+        """Send a request and return the reply to it."""
+        try:
+            self._requests.write(json.dumps(request) + "\n")
+            self._requests.flush()
+        except OSError:
+            raise _LostError(self._ending()) from None
+        reply = self.read(timeout)
+        if reply.get("id") != request["id"]:
+            raise _LostError("answered something else")
+        return reply
+
+    def read(self, timeout: float) -> dict[str, Any]:
+        """Return the next line that the process writes."""
+        try:
+            line = self._replies.get(timeout=timeout)
+        except queue.Empty:
+            raise _LostError(f"did not answer within {timeout:.3g} s") from None
+        if line is None:
+            raise _LostError(self._ending())
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict):
+            raise _LostError(f"wrote {line.strip()[:100]!r}, which is not of the protocol")
+        return reply
+
+    def _ending(self) -> str:
+        try:
+            status = self._popen.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            return "closed its output"
+        self._threads[1].join(timeout=1)
+        last = f": {self._complaints[-1]}" if self._complaints else ""
+        return f"was killed by signal {-status}{last}" if status < 0 else f"ended with status {status}{last}"
+
+    def kill(self) -> None:
+        """End the process and what reads from it."""
+        self._popen.kill()
+        self._popen.wait()
+        for thread in self._threads:
+            thread.join(timeout=1)  # a grandchild may hold the other end of a pipe
+        for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+            if stream is not None:
+                _close(stream)
+
+
+def _close(stream: IO[str]) -> None:
+    try:
+        stream.close()
+    except OSError:
+        return  # what was left to flush has no reader any more
+
+
+def error_named(kind: str, message: str) -> WorkerError:
+    """Return a `WorkerError` whose class is named like the library's: an audit sees exceptions by their names."""
+    error_class = type(kind, (WorkerError,), {})
+    error: WorkerError = error_class(kind, message)
+    return error
+
+
+# --- cases --------------------------------------------------------------------------------------------------
+
+
+class _Remote:
+    """A case of an adapter, known by its description."""
+
+    def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
+        self._worker = worker
+        self.name: str = description["name"]
+        self.description = dict(description)
+
+    def __repr__(self) -> str:
+        return f"<{self.description['kind']} {self.name}>"
+
+
+class RemoteMechanism(_Remote):
+    """A mechanism of a library; satisfies :class:`dpassay.claims.Mechanism`.
+
+    Attributes
+    ----------
+    claims : tuple of Claim
+        The claim that the library makes.
+    neighbours : NeighbourRelation
+        The pairs for which it makes it.
+    description : dict
+        What :meth:`dpassay.impl.libraries.kit.Mechanism.describe` says.
+    """
+
+    def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
+        super().__init__(worker, description)
+        self.claims: tuple[Claim, ...] = (parse_claim(description["claim"]),)
+        self.neighbours: NeighbourRelation = parse_neighbours(description["neighbours"])
+        self._portion = _FIRST_PORTION
+
+    def sample(self, data: Array, size: int, rng: np.random.Generator) -> Sequence[Any] | NDArray[Any]:
+        """Draw `size` outcomes; a single call that raised is the outcome ``<raises ValueError>``.
+
+        Where the library's randomness can be seeded it is, with a fresh number of `rng` for each batch.
+
+        Raises
+        ------
+        WorkerError
+            If a call for many outcomes at once raised: one observation, not `size` of them. Its class has the name
+            of the library's exception.
+        WorkerLostError
+            If the worker crashed or hung.
+        """
+        seed = int(rng.integers(_SEEDS)) if self.description["seeded"] else None
+        if not self.description["bulk"]:
+            return [_raised_symbol(row) if isinstance(row, Raised) else row for row in self._drawn(data, size, seed)]
+        outcomes = decode(self._worker.request("sample", case=self.name, data=_sent(data), size=int(size), seed=seed))
+        return outcomes if isinstance(outcomes, np.ndarray) else list(outcomes)
+
+    def _drawn(self, data: Array, size: int, seed: int | None) -> Iterator[Any]:
+        """Yield outcomes of single calls, in portions of a second or so: a slow mechanism is no hung worker.
+
+        Only the first portion is seeded, so that the portions do not matter.
+        """
+        sent, portion = _sent(data), self._portion
+        while size > 0:
+            start = time.perf_counter()
+            count = min(portion, size)
+            yield from decode(self._worker.request("sample", case=self.name, data=sent, size=count, seed=seed))
+            seconds = max(time.perf_counter() - start, 1e-6)
+            portion = max(1, min(int(count * _PORTION_SECONDS / seconds), 4 * portion, _LARGEST_PORTION))
+            size, seed = size - count, None
+        self._portion = portion
+
+    def law(self, data: Array) -> dict[str, Any]:
+        """Return the ideal distribution of an outcome as the adapter states it (``family`` and parameters)."""
+        value: dict[str, Any] = decode(self._worker.request("law", case=self.name, data=_sent(data)))
+        return value
+
+    def noiseless(self, data: Array) -> Any:
+        """Return what the mechanism computes before noise is added: a number or a sequence of them."""
+        return decode(self._worker.request("noiseless", case=self.name, data=_sent(data)))
+
+
+class RemoteAnswer(_Remote):
+    """A function of an accountant, calibrator or converter.
+
+    Attributes
+    ----------
+    question : str
+        Which question it answers.
+    description : dict
+        What :meth:`dpassay.impl.libraries.kit.Answer.describe` says.
+    """
+
+    def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
+        super().__init__(worker, description)
+        self.question: str = description["question"]
+
+    def compute(self, **arguments: Any) -> float:
+        """Return the library's answer; what is not a number is NaN.
+
+        Raises
+        ------
+        RefusedError
+            If the library raised.
+        WorkerLostError
+            If the worker crashed or hung.
+        """
+        try:
+            value = decode(self._worker.request("answer", case=self.name, arguments=encode(arguments)))
+        except WorkerError as error:
+            raise RefusedError(str(error)) from None
+        if isinstance(value, np.ndarray) and value.size == 1:
+            value = value.item()
+        if not isinstance(value, (int, float)):
+            return math.nan
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+
+
+class RemoteNonsense(_Remote):
+    """Calls that a library must refuse.
+
+    Attributes
+    ----------
+    attempts : tuple of str
+        What is asked, in words.
+    """
+
+    def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
+        super().__init__(worker, description)
+        self.attempts: tuple[str, ...] = tuple(description["attempts"])
+
+    def attempt(self, words: str) -> tuple[bool, Any]:
+        """Return whether the library returned, and what it returned or the words of its exception.
+
+        Raises
+        ------
+        WorkerLostError
+            If the worker crashed or hung.
+        """
+        try:
+            return True, decode(self._worker.request("attempt", case=self.name, attempt=words))
+        except WorkerError as error:
+            return False, str(error)
+
+
+class BrokenCase(_Remote):
+    """A case that the library, or its adapter, could not describe.
+
+    Attributes
+    ----------
+    error : str
+        Why not.
+    """
+
+    def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
+        super().__init__(worker, description)
+        self.error: str = description["error"]
+
+
+RemoteCase = RemoteMechanism | RemoteAnswer | RemoteNonsense | BrokenCase
+
+_KINDS: dict[str, type[RemoteMechanism | RemoteAnswer | RemoteNonsense | BrokenCase]] = {
+    "mechanism": RemoteMechanism,
+    "answer": RemoteAnswer,
+    "nonsense": RemoteNonsense,
+    "broken": BrokenCase,
+}
+
+
+def open_library(worker: Worker) -> list[RemoteCase]:
+    """Return the cases of the worker's adapter, in its order."""
+    return [_open_case(worker, description) for description in worker.request("describe")]
+
+
+def _open_case(worker: Worker, description: dict[str, Any]) -> RemoteCase:
+    try:
+        return _KINDS[description["kind"]](worker, description)
+    except UsageError as error:  # a claim or a relation that cannot be read
+        return BrokenCase(worker, {"kind": "broken", "name": description["name"], "error": str(error)})
+
+
+def _sent(data: Array) -> Any:
+    return encode(np.asarray(data, dtype=np.float64).tolist())
+
+
+def _raised_symbol(raised: Raised) -> str:
+    """Return the symbol by which an audit knows a call that raised (`dpassay.properties.audit.outcomes`)."""
+    return f"<raises {raised.name}>"

@@ -1,0 +1,300 @@
+"""Do samples follow the ideal law? An e-value against it, valid however many samples were drawn.
+
+Every coordinate of an outcome falls into one of finitely many cells whose probabilities under the ideal law are
+enclosed. A bet is a tilt of those probabilities by e^(theta T), T a statistic of the cell such as its side or its
+distance from the location: the product of (tilted over ideal) has mean at most 1 under the law, after any number of
+samples. Bets with statistics and theta fixed in advance are mixed, among them one that learns all cells from the past.
+Signs that agree with the sign before, and numbers that were seen before, are bet on as well: noise that is used twice
+or lies on a coarse grid shows there.
+
+The null is widened: every probability may be off by a relative 2^-20, and repeated numbers are allowed as often as a
+grid of 2^-30 scales makes them. Finer rounding than that is no finding.
+"""
+
+import itertools
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import gammaln, logsumexp
+
+from dpassay.properties.assay.exact_laws import IdealLaw
+from dpassay.properties.audit.outcomes import Outcomes
+from dpassay.spec.ball import ball, exact, float_upper, precision
+from dpassay.spec.distributions.noise import NoiseLaw
+
+__all__ = ["FitTest", "joint_evidence"]
+
+Array = NDArray[np.float64]
+
+WIDENING = 2.0**-20
+"""The relative error that every probability of the null may have."""
+
+FINEST_GRID = 2.0**-30
+"""In noise scales: numbers on a finer grid than this count as continuous."""
+
+_BITS = 96
+_THETAS = tuple(0.005 * 1.5**k for k in range(14))
+_TAILS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+_AGREEMENTS = (-0.5, -0.1, -0.02, 0.02, 0.1, 0.5)
+_REPEATS = (2.0**-12, 0.5)
+_MOST_INTEGERS = 400
+
+
+@dataclass
+class _Cells:
+    """Cells of one coordinate: upper bounds of the probabilities, the statistics, and the counts so far."""
+
+    edges: Array
+    probabilities: Array
+    statistics: Array
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, law: NoiseLaw) -> "_Cells":
+        edges = _edges(law)
+        bounds = [None, *(Fraction(float(x)) for x in edges), None]
+        with precision(_BITS):
+            uppers = [float_upper(law.interval(low, high)) for low, high in itertools.pairwise(bounds)]
+        probabilities = np.maximum(np.array(uppers), 1e-300)
+        return cls(edges, probabilities, _statistics(law, edges, probabilities), np.zeros(len(uppers), dtype=np.int64))
+
+    def count(self, values: Array) -> None:
+        self.counts += np.bincount(np.searchsorted(self.edges, values, side="left"), minlength=len(self.counts))
+
+    def evidence(self) -> Array:
+        return np.concatenate([tilted_evidence(self.counts, self.probabilities, self.statistics), [self.learnt()]])
+
+    def learnt(self) -> float:
+        return learnt_evidence(self.counts, self.probabilities)
+
+
+def tilted_evidence(counts: NDArray[np.int64], probabilities: Array, statistics: Array) -> Array:
+    """Return the logarithms of the wealth of each tilt: one for each statistic, theta and sign."""
+    thetas = np.array([sign * theta for theta in _THETAS for sign in (1, -1)])
+    exponents = thetas[:, None, None] * statistics[None]  # theta, statistic, cell
+    log_norms = logsumexp(exponents, b=probabilities * (1 + WIDENING), axis=2)
+    gains = exponents @ counts.astype(np.float64) - counts.sum() * (log_norms + 1e-13)
+    result: Array = gains.T.ravel()
+    return result
+
+
+def learnt_evidence(counts: NDArray[np.int64], probabilities: Array) -> float:
+    """Return the log wealth of the bet whose tilt is the past frequencies (Krichevsky and Trofimov 1981)."""
+    cells = len(counts)
+    log_mixture = gammaln(cells / 2) - gammaln(counts.sum() + cells / 2)
+    log_mixture += float((gammaln(counts + 0.5) - gammaln(0.5)).sum())
+    return float(log_mixture - counts @ np.log(probabilities * (1 + WIDENING)) - 1e-12 * counts.sum() - 1e-6)
+
+
+def _edges(law: NoiseLaw) -> Array:
+    location, scale = float(exact("location", law.location)), float(exact("scale", law.scale))
+    family = stats.norm if law.family.endswith("gaussian") else stats.laplace
+    far = family.isf(np.array(_TAILS))
+    inner = family.ppf(np.arange(1, 32) / 32)
+    values = location + scale * np.unique(np.concatenate([inner, far, -far]))
+    if law.is_discrete:
+        low, high = math.floor(values.min()), math.ceil(values.max())
+        if high - low <= _MOST_INTEGERS:
+            return np.arange(low - 1, high + 1, dtype=np.float64)
+        values = np.floor(values)
+    if law.low is not None and law.high is not None:
+        low, high = float(exact("low", law.low)), float(exact("high", law.high))
+        ends = [math.nextafter(low, -math.inf), low, math.nextafter(high, -math.inf), high]
+        values = np.concatenate([ends, np.linspace(low, high, 18)[1:-1], values[(values > low) & (values < high)]])
+    return np.unique(values)
+
+
+def _statistics(law: NoiseLaw, edges: Array, probabilities: Array) -> Array:
+    """Return statistics of the cells, with mean 0 and deviation 1 under the law."""
+    location, scale = float(exact("location", law.location)), float(exact("scale", law.scale))
+    ends = np.concatenate([[2 * edges[0] - edges[1]], edges, [2 * edges[-1] - edges[-2]]])
+    if law.is_discrete and len(edges) == edges[-1] - edges[0] + 1:
+        centres = np.concatenate([edges, [edges[-1] + 1]])
+    else:
+        centres = (ends[1:] + ends[:-1]) / 2
+    z = (centres - location) / scale
+    low = np.cumsum(probabilities)
+    raw = [np.sign(z), np.abs(z), z, z * z, (np.abs(z) < 0.15).astype(float)]
+    raw += [(low <= 2 * tail).astype(float) for tail in (1e-2, 1e-4)]
+    raw += [(low >= 1 - tail / 2).astype(float) for tail in (1e-2, 1e-4)]
+    if law.is_discrete:
+        raw.append(np.abs(centres) % 2)
+    return _standardised(raw, probabilities)
+
+
+def _standardised(raw: Sequence[Array], probabilities: Array) -> Array:
+    """Bring statistics to mean 0 and deviation 1; constants become 0."""
+    weights = probabilities / probabilities.sum()
+    rows = []
+    for values in raw:
+        centred = values - weights @ values
+        deviation = math.sqrt(max(0.0, float(weights @ centred**2)))
+        rows.append(centred / deviation if deviation > 1e-12 else np.zeros_like(centred))
+    return np.array(rows)
+
+
+@dataclass
+class FitTest:
+    """Collects the outcomes on one input and says what speaks against the law there.
+
+    Attributes
+    ----------
+    impossible : object
+        An outcome that the law cannot produce, once one was seen.
+    """
+
+    law: IdealLaw
+    impossible: Any = None
+    _cells: list[_Cells] = field(default_factory=list)
+    _symbols: dict[Hashable, int] = field(default_factory=dict)
+    _agreements: NDArray[np.int64] = field(default_factory=lambda: np.zeros((2, 2), dtype=np.int64))
+    _seen: set[float] = field(default_factory=set)
+    _repeats: list[int] = field(default_factory=lambda: [0, 0])
+    _last_signs: Array | None = None
+    calls: int = 0
+
+    def __post_init__(self) -> None:
+        self._cells = [_Cells.of(law) for law in self.law.coordinates]
+        if self.law.finite is not None:
+            self._symbols = dict.fromkeys(self.law.finite.outcomes, 0)
+
+    def enter(self, outcomes: Outcomes) -> None:
+        """Take account of a batch."""
+        self.calls += len(outcomes)
+        if self.law.finite is not None:
+            self._enter_symbols(outcomes)
+        else:
+            self._enter_numbers(outcomes)
+
+    def _enter_symbols(self, outcomes: Outcomes) -> None:
+        assert self.law.finite is not None
+        for symbol in outcomes.atoms():
+            if not self.law.finite.probability(symbol):
+                self.impossible = self.impossible if self.impossible is not None else repr(symbol)
+            else:
+                self._symbols[symbol] += 1
+
+    def _enter_numbers(self, outcomes: Outcomes) -> None:
+        rows = self._rows(outcomes)
+        if rows is None:
+            return
+        for place, cells in enumerate(self._cells):
+            cells.count(rows[:, place])
+        self._enter_signs(rows)
+        self._enter_repeats(rows)
+
+    def _rows(self, outcomes: Outcomes) -> Array | None:
+        """Return the outcomes as rows of numbers; None, and an impossible outcome, where one is none."""
+        width = len(self._cells)
+        if self.law.is_vector:
+            positions, rows = outcomes.vectors(width)
+        else:
+            values = outcomes.features.get("outcome", np.full(len(outcomes), np.nan))
+            positions, rows = np.arange(len(outcomes)), values[:, None]
+        wrong = np.ones(len(outcomes), dtype=bool)
+        wrong[positions] = ~np.isfinite(rows).all(axis=1)
+        if self.law.coordinates[0].is_discrete:
+            wrong[positions] |= (rows != np.floor(rows)).any(axis=1)
+        if wrong.any():
+            self.impossible = repr(outcomes.symbols()[int(np.argmax(wrong))])
+            return None
+        return rows
+
+    def _enter_signs(self, rows: Array) -> None:
+        """Count how often a sign agrees with that of the draw before, and with that of the coordinate before."""
+        if not self._is_symmetric:
+            return
+        centres = np.array([float(exact("location", law.location)) for law in self.law.coordinates])
+        signs = np.sign(rows - centres)
+        before = signs[:-1] if self._last_signs is None else np.vstack([self._last_signs, signs[:-1]])
+        now = signs[1:] if self._last_signs is None else signs
+        # one coordinate only: the signs of one draw may depend on each other, which is bet on apart
+        for way, products in enumerate((before[:, 0] * now[:, 0], (signs[:, :-1] * signs[:, 1:]).ravel())):
+            self._agreements[way] += [int((products > 0).sum()), int((products < 0).sum())]
+        self._last_signs = signs[-1:]
+
+    @property
+    def _is_symmetric(self) -> bool:
+        """Whether every coordinate is as likely above its location as below."""
+        if any(law.has_ends for law in self.law.coordinates):
+            return False
+        places = [exact("location", law.location) for law in self.law.coordinates if law.is_discrete]
+        return all(place.denominator == 1 for place in places)
+
+    def _enter_repeats(self, rows: Array) -> None:
+        if self.law.coordinates[0].is_discrete or self.law.coordinates[0].has_ends:
+            return  # atoms repeat
+        for value in rows[:, 0].tolist():
+            self._repeats[int(value in self._seen)] += 1
+            self._seen.add(value)
+
+    # --- evidence -------------------------------------------------------------------------------------------
+
+    def evidence(self) -> Array:
+        """Return the logarithms of the wealth of all bets, in an order that depends on the form of the law alone."""
+        if self.impossible is not None:
+            return np.array([math.inf])
+        if self.law.finite is not None:
+            return self._evidence_of_symbols()
+        parts = [cells.evidence() for cells in self._cells]
+        # the coordinates are independent: the same bet on all of them, and each on its own
+        together = np.sum(parts, axis=0)
+        own = logsumexp(np.array(parts), axis=0) - math.log(len(parts))
+        return np.concatenate([together, own, self._evidence_of_signs(), self._evidence_of_repeats()])
+
+    def _evidence_of_symbols(self) -> Array:
+        assert self.law.finite is not None
+        symbols = list(self._symbols)
+        with precision(_BITS):
+            uppers = np.array([float_upper(ball(self.law.finite.probability(s))) for s in symbols])
+        positive = uppers > 0
+        counts, uppers = np.array([self._symbols[s] for s in symbols])[positive], uppers[positive]
+        first = [0, 1, 2, len(uppers) - 1]
+        raw = [np.eye(len(uppers))[min(k, len(uppers) - 1)] for k in first]
+        tilts = tilted_evidence(counts, uppers, _standardised(raw, uppers))
+        return np.append(tilts, learnt_evidence(counts, uppers))
+
+    def _evidence_of_signs(self) -> Array:
+        # given the past, a sign is symmetric: it agrees with probability at most 1/2, and disagrees likewise
+        agree, differ = self._agreements[:, 0], self._agreements[:, 1]
+        bets = [agree * math.log1p(x) + differ * math.log1p(-x) for x in _AGREEMENTS]
+        slack = (agree + differ) * 2 * WIDENING
+        result: Array = np.array([bet - slack for bet in bets]).ravel()
+        return result
+
+    def _evidence_of_repeats(self) -> Array:
+        new, again = self._repeats
+        allowed = min(0.5, max(1, new) * FINEST_GRID * self._coarseness())
+        return np.array([
+            again * (math.log(x) - math.log(allowed)) + new * math.log1p(-x) if x > allowed else -math.inf
+            for x in _REPEATS
+        ])  # fmt: skip
+
+    def _coarseness(self) -> float:
+        """Return how many of the finest grid's steps float64 itself takes near the location."""
+        law = self.law.coordinates[0]
+        size = abs(float(exact("location", law.location))) / float(exact("scale", law.scale)) + 40
+        return max(1.0, size * 2.0**-52 / FINEST_GRID)
+
+
+def joint_evidence(tests: Sequence[FitTest]) -> float:
+    """Return the logarithm of the e-value against the law on all inputs together.
+
+    Half of the wealth makes the same bet on every input, half is spread over the inputs.
+    """
+    parts = [test.evidence() for test in tests]
+    if any(np.isinf(part).any() for part in parts):
+        return math.inf
+
+    def mixed(logs: Array) -> float:
+        return float(logsumexp(logs)) - math.log(len(logs))
+
+    alone = mixed(np.array([mixed(part) for part in parts]))
+    together = mixed(np.sum(parts, axis=0)) if len({len(part) for part in parts}) == 1 else alone
+    return float(np.logaddexp(alone, together)) - math.log(2)

@@ -1,0 +1,148 @@
+"""How far what a mechanism computes can move between neighbours, by search, against what its noise is made for."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import NeighbourRelation
+from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
+from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
+
+__all__ = ["WidestGap", "as_vector", "certain_gap", "widest_gap"]
+
+Array = NDArray[np.float64]
+Compute = Callable[[Array], Array | None]
+"""What is computed on an input, as a vector; None where it cannot be computed."""
+
+_DESIGNED, _REPEATS = 48, 8
+NOISE_FACTOR = 1000
+"""Remaining noise counts as this many times the range of eight evaluations: noise with an exponential tail exceeds it
+with probability below 1e-11."""
+
+
+@dataclass(frozen=True)
+class WidestGap:
+    """The pair on which what is computed moves most.
+
+    Parameters
+    ----------
+    pair : (left, right)
+        The inputs.
+    gap : float
+        The norm of the difference of what is computed on them.
+    evaluations : int
+        How often it was computed.
+    """
+
+    pair: Pair
+    gap: float
+    evaluations: int
+
+
+def widest_gap(
+    compute: Compute, relation: NeighbourRelation, *, norm: int, seed: int, evaluations: int, seconds: float
+) -> WidestGap | None:
+    """Search the neighbours for the largest movement: designed inputs, then changes of the best one.
+
+    Parameters
+    ----------
+    compute : callable
+        What is computed.
+    relation : NeighbourRelation
+        Which pairs are admitted.
+    norm : {1, 2}
+        How movement is measured.
+    seed : int
+        Decides the random changes.
+    evaluations : int
+        How often something may be computed.
+    seconds : float
+        Time after which nothing new is tried.
+
+    Returns
+    -------
+    WidestGap or None
+        None where nothing could be computed on both inputs of any pair.
+    """
+    known: dict[bytes, Array | None] = {}
+    start = time.monotonic()
+
+    def value(data: Array) -> Array | None:
+        key = data.tobytes()
+        if key not in known:
+            known[key] = compute(data)
+        return known[key]
+
+    best: WidestGap | None = None
+
+    def is_over() -> bool:
+        return len(known) >= evaluations or time.monotonic() - start > seconds
+
+    def consider(pair: Pair) -> None:
+        nonlocal best
+        gap = _gap(value(pair[0]), value(pair[1]), norm)
+        if gap is not None and (best is None or gap > best.gap):
+            best = WidestGap(pair, gap, 0)
+
+    for pair in _designed(relation, seed):
+        if is_over():
+            break
+        consider(pair)
+    rng = np.random.default_rng([seed, 6])
+    idle = 0
+    while best is not None and not is_over() and idle < 20 * evaluations:
+        before = len(known)
+        for changed in islice(nearby_pairs(relation, best.pair, rng), 1):
+            if are_neighbours(relation, *changed) and not np.array_equal(*changed):
+                consider(changed)
+        idle += len(known) == before
+    return None if best is None else WidestGap(best.pair, best.gap, len(known))
+
+
+def _designed(relation: NeighbourRelation, seed: int) -> Iterator[Pair]:
+    yield from adversarial_pairs(relation, seed=seed, limit=_DESIGNED)
+    yield from boundary_pairs(relation, seed=seed, limit=4 * _DESIGNED)
+
+
+def _gap(left: Array | None, right: Array | None, norm: int) -> float | None:
+    if left is None or right is None or left.shape != right.shape:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = float(np.linalg.norm(right - left, norm))
+    return None if np.isnan(gap) else gap
+
+
+def certain_gap(compute: Compute, found: WidestGap, *, norm: int) -> tuple[float, bool]:
+    """Evaluate the pair again and return a gap that remaining noise does not explain, and whether there is none.
+
+    Returns
+    -------
+    gap : float
+        Where evaluations differ, less `NOISE_FACTOR` times their range on both sides.
+    is_deterministic : bool
+        Whether they all agreed.
+    """
+    sides = [[compute(data) for _ in range(_REPEATS)] for data in found.pair]
+    known = [[value for value in side if value is not None] for side in sides]
+    if any(len(side) < _REPEATS or len({value.shape for value in side}) > 1 for side in known):
+        return 0.0, False
+    stacked = [np.array(side) for side in known]
+    ranges = [float(np.linalg.norm(np.ptp(side, axis=0), norm)) for side in stacked]
+    gap = _gap(stacked[0].mean(axis=0), stacked[1].mean(axis=0), norm)
+    if sum(ranges) == 0:
+        return found.gap, True
+    return (gap or 0.0) - NOISE_FACTOR * sum(ranges), False
+
+
+def as_vector(value: Any) -> Array | None:
+    """Return a number or a sequence of numbers as a vector, None for anything else."""
+    try:
+        vector = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return vector if vector.size and np.isfinite(vector).all() else None

@@ -1,0 +1,52 @@
+"""Findings for a human reader."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from dpassay.properties.assay.assessment import Assessment
+from dpassay.properties.assay.finding import FINDING_KINDS
+from dpassay.properties.assay.versions import Change
+
+__all__ = ["CHANGE_COLUMNS", "COLUMNS", "change_rows", "rows", "summary"]
+
+COLUMNS = ("mechanism", "law", "finding", "claimed", "certified", "detail")
+CHANGE_COLUMNS = ("mechanism", "law", "before", "after", "detail")
+
+
+def rows(lines: Sequence[Assessment]) -> list[dict[str, Any]]:
+    """Return the rows of the table: what applies, and what is not as expected."""
+    return [_row(line) for line in lines if line.finding.kind != "not applicable" or not line.as_expected]
+
+
+def _row(line: Assessment) -> dict[str, Any]:
+    mark = "" if line.as_expected and line.expected is None else " (expected)" if line.as_expected else " (!)"
+    detail = line.finding.detail if line.expected is None else f"{line.finding.detail} [{line.expected}]"
+    return {
+        "mechanism": line.mechanism,
+        "law": line.law,
+        "finding": f"{line.finding.kind}{mark}",
+        "claimed": line.finding.claimed,
+        "certified": line.finding.certified,
+        "detail": detail,
+    }
+
+
+def change_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
+    """Return the rows of the table of changes between versions."""
+    return [{column: getattr(change, column) for column in CHANGE_COLUMNS} for change in changes]
+
+
+def summary(lines: Sequence[Assessment], seconds: float) -> str:
+    """Return one line: what was asked of how many, what was found how often, and the level of the run."""
+    counts = Counter(line.finding.kind for line in lines)
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in FINDING_KINDS if counts[kind])
+    applied = [line for line in lines if line.finding.kind != "not applicable"]
+    laws, mechanisms = len({line.law for line in applied}), len({line.mechanism for line in applied})
+    level = sum(line.alpha for line in lines if line.alpha is not None)
+    unexpected = sum(not line.as_expected for line in lines)
+    chance = f"; probability of any false alarm at most {level:.3g}" if level else ""
+    return (
+        f"{lines[0].library} {lines[0].version or '(version unknown)'}: {laws} laws, {mechanisms} mechanisms and "
+        f"accountants, {kinds}; {unexpected} not as expected; {seconds:.0f} s{chance}"
+    )

@@ -1,0 +1,158 @@
+"""What the tests of a library share: its plan, its expected failures, and what was found so far."""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from dpassay.claims import UsageError
+from dpassay.impl.libraries.registry import find_library
+from dpassay.properties.assay.assessment import Assessment, assess
+from dpassay.properties.assay.expected import FINE, ExpectedFailure, covering, load_expected
+from dpassay.properties.assay.laws import LAWS
+from dpassay.properties.assay.suite import Budget, Check, Plan, Result, close_session, make_plan, run_check
+from dpassay.properties.assay.targets import targets_of
+from dpassay.testing import note_level
+
+__all__ = ["ExpectedFindingError", "LibrarySuite", "suite_of"]
+
+_QUIET: Callable[[str], None] = lambda _: None  # noqa: E731  # collection prints nothing
+_SECONDS_EACH = 600.0  # the calls decide; this only ends what hangs
+
+
+class ExpectedFindingError(AssertionError):
+    """A finding that the file of expected failures knows."""
+
+
+@dataclass
+class LibrarySuite:
+    """The checks of a library in a run of pytest.
+
+    Parameters
+    ----------
+    library : str
+        What ``--dpassay-library`` was.
+    plan : Plan
+        Its checks.
+    entries : sequence of ExpectedFailure
+        The expected failures of the version at hand.
+    """
+
+    library: str
+    plan: Plan
+    entries: Sequence[ExpectedFailure]
+    _results: dict[tuple[str, str], Result] = field(default_factory=dict)
+
+    def parameters(self) -> list[object]:
+        """Return the checks that apply as parameters of a test, those of a single expected failure marked."""
+        return [
+            pytest.param(check, id=f"{check.mechanism}-{check.law.name}", marks=self._marks(check))
+            for check in self._applying()
+        ]
+
+    def shared_entries(self) -> list[object]:
+        """Return the entries that no single test stands for: globs over many, and such that fit nothing."""
+        return [
+            pytest.param(entry, id=f"{entry.mechanism}-{entry.law}")
+            for entry in self.entries
+            if len(self._covered(entry)) != 1
+        ]
+
+    def _applying(self) -> list[Check]:
+        return [check for check in self.plan.checks if check.reason is None]
+
+    def _covered(self, entry: ExpectedFailure) -> list[Check]:
+        return [check for check in self._applying() if entry.covers(check.mechanism, check.law.name)]
+
+    def _marks(self, check: Check) -> list[pytest.MarkDecorator]:
+        alone = [entry for entry in self.entries if self._covered(entry) == [check]]
+        return [pytest.mark.xfail(reason=str(entry), raises=ExpectedFindingError, strict=True) for entry in alone[:1]]
+
+    def result(self, check: Check) -> Result:
+        """Return what a check finds; it is carried out once."""
+        place = (check.mechanism, check.law.name)
+        if place not in self._results:
+            self._results[place] = run_check(self.plan.target, check, Budget(math.inf, _SECONDS_EACH))
+            note_level(check.settings.alpha if check.law.sampled else 0.0)
+        return self._results[place]
+
+    def demand(self, check: Check) -> None:
+        """Fail if a check finds something; in the way that pytest takes for expected where an entry expects it."""
+        __tracebackhide__ = True
+        finding = self.result(check).finding
+        if finding.kind in FINE:
+            return
+        entry = covering(self.entries, check.mechanism, check.law.name, finding.kind)
+        if entry is None:
+            raise AssertionError(self._words(check))
+        if self._covered(entry) == [check]:
+            raise ExpectedFindingError(self._words(check))
+        pytest.xfail(str(entry))
+
+    def demand_appearance(self, entry: ExpectedFailure) -> None:
+        """Fail if none of the checks that an entry covers finds what it expects."""
+        __tracebackhide__ = True
+        covered = self._covered(entry)
+        if not covered:
+            raise AssertionError(f"no mechanism and law of {self.library} fits {entry.mechanism!r}, {entry.law!r}")
+        if not any(self.result(check).finding.kind == entry.finding for check in covered):
+            raise AssertionError(f"expected a finding ({entry.finding}) that did not appear: {entry}")
+
+    def _words(self, check: Check) -> str:
+        line = self._line(check)
+        finding = line.finding
+        figures = ""
+        if finding.claimed is not None or finding.certified is not None:
+            figures = f" (claimed {finding.claimed}, certified {finding.certified})"
+        witness = json.dumps(line.record()["witness"], ensure_ascii=False)
+        return "\n".join(
+            [
+                f"{finding.kind}: {finding.detail}{figures} [{check.law.name}({check.mechanism})]",
+                f"law:     {check.law.sentence}",
+                f"claim:   {finding.claim}",
+                f"witness: {witness}",
+                f"seed:    {check.settings.seed}, calls: {finding.calls}, alpha: {check.settings.alpha:g}",
+            ]
+        )
+
+    def _line(self, check: Check) -> Assessment:
+        result = self._results[check.mechanism, check.law.name]
+        return next(
+            line
+            for line in assess(self.plan, [result], [])
+            if (line.mechanism, line.law) == (check.mechanism, check.law.name)
+        )
+
+
+_KEY = pytest.StashKey[LibrarySuite | None]()
+
+
+def suite_of(config: pytest.Config) -> LibrarySuite | None:
+    """Return the suite of the library that the options name, None if they name none.
+
+    Raises
+    ------
+    pytest.UsageError
+        If the library, its version or its interpreter cannot be had.
+    """
+    if _KEY not in config.stash:
+        config.stash[_KEY] = _make_suite(config)
+        config.add_cleanup(close_session)
+    return config.stash[_KEY]
+
+
+def _make_suite(config: pytest.Config) -> LibrarySuite | None:
+    name = config.getoption("--dpassay-library")
+    if name is None:
+        return None
+    version = config.getoption("--dpassay-version")
+    try:
+        library = find_library(name)
+        versions = () if version is None else (version,)
+        (target,) = targets_of(library, versions, config.getoption("--dpassay-python"), _QUIET)
+        plan = make_plan(target, LAWS)
+        return LibrarySuite(name, plan, load_expected(library.expected_failures, plan.version))
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from error

@@ -1,0 +1,143 @@
+"""The command ``dpassay assay``: the laws of private mechanisms and accountants, asked of somebody else's library."""
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import click
+
+from dpassay.command_line import (
+    EXPECTED,
+    INTERRUPTED,
+    UNEXPECTED,
+    json_option,
+    print_records,
+    print_table,
+    seconds_of,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from dpassay.impl.libraries.registry import Library
+    from dpassay.properties.assay.assessment import Assessment
+    from dpassay.properties.assay.suite import Plan
+
+__all__ = ["assay"]
+
+
+@click.command()
+@click.argument("library", metavar="LIBRARY", required=False)
+@click.option(
+    "--version", "versions", metavar="V", multiple=True, help="A release; repeated, what changed between them."
+)
+@click.option("--python", metavar="PATH", help="An interpreter that has the library, in place of --version.")
+@click.option("--mechanism", metavar="GLOB", default="*", help="Only mechanisms and accountants whose name matches.")
+@click.option("--law", metavar="GLOB", default="*", help="Only laws whose name matches.")
+@click.option(
+    "--alpha", type=float, default=1e-6, show_default=True, help="Probability of any false alarm in the whole run."
+)
+@click.option("--calls", type=click.IntRange(min=1), help="Outcomes that a sampled law may draw of a mechanism.")
+@click.option(
+    "--budget", metavar="SECONDS", default="120s", show_default=True, help="Time after which no check begins."
+)
+@seed_option
+@click.option("--jobs", type=int, default=-1, show_default=True, help="Processes; -1: one per core.")
+@json_option
+def assay(
+    library: str | None,
+    versions: tuple[str, ...],
+    python: str | None,
+    mechanism: str,
+    law: str,
+    alpha: float,
+    calls: int | None,
+    budget: str,
+    seed: int,
+    jobs: int,
+    as_json: bool,
+) -> int:
+    """Assay a library: hold its mechanisms and accountants against the laws that they must obey.
+
+    LIBRARY is a known library, or the file of an adapter; without LIBRARY the known ones are listed. A known library
+    is installed into an environment of its own, by default its newest release; the adapter in a file runs in this
+    interpreter. Known failures are read from expected_failures.toml beside the adapter. Ctrl-C ends the run and
+    prints what is known.
+    """
+    from dpassay.impl.libraries.registry import find_library, known_libraries
+
+    if library is None:
+        print_table([{"library": name} for name in known_libraries()], ("library",))
+        return EXPECTED
+    from dpassay.properties.assay.laws import LAWS
+    from dpassay.properties.assay.suite import DEFAULT_CALLS, make_plan
+    from dpassay.properties.assay.targets import targets_of
+
+    seconds = seconds_of("--budget", budget)
+    found = find_library(library)
+    plans = [
+        make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls or DEFAULT_CALLS, mechanism=mechanism, law=law)
+        for target in targets_of(found, versions, python, _tell)
+    ]
+    runs = []
+    for plan in plans:
+        lines, interrupted = _run(plan, found, seconds, jobs, as_json=as_json)
+        if interrupted:
+            return INTERRUPTED
+        runs.append(lines)
+    _print_changes(runs, as_json=as_json)
+    return EXPECTED if all(line.as_expected for lines in runs for line in lines) else UNEXPECTED
+
+
+def _tell(message: str) -> None:
+    click.echo(f"dpassay: {message}", err=True)
+
+
+def _run(
+    plan: "Plan", library: "Library", seconds: float, jobs: int, *, as_json: bool
+) -> tuple[list["Assessment"], bool]:
+    """Carry out a plan and print what it found; also return whether the keyboard interrupted it."""
+    from dpassay.properties.assay import table
+    from dpassay.properties.assay.assessment import assess
+    from dpassay.properties.assay.expected import load_expected
+    from dpassay.properties.assay.suite import run_plan
+    from dpassay.properties.progress import progress_bar
+
+    entries = load_expected(library.expected_failures, plan.version)
+    start = time.monotonic()
+    results, interrupted = [], False
+    try:
+        with progress_bar(f"assaying {plan.library} {plan.version or ''}", len(plan.checks)) as advance:
+            for result in run_plan(plan, budget=seconds, jobs=jobs):
+                results.append(result)
+                advance(f"{result.check.mechanism}: {result.check.law.name}")
+    except KeyboardInterrupt:
+        interrupted = True
+        _tell("interrupted; what follows is what is known")
+    lines = assess(plan, results, entries)
+    if as_json:
+        print_records(line.record() for line in lines)
+    else:
+        print_table(table.rows(lines), table.COLUMNS)
+    for loss in dict.fromkeys(loss for result in results for loss in result.losses):
+        _tell(f"{loss}; it was started again")
+    click.echo(table.summary(lines, time.monotonic() - start), err=True)
+    return lines, interrupted
+
+
+def _print_changes(runs: Sequence[Sequence["Assessment"]], *, as_json: bool) -> None:
+    """Say what changed from each version to the next; beside JSON in short, on standard error."""
+    from dpassay.properties.assay import table
+    from dpassay.properties.assay.versions import compare
+
+    for before, after in pairwise(runs):
+        changes = compare(before, after)
+        title = f"from {before[0].library} {before[0].version} to {after[0].version}: {len(changes)} changes"
+        if as_json:
+            click.echo(title, err=True)
+            for change in changes:
+                click.echo(f"  {change.mechanism}, {change.law}: {change.before} -> {change.after}", err=True)
+        elif changes:
+            print_table(table.change_rows(changes), table.CHANGE_COLUMNS, title=title)
+        else:
+            click.echo(title)

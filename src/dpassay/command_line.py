@@ -1,0 +1,75 @@
+"""What the commands share: options, exit statuses, times, records and tables."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from dpassay.claims import UsageError
+
+__all__ = [
+    "EXPECTED",
+    "INTERRUPTED",
+    "PIPE_CLOSED",
+    "UNEXPECTED",
+    "USAGE",
+    "json_option",
+    "print_records",
+    "print_table",
+    "seconds_of",
+    "seed_option",
+]
+
+EXPECTED, UNEXPECTED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141  # the last two as the shell has them
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line on standard output.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed.")
+
+
+def seconds_of(option: str, text: str) -> float:
+    """Read a time such as 30s, 5m or 1h, raising `UsageError` if it is none."""
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
+    number, unit = (text[:-1], units[text[-1]]) if text and text[-1] in units else (text, 1.0)
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise UsageError(f"{option} {text!r} is not a time such as 30s, 5m or 1h")
+    return seconds
+
+
+def print_records(records: Iterable[dict[str, Any]]) -> None:
+    """Print one JSON object per line on standard output."""
+    for record in records:
+        click.echo(json.dumps(record, ensure_ascii=False))
+
+
+def print_table(records: Sequence[dict[str, Any]], columns: Sequence[str], title: str | None = None) -> None:
+    """Print a table on standard output."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text  # not markup: brackets are intervals
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column.replace("_", " "), overflow="fold")
+    for record in records:
+        table.add_row(*(Text(_cell(record.get(column))) for column in columns))
+    console = Console()
+    # a pipe or a file has no width: rows stay whole there
+    Console(width=None if console.is_terminal else 200).print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return "\n".join(map(str, value)) or "-"
+    return str(value)

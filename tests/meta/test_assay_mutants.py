@@ -1,0 +1,261 @@
+"""Liars for the laws that other people's libraries are held against: every law must catch the one planted for it."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpassay.impl.accounting.gaussian import gaussian_delta, gaussian_epsilon
+from dpassay.impl.accounting.pure_composition import response_epsilon
+from dpassay.impl.libraries.in_process import InProcessWorker
+from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
+from dpassay.impl.libraries.remote import open_library
+from dpassay.properties.assay.finding import Finding, Settings
+from dpassay.properties.assay.laws import LAWS
+from dpassay.properties.audit.outcomes import lowest_bit
+
+ALPHA, CALLS = 1e-9, 8000
+SCALAR, VECTOR = "vector:size=1,linf=1", "vector:size=12,l1=1"
+RNG = [np.random.default_rng(0)]  # reseeded before each batch
+
+
+def reseed(number: int) -> None:
+    RNG[0] = np.random.default_rng(number)
+
+
+def finding(case: Any, law: str, calls: int = CALLS) -> Finding:
+    (remote,) = open_library(InProcessWorker([case]))
+    (one,) = (each for each in LAWS if each.name == law)
+    assert one.applies(remote) is None
+    return one.check(remote, Settings(ALPHA, 0, calls, 1e6))
+
+
+def mechanism(draw: Callable[[list[float], int], Any], **fields: Any) -> Mechanism:
+    given: dict[str, Any] = {
+        "neighbours": SCALAR,
+        "claim": "pure:1.0",
+        "floats": False,
+        "seed": reseed,
+        "bulk": draw,
+    } | fields
+    return Mechanism("liar", **given)
+
+
+def laplace(data: list[float], size: int) -> Any:
+    return data[0] + RNG[0].laplace(0, 1, size)
+
+
+def snapped(data: list[float], size: int) -> Any:
+    """Laplace noise on a grid, added in float64: the lowest bits of the sum tell the data."""
+    return data[0] * 0.1 + np.round(RNG[0].laplace(0, 1, size) * 64) / 64
+
+
+def laplace_law(data: list[float], scale: float = 1.0) -> dict[str, Any]:
+    return {"family": "laplace", "location": data[0], "scale": scale}
+
+
+def one_coordinate_bare(data: list[float], size: int) -> Any:
+    noise = RNG[0].laplace(0, 1, (size, 12))
+    noise[:, 11] /= 2  # the last but no feature of its own tells
+    return np.array(data) + noise
+
+
+LYING_MECHANISMS = {
+    "privacy_of_claim": mechanism(lambda data, size: data[0] + RNG[0].laplace(0, 0.5, size)),
+    "privacy_in_float64": mechanism(snapped, floats=True),
+    "coordinates": mechanism(one_coordinate_bare, neighbours=VECTOR),
+    "law_fits": mechanism(laplace, law=lambda data: laplace_law(data, 1.2)),
+    "claim_follows_from_parameters": mechanism(laplace, law=lambda data: laplace_law(data, 0.5)),
+    "sensitivity": mechanism(
+        lambda data, size: np.mean(data or [0.0]) + RNG[0].laplace(0, 0.5, size),
+        neighbours="records:low=0,high=1,size=0,max-size=8,relation=add-remove",
+        noiseless=lambda data: float(np.mean(data or [0.0])),  # a lone record moves it by 1, not by 1/2
+        sensitivity=0.5,
+    ),
+}
+
+
+def honest_delta(sigma: float, epsilon: float, count: int) -> float:
+    if not (sigma > 0 and epsilon >= 0 and count >= 0 and float(count).is_integer()):
+        raise ValueError("nonsense")
+    return float(gaussian_delta(epsilon, sigma / math.sqrt(count))) if count else 0.0
+
+
+def honest_epsilon(sigma: float, delta: float, count: int) -> float:
+    if not (sigma > 0 and 0 < delta < 1 and count >= 0 and float(count).is_integer()):
+        raise ValueError("nonsense")
+    return float(gaussian_epsilon(delta, sigma / math.sqrt(count))) if count else 0.0
+
+
+def answer(question: str, compute: Callable[..., float], **fields: Any) -> Answer:
+    return Answer("liar", question, compute, **fields)
+
+
+def in_a_notch(compute: Callable[..., float], name: str, sign: int = 1) -> Callable[..., float]:
+    """Make an answer go the wrong way by 1 % as its argument passes from one power of two to the next."""
+
+    @functools.wraps(compute)
+    def notched(**arguments: Any) -> float:
+        step = math.floor(math.log2(arguments[name]) * 4) if arguments[name] > 0 else 0
+        return compute(**arguments) * (1 + 0.5 * sign * (step % 2))
+
+    return notched
+
+
+def inverse(scale: float, order: float) -> float:
+    return 1 / scale
+
+
+def renyi(order: float, **others: float) -> float:
+    return order * 0.1
+
+
+def of_approximate(epsilon0: float, delta0: float, count: int, delta: float) -> float:
+    return count * epsilon0 * (1 + math.sqrt(delta0))
+
+
+def zcdp(rho: float, delta: float) -> float:
+    return rho + 2 * math.sqrt(-rho * math.log(delta))
+
+
+def subsampled(sigma: float, rate: float, count: int, delta: float) -> float:
+    return rate * count / sigma
+
+
+def of_renyi(order: float, renyi: float, delta: float) -> float:
+    return renyi - math.log(delta) / (order - 1)
+
+
+LYING_ANSWERS = {
+    "soundness": answer("gaussian_delta", lambda sigma, epsilon, count: 0.9999 * honest_delta(sigma, epsilon, count)),
+    "exactness": answer(
+        "gaussian_epsilon",
+        lambda sigma, delta, count: 1.001 * honest_epsilon(sigma, delta, count),
+        claims_exact=True,
+    ),
+    "range": answer("gaussian_delta", lambda sigma, epsilon, count: 1.01),
+    "zero_repetitions": answer(
+        "gaussian_delta", lambda sigma, epsilon, count: honest_delta(sigma, epsilon, max(count, 1))
+    ),
+    "monotone_in_epsilon": answer("gaussian_delta", in_a_notch(honest_delta, "epsilon")),
+    "monotone_in_delta": answer("gaussian_epsilon", in_a_notch(honest_epsilon, "delta")),
+    "monotone_in_sigma": answer("gaussian_delta", in_a_notch(honest_delta, "sigma")),
+    "monotone_in_count": answer("gaussian_delta", in_a_notch(honest_delta, "count")),
+    "monotone_in_scale": answer("laplace_renyi", in_a_notch(inverse, "scale")),
+    "monotone_in_rate": answer("subsampled_gaussian_epsilon", in_a_notch(subsampled, "rate")),
+    "monotone_in_order": answer("gaussian_renyi", in_a_notch(renyi, "order")),
+    "monotone_in_epsilon0": answer(
+        "pure_composition_epsilon", in_a_notch(lambda epsilon0, count, delta: epsilon0 * count, "epsilon0")
+    ),
+    "monotone_in_delta0": answer("approximate_composition_epsilon", in_a_notch(of_approximate, "delta0")),
+    "monotone_in_rho": answer("zcdp_epsilon", in_a_notch(zcdp, "rho")),
+    "monotone_in_renyi": answer("renyi_epsilon", in_a_notch(of_renyi, "renyi")),
+    "order_does_not_matter": answer(
+        "heterogeneous_composition_epsilon",
+        lambda epsilons, deltas, delta: sum(epsilons) + (epsilons[0] if len(epsilons) > 1 else 0.0),
+    ),
+    "refuses_nonsensical_arguments": answer("gaussian_delta", lambda sigma, epsilon, count: 0.5),
+}
+
+NONSENSE = Nonsense("liar", {"epsilon=-1": lambda: 1.0, "epsilon=nan": lambda: float("x")})
+
+KINDS = {
+    "privacy_of_claim": "violation",
+    "privacy_in_float64": "violation",
+    "coordinates": "violation",
+    "claim_follows_from_parameters": "violation",
+    "sensitivity": "violation",
+    "soundness": "unsound number",
+}
+
+LIARS: dict[str, Any] = {**LYING_MECHANISMS, **LYING_ANSWERS, "refuses_nonsense": NONSENSE}
+
+
+def test_every_law_has_a_liar() -> None:
+    assert set(LIARS) == {law.name for law in LAWS}
+
+
+@pytest.mark.parametrize("law", sorted(LIARS))
+def test_the_law_catches_its_liar(law: str) -> None:
+    found = finding(LIARS[law], law, calls=20_000 if law in {"coordinates", "law_fits"} else CALLS)
+    assert found.kind == KINDS.get(law, "wrong answer"), found.detail
+
+
+# --- honest cases pass ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", sorted(LYING_MECHANISMS))
+def test_honest_laplace_noise_passes(law: str) -> None:
+    honest = mechanism(
+        lambda data, size: np.array(data) + RNG[0].laplace(0, 1, (size, 3)),
+        neighbours="vector:size=3,l1=1",
+        law=lambda data: {"family": "laplace", "location": list(data), "scale": 1.0},
+        noiseless=list,
+        sensitivity=1.0,
+        floats=True,
+    )
+    if law == "privacy_in_float64":
+        honest = mechanism(  # float64 noise is never honest to the lowest bits; integers are
+            lambda data, size: (
+                int(data[0]) + RNG[0].geometric(1 - math.exp(-1), size) - RNG[0].geometric(1 - math.exp(-1), size)
+            ),
+            neighbours="vector:size=1,linf=1,integer",
+            floats=True,
+        )
+    found = finding(honest, law, calls=4000)
+    assert found.kind == "ok", found.detail
+
+
+def with_margin(compute: Callable[..., float]) -> Callable[..., float]:
+    """Round up by more than the error that the formula documents."""
+
+    @functools.wraps(compute)
+    def rounded(**arguments: Any) -> float:
+        return compute(**arguments) * (1 + 1e-8)
+
+    return rounded
+
+
+def honest_response(epsilon0: float, count: int, delta: float) -> float:
+    if not (epsilon0 > 0 and 0 < delta < 1 and count >= 0 and float(count).is_integer()):
+        raise ValueError("nonsense")
+    return response_epsilon(int(count), epsilon0, delta)
+
+
+def capped_delta(**arguments: Any) -> float:
+    return min(honest_delta(**arguments), 1 - 1e-8)
+
+
+def basic_composition(epsilons: list[float], deltas: list[float], delta: float) -> float:
+    if not (all(e >= 0 for e in epsilons) and all(0 <= d <= 1 for d in deltas) and 0 < delta < 1):
+        raise ValueError("nonsense")
+    return sum(epsilons) * (1 + 1e-12) if sum(deltas) < delta else math.inf
+
+
+HONEST = {
+    "gaussian_delta": answer("gaussian_delta", with_margin(capped_delta)),
+    "gaussian_epsilon": answer("gaussian_epsilon", with_margin(honest_epsilon)),
+    "pure_composition_epsilon": answer("pure_composition_epsilon", honest_response),
+    "heterogeneous_composition_epsilon": answer("heterogeneous_composition_epsilon", basic_composition),
+}
+
+
+@pytest.mark.parametrize("law", sorted(LYING_ANSWERS))
+@pytest.mark.parametrize("question", sorted(HONEST))
+def test_honest_answers_pass(question: str, law: str) -> None:
+    (remote,) = open_library(InProcessWorker([HONEST[question]]))
+    (one,) = (each for each in LAWS if each.name == law)
+    if one.applies(remote) is None:
+        found = one.check(remote, Settings(ALPHA, 0, CALLS, 1e6))
+        assert found.kind == "ok", found.detail
+
+
+def test_the_lowest_bits_of_the_liar_do_tell() -> None:
+    assert lowest_bit(np.asarray(snapped([1.0], 50))).max() < lowest_bit(np.asarray(snapped([0.0], 50))).min()
+
+
+def test_nonsense_that_is_refused_passes() -> None:
+    assert finding(Nonsense("strict", {"epsilon=nan": lambda: float("x")}), "refuses_nonsense").kind == "ok"

@@ -1,0 +1,169 @@
+"""Expected failures: read, matched, and missed when they do not appear."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from dpassay.claims import UsageError
+from dpassay.properties.assay.assessment import Assessment, assess
+from dpassay.properties.assay.expected import ExpectedFailure, load_expected
+from dpassay.properties.assay.finding import Finding, FindingKind, Law, Settings
+from dpassay.properties.assay.suite import Check, Plan, Result, Target
+from dpassay.properties.assay.table import change_rows, rows, summary
+from dpassay.properties.assay.versions import ABSENT, Change, compare
+
+ENTRY = ExpectedFailure("bad*", "law", "", "violation", "known", "not reported")
+TOML = """
+[[failure]]
+mechanism = "a[1]"
+law = "*"
+versions = "<2"
+finding = "wrong answer"
+reason = "the reason"
+upstream = "https://example.org/1"
+"""
+
+
+def law(name: str, *, sampled: bool = False) -> Law:
+    return Law(name, "Something.", lambda case: None, lambda case, settings: Finding("ok", ""), sampled=sampled)
+
+
+def plan_of(*found: tuple[str, str, FindingKind], version: str = "1.0") -> tuple[Plan, list[Result]]:
+    checks = [
+        Check(name, law(of), "no reason" if kind == "not applicable" else None, Settings(0.1, 0, 1, 1.0), "pure:1")
+        for name, of, kind in found
+    ]
+    plan = Plan(
+        Target("python", "adapter.py"),
+        "lib",
+        version,
+        tuple(checks),
+        frozenset((name, of) for name, of, kind in found if kind != "not applicable"),
+    )
+    results = [
+        Result(check, Finding(kind, f"it is {kind}")) for check, (_, _, kind) in zip(checks, found, strict=True)
+    ]
+    return plan, results
+
+
+def judged(entries: Sequence[ExpectedFailure], *found: tuple[str, str, FindingKind]) -> list[bool]:
+    return [line.as_expected for line in assess(*plan_of(*found), entries)]
+
+
+@pytest.mark.parametrize("kind", get_args(FindingKind))
+def test_without_entries_only_what_is_fine_is_expected(kind: FindingKind) -> None:
+    assert judged([], ("any", "law", kind)) == [kind in {"ok", "not applicable"}]
+
+
+def test_an_entry_excuses_its_kind_of_finding_alone() -> None:
+    assert judged([ENTRY], ("bad", "law", "violation")) == [True]
+    assert judged([ENTRY], ("bad", "law", "wrong answer")) == [False]
+    assert judged([ENTRY], ("bad", "law", "violation"), ("good", "law", "violation")) == [True, False]
+    assert judged([ENTRY], ("bad", "law", "violation"), ("bad", "other", "violation")) == [True, False]
+
+
+def test_an_entry_whose_finding_does_not_appear_is_not_as_expected() -> None:
+    assert judged([ENTRY], ("bad", "law", "ok")) == [False]
+    assert judged([ENTRY], ("bad", "law", "undecided")) == [False]
+
+
+def test_one_appearance_is_enough_for_a_glob() -> None:
+    assert judged([ENTRY], ("bad1", "law", "violation"), ("bad2", "law", "ok")) == [True, True]
+    assert judged([ENTRY], ("bad1", "law", "ok"), ("bad2", "law", "ok")) == [False, False]
+
+
+def test_an_entry_is_about_what_applies() -> None:
+    anything = replace(ENTRY, law="*")
+    assert judged([anything], ("bad", "law", "ok"), ("bad", "other", "not applicable")) == [False, True]
+    assert judged([anything], ("bad", "law", "not applicable")) == [True, False]  # and a line for the entry
+
+
+def test_an_entry_that_fits_nothing_gets_a_line() -> None:
+    (good, stranger) = assess(*plan_of(("good", "law", "ok")), [ENTRY])
+    assert good.as_expected
+    assert (stranger.mechanism, stranger.law, stranger.as_expected) == ("bad*", "law", False)
+    assert stranger.expected == "known (not reported)"
+
+
+def test_an_entry_is_not_judged_where_something_was_left_out() -> None:
+    plan, results = plan_of(("bad1", "law", "ok"), ("bad2", "law", "violation"))
+    part = replace(plan, checks=plan.checks[:1])
+    assert [line.as_expected for line in assess(part, results[:1], [ENTRY])] == [True]
+
+
+def test_what_was_interrupted_is_undecided() -> None:
+    plan, results = plan_of(("a", "law", "ok"), ("b", "law", "ok"))
+    assert [line.finding.kind for line in assess(plan, results[:1], [])] == ["ok", "undecided"]
+
+
+def test_a_record_has_the_fields_of_the_contract() -> None:
+    (line,) = assess(*plan_of(("bad", "law", "violation")), [ENTRY])
+    record = line.record()
+    assert record.pop("detail") == "it is violation"
+    assert record == {
+        "schema": 1, "library": "lib", "version": "1.0", "mechanism": "bad", "law": "law", "claim": "pure:1",
+        "finding": "violation", "claimed": None, "certified": None, "evidence": None, "scope": None, "alpha": None,
+        "calls": 0, "seconds": 0.0, "witness": None, "expected": "known (not reported)", "as_expected": True,
+    }  # fmt: skip
+
+
+def test_entries_are_about_versions(tmp_path: Path) -> None:
+    path = tmp_path / "expected_failures.toml"
+    path.write_text(TOML)
+    (entry,) = load_expected(path, "1.9")
+    assert entry.covers("a[1]", "any")
+    assert not entry.covers("b[1]", "any")
+    assert load_expected(path, "2.0") == load_expected(path, None) == []
+    path.write_text(TOML.replace("<2", ""))
+    assert len(load_expected(path, None)) == 1
+    assert load_expected(tmp_path / "absent.toml", "1.0") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('reason = "the reason"\n', "", r"the failure of 'a\[1\]' lacks reason"),
+        ("wrong answer", "ok", "finding must be one of violation, unsound number, wrong answer, undecided, got 'ok'"),
+        ('"<2"', "2", "versions must be a str, got 2"),
+        ('"<2"', '"two"', "'two' is not a version specifier"),
+        ("reason", "cause", "failure has the key 'cause'; accepted are mechanism, law"),
+        ("[[failure]]", "[[failures]]", "the top level has the key 'failures'"),
+    ],
+)
+def test_mistakes_in_the_file_are_named(old: str, new: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "expected_failures.toml"
+    path.write_text(TOML.replace(old, new))
+    with pytest.raises(UsageError, match=words):
+        load_expected(path, "1.0")
+
+
+def lines(*found: tuple[str, str, FindingKind], version: str) -> list[Assessment]:
+    return assess(*plan_of(*found, version=version), [])
+
+
+def test_what_changed_between_versions() -> None:
+    before = lines(("a", "x", "violation"), ("a", "y", "ok"), ("gone", "x", "ok"), version="1.0")
+    after = lines(("a", "x", "ok"), ("a", "y", "ok"), ("new", "x", "wrong answer"), version="2.0")
+    assert compare(before, after) == [
+        Change("a", "x", "violation", "ok", "it is ok"),
+        Change("new", "*", ABSENT, "wrong answer", ""),
+        Change("gone", "*", "ok", ABSENT, ""),
+    ]
+    assert compare(before, before) == []
+    assert change_rows(compare(before, after))[0]["before"] == "violation"
+
+
+def test_the_table_leaves_out_what_does_not_apply_and_the_summary_counts_it() -> None:
+    judged_lines = assess(
+        *plan_of(("a", "law", "ok"), ("b", "law", "not applicable"), ("bad", "law", "violation")), [ENTRY]
+    )
+    table = rows(judged_lines)
+    assert [row["mechanism"] for row in table] == ["a", "bad"]
+    assert table[1]["finding"] == "violation (expected)"
+    assert table[1]["detail"] == "it is violation [known (not reported)]"
+    assert summary(judged_lines, 3.2) == (
+        "lib 1.0: 1 laws, 2 mechanisms and accountants, 1 ok, 1 violation, 1 not applicable; 0 not as expected; 3 s"
+    )

@@ -1,0 +1,210 @@
+"""The suite finds what is planted in a fake library, the same with any number of processes, and loses nothing."""
+
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dpassay.claims import UsageError
+from dpassay.impl.libraries.remote import RemoteCase
+from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.suite import Budget, Result, Target, close_session, make_plan, run_check, run_plan
+
+SOME = ["correct", "broken", "leaky", "liar", "honest", "careless", "careful", "unable"]
+FOUND = {
+    ("correct", "private"): "ok",
+    ("broken", "private"): "violation",
+    ("leaky", "private"): "violation",
+    ("liar", "sound"): "unsound number",
+    ("honest", "sound"): "ok",
+    ("careless", "careful"): "wrong answer",
+    ("careful", "careful"): "ok",
+    ("unable", "described"): "undecided",
+}
+
+
+@pytest.fixture
+def some(fake: Target, tmp_path: Path) -> Target:
+    """The fake library without what crashes or hangs."""
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(
+        f"import importlib.util\nspec = importlib.util.spec_from_file_location('fake', {fake.adapter!r})\n"
+        "fake = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(fake)\nLIBRARY = fake.LIBRARY\n"
+        f"CASES = [case for case in fake.CASES if case.name in {SOME}]\n"
+    )
+    return replace(fake, adapter=str(adapter))
+
+
+def kinds(results: Iterable[Result]) -> dict[tuple[str, str], str]:
+    return {(result.check.mechanism, result.check.law.name): result.finding.kind for result in results}
+
+
+def test_what_is_planted_is_found(some: Target, laws: list[Law]) -> None:
+    plan = make_plan(some, laws, calls=1000)
+    results = list(run_plan(plan))
+    assert (plan.library, plan.version is None) == ("numpy", False)
+    found = kinds(results)
+    assert len(results) == len(plan.checks) == len(found) == len(SOME) * 3 + 1
+    assert {place: kind for place, kind in found.items() if kind != "not applicable"} == FOUND
+    (leaky,) = (result for result in results if result.check.mechanism == "leaky" and result.check.reason is None)
+    assert leaky.finding.calls == 600  # as the adapter says
+
+
+def test_processes_change_nothing(some: Target, laws: list[Law]) -> None:
+    plan = make_plan(some, laws, calls=400)
+    one, two = (list(run_plan(plan, jobs=jobs)) for jobs in (1, 2))
+    assert [(result.check.mechanism, result.check.law.name) for result in one] == [
+        (result.check.mechanism, result.check.law.name) for result in two
+    ]
+    assert [result.finding for result in one] == [result.finding for result in two]
+
+
+def test_a_mechanism_alone_is_judged_as_in_the_whole_run(some: Target, laws: list[Law]) -> None:
+    whole, alone = (
+        make_plan(some, laws, calls=1000),
+        make_plan(some, laws, calls=1000, mechanism="brok*", law="private"),
+    )
+    (check,) = alone.checks
+    (same,) = (one for one in whole.checks if (one.mechanism, one.law.name) == ("broken", "private"))
+    assert check.settings == same.settings
+    assert alone.names == whole.names
+
+
+def test_the_level_is_split_over_what_samples(some: Target, laws: list[Law]) -> None:
+    plan = make_plan(some, laws, alpha=3e-6)
+    applying = [check for check in plan.checks if check.reason is None]
+    assert all(check.settings.alpha == 1e-6 for check in applying)
+    assert sum(check.settings.alpha for check in applying if check.law.sampled) == pytest.approx(3e-6)
+    seeds = [check.settings.seed for check in applying]
+    assert len(set(seeds)) == len(seeds)
+    assert [check.settings.seed for check in make_plan(some, laws, seed=1).checks if check.reason is None] != seeds
+
+
+def test_a_crash_and_a_hang_are_undecided_and_the_others_go_on(fake: Target, laws: list[Law]) -> None:
+    plan = make_plan(replace(fake, timeout=1.0), laws, calls=500)
+    chosen = [check for check in plan.checks if check.mechanism in {"crash", "hang", "correct"}]
+    results = list(run_plan(replace(plan, checks=tuple(chosen))))
+    told = {result.check.mechanism: result for result in results if result.check.law.name == "private"}
+    assert told["correct"].finding.kind == "ok"
+    for name, words in {"crash": "killed by signal", "hang": "did not answer within 1 s"}.items():
+        assert told[name].finding.kind == "undecided"
+        assert words in told[name].finding.detail
+        assert len(told[name].losses) == 1
+
+
+def test_a_law_that_fails_is_undecided(some: Target) -> None:
+    def check(case: RemoteCase, settings: Settings) -> Finding:
+        raise ZeroDivisionError("a mistake of the law")
+
+    law = Law("mistaken", "Nothing.", lambda case: None, check)
+    (result,) = run_plan(make_plan(some, [law], mechanism="correct"))
+    assert result.finding == Finding("undecided", "the check raised ZeroDivisionError: a mistake of the law")
+
+
+def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> None:
+    law = Law("mistaken", "Nothing.", lambda case: str(1 // 0), lambda case, _: Finding("ok", "asked"), sampled=False)
+    (result,) = run_plan(make_plan(some, [law], mechanism="correct"))
+    assert result.finding.detail == "asked"
+
+
+def test_what_time_cuts_off_is_undecided_and_a_finding_stays_one(some: Target) -> None:
+    def check(case: RemoteCase, settings: Settings) -> Finding:
+        time.sleep(settings.seconds)
+        return Finding("violation" if case.name == "broken" else "ok", "so far", calls=settings.calls - 1)
+
+    law = Law("hasty", "Nothing.", lambda case: None, check)
+    plan = make_plan(some, [law], calls=10)
+    correct, broken = (next(one for one in plan.checks if one.mechanism == name) for name in ("correct", "broken"))
+    short = Budget(math.inf, 0.1)
+    assert run_check(some, broken, short).finding.kind == "violation"
+    assert run_check(some, correct, short).finding.kind == "undecided"
+    assert run_check(some, correct, short).finding.detail.startswith("the time was over after 9 of 10 calls")
+    assert "before this check began" in run_check(some, broken, Budget(0.0, 1.0)).finding.detail
+    close_session()
+
+
+def test_a_process_of_the_harness_that_dies_leaves_the_rest_undecided(some: Target) -> None:
+    parent = os.getpid()
+
+    def check(case: RemoteCase, settings: Settings) -> Finding:
+        if case.name == "leaky" and os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Finding("ok", "alive")
+
+    law = Law("deadly", "Nothing.", lambda case: None, check, sampled=False)
+    plan = make_plan(some, [law])
+    results = [result for result in run_plan(plan, jobs=2) if result.check.reason is None]
+    assert len(results) == len(SOME)
+    assert any("a process of the harness ended" in result.finding.detail for result in results)
+
+
+def test_an_interruption_that_a_law_swallows_ends_the_run(some: Target) -> None:
+    """A hunt returns what it has when the keyboard interrupts it: that is no pass, but a finding is one."""
+
+    def check(case: RemoteCase, settings: Settings) -> Finding:
+        if case.name in {"correct", "broken"}:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                return Finding("ok" if case.name == "correct" else "violation", "swallowed")
+        return Finding("ok", "went on")
+
+    law = Law("swallowing", "Nothing.", lambda case: None, check, sampled=False)
+    for name, collected in {"correct": 0, "broken": 1}.items():
+        plan = make_plan(some, [law])
+        ordered = sorted(plan.checks, key=lambda check: check.mechanism != name)
+        results: list[Result] = []
+        with pytest.raises(KeyboardInterrupt):
+            _extend(results, run_plan(replace(plan, checks=tuple(ordered))))
+        assert sum(result.check.reason is None for result in results) == collected
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def _extend(results: list[Result], source: Iterable[Result]) -> None:
+    for result in source:
+        results.append(result)  # noqa: PERF402  # what came before an interruption counts
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"mechanism": "nobody"}, r"--mechanism 'nobody' matches none of broken, careful"),
+        ({"law": "nothing"}, r"--law 'nothing' matches none of careful, described, private, sound"),
+        ({"alpha": 1.0}, "--alpha must lie strictly between 0 and 1, got 1.0"),
+        ({"alpha": math.nan}, "--alpha"),
+    ],
+)
+def test_a_choice_of_nothing_is_refused(some: Target, laws: list[Law], options: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_plan(some, laws, **options)  # type: ignore[arg-type]
+
+
+def test_budget_and_jobs_are_checked(some: Target, laws: list[Law]) -> None:
+    plan = make_plan(some, laws)
+    for options in ({"budget": 0.0}, {"budget": math.inf}, {"jobs": 0}):
+        with pytest.raises(UsageError, match=next(iter(options))):
+            list(run_plan(plan, **options))
+
+
+def test_an_adapter_that_cannot_describe_its_cases_is_named(tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(
+        "import os\nfrom dpassay.impl.libraries.kit import Mechanism\nLIBRARY = 'x'\n"
+        "CASES = [Mechanism('a', 'vector:size=1,linf=1', lambda: os._exit(4), once=print)]\n"
+    )
+    with pytest.raises(UsageError, match="cannot describe its cases: the worker ended with status 4"):
+        make_plan(Target(sys.executable, str(adapter)), [])
+
+
+def test_findings_and_settings_are_checked() -> None:
+    with pytest.raises(UsageError, match="kind must be one of ok, violation"):
+        Finding("fine", "no such kind")  # type: ignore[arg-type]
+    for wrong in ({"alpha": 0.0}, {"calls": 0}, {"seconds": math.nan}):
+        with pytest.raises(UsageError, match=next(iter(wrong))):
+            replace(Settings(0.1, 0, 1, 1.0), **wrong)

@@ -1,0 +1,199 @@
+"""The laws that accountants are held against, each from another angle than its closed form."""
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import pytest
+from flint import arb
+from scipy import stats
+
+from dpassay.claims import UsageError
+from dpassay.spec.ball import ball, float_lower, float_upper, precision
+from dpassay.spec.distributions.composed_responses import (
+    composed_approximate_delta,
+    composed_response_delta,
+    heterogeneous_delta,
+    response_renyi_divergence,
+)
+from dpassay.spec.distributions.discrete_gaussian import DiscreteGaussian, discrete_gaussian_hockey_stick
+from dpassay.spec.distributions.laplace_pair import laplace_hockey_stick, laplace_renyi_divergence
+from dpassay.spec.distributions.noise import NoiseLaw
+from dpassay.spec.distributions.subsampled_gaussian import (
+    _power_mean,
+    subsampled_gaussian_hockey_stick,
+    subsampled_gaussian_renyi_divergence,
+)
+from dpassay.spec.theorems.composition.optimal_pure import optimal_pure_delta
+
+BITS = 128
+
+
+def approx(value: arb) -> float:
+    """The midpoint of a ball that is narrow."""
+    assert value.rad() <= 1e-12 * max(1.0, abs(float(value.mid())))
+    return float(value.mid())
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 9])
+@pytest.mark.parametrize("level", [-1, 0, 1, 3])
+def test_composed_responses_agree_with_the_rational_formula(count: int, level: int) -> None:
+    """e^epsilon0 = 2 and epsilon = level epsilon0 make all of it rational, but for the logarithm of 2."""
+    epsilon0 = Fraction(math.log(2))
+    rational = optimal_pure_delta(count, Fraction(2), Fraction(2) ** max(level, 0))
+    with precision(BITS):
+        value = composed_response_delta(epsilon0, count, max(level, 0) * epsilon0)
+    assert approx(value) == pytest.approx(float(rational), rel=1e-13, abs=1e-15)
+
+
+def test_different_mechanisms_agree_with_all_sign_patterns() -> None:
+    epsilons, deltas, epsilon = [0.3, 0.1, 0.1, 0.7], [1e-3, 0.0, 1e-4, 0.0], 0.4
+    total = 0.0
+    for signs in itertools.product([1, -1], repeat=4):
+        p = math.prod(1 / (1 + math.exp(-s * e)) for s, e in zip(signs, epsilons, strict=True))
+        loss = sum(s * e for s, e in zip(signs, epsilons, strict=True))
+        total += p * max(0.0, 1 - math.exp(epsilon - loss))
+    kept = math.prod(1 - d for d in deltas)
+    with precision(BITS):
+        assert approx(heterogeneous_delta(epsilons, deltas, epsilon)) == pytest.approx(1 - kept * (1 - total))
+        same = heterogeneous_delta([0.1] * 6, [1e-5] * 6, 0.2)
+        assert same.overlaps(composed_approximate_delta(0.1, 1e-5, 6, 0.2))
+
+
+@pytest.mark.parametrize("order", [1.001, 2.0, 7.5])
+def test_renyi_divergences_agree_with_integrals(order: float) -> None:
+    def integral(p: Any, q: Any, *points: float) -> Any:
+        return mpmath.log(mpmath.quad(lambda x: p(x) ** order * q(x) ** (1 - order), points)) / (order - 1)
+
+    def laplace(x: Any) -> Any:
+        return mpmath.exp(-abs(x) / 2) / 4
+
+    with precision(BITS):
+        pair = laplace_renyi_divergence(Fraction(1, 2), order)
+        response = response_renyi_divergence(1.5, order)
+    assert approx(pair) == pytest.approx(float(integral(laplace, lambda x: laplace(x - 1), -200, 0, 1, 200)), rel=1e-9)
+    t = 1 / (1 + math.exp(-1.5))
+    moment = t**order * (1 - t) ** (1 - order) + (1 - t) ** order * t ** (1 - order)
+    assert approx(response) == pytest.approx(math.log(moment) / (order - 1), rel=1e-9)
+
+
+def test_laplace_hockey_stick_agrees_with_an_integral() -> None:
+    def density(x: Any) -> Any:
+        return mpmath.exp(-abs(x)) / 2
+
+    exact = mpmath.quad(lambda x: max(0, density(x) - mpmath.e**0.5 * density(x - 2)), [-60, 0, 0.75, 2, 60])
+    with precision(BITS):
+        assert approx(laplace_hockey_stick(2, 0.5)) == pytest.approx(float(exact), rel=1e-9)
+        assert laplace_hockey_stick(2, 2) == 0
+
+
+@pytest.mark.parametrize("sigma", [0.7, 2.0])
+@pytest.mark.parametrize("rate", [0.01, 0.5])
+@pytest.mark.parametrize("removed", [True, False])
+def test_one_subsampled_step_agrees_with_an_integral(sigma: float, rate: float, removed: bool) -> None:
+    def without(x: Any) -> Any:
+        return mpmath.npdf(x, 0, sigma)
+
+    def with_record(x: Any) -> Any:
+        return (1 - rate) * without(x) + rate * mpmath.npdf(x, 1, sigma)
+
+    first, second = (with_record, without) if removed else (without, with_record)
+    epsilon = 0.1
+    grid = [-15 * sigma + k * (1 + 30 * sigma) / 40 for k in range(41)]
+    exact = mpmath.quad(lambda x: max(0, first(x) - mpmath.exp(epsilon) * second(x)), grid)
+    with precision(BITS):
+        value = subsampled_gaussian_hockey_stick(sigma, rate, epsilon, removed=removed)
+    assert approx(value) == pytest.approx(float(exact), rel=1e-3, abs=1e-9)  # the integrand has a kink
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [(0.5, 0.3), (1.0, 0.01), (4.0, 1e-3)])
+@pytest.mark.parametrize("order", [2, 5, 30])
+def test_integer_and_fractional_orders_agree(sigma: float, rate: float, order: int) -> None:
+    """The binomial sum and the integral are two ways to the same number, and orders in between lie in between."""
+    with precision(BITS):
+        by_sum = subsampled_gaussian_renyi_divergence(sigma, rate, order)
+        by_integral = _power_mean(Fraction(sigma), Fraction(rate), Fraction(order)) / (order - 1)
+        assert by_sum.overlaps(by_integral)
+        assert by_integral.rel_accuracy_bits() > 30
+        between = subsampled_gaussian_renyi_divergence(sigma, rate, order + 0.5)
+        assert by_sum < between < subsampled_gaussian_renyi_divergence(sigma, rate, order + 1)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 2.0, 20.0])
+def test_discrete_gaussian_agrees_with_sums(sigma: float) -> None:
+    reach = int(40 * sigma) + 5
+    weights = {x: math.exp(-x * x / (2 * sigma * sigma)) for x in range(-reach, reach + 1)}
+    total = math.fsum(weights.values())
+    with precision(BITS):
+        law = DiscreteGaussian(sigma)
+        for x in (0, 1, -3):
+            assert approx(law.probability(x)) == pytest.approx(weights[x] / total, rel=1e-12)
+            above = math.fsum(w for y, w in weights.items() if y >= x) / total
+            assert approx(law.at_least(x)) == pytest.approx(above, rel=1e-12)
+        for epsilon in (0.0, 0.05, 1.0):
+            parts = (max(0.0, weights[x] - math.exp(epsilon) * weights.get(x - 1, 0.0)) for x in weights)
+            exact = math.fsum(parts) / total
+            assert approx(discrete_gaussian_hockey_stick(law, epsilon)) == pytest.approx(exact, rel=1e-10, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("law", "cdf"),
+    [
+        (NoiseLaw("laplace", 1.0, 2.0), stats.laplace(1, 2).cdf),
+        (NoiseLaw("gaussian", -1.0, 0.5), stats.norm(-1, 0.5).cdf),
+        (NoiseLaw("discrete laplace", 3, 2.0), stats.dlaplace(0.5, loc=3).cdf),
+        (NoiseLaw("bounded laplace", 0.0, 1.0, -1.0, 3.0), None),
+        (NoiseLaw("clamped laplace", 0.0, 1.0, -1.0, 3.0), None),
+    ],
+)
+def test_intervals_agree_with_scipy(law: NoiseLaw, cdf: Callable[[float], Any]) -> None:
+    free = stats.laplace(0, 1).cdf
+    if law.family == "bounded laplace":
+        cdf = lambda x: min(max((free(x) - free(-1)) / (free(3) - free(-1)), 0.0), 1.0)
+    elif law.family == "clamped laplace":
+        cdf = lambda x: 0.0 if x < -1 else 1.0 if x >= 3 else free(x)
+    with precision(BITS):
+        for low, high in ((-2.0, 1.0), (-1.0, 3.0), (0.0, 0.5), (2.0, 30.0), (-1.5, 3.0), (-9.0, -1.0)):
+            assert approx(law.interval(low, high)) == pytest.approx(float(cdf(high) - cdf(low)), abs=1e-12)
+        assert approx(law.interval(None, 2.0)) == pytest.approx(float(cdf(2.0)), abs=1e-12)
+        assert approx(law.interval(2.0, None) + law.interval(None, 2.0)) == pytest.approx(1)
+
+
+def test_discrete_laplace_off_the_integers_agrees_with_a_sum() -> None:
+    law = NoiseLaw("discrete laplace", 0.3, 1.5)
+    weights = {x: math.exp(-abs(x - 0.3) / 1.5) for x in range(-80, 81)}
+    total = math.fsum(weights.values())
+    with precision(BITS):
+        for low, high in ((-4, 2), (0, 1), (1, 6), (-1, 0)):
+            exact = math.fsum(w for x, w in weights.items() if low < x <= high) / total
+            assert approx(law.interval(low, high)) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("cauchy", 0.0, 1.0),
+        ("laplace", 0.0, 0.0),
+        ("laplace", math.nan, 1.0),
+        ("discrete gaussian", 0.5, 1.0),
+        ("discrete gaussian", 0, 1e6),
+        ("laplace", 0.0, 1.0, 0.0, 1.0),
+        ("bounded laplace", 0.0, 1.0),
+        ("bounded laplace", 0.0, 1.0, 2.0, 1.0),
+    ],
+)
+def test_impossible_noise_is_refused(arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(UsageError):
+        NoiseLaw(*arguments)
+
+
+def test_far_tails_stay_relative() -> None:
+    with precision(BITS):
+        for family in ("laplace", "gaussian"):
+            tail = NoiseLaw(family, 0.0, 1.0).interval(30.0, 31.0)
+            assert tail.rel_accuracy_bits() > 60
+            assert 0 < float_lower(tail) <= float_upper(tail) < 1e-10
+        assert ball(0) < NoiseLaw("discrete laplace", 0, 1.0).interval(300, 301)
