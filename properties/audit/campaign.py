@@ -166,7 +166,7 @@ class Campaign:
         if self._plan:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
         wanted = _GROWTH * self.calls * self._calls_wanted(self.calls)
-        lag = wanted / [game.calls for game in self.games]
+        lag = wanted / [max(game.calls, 1) for game in self.games]
         orders = []
         for index in np.argsort(-lag, kind="stable").tolist():  # who lags behind most comes first
             game = self.games[index]

@@ -55,7 +55,7 @@ def unable():
 CASES = [
     Mechanism("correct", VECTOR, "pure:1", bulk=geometric(1 - math.exp(-1)), seed=seed),
     Mechanism("broken", VECTOR, "pure:1", bulk=geometric(1 - math.exp(-3)), seed=seed),
-    Mechanism("leaky", VECTOR, "pure:1", once=leaky, seed=seed, calls=600),
+    Mechanism("leaky", VECTOR, "pure:1", once=leaky, seed=seed, calls=900),
     Mechanism("raises", VECTOR, "pure:1", bulk=raises),
     Mechanism("talkative", VECTOR, "pure:1", once=talkative),
     Mechanism("crash", VECTOR, "pure:1", bulk=crash),

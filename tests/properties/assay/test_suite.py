@@ -53,7 +53,7 @@ def test_what_is_planted_is_found(some: Target, laws: list[Law]) -> None:
     assert len(results) == len(plan.checks) == len(found) == len(SOME) * 3 + 1
     assert {place: kind for place, kind in found.items() if kind != "not applicable"} == FOUND
     (leaky,) = (result for result in results if result.check.mechanism == "leaky" and result.check.reason is None)
-    assert leaky.finding.calls == 600  # as the adapter says
+    assert leaky.finding.calls == 900  # as the adapter says
 
 
 def test_processes_change_nothing(some: Target, laws: list[Law]) -> None:
