@@ -293,7 +293,7 @@ def _check_range(case: RemoteCase, settings: Settings) -> Finding:
         if claimed is None:
             continue
         answered += 1
-        most = 1.0 if question.probability else math.inf
+        most = 1.0 + _errors(answer)[0] if question.probability else math.inf
         if math.isnan(claimed) or not 0 <= claimed <= most:
             accepted = "a probability" if question.probability else "a number, at least 0"
             detail = f"{question.name}({_words(arguments)}) = {claimed!r}, not {accepted}"
@@ -349,6 +349,9 @@ def _monotone_law(name: str) -> Law:
         argument = _require(case)[1].argument(name)
         if argument is None or argument.kind == "reals":
             return f"the question has no argument {name}"
+        low, high = _domain(_require(case)[0]).get(name, (-math.inf, math.inf))
+        if low == high:
+            return f"the library's function has no argument {name}"
         return None if argument.direction else f"nothing is demanded of how the answer moves with {name}"
 
     def check(case: RemoteCase, settings: Settings) -> Finding:

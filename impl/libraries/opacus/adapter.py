@@ -41,13 +41,12 @@ _DOMAIN = {
     "rate": (1e-3, 1.0),
     "delta": (1e-12, 0.5),
 }
-_ENDLESS = {(name, "rate=nan") for name in ("rdp", "prv")}
-"""Asked for these the library computes for minutes; nobody waits for the refusal."""
-
 
 def _epsilon(name, sigma, rate, count, delta):
-    if not sigma > 0 or count != int(count):
-        raise ValueError("without noise nothing is answered in minutes, and steps are counted one by one")
+    if not sigma > 0 or math.isnan(rate):
+        raise ValueError("the library would compute without end")
+    if count != int(count):
+        raise ValueError("steps are counted one by one")
     accountant = accountants.create_accountant(name)
     accountant.history = [(sigma, rate, int(count))]
     return float(accountant.get_epsilon(delta))
@@ -73,7 +72,10 @@ def _answers():
         "analysis.rdp, order",
         "subsampled_gaussian_renyi",
         lambda sigma, rate, order: float(rdp.compute_rdp(q=rate, noise_multiplier=sigma, steps=1, orders=order)),
-        domain=_DOMAIN,
+        domain={**_DOMAIN, "order": (1.01, 1e3)},
+        relative_error=1e-9,
+        absolute_error=1e-12,
+        notes="the series for fractional orders ends where its terms are below e^-30",
     )
     yield Answer(
         "analysis.rdp, order, no sampling",
@@ -107,10 +109,8 @@ def cases():
         for name in ("rdp", "prv")
         for words, arguments in (
             ("rate=2", (1.0, 2.0, 10, 1e-5)),
-            ("rate=nan", (1.0, nan, 10, 1e-5)),
             ("delta=nan", (1.0, 0.1, 10, nan)),
             ("delta=-1", (1.0, 0.1, 10, -1.0)),
         )
-        if (name, words) not in _ENDLESS
     }
     return [*_answers(), Nonsense("accountants", attempts)]
