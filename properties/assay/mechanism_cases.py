@@ -74,9 +74,7 @@ def has_pairs(relation: NeighbourRelation) -> bool:
     return True
 
 
-def exceeds_claim(
-    claim: Claim, left: IdealLaw, right: IdealLaw, relative_error: float = 0.0
-) -> tuple[bool, float]:
+def exceeds_claim(claim: Claim, left: IdealLaw, right: IdealLaw, relative_error: float = 0.0) -> tuple[bool, float]:
     """Tell whether the loss certainly exceeds the claim, and return a certified lower bound on it."""
     with precision(BITS):
         loss = ideal_loss(claim, left, right)

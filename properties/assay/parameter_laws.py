@@ -121,9 +121,7 @@ def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
             if data.tobytes() not in laws:
                 laws[data.tobytes()] = ideal_law(case.law(data))
         for left, right in (pair, pair[::-1]):
-            exceeds, figure = exceeds_claim(
-                claim, laws[left.tobytes()], laws[right.tobytes()], relative_error
-            )
+            exceeds, figure = exceeds_claim(claim, laws[left.tobytes()], laws[right.tobytes()], relative_error)
             compared += 1
             if (exceeds, figure) > (violated, -math.inf if worst is None else worst[0]):
                 worst, violated = (figure, (left, right)), exceeds

@@ -79,9 +79,9 @@ def _mechanisms():
         "ComposeGaussian, epsilon",
         "gaussian_epsilon",
         lambda sigma, delta, count: float(
-            transformer_zoo.ComposeGaussian()(
-                [mechanism_zoo.ExactGaussianMechanism(sigma)], [count]
-            ).get_approxDP(delta)
+            transformer_zoo.ComposeGaussian()([mechanism_zoo.ExactGaussianMechanism(sigma)], [count]).get_approxDP(
+                delta
+            )
         ),
         domain=_ORDINARY,
         relative_error=_ROUNDING,

@@ -43,6 +43,7 @@ _DOMAIN = {
     "delta": (1e-12, 0.5),
 }
 
+
 def _require_an_end(*numbers):
     """Refuse in place of the library what it computes with for ever: not even a wrong answer comes."""
     if not all(number > 0 for number in numbers):
