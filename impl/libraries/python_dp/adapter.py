@@ -138,7 +138,7 @@ def _accurate_percentile(dtype):
 
     def bulk(data, size):
         percentile = laplacian.Percentile(epsilon=1e3, percentile=0.9, lower_bound=0, upper_bound=100, dtype=dtype)
-        added = records + [records[int(data[0])]]
+        added = [*records, records[int(data[0])]]
         return [abs(percentile.quick_result(added) - 90) <= 5 for _ in range(size)]
 
     return Mechanism(
@@ -146,7 +146,7 @@ def _accurate_percentile(dtype):
         "vector:size=1,linf=1,integer,low=0,high=99",
         "pure:1000.0",
         bulk=bulk,
-        law=lambda data: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
+        law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
         calls=200,
     )
 
@@ -325,8 +325,8 @@ def _refusals():
         attempts["bounds reversed"] = lambda a=ask: a(lower_bound=1.0, upper_bound=0.0)
         attempts["lower_bound=nan"] = lambda a=ask: a(lower_bound=_NAN)
         yield Nonsense(name, attempts)
+    make = partition_selection.create_partition_strategy
     for kind in ("truncated_geometric", "laplace", "gaussian"):
-        make = partition_selection.create_partition_strategy
         attempts = {f"epsilon={bad}": lambda b=bad, k=kind: make(k, b, 0.1, 1) for bad in (-1.0, 0.0, _NAN, _INFINITY)}
         attempts |= {f"delta={bad}": lambda b=bad, k=kind: make(k, 1.0, b, 1) for bad in (-1.0, 2.0, _NAN)}
         attempts |= {f"partitions={bad}": lambda b=bad, k=kind: make(k, 1.0, 0.1, b) for bad in (-1, 0)}
