@@ -6,6 +6,7 @@ integer says how many equal records there are. Epsilon is read from the objects 
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import math
 import sys
@@ -19,6 +20,7 @@ LIBRARY = "python-dp"
 _NAN, _INFINITY = math.nan, math.inf
 _NUMBER = "vector:size=1,linf={step}"
 _ADD_REMOVE = "records:low={low},high={high},size=3,max-size=4,relation=add-remove"
+_CALLS = 5000
 _SAFE_NOISE = "noise is drawn on a grid, which the library's documentation names as its defence against float64"
 
 
@@ -39,7 +41,7 @@ def _named(group):
 
 
 def _noise():
-    for epsilon, sensitivity in ((1.0, 1.0), (0.1, 1.0), (8.0, 1.0), (1.0, 3.0)):
+    for epsilon, sensitivity in ((1.0, 1.0), (8.0, 1.0), (0.1, 3.0)):
         mechanism = numerical_mechanisms.LaplaceMechanism(epsilon, sensitivity)
         yield Mechanism(
             f"LaplaceMechanism(epsilon={epsilon}, sensitivity={sensitivity})",
@@ -65,6 +67,7 @@ def _noise():
             bulk=lambda data, size, m=mechanism: [m.add_noise(float(data[0])) for _ in range(size)],
             law=lambda data, m=mechanism: {"family": "gaussian", "location": data[0], "scale": m.std},
             notes=_SAFE_NOISE,
+            calls=10_000 if delta == 0.3 else None,  # the lowest bits take a while
         )
     mechanism = numerical_mechanisms.LaplaceMechanism(1.0)
     yield Mechanism(
@@ -100,14 +103,11 @@ def _aggregate(name, epsilon=1.0, low=0.0, high=1.0, dtype="float", **more):
 def _aggregates():
     for name in ("Count", "BoundedSum", "BoundedMean", "BoundedVariance", "BoundedStandardDeviation"):
         yield _aggregate(name)
-    yield _aggregate("Count", epsilon=0.1)
     yield _aggregate("BoundedSum", low=-3.0, high=1.0)
     yield _aggregate("BoundedSum", low=0, high=5, dtype="int")
     yield _aggregate("BoundedMean", low=-8, high=5, dtype="int")
     yield _aggregate("BoundedMean", low=0.0, high=1e16)
-    for name in ("Max", "Min", "Median"):
-        yield _aggregate(name)
-        yield _aggregate(name, low=0, high=9, dtype="int")
+    yield from (_aggregate("Max"), _aggregate("Min", low=0, high=9, dtype="int"), _aggregate("Median"))
     yield _aggregate("Percentile", percentile=0.25)
     yield from (_many("BoundedSum"), _many("BoundedMean"))
     yield from (_accurate_percentile("float"), _accurate_percentile("int"))
@@ -134,7 +134,7 @@ def _many(name):
 
 def _accurate_percentile(dtype):
     """Return whether the 0.9 percentile of many records is about right at a huge epsilon, where noise is no excuse."""
-    records = [(float if dtype == "float" else int)(record) for record in range(100)] * 200
+    records = [(float if dtype == "float" else int)(record) for record in range(100)] * 20
 
     def bulk(data, size):
         percentile = laplacian.Percentile(epsilon=1e3, percentile=0.9, lower_bound=0, upper_bound=100, dtype=dtype)
@@ -147,7 +147,7 @@ def _accurate_percentile(dtype):
         "pure:1000.0",
         bulk=bulk,
         law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
-        calls=200,
+        calls=60,
     )
 
 
@@ -174,7 +174,7 @@ def _partitions():
     one = "vector:size=1,linf=1,integer,low=0,high=25"
     three = "vector:size=3,linf=1,integer,monotone,low=0,high=25"
     for kind in ("truncated_geometric", "laplace", "gaussian"):
-        for epsilon, delta, threshold in ((1.0, 0.01, None), (0.1, 0.1, None), (1.0, 0.01, 3)):
+        for epsilon, delta, threshold in ((1.0, 0.1, None), (1.0, 0.01, 3)):
             make = partition_selection.create_partition_strategy
             strategy = make(kind, epsilon, delta, 1, threshold)
 
@@ -264,7 +264,10 @@ def _composed(epsilons, deltas, delta):
     accountant = importlib.import_module("pydp.ml.util.accountant").BudgetAccountant
     spent = math.prod((1 - part for part in deltas), start=1.0)
     slack = 1 - (1 - delta) / spent  # the accountant multiplies the complements
-    return accountant(spent_budget=list(zip(epsilons, deltas))).total(slack=max(slack, 0.0))[0]
+    epsilon, stated = accountant(spent_budget=list(zip(epsilons, deltas))).total(slack=max(slack, 0.0))
+    if stated > delta * (1 + 1e-9):
+        raise ValueError(f"the accountant says delta={stated!r} for the smallest slack that it can take")
+    return epsilon
 
 
 def _answers():
@@ -337,4 +340,9 @@ def _refusals():
 def cases():
     """Return all cases that this version of the library has."""
     groups = (_noise, _aggregates, _trees, _partitions, _learning, _answers, _refusals)
-    return [case for group in groups for case in _named(group)]
+    found = [case for group in groups for case in _named(group)]
+    return [_with_calls(case) if isinstance(case, Mechanism) else case for case in found]
+
+
+def _with_calls(mechanism):
+    return mechanism if mechanism.calls else dataclasses.replace(mechanism, calls=_CALLS)
