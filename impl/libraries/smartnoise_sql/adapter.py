@@ -6,6 +6,7 @@ would use are sampled by themselves. The claim of a query is what `get_privacy_c
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import sys
@@ -25,7 +26,7 @@ LIBRARY = "smartnoise-sql"
 warnings.simplefilter("ignore")
 _NAN, _INFINITY = math.nan, math.inf
 _NUMBER = "vector:size=1,linf={step}"
-_FEW = 400
+_CALLS, _FEW = 5000, 100
 
 
 # --- mechanisms ----------------------------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ def _thresholds():
 def _discoveries():
     relation = "records:low=-4,high=4,size=3,max-size=4,relation=add-remove"
     yield Mechanism(
-        "approx_bounds(epsilon=1)", relation, "pure:1.0", once=lambda data: approx_bounds(data, 1.0), calls=1000
+        "approx_bounds(epsilon=1)", relation, "pure:1.0", once=lambda data: approx_bounds(data, 1.0), calls=200
     )
 
     def union(data):
@@ -96,7 +97,7 @@ def _discoveries():
 
     items = "records:low=0,high=3,size=3,max-size=4,relation=add-remove"
     yield Mechanism(
-        "policy_laplace(epsilon=1, delta=0.1, max_contrib=1)", items, "approx:1.0,0.1", once=union, calls=500
+        "policy_laplace(epsilon=1, delta=0.1, max_contrib=1)", items, "approx:1.0,0.1", once=union, calls=300
     )
 
 
@@ -164,9 +165,9 @@ def _queries():
 
 def _homogeneous(epsilon0, delta0, count, delta):
     """Return the epsilon of an odometer whose slack is chosen such that it says the given delta."""
+    _require_sensible(count, delta)
     odometer = Odometer(Privacy(epsilon=epsilon0, delta=delta0))
     odometer.spend(int(count))
-    odometer.tol = 0.0
     slack = delta - _stated_without_slack(delta0, int(count))
     if slack <= 0:
         raise ValueError("the odometer says more than this delta, whatever its slack")
@@ -182,7 +183,16 @@ def _stated_without_slack(delta0, count):
     return composed * (1 - composed)
 
 
+def _require_sensible(count, delta):
+    """Raise for what is ours and not the library's to refuse: it has no such parameters."""
+    if count != int(count) or count < 1:
+        raise ValueError(f"count must be a positive integer, got {count!r}")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
+
+
 def _heterogeneous(epsilons, deltas, delta):
+    _require_sensible(1, delta)
     spent = math.prod((1 - part for part in deltas), start=1.0)
     slack = 1 - (1 - delta) / spent
     if slack <= 0:
@@ -196,6 +206,7 @@ def _heterogeneous(epsilons, deltas, delta):
 @functools.lru_cache(maxsize=64)
 def _asked(epsilon0, count, delta, postprocess):
     """Return what a reader says that it spent on counts; nothing of them but the odometer's slack has a delta."""
+    _require_sensible(count, delta)
     reader = _reader([0.5, 0.5], Privacy(epsilon=epsilon0, delta=2 * delta))
     for _ in range(int(count)):
         list(reader.execute("SELECT SUM(x) AS s FROM S.T", postprocess=postprocess))
@@ -203,6 +214,12 @@ def _asked(epsilon0, count, delta, postprocess):
     if stated > delta * (1 + 1e-9):
         raise ValueError(f"the odometer says delta={stated!r}")
     return float(epsilon)
+
+
+def _gaussian_scale(epsilon, delta):
+    if epsilon <= 0:
+        raise ValueError(f"epsilon must be positive, got {epsilon!r}")
+    return Gaussian(epsilon, delta=delta, sensitivity=1.0).scale
 
 
 def _answers():
@@ -238,8 +255,9 @@ def _answers():
     yield Answer(
         "Gaussian.scale",
         "gaussian_sigma",
-        lambda epsilon, delta: Gaussian(epsilon, delta=delta, sensitivity=1.0).scale,
+        _gaussian_scale,
         domain={"epsilon": (1e-3, 100.0), "delta": (1e-100, 0.999)},
+        notes="a negative epsilon makes the constructor search for ever, so it is not asked",
     )
 
 
@@ -271,7 +289,9 @@ def _refusals():
         def ask(epsilon=1.0, make=make, more=more, **bounds):
             return make(epsilon, **more, **bounds).release([0.0])
 
-        attempts = {f"epsilon={b}": lambda b=b, a=ask: a(b, sensitivity=1.0) for b in (-1.0, 0.0, _NAN, _INFINITY)}
+        # the search for a Gaussian scale never ends for a negative or infinite epsilon, nor for sensitivity 0
+        epsilons = (0.0, _NAN) if make is Gaussian else (-1.0, 0.0, _NAN, _INFINITY)
+        attempts = {f"epsilon={b}": lambda b=b, a=ask: a(b, sensitivity=1.0) for b in epsilons}
         attempts |= {f"sensitivity={b}": lambda b=b, a=ask: a(sensitivity=b) for b in (-1.0, _NAN, _INFINITY)}
         attempts |= {f"max_contrib={b}": lambda b=b, a=ask: a(sensitivity=1.0, max_contrib=b) for b in (-1, 0)}
         attempts["bounds reversed"] = lambda a=ask: a(lower=1.0, upper=0.0)
@@ -307,4 +327,8 @@ def cases():
             except (AttributeError, TypeError, ValueError) as error:  # older versions lack some
                 print(f"left out after {found[-1].name if found else 'nothing'}: {error}", file=sys.stderr)
                 break
-    return found
+    return [_with_calls(case) if isinstance(case, Mechanism) else case for case in found]
+
+
+def _with_calls(mechanism):
+    return mechanism if mechanism.calls else dataclasses.replace(mechanism, calls=_CALLS)
