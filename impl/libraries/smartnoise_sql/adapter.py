@@ -1,7 +1,7 @@
 """SmartNoise SQL: its noise mechanisms, bounds, set union, odometers, and the private reader on a small data frame.
 
-A query through the reader takes a good part of a second, so readers are asked few questions; the mechanisms that they
-would use are sampled by themselves. The claim of a query is what `get_privacy_cost` says.
+A query through the reader takes a good part of a second: sampled laws ask too few of them to see more than a gross
+leak, so it is the exact sensitivities that count there, and the mechanisms are sampled by themselves. The claim of a query is what `get_privacy_cost` says.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LIBRARY = "smartnoise-sql"
 warnings.simplefilter("ignore")
 _NAN, _INFINITY = math.nan, math.inf
 _NUMBER = "vector:size=1,linf={step}"
-_CALLS, _FEW = 5000, 100
+_CALLS, _FEW = 4000, 32
 
 
 # --- mechanisms ----------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def _thresholds():
 def _discoveries():
     relation = "records:low=-4,high=4,size=3,max-size=4,relation=add-remove"
     yield Mechanism(
-        "approx_bounds(epsilon=1)", relation, "pure:1.0", once=lambda data: approx_bounds(data, 1.0), calls=200
+        "approx_bounds(epsilon=1)", relation, "pure:1.0", once=lambda data: approx_bounds(data, 1.0), calls=60
     )
 
     def union(data):
@@ -97,7 +97,7 @@ def _discoveries():
 
     items = "records:low=0,high=3,size=3,max-size=4,relation=add-remove"
     yield Mechanism(
-        "policy_laplace(epsilon=1, delta=0.1, max_contrib=1)", items, "approx:1.0,0.1", once=union, calls=300
+        "policy_laplace(epsilon=1, delta=0.1, max_contrib=1)", items, "approx:1.0,0.1", once=union, calls=60
     )
 
 
@@ -148,9 +148,7 @@ def _query(name, query, *, low=0.0, high=1.0, epsilon=1.0, delta=0.02, exact=Fal
 
 def _queries():
     yield _query("COUNT(*)", "SELECT COUNT(*) AS c FROM S.T", exact=True)
-    yield _query("SUM(x), x in [0, 1]", "SELECT SUM(x) AS s FROM S.T", exact=True)
     yield _query("SUM(x), x in [-5, 2]", "SELECT SUM(x) AS s FROM S.T", low=-5.0, high=2.0, exact=True)
-    yield _query("AVG(x)", "SELECT AVG(x) AS a FROM S.T")
     yield _query("VAR(x), x in [-2, 2]", "SELECT VAR(x) AS v FROM S.T", low=-2.0, high=2.0)
     yield _query(
         "COUNT(*) by group, rare groups censored",
@@ -238,7 +236,7 @@ def _answers():
         lambda epsilon0, count, delta: _homogeneous(epsilon0, 0.0, count, delta),
     )
     yield Answer("OdometerHeterogeneous.spent", "heterogeneous_composition_epsilon", _heterogeneous)
-    few = {"count": (1, 3), "epsilon0": (0.05, 3.0), "delta": (1e-12, 0.4)}
+    few = {"count": (1, 2), "epsilon0": (0.05, 3.0), "delta": (1e-12, 0.4)}
     for postprocess in (True, False):
         yield Answer(
             f"PrivateReader.execute(postprocess={postprocess}), odometer",
