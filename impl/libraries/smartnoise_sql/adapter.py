@@ -1,7 +1,8 @@
 """SmartNoise SQL: its noise mechanisms, bounds, set union, odometers, and the private reader on a small data frame.
 
 A query through the reader takes a good part of a second: sampled laws ask too few of them to see more than a gross
-leak, so it is the exact sensitivities that count there, and the mechanisms are sampled by themselves. The claim of a query is what `get_privacy_cost` says.
+leak, so it is the exact sensitivities that count there, and the mechanisms are sampled by themselves. The claim of a
+query is what `get_privacy_cost` says.
 """
 
 from __future__ import annotations
