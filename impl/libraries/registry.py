@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +67,14 @@ class Library:
         The adapter's file.
     recipes : tuple of EnvironmentRecipe
         The first that suits a version is used; empty where no environment can be built.
+    shipped : bool
+        Whether the adapter is one of dpassay's own; others run in this interpreter unless told otherwise.
     """
 
     name: str
     adapter: Path
     recipes: tuple[EnvironmentRecipe, ...] = ()
+    shipped: bool = False
 
     @property
     def expected_failures(self) -> Path:
@@ -95,7 +98,7 @@ class Library:
 
 def known_libraries() -> dict[str, Library]:
     """Return the libraries with an adapter here by the names of their distributions, in alphabetical order."""
-    found = [_read_library(path) for path in _HERE.glob("*/adapter.py")]
+    found = [replace(_read_library(path), shipped=True) for path in _HERE.glob("*/adapter.py")]
     return {library.name: library for library in sorted(found, key=lambda library: library.name)}
 
 

@@ -48,6 +48,7 @@ Array = NDArray[np.float64]
 _WORKER = Path(__file__).with_name("worker.py")
 _STARTUP_SECONDS = 120.0  # a library may import for a long time when its files are cold
 _KEPT_LINES = 20
+_LEAST_PATIENCE = 1.0
 _PORTION_SECONDS, _FIRST_PORTION, _LARGEST_PORTION = 1.0, 64, 100_000
 _SEEDS = 2**32  # what every generator of random numbers accepts
 
@@ -96,7 +97,8 @@ class Worker:
     losses : list of str
         Why the worker was lost, each time it was.
     deadline : float
-        On the clock of `time.monotonic`; later requests raise `WorkerLostError` without being sent.
+        On the clock of `time.monotonic`; a request that takes longer is given up like one that hangs, and later ones
+        raise `WorkerLostError` without being sent.
     """
 
     def __init__(
@@ -150,7 +152,8 @@ class Worker:
         assert self._process is not None
         self._next_id += 1
         try:
-            reply = self._process.exchange({"id": self._next_id, "do": do, **fields}, self._timeout)
+            patience = min(self._timeout, max(self.deadline - time.monotonic(), _LEAST_PATIENCE))
+            reply = self._process.exchange({"id": self._next_id, "do": do, **fields}, patience)
         except _LostError as error:
             about = f" ({fields['case']})" if "case" in fields else ""
             reason = f"the worker {error} during {do}{about}"
@@ -179,9 +182,11 @@ class Worker:
             raise UsageError(f"{python!r} does not run the worker: it {error}") from None
         if "error" in greeting:
             self.close()
+            kind, message = greeting["error"]["type"], greeting["error"]["message"]
+            remedy = "; install the library there" if kind in {"ImportError", "ModuleNotFoundError"} else ""
             raise UsageError(
                 f"the adapter {self._command[-1]!r} does not load in {python!r} (Python {greeting['python']}): "
-                f"{greeting['error']['type']}: {greeting['error']['message']}"
+                f"{kind}: {message}{remedy}"
             )
         self.greeting = greeting
 
@@ -241,7 +246,7 @@ class _Process:
         try:
             line = self._replies.get(timeout=timeout)
         except queue.Empty:
-            raise _LostError(f"did not answer within {timeout:g} s") from None
+            raise _LostError(f"did not answer within {timeout:.3g} s") from None
         if line is None:
             raise _LostError(self._ending())
         try:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import SamplerLostError
+from dpassay.claims import SamplerLostError, UsageError
 from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
 from dpassay.properties.assay.finding import Finding, FindingKind, Law, Settings
 from dpassay.properties.assay.questions import QUESTIONS, Argument, Question, points_of
@@ -147,8 +147,12 @@ class _Compared:
 
 
 def _compare(case: RemoteAnswer, question: Question, arguments: dict[str, Any], claimed: float) -> _Compared | None:
-    truth = truth_of(question.name, **arguments)
+    try:
+        truth = truth_of(question.name, **arguments)
+    except UsageError:  # beyond what can be certified in a reasonable time
+        return None
     relative, absolute = _errors(case)
+    claimed = max(claimed, 0.0)  # a negative epsilon may even be true; it is the affair of the law of ranges
     if question.safe == "above":
         if truth.lower is None:
             return None
@@ -333,6 +337,7 @@ def _zero_applies(case: RemoteCase) -> str | None:
 
 _LADDERS = 2
 _RUNGS = 8
+_NEAR = (1, 1.001, 1.01, 1.1, 1.3, 1.6)
 
 
 def _monotone_law(name: str) -> Law:
@@ -387,12 +392,49 @@ def _rungs(argument: Argument, bounds: tuple[float, float] | None, rng: np.rando
     """Return values in ascending order: spread over the range, the sensible corners, some close together."""
     low, high = bounds or (-math.inf, math.inf)
     spread = np.geomspace(argument.low, argument.high, _RUNGS)
-    near = float(np.exp(rng.uniform(math.log(argument.low), math.log(argument.high)))) * np.array(
-        [1, 1.001, 1.01, 1.1]
-    )
+    near = float(np.exp(rng.uniform(math.log(argument.low), math.log(argument.high)))) * np.array(_NEAR)
     inner = [corner for corner in argument.corners if argument.low / 100 <= corner <= 100 * argument.high]
     values = {argument.value(float(x)) for x in (*spread, *near, *inner)}
     return sorted(x for x in values if low <= x <= high and argument.least < x <= argument.most)
+
+
+# --- order --------------------------------------------------------------------------------------------------
+
+_ORDERS = 24
+
+
+def _lists(question: Question) -> list[str]:
+    return [argument.name for argument in question.arguments if argument.kind == "reals"]
+
+
+def _order_applies(case: RemoteCase) -> str | None:
+    reason = _is_answer(case)
+    if reason is not None:
+        return reason
+    return None if _lists(_require(case)[1]) else "the question has no list of mechanisms"
+
+
+def _check_order(case: RemoteCase, settings: Settings) -> Finding:
+    answer, question = _require(case)
+    rng = np.random.default_rng([settings.seed, 8])
+    inquiry, compared = _Inquiry(answer, settings), 0
+    relative, absolute = _errors(answer)
+    for arguments in points_of(question, _domain(answer), rng, _ORDERS):
+        if inquiry.is_over:
+            break
+        names = _lists(question)
+        order = rng.permutation(len(arguments[names[0]])).tolist()[::-1]
+        permuted = {**arguments, **{name: [arguments[name][k] for k in order] for name in names}}
+        first, second = inquiry.ask(arguments), inquiry.ask(permuted)
+        if first is None or second is None or math.isnan(first) or math.isnan(second):
+            continue
+        compared += 1
+        slack = (MONOTONE_ALLOWANCE + relative) * max(abs(first), abs(second)) + absolute
+        if first != second and not abs(first - second) <= slack:
+            asked = f"{question.name}({_words(arguments)})"
+            detail = f"{asked} = {first!r}, but {second!r} in the order {order}"
+            return _about("wrong answer", inquiry, permuted, second, detail, certified=first)
+    return inquiry.nothing_found(compared)
 
 
 # --- nonsense -----------------------------------------------------------------------------------------------
@@ -414,13 +456,17 @@ def _nonsense(argument: Argument) -> list[Any]:
 def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = _require(case)
     inquiry, accepted, first = _Inquiry(answer, settings), list[str](), None
+    domain = _domain(answer)
     for argument in question.arguments:
+        low, high = domain.get(argument.name, (-math.inf, math.inf))
+        if low == high:
+            continue  # the library's function does not have this argument
         for value in _nonsense(argument):
             if inquiry.is_over:
                 break
-            arguments = _filled(question, argument, value)
+            arguments = _filled(question, domain, argument, value)
             claimed = inquiry.ask(arguments)
-            if claimed is not None:
+            if claimed is not None and not _promises_nothing(question, claimed):
                 accepted.append(f"{argument.name}={value!r} gives {claimed!r}")
                 first = first or (arguments, claimed)
     if first is not None:
@@ -428,12 +474,30 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
         return _about("wrong answer", inquiry, *first, detail)
     if inquiry.losses:
         return Finding("undecided", inquiry.losses[0], calls=inquiry.calls)
-    return Finding("ok", f"{inquiry.calls} refused", evidence="exact", scope="points", calls=inquiry.calls)
+    return Finding(
+        "ok",
+        f"{inquiry.calls} refused, or answered by what promises nothing",
+        evidence="exact",
+        scope="points",
+        calls=inquiry.calls,
+    )
 
 
-def _filled(question: Question, argument: Argument, value: Any) -> dict[str, Any]:
-    """Return the typical point with one argument replaced; lists keep one length."""
+def _promises_nothing(question: Question, claimed: float) -> bool:
+    """Whether an answer is as good as a refusal: NaN, or one that is safe whatever the truth."""
+    if question.safe == "below":
+        return math.isnan(claimed) or claimed <= 0
+    return math.isnan(claimed) or claimed == (1.0 if question.probability else math.inf)
+
+
+def _filled(
+    question: Question, domain: dict[str, tuple[float, float]], argument: Argument, value: Any
+) -> dict[str, Any]:
+    """Return the typical point, inside the domain, with one argument replaced; lists keep one length."""
     point = {**question.typical, argument.name: value}
+    for name, (low, high) in domain.items():
+        if name in point and name != argument.name and not isinstance(point[name], list):
+            point[name] = type(point[name])(min(max(point[name], low), high))
     if argument.kind == "reals":
         return {name: v[: len(value)] if isinstance(v, list) else v for name, v in point.items()}
     return point
@@ -486,8 +550,15 @@ ACCOUNTANT_LAWS: tuple[Law, ...] = (
     ),
     *(_monotone_law(name) for name in _MOVING),
     Law(
+        "order_does_not_matter",
+        "A batch of mechanisms costs the same in any order.",
+        _order_applies,
+        _check_order,
+        sampled=False,
+    ),
+    Law(
         "refuses_nonsensical_arguments",
-        "NaN, negative numbers, probabilities above 1 and broken counts are refused.",
+        "NaN, negative numbers, probabilities above 1 and broken counts get no answer that promises anything.",
         _is_answer,
         _check_nonsense,
         sampled=False,

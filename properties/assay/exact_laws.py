@@ -91,7 +91,9 @@ def _noisy(family: str, location: Any, scale: Any, low: Any, high: Any) -> Ideal
     )
     if len(scales) != len(places):
         raise UsageError(f"a law needs as many scales as locations, got {len(scales)} and {len(places)}")
-    laws = (NoiseLaw(family, place, width, _plain(low), _plain(high)) for place, width in zip(places, scales, strict=True))
+    laws = (
+        NoiseLaw(family, place, width, _plain(low), _plain(high)) for place, width in zip(places, scales, strict=True)
+    )
     return IdealLaw(tuple(laws), is_vector=is_vector)
 
 

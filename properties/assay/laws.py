@@ -2,9 +2,13 @@
 
 from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
 from dpassay.properties.assay.finding import Law
-from dpassay.properties.assay.mechanism_laws import MECHANISM_LAWS
 from dpassay.properties.assay.nonsense import NONSENSE_LAWS
+from dpassay.properties.assay.parameter_laws import PARAMETER_LAWS
+from dpassay.properties.assay.privacy_laws import PRIVACY_LAWS
+from dpassay.properties.assay.sensitivity_laws import SENSITIVITY_LAWS
 
 __all__ = ["LAWS"]
+
+MECHANISM_LAWS = (*PARAMETER_LAWS, *SENSITIVITY_LAWS, *PRIVACY_LAWS)
 
 LAWS: list[Law] = [*sorted(MECHANISM_LAWS, key=lambda law: law.sampled), *ACCOUNTANT_LAWS, *NONSENSE_LAWS]

@@ -57,7 +57,7 @@ class Argument:
         """Draw a value."""
         if self.kind == "reals":
             few = np.exp(rng.uniform(math.log(self.low), math.log(self.high), int(rng.integers(1, 4)))).tolist()
-            return [few[k] for k in rng.integers(0, len(few), int(rng.integers(1, 7)))]
+            return [few[k] for k in rng.integers(0, len(few), int(rng.integers(2, 8)))]
         return self.value(float(np.exp(rng.uniform(math.log(self.low), math.log(self.high)))))
 
     def nearby(self, value: Any, rng: np.random.Generator) -> Any:
@@ -108,7 +108,7 @@ class Question:
 def points_of(
     question: Question, domain: Mapping[str, tuple[float, float]], rng: np.random.Generator, number: int
 ) -> Iterator[Arguments]:
-    """Yield points to ask at: the typical one, the corners, each alone, then random ones; all inside the domain."""
+    """Yield points to ask at, all inside the domain: the typical one, then random ones in turn with corners."""
     candidates = _candidates(question, rng)
     found = 0
     for tried, point in enumerate(candidates, start=1):
@@ -120,17 +120,28 @@ def points_of(
 
 
 def _candidates(question: Question, rng: np.random.Generator) -> Iterator[Arguments]:
+    """Yield the typical point, then random points and corners in turn: a corner may take a library long."""
     yield question.typical
+    corners = list(_corners(question))
+    while True:
+        yield _drawn(question, rng, corners=0.0)
+        yield corners.pop(0) if corners else _drawn(question, rng, corners=0.3)
+
+
+def _corners(question: Question) -> Iterator[Arguments]:
     for argument in question.arguments:
         for corner in argument.corners:
             value = [argument.value(corner)] * 3 if argument.kind == "reals" else argument.value(corner)
             yield {**question.typical, argument.name: value}
-    while True:
-        point = {argument.name: argument.drawn(rng) for argument in question.arguments}
-        for argument in question.arguments:
-            if argument.corners and argument.kind != "reals" and rng.random() < 0.15:
-                point[argument.name] = argument.value(float(rng.choice(argument.corners)))
-        yield _same_lengths(question, point)
+
+
+def _drawn(question: Question, rng: np.random.Generator, *, corners: float) -> Arguments:
+    """Draw a point whose arguments are corners with some probability each."""
+    point = {argument.name: argument.drawn(rng) for argument in question.arguments}
+    for argument in question.arguments:
+        if argument.corners and argument.kind != "reals" and rng.random() < corners:
+            point[argument.name] = argument.value(float(rng.choice(argument.corners)))
+    return _same_lengths(question, point)
 
 
 def _same_lengths(question: Question, point: Arguments) -> Arguments:

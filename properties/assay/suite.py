@@ -48,7 +48,7 @@ DESCRIBED = Law(
 )
 """The law of the cases that could not even be described; no other applies to them."""
 
-_SHARE_OF_TIME, _LEAST_SECONDS = 4.0, 5.0  # one slow mechanism must not take the time of all others
+_SHARE_OF_TIME, _LEAST_SECONDS = 8.0, 10.0  # one slow mechanism must not take the time of all others
 _PATIENCE = 2.0  # a law ends by itself when its time is over, after the batch that it is at
 
 

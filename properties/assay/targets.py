@@ -21,8 +21,8 @@ def targets_of(
     library : Library
         The library.
     versions : sequence of str
-        Releases; without any, and without `python`, the newest one, or for an adapter without environments this
-        interpreter.
+        Releases; without any, and without `python`, the newest one, or this interpreter for an adapter that is not
+        one of dpassay's own.
     python : str, optional
         An interpreter that has the library.
     report : callable
@@ -41,7 +41,7 @@ def targets_of(
             "give --python"
         )
     adapter = str(library.adapter)
-    if python is not None or not library.recipes:
+    if python is not None or not (versions or library.shipped):
         yield Target(python or sys.executable, adapter)
         return
     for version in versions or (newest_version(library),):

@@ -145,7 +145,9 @@ def least_argument(
             low = middle
         else:
             high = middle
-    return Truth(low, high if _falls_to(curve(high), delta) else None)
+    # at `high` the enclosure may still touch delta: a little further out it no longer does
+    beyond = (high * (1 + step) for step in (0.0, 2.0**-50, 2.0**-40, 2.0**-30))
+    return Truth(low, next((x for x in beyond if _falls_to(curve(x), delta)), None))
 
 
 def _exceeds(truth: Truth, delta: float) -> bool:

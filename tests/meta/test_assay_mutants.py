@@ -34,7 +34,13 @@ def finding(case: Any, law: str, calls: int = CALLS) -> Finding:
 
 
 def mechanism(draw: Callable[[list[float], int], Any], **fields: Any) -> Mechanism:
-    given = {"neighbours": SCALAR, "claim": "pure:1.0", "floats": False, "seed": reseed, "bulk": draw} | fields
+    given: dict[str, Any] = {
+        "neighbours": SCALAR,
+        "claim": "pure:1.0",
+        "floats": False,
+        "seed": reseed,
+        "bulk": draw,
+    } | fields
     return Mechanism("liar", **given)
 
 
@@ -147,6 +153,10 @@ LYING_ANSWERS = {
     "monotone_in_delta0": answer("approximate_composition_epsilon", in_a_notch(of_approximate, "delta0")),
     "monotone_in_rho": answer("zcdp_epsilon", in_a_notch(zcdp, "rho")),
     "monotone_in_renyi": answer("renyi_epsilon", in_a_notch(of_renyi, "renyi")),
+    "order_does_not_matter": answer(
+        "heterogeneous_composition_epsilon",
+        lambda epsilons, deltas, delta: sum(epsilons) + (epsilons[0] if len(epsilons) > 1 else 0.0),
+    ),
     "refuses_nonsensical_arguments": answer("gaussian_delta", lambda sigma, epsilon, count: 0.5),
 }
 
@@ -219,10 +229,17 @@ def capped_delta(**arguments: Any) -> float:
     return min(honest_delta(**arguments), 1 - 1e-8)
 
 
+def basic_composition(epsilons: list[float], deltas: list[float], delta: float) -> float:
+    if not (all(e >= 0 for e in epsilons) and all(0 <= d <= 1 for d in deltas) and 0 < delta < 1):
+        raise ValueError("nonsense")
+    return sum(epsilons) * (1 + 1e-12) if sum(deltas) < delta else math.inf
+
+
 HONEST = {
     "gaussian_delta": answer("gaussian_delta", with_margin(capped_delta)),
     "gaussian_epsilon": answer("gaussian_epsilon", with_margin(honest_epsilon)),
     "pure_composition_epsilon": answer("pure_composition_epsilon", honest_response),
+    "heterogeneous_composition_epsilon": answer("heterogeneous_composition_epsilon", basic_composition),
 }
 
 

@@ -40,7 +40,7 @@ def test_names_may_be_spelled_as_on_an_index(tmp_path: Path, monkeypatch: pytest
     adapter = write(folder, 'distribution = "Some.Private-Library"\n[[environment]]\nversions = ""\n')
     monkeypatch.setattr("dpassay.impl.libraries.registry._HERE", tmp_path)
     for name in ("some-private-library", "some_private_library", "Some.Private_Library"):
-        assert find_library(name) == Library("Some.Private-Library", adapter, (EnvironmentRecipe(),))
+        assert find_library(name) == Library("Some.Private-Library", adapter, (EnvironmentRecipe(),), shipped=True)
     with pytest.raises(UsageError, match=r"'other' is not one of Some.Private-Library, nor the file of an adapter"):
         find_library("other")
 

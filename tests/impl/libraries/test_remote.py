@@ -190,6 +190,17 @@ def test_a_slow_mechanism_is_asked_for_few_outcomes_at_a_time(
     assert max(sizes[1:]) <= 5  # at 0.02 s each or more
 
 
+def test_what_is_not_answered_by_the_deadline_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpassay.impl.libraries.remote._LEAST_PATIENCE", 0.2)
+    with Worker(sys.executable, ADAPTER) as worker:
+        hanging = mechanism({case.name: case for case in open_library(worker)}, "hang")
+        worker.deadline = time.monotonic() + 0.1
+        with pytest.raises(
+            WorkerLostError, match=r"did not answer within 0.2 s during sample \(hang\)|time of this check"
+        ):
+            hanging.sample(ONE, 3, rng())
+
+
 def test_nothing_is_asked_after_the_deadline(worker: Worker, cases: dict[str, RemoteCase]) -> None:
     worker.deadline = time.monotonic() - 1
     try:
@@ -207,7 +218,7 @@ BAD_ADAPTERS = {
         r"got \['a'\]"
     ),
     "CASES = 1": "TypeError",
-    "import nothing_of_this_name": "No module named 'nothing_of_this_name'",
+    "import nothing_of_this_name": "No module named 'nothing_of_this_name'; install the library there",
     "raise SystemExit(3)": "SystemExit: 3",
 }
 

@@ -182,7 +182,7 @@ def _extend(results: list[Result], source: Iterable[Result]) -> None:
 )
 def test_a_choice_of_nothing_is_refused(some: Target, laws: list[Law], options: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        make_plan(some, laws, **options)
+        make_plan(some, laws, **options)  # type: ignore[arg-type]
 
 
 def test_budget_and_jobs_are_checked(some: Target, laws: list[Law]) -> None:
@@ -204,7 +204,7 @@ def test_an_adapter_that_cannot_describe_its_cases_is_named(tmp_path: Path) -> N
 
 def test_findings_and_settings_are_checked() -> None:
     with pytest.raises(UsageError, match="kind must be one of ok, violation"):
-        Finding("fine", "no such kind")
+        Finding("fine", "no such kind")  # type: ignore[arg-type]
     for wrong in ({"alpha": 0.0}, {"calls": 0}, {"seconds": math.nan}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             replace(Settings(0.1, 0, 1, 1.0), **wrong)

@@ -8,7 +8,7 @@ from flint import arb
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, float_lower, precision
 from dpassay.spec.distributions.composed_responses import composed_response_delta
-from dpassay.spec.distributions.composed_scores import LONGEST, cells_of_cuts, composed_scores, pooled_scores
+from dpassay.spec.distributions.composed_scores import LONGEST, Cell, cells_of_cuts, composed_scores, pooled_scores
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.laplace_pair import laplace_cells, laplace_hockey_stick
@@ -17,7 +17,7 @@ from dpassay.spec.distributions.subsampled_gaussian import subsampled_gaussian_c
 BITS = 128
 
 
-def response_cells(epsilon: float):
+def response_cells(epsilon: float) -> list[Cell]:
     truthful = 1 / (1 + (-ball(epsilon)).exp())
     return cells_of_cuts([truthful, 1 - truthful], [1 - truthful, truthful])
 
@@ -46,7 +46,9 @@ def test_composed_gaussians_are_bounded_from_below_and_nearly_attained(count: in
         epsilon = laws.epsilon_lower(lower * (1 - 2.0**-20))
         assert 0.499 <= epsilon <= 0.5 + 2.0**-10
         # the bound on epsilon is one on the exact curve, too
-        assert ball(lower * (1 - 2.0**-20)) < gaussian_hockey_stick(ball(count).sqrt() / ball(sigma), epsilon - 2.0**-10)
+        assert ball(lower * (1 - 2.0**-20)) < gaussian_hockey_stick(
+            ball(count).sqrt() / ball(sigma), epsilon - 2.0**-10
+        )
 
 
 def test_a_single_laplace_mechanism_loses_little_to_the_cells() -> None:
@@ -67,17 +69,17 @@ def test_any_cells_and_units_give_lower_bounds() -> None:
             p, q = ([ball(law.probability(k)) for k in range(5)] for law in (left, right))
             unit = float(rng.choice([0.01, 0.3, 5.0]))
             laws = composed_scores([(pooled_scores(cells_of_cuts(p, q), unit), 3)])
-            product = [
+            one, other = (
                 FiniteDistribution({
                     (i, j, k): law.probability(i) * law.probability(j) * law.probability(k)
                     for i in range(5) for j in range(5) for k in range(5)
                 })
                 for law in (left, right)
-            ]  # fmt: skip
+            )  # fmt: skip
             for epsilon in (0.0, 0.5, 2.0):
-                assert ball(laws.delta_lower(epsilon)) <= hockey_stick(*product, ball(epsilon))
+                assert ball(laws.delta_lower(epsilon)) <= hockey_stick(one, other, ball(epsilon))
             bound = laws.epsilon_lower(0.01)
-            assert bound == 0 or hockey_stick(*product, ball(bound * (1 - 2.0**-40))) > 0.01
+            assert bound == 0 or hockey_stick(one, other, ball(bound * (1 - 2.0**-40))) > 0.01
 
 
 def test_tiny_probabilities_keep_their_digits() -> None:
