@@ -1,0 +1,40 @@
+"""OpenDP: measurements, combinators, conversions, of every release since 0.8; 0.6 through its older interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+LIBRARY = "opendp"
+
+
+def cases() -> list[Any]:
+    """Return the cases that this release can build."""
+    try:
+        import opendp.prelude  # noqa: F401  # releases before 0.7 have none
+    except ImportError:
+        from opendp_before_domains import old_cases
+
+        return old_cases()
+    from opendp_aggregates import aggregate_cases
+    from opendp_building import Collector
+    from opendp_composition import composition_cases
+    from opendp_conversions import conversion_answers
+    from opendp_histograms import histogram_cases
+    from opendp_noise import noise_cases
+    from opendp_nonsense import nonsense_cases
+    from opendp_response import response_cases
+    from opendp_selection import selection_cases
+
+    collect = Collector()
+    for chapter in (
+        noise_cases,
+        selection_cases,
+        response_cases,
+        histogram_cases,
+        aggregate_cases,
+        composition_cases,
+        conversion_answers,
+        nonsense_cases,
+    ):
+        chapter(collect)
+    return collect.cases
