@@ -127,6 +127,12 @@ def _advanced(epsilon0, delta0, count, delta):
     return math.inf if total is None else total
 
 
+def _smallest_noise(epsilon, delta):
+    if math.isnan(epsilon):
+        raise ValueError("the library would search without end")
+    return composition.get_smallest_gaussian_noise(pld.common.DifferentialPrivacyParameters(epsilon, delta))
+
+
 def _others():
     at_least_one = {**_COUNTS, "count": (1, 100)}
     discrete = {**_COUNTS, "sigma": (0.5, 50.0), "scale": (0.5, 50.0)}
@@ -180,9 +186,7 @@ def _others():
     yield Answer(
         "accountant.get_smallest_gaussian_noise",
         "gaussian_sigma",
-        lambda epsilon, delta: composition.get_smallest_gaussian_noise(
-            pld.common.DifferentialPrivacyParameters(epsilon, delta)
-        ),
+        _smallest_noise,
     )
     yield Answer(
         "calibrate_dp_mechanism, sampled",
