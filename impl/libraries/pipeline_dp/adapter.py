@@ -6,6 +6,7 @@ contributes, and to which partitions, is said with the case. Partitions are publ
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 import sys
@@ -78,8 +79,14 @@ def _numbers():
 # --- partition selection -----------------------------------------------------------------------------------------
 
 
+def _slack(epsilon, delta):
+    """Return a claim in words; nothing is promised of the last digits of the probabilities."""
+    return f"approx:{epsilon!r},{delta * (1 + 1e-9) + 1e-15!r}"
+
+
 def _keeping(make, *, name, claim, most=12):
     """Return the decision whether to keep a partition, by the number of people who contribute to it."""
+    make = functools.lru_cache(maxsize=1)(make)
 
     def bulk(data, size):
         strategy, people = make(), int(data[0])
@@ -102,7 +109,7 @@ def _selections():
                     k, e, d, 1, b
                 ),
                 name=f"{kind.value}(epsilon={epsilon}, delta={delta}, pre_threshold={before})",
-                claim=f"approx:{epsilon!r},{delta!r}",
+                claim=_slack(epsilon, delta),
             )
         if kind is _Strategies.TRUNCATED_GEOMETRIC:
             continue
@@ -121,12 +128,42 @@ def _selections():
             yield _keeping(
                 lambda m=make, s=sigma: m(s, 0.05, 1),
                 name=f"create_{name}_thresholding(sigma={sigma}, thresholding_delta=0.05), one person",
-                claim="approx:0.0,0.05",
+                claim=_slack(0.0, 0.05),
                 most=1,
             )
-    for kind in _Strategies:
-        for epsilon in (1.0, 5.0):
-            yield _selected(kind, epsilon)
+    for kind in kinds:
+        yield _selected(kind, 5.0)
+    for epsilon, delta in ((1.0, 1e-5), (5.0, 0.1), (3.0, 1e-5)):
+        yield _weighted(epsilon, delta)
+
+
+def _weighted(epsilon, delta):
+    """Return which of two partitions are kept to which everybody contributes, with weight 1 / sqrt(2) in each."""
+
+    @functools.lru_cache(maxsize=1)
+    def make():
+        return partition_selection.create_weighted_gaussian_thresholding(epsilon, delta, 2)
+
+    def bulk(data, size):
+        strategy, weight = make(), data[0] / np.sqrt(2)
+        return [int(strategy.should_keep(weight)) + 2 * int(strategy.should_keep(weight)) for _ in range(size)]
+
+    def law(data):
+        kept = make().probability_of_keep(data[0] / np.sqrt(2))
+        return {
+            "family": "finite",
+            "symbols": [0, 1, 2, 3],
+            "probabilities": [(1 - kept) ** 2, kept * (1 - kept), kept * (1 - kept), kept**2],
+        }
+
+    return Mechanism(
+        f"Weighted Gaussian(epsilon={epsilon}, delta={delta}), two partitions of everybody",
+        "vector:size=1,linf=1,low=0,high=12,integer",
+        _slack(epsilon, delta),
+        bulk=bulk,
+        law=law,
+        notes="what select_partitions does with max_partitions_contributed=2 when nobody contributes elsewhere",
+    )
 
 
 def _selected(kind, epsilon):
@@ -137,9 +174,7 @@ def _selected(kind, epsilon):
         accountant = dp.NaiveBudgetAccountant(epsilon, 0.1)
         engine = dp.DPEngine(accountant, dp.LocalBackend())
         params = dp.SelectPartitionsParams(max_partitions_contributed=2, partition_selection_strategy=kind)
-        extractors = dp.DataExtractors(
-            privacy_id_extractor=lambda row: row[0], partition_extractor=lambda row: row[1]
-        )
+        extractors = dp.DataExtractors(privacy_id_extractor=lambda row: row[0], partition_extractor=lambda row: row[1])
         kept = engine.select_partitions(rows, params, extractors)
         accountant.compute_budgets()
         return "".join(str(key) for key in sorted(kept))
@@ -386,6 +421,7 @@ def _vector_sum(kind, norm):
 def _budgeted(kind, *, weight, count, delta):
     """Return Laplace noise of the parameters that the accountant hands out, applied as often as it was told."""
 
+    @functools.lru_cache(maxsize=1)
     def scale():
         accountant = dp.PLDBudgetAccountant(1.0, delta)
         spec = accountant.request_budget(kind, weight=weight, count=count)
@@ -469,25 +505,37 @@ def _accounted(kind, epsilon, delta):
     return float(spec.noise_standard_deviation)
 
 
+def _one(count):
+    if count != 1:
+        raise ValueError("the function knows no composition")
+
+
+def _delta(sigma, epsilon, count):
+    _one(count)
+    return float(dp_computations.gaussian_delta(sigma, epsilon))
+
+
+def _epsilon(sigma, delta, count):
+    _one(count)
+    return float(dp_computations.gaussian_epsilon(sigma, delta))
+
+
 def _answers():
-    yield Answer(
-        "gaussian_delta",
-        "gaussian_delta",
-        lambda sigma, epsilon, **_: float(dp_computations.gaussian_delta(sigma, epsilon)),
-        domain=_ONCE,
-        claims_exact=True,
-        relative_error=1e-9,
-    )
-    yield Answer(
-        "gaussian_epsilon",
-        "gaussian_epsilon",
-        lambda sigma, delta, **_: float(dp_computations.gaussian_epsilon(sigma, delta)),
-        domain=_ONCE,
-        claims_exact=True,
-        relative_error=1e-9,
-        absolute_error=1e-10,
-        notes="a tolerance of 1e-10 is written in the code, not documented",
-    )
+    exact = {"claims_exact": True, "relative_error": 1e-9}
+    yield Answer("gaussian_delta", "gaussian_delta", _delta, domain=_ONCE, **exact)
+    for name, domain in (
+        ("gaussian_epsilon, where it is positive", {**_ONCE, "sigma": (1e-3, 10.0), "delta": (0.0, 1e-3)}),
+        ("gaussian_epsilon", _ONCE),
+    ):
+        yield Answer(
+            name,
+            "gaussian_epsilon",
+            _epsilon,
+            domain=domain,
+            absolute_error=1e-10,
+            notes="a tolerance of 1e-10 is written in the code, not documented",
+            **exact,
+        )
     yield Answer(
         "compute_sigma", "gaussian_sigma", lambda epsilon, delta: dp_computations.compute_sigma(epsilon, delta, 1.0)
     )
@@ -527,7 +575,10 @@ def _refusals():
     bad = [(key, value) for key in good for value in (-1.0, nan)]
     yield Nonsense(
         "GaussianMechanism",
-        {f"{key}={value}": lambda k=key, v=value: gaussian(**{**good, k: v}) for key, value in (*bad, ("delta", 0.0), ("delta", 2.0))},
+        {
+            f"{key}={value}": lambda k=key, v=value: gaussian(**{**good, k: v})
+            for key, value in (*bad, ("delta", 0.0), ("delta", 2.0))
+        },
     )
     yield Nonsense(
         "LaplaceMechanism",
