@@ -6,6 +6,7 @@ towards the library's favour by no more than one unit in the last place. Its gen
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 import warnings
@@ -219,7 +220,7 @@ def _quantile_cells(quantile, epsilon):
         inside = {value for value in data if 0 < value < 1}
         ends = sorted(inside | {cell / _CELLS for cell in range(_CELLS + 1)})
         weights = [0.0] * _CELLS
-        for low, high in zip(ends, ends[1:]):
+        for low, high in itertools.pairwise(ends):
             rank = sum(value <= low for value in data)
             weights[int(low * _CELLS)] += (high - low) * math.exp(-rate * abs(rank - target))
         return {"family": "finite", "symbols": list(range(_CELLS)), "probabilities": weights}
