@@ -19,7 +19,7 @@ from tmlt.core.domains.numpy_domains import NumpyFloatDomain, NumpyIntegerDomain
 from tmlt.core.domains.pandas_domains import PandasSeriesDomain
 from tmlt.core.measurements import noise_mechanisms
 from tmlt.core.measurements.composition import Composition
-from tmlt.core.measurements.converters import PureDPToApproxDP, PureDPToRhoZCDP, RhoZCDPToApproxDP
+from tmlt.core.measurements.converters import PureDPToApproxDP, PureDPToRhoZCDP
 from tmlt.core.measurements.pandas_measurements.series import AddNoiseToSeries, NoisyQuantile
 from tmlt.core.measures import ApproxDP, ApproxDPBudget, PureDP, PureDPBudget, RhoZCDP, RhoZCDPBudget
 from tmlt.core.utils.exact_number import ExactNumber
@@ -251,24 +251,14 @@ def _quantiles():
 # --- answers -----------------------------------------------------------------------------------------------------
 
 _FEW = {"count": (1, 100), "sigma": (0.05, 1e4), "scale": (0.01, 1e4), "epsilon0": (1e-6, 100.0)}
-_EPSILONS = tuple(Fraction(2) ** power for power in range(-4, 8))
-"""What the relation is asked for: it solves an equation in symbols, in seconds, or not within a minute for others."""
 
 
-def _first_accepted(measurement, delta):
-    """Return the least of the epsilons that the measurement accepts, infinity if it accepts none."""
-    low, high = -1, len(_EPSILONS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if measurement.privacy_relation(1, (_EPSILONS[middle], Fraction(delta))):
-            high = middle
-        else:
-            low = middle
-    return float(_EPSILONS[high]) if high < len(_EPSILONS) else math.inf
-
-
-def _sum(measurements):
-    return _float(Composition(measurements).privacy_function(1))
+def _sum(make, count, delta):
+    """Return the epsilon of `count` measurements; the library has no use for delta but to refuse what is none."""
+    if count != int(count):
+        raise ValueError("a list has a whole length")
+    ApproxDP().validate((0, Fraction(delta)))
+    return _float(Composition([make()] * int(count)).privacy_function(1))
 
 
 def _answers():
@@ -276,30 +266,23 @@ def _answers():
     yield Answer(
         "Composition of Laplace",
         "laplace_epsilon",
-        lambda scale, count, **_: _sum([_laplace(Fraction(scale))] * int(count)),
+        lambda scale, count, delta: _sum(lambda: _laplace(Fraction(scale)), count, delta),
         domain=_FEW,
         **pure,
     )
     yield Answer(
         "Composition, pure",
         "pure_composition_epsilon",
-        lambda epsilon0, count, **_: _sum([_laplace(1 / Fraction(epsilon0))] * int(count)),
+        lambda epsilon0, count, delta: _sum(lambda: _laplace(1 / Fraction(epsilon0)), count, delta),
         domain=_FEW,
         **pure,
     )
     yield Answer(
         "Composition of geometric",
         "discrete_laplace_epsilon",
-        lambda scale, count, **_: _sum([noise_mechanisms.AddGeometricNoise(Fraction(scale))] * int(count)),
+        lambda scale, count, delta: _sum(lambda: noise_mechanisms.AddGeometricNoise(Fraction(scale)), count, delta),
         domain=_FEW,
         **pure,
-    )
-    yield Answer(
-        "RhoZCDPToApproxDP",
-        "zcdp_epsilon",
-        lambda rho, delta: _first_accepted(RhoZCDPToApproxDP(_gaussian(1 / (2 * Fraction(rho)))), delta),
-        domain={"delta": (1e-9, 0.5), "rho": (1e-3, 5.0)},
-        notes="the relation is asked for powers of 2",
     )
     yield Answer(
         "calculate_noise_scale, pure",
