@@ -1,7 +1,7 @@
 """Tumult Core without Spark: noise on numbers and series, the quantile, composition, conversion, calibration, budgets.
 
-Claims are what the measurements' own privacy functions say. The library answers with exact numbers, rounded here
-towards the library's favour by no more than one unit in the last place. Its generator cannot be seeded.
+Claims are what the measurements' own privacy functions say: exact numbers, rounded here to the nearest float64. The
+library's generator cannot be seeded.
 """
 
 from __future__ import annotations
