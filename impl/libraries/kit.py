@@ -161,6 +161,9 @@ class Answer:
         Whether the library says that its number is the truth up to rounding, and not a bound.
     relative_error, absolute_error : float
         What the library documents, or was asked for, as the error of its number.
+    looseness : float
+        How far from the truth, absolutely, the library says that its bound may lie on the safe side: within that,
+        answers need not be monotone.
     certainty : str
         ``upper`` where the library promises never to understate (the default), ``estimate`` where it says it may.
     notes : str
@@ -174,6 +177,7 @@ class Answer:
     claims_exact: bool = False
     relative_error: float = 0.0
     absolute_error: float = 0.0
+    looseness: float = 0.0
     certainty: str = "upper"
     notes: str = ""
 
@@ -191,6 +195,7 @@ class Answer:
             "claims_exact": self.claims_exact,
             "relative_error": self.relative_error,
             "absolute_error": self.absolute_error,
+            "looseness": self.looseness,
             "certainty": self.certainty,
             "notes": self.notes,
         }

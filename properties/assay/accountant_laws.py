@@ -104,6 +104,10 @@ def _errors(case: RemoteAnswer) -> tuple[float, float]:
     return float(case.description["relative_error"]), float(case.description["absolute_error"])
 
 
+def _looseness(case: RemoteAnswer) -> float:
+    return float(case.description["looseness"])
+
+
 def _is_answer(case: RemoteCase) -> str | None:
     if not isinstance(case, RemoteAnswer):
         return "not an accountant, calibrator or converter"
@@ -293,7 +297,7 @@ def _check_range(case: RemoteCase, settings: Settings) -> Finding:
         if claimed is None:
             continue
         answered += 1
-        most = 1.0 + _errors(answer)[0] if question.probability else math.inf
+        most = 1.0 + _errors(answer)[0] + _looseness(answer) if question.probability else math.inf
         if math.isnan(claimed) or not 0 <= claimed <= most:
             accepted = "a probability" if question.probability else "a number, at least 0"
             detail = f"{question.name}({_words(arguments)}) = {claimed!r}, not {accepted}"
@@ -379,7 +383,7 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
             if before is not None:
                 compared += 1
                 first, second = (before[1], claimed) if argument.direction > 0 else (claimed, before[1])
-                slack = (MONOTONE_ALLOWANCE + relative) * abs(first) + absolute
+                slack = (MONOTONE_ALLOWANCE + relative) * abs(first) + absolute + _looseness(answer)
                 if second < first - slack:
                     way = "falls" if argument.direction > 0 else "grows"
                     asked = f"{question.name}({_words(before[0])})"

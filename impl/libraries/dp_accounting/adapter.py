@@ -47,7 +47,14 @@ def _laplace(scale, count):
     return _repeated(dp.LaplaceDpEvent(scale), count)
 
 
+def _require_an_end(*numbers):
+    """Refuse in place of the library, or of its older versions, what it computes with for ever."""
+    if any(map(math.isnan, numbers)):
+        raise ValueError("the library would compute without end")
+
+
 def _sampled(sigma, rate, count):
+    _require_an_end(sigma, rate)
     return _repeated(dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(sigma)), count)
 
 
@@ -128,8 +135,7 @@ def _advanced(epsilon0, delta0, count, delta):
 
 
 def _smallest_noise(epsilon, delta):
-    if math.isnan(epsilon):
-        raise ValueError("the library would search without end")
+    _require_an_end(epsilon, delta)
     return composition.get_smallest_gaussian_noise(pld.common.DifferentialPrivacyParameters(epsilon, delta))
 
 

@@ -143,7 +143,7 @@ def _approximate_epsilon(epsilon0: float, delta0: float, count: int, delta: floa
 
 
 def _mixed_epsilon(epsilons: list[float], deltas: list[float], delta: float) -> float:
-    pairs = list(zip(epsilons, deltas))  # noqa: B905  # Python 3.9
+    pairs = list(zip(epsilons, deltas))  # Python 3.9
     return _within(_composed(pairs, approximate_divergence()), delta)
 
 
