@@ -68,6 +68,9 @@ class Mechanism:
     floats : bool
         Whether the library claims privacy for the float64 numbers that it returns. False where it documents that
         it does not (idealised numerics): then the lowest bits are left out.
+    relative_error : float
+        How far the figures of the claim may be off, relatively, for want of more than float64: nothing near to what
+        anybody promises. The loss of `law` is held against the claim with this allowance.
     exact_law : bool
         Whether `law` must fit exactly; False where the library documents an approximation.
     notes : str
@@ -87,6 +90,7 @@ class Mechanism:
     sensitivity: float | None = None
     floats: bool = True
     exact_law: bool = True
+    relative_error: float = 0.0
     notes: str = ""
     calls: int | None = None
 
@@ -123,6 +127,7 @@ class Mechanism:
             "sensitivity": self.sensitivity,
             "floats": self.floats,
             "exact_law": self.exact_law,
+            "relative_error": self.relative_error,
             "notes": self.notes,
             "calls": self.calls,
         }
@@ -156,6 +161,9 @@ class Answer:
         Whether the library says that its number is the truth up to rounding, and not a bound.
     relative_error, absolute_error : float
         What the library documents, or was asked for, as the error of its number.
+    looseness : float
+        How far from the truth, absolutely, the library says that its bound may lie on the safe side: within that,
+        answers need not be monotone.
     certainty : str
         ``upper`` where the library promises never to understate (the default), ``estimate`` where it says it may.
     notes : str
@@ -169,6 +177,7 @@ class Answer:
     claims_exact: bool = False
     relative_error: float = 0.0
     absolute_error: float = 0.0
+    looseness: float = 0.0
     certainty: str = "upper"
     notes: str = ""
 
@@ -186,6 +195,7 @@ class Answer:
             "claims_exact": self.claims_exact,
             "relative_error": self.relative_error,
             "absolute_error": self.absolute_error,
+            "looseness": self.looseness,
             "certainty": self.certainty,
             "notes": self.notes,
         }

@@ -74,11 +74,11 @@ def has_pairs(relation: NeighbourRelation) -> bool:
     return True
 
 
-def exceeds_claim(claim: Claim, left: IdealLaw, right: IdealLaw) -> tuple[bool, float]:
+def exceeds_claim(claim: Claim, left: IdealLaw, right: IdealLaw, relative_error: float = 0.0) -> tuple[bool, float]:
     """Tell whether the loss certainly exceeds the claim, and return a certified lower bound on it."""
     with precision(BITS):
         loss = ideal_loss(claim, left, right)
-        bound = allowed(claim)
+        bound = allowed(claim) * (1 + ball(relative_error))
         if isinstance(claim, (PureDP, BoundedRange)):  # the ratio of probabilities, too, is a float64 number
             bound = bound + ball(ALLOWANCE)
         return bool(loss > bound), float_lower(loss)

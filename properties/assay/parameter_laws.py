@@ -106,6 +106,7 @@ def _parameters_condition(case: RemoteMechanism) -> str | None:
 
 def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
     claim, start = case.claims[0], time.monotonic()
+    relative_error = float(case.description["relative_error"])
     laws: dict[bytes, IdealLaw] = {}
     worst: tuple[float, Pair] | None = None
     compared, violated = 0, False
@@ -120,7 +121,7 @@ def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
             if data.tobytes() not in laws:
                 laws[data.tobytes()] = ideal_law(case.law(data))
         for left, right in (pair, pair[::-1]):
-            exceeds, figure = exceeds_claim(claim, laws[left.tobytes()], laws[right.tobytes()])
+            exceeds, figure = exceeds_claim(claim, laws[left.tobytes()], laws[right.tobytes()], relative_error)
             compared += 1
             if (exceeds, figure) > (violated, -math.inf if worst is None else worst[0]):
                 worst, violated = (figure, (left, right)), exceeds

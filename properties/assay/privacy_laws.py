@@ -94,7 +94,20 @@ def _check_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
 
 def _check_float_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
     pairs = _pairs(case.neighbours, settings.seed)
+    if not _has_floats(case, pairs[0], settings.seed):
+        return Finding("not applicable", "no outcome is a float64 number", claim=claim_in_words(case))
     return finding_of_hunt(case, settings, run_hunt(case, settings, pairs, low_bits=True), ", lowest bits included")
+
+
+def _has_floats(case: RemoteMechanism, pair: Pair, seed: int) -> bool:
+    """Whether a few outcomes hold a float64 number; where calls fail, that is for the hunt to judge."""
+    try:
+        outcomes = [call(case.sample, data, 4, np.random.default_rng(seed)) for data in pair]
+    except CallFailedError:
+        return True
+    symbols = [symbol for batch in outcomes for symbol in batch.symbols()]
+    parts = [part for symbol in symbols for part in (symbol if isinstance(symbol, tuple) else (symbol,))]
+    return any(isinstance(part, float) for part in parts)
 
 
 def _float_condition(case: RemoteMechanism) -> str | None:

@@ -26,7 +26,7 @@ _ROUNDING = 1e-9
 
 
 def _composed(mechanism, count):
-    return mechanism if count == 1 else transformer_zoo.Composition()([mechanism], [int(count)])
+    return mechanism if count == 1 else transformer_zoo.Composition()([mechanism], [count])
 
 
 def _response(epsilon0):
@@ -70,7 +70,7 @@ def _mechanisms():
         "ComposedGaussianMechanism, epsilon",
         "gaussian_epsilon",
         lambda sigma, delta, count: float(
-            mechanism_zoo.ComposedGaussianMechanism({"sigma": sigma, "coeff": int(count)}).get_approxDP(delta)
+            mechanism_zoo.ComposedGaussianMechanism({"sigma": sigma, "coeff": count}).get_approxDP(delta)
         ),
         domain=_ORDINARY,
         relative_error=_ROUNDING,
@@ -79,9 +79,9 @@ def _mechanisms():
         "ComposeGaussian, epsilon",
         "gaussian_epsilon",
         lambda sigma, delta, count: float(
-            transformer_zoo.ComposeGaussian()(
-                [mechanism_zoo.ExactGaussianMechanism(sigma)], [int(count)]
-            ).get_approxDP(delta)
+            transformer_zoo.ComposeGaussian()([mechanism_zoo.ExactGaussianMechanism(sigma)], [count]).get_approxDP(
+                delta
+            )
         ),
         domain=_ORDINARY,
         relative_error=_ROUNDING,
@@ -92,7 +92,7 @@ def _mechanisms():
             f"AmplificationBySampling, gaussian, {asked}",
             f"subsampled_gaussian_{asked}",
             lambda sigma, rate, count, g=given, **asks: float(_ask(_sampled(sigma, rate, count), **{g: asks[g]})),
-            domain={**_ORDINARY, "sigma": (0.5, 100.0)},
+            domain={**_ORDINARY, "sigma": (0.5, 10.0), "rate": (1e-3, 0.5)},
             relative_error=_ROUNDING,
         )
         yield Answer(
@@ -110,6 +110,13 @@ def _mechanisms():
         domain=_ORDINARY,
         relative_error=_ROUNDING,
     )
+
+
+def _analytic(epsilon, delta):
+    if not epsilon > 0 or math.isnan(delta):
+        raise ValueError("the calibrator would search without end")
+    calibrate = calibrator_zoo.ana_gaussian_calibrator()
+    return float(calibrate(mechanism_zoo.ExactGaussianMechanism, epsilon, delta).params["sigma"])
 
 
 def _banks():
@@ -157,14 +164,9 @@ def _banks():
     yield Answer(
         "ana_gaussian_calibrator",
         "gaussian_sigma",
-        lambda epsilon, delta: float(
-            calibrator_zoo.ana_gaussian_calibrator()(mechanism_zoo.ExactGaussianMechanism, epsilon, delta).params[
-                "sigma"
-            ]
-        ),
-        domain={"epsilon": (1e-3, 20.0)},  # at 0 it does not return
-        claims_exact=True,
-        relative_error=1e-6,
+        _analytic,
+        domain={"epsilon": (1e-3, 20.0)},
+        relative_error=_ROUNDING,
     )
     yield Answer(
         "eps_delta_calibrator",

@@ -6,6 +6,7 @@ imported: an empty package and an empty optimiser stand in for it, unless PyTorc
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import math
 import sys
@@ -36,16 +37,37 @@ from dpassay.impl.libraries.kit import Answer, Nonsense  # noqa: E402
 
 warnings.simplefilter("ignore")
 _DOMAIN = {
-    "count": (1, 1000),
-    "sigma": (0.5, 100.0),
+    "count": (1, 200),
+    "sigma": (1.0, 100.0),
     "rate": (1e-3, 1.0),
     "delta": (1e-12, 0.5),
 }
-_ENDLESS = {(name, words) for name in ("rdp", "prv") for words in ("sigma=-1", "sigma=nan", "rate=nan")}
-"""Asked for these the library computes for minutes; nobody waits for the refusal."""
+
+
+def _require_an_end(*numbers):
+    """Refuse in place of the library what it computes with for ever: not even a wrong answer comes."""
+    if not all(number > 0 for number in numbers):
+        raise ValueError("the library would compute without end")
+
+
+def _divergence(sigma, order, rate=1.0):
+    _require_an_end(rate, order)
+    return float(rdp.compute_rdp(q=rate, noise_multiplier=sigma, steps=1, orders=order))
+
+
+def _multiplier(name, rate, count, epsilon, delta):
+    _require_an_end(rate)
+    return float(
+        get_noise_multiplier(
+            target_epsilon=epsilon, target_delta=delta, sample_rate=rate, steps=count, accountant=name
+        )
+    )
 
 
 def _epsilon(name, sigma, rate, count, delta):
+    _require_an_end(sigma, rate)
+    if count != int(count):
+        raise ValueError("steps are counted one by one")
     accountant = accountants.create_accountant(name)
     accountant.history = [(sigma, rate, int(count))]
     return float(accountant.get_epsilon(delta))
@@ -70,13 +92,16 @@ def _answers():
     yield Answer(
         "analysis.rdp, order",
         "subsampled_gaussian_renyi",
-        lambda sigma, rate, order: float(rdp.compute_rdp(q=rate, noise_multiplier=sigma, steps=1, orders=order)),
-        domain=_DOMAIN,
+        _divergence,
+        domain={**_DOMAIN, "order": (1.01, 1e3)},
+        relative_error=1e-9,
+        absolute_error=1e-12,
+        notes="the series for fractional orders ends where its terms are below e^-30",
     )
     yield Answer(
         "analysis.rdp, order, no sampling",
         "gaussian_renyi",
-        lambda sigma, order: float(rdp.compute_rdp(q=1.0, noise_multiplier=sigma, steps=1, orders=order)),
+        _divergence,
         domain=_DOMAIN,
     )
     yield Answer(
@@ -88,12 +113,8 @@ def _answers():
         yield Answer(
             f"get_noise_multiplier, {name}",
             "subsampled_gaussian_sigma",
-            lambda rate, count, epsilon, delta, n=name: float(
-                get_noise_multiplier(
-                    target_epsilon=epsilon, target_delta=delta, sample_rate=rate, steps=int(count), accountant=n
-                )
-            ),
-            domain={"count": (1, 100), "rate": (0.01, 1.0), "epsilon": (0.3, 8.0), "delta": (1e-9, 0.1)},
+            functools.partial(_multiplier, name),
+            domain={"count": (1, 50), "rate": (0.01, 0.3), "epsilon": (0.5, 8.0), "delta": (1e-9, 0.1)},
         )
 
 
@@ -104,13 +125,9 @@ def cases():
         f"{name}, {words}": lambda n=name, a=arguments: _epsilon(n, *a)
         for name in ("rdp", "prv")
         for words, arguments in (
-            ("sigma=-1", (-1.0, 0.1, 10, 1e-5)),
-            ("sigma=nan", (nan, 0.1, 10, 1e-5)),
             ("rate=2", (1.0, 2.0, 10, 1e-5)),
-            ("rate=nan", (1.0, nan, 10, 1e-5)),
             ("delta=nan", (1.0, 0.1, 10, nan)),
             ("delta=-1", (1.0, 0.1, 10, -1.0)),
         )
-        if (name, words) not in _ENDLESS
     }
     return [*_answers(), Nonsense("accountants", attempts)]

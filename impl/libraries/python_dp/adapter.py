@@ -1,0 +1,356 @@
+"""PyDP: the noise mechanisms, bounded aggregates, partition selection and quantile trees of Google's C++ library.
+
+Aggregates take a collection of records of which one is added or removed; where many records matter, an input of one
+integer says how many equal records there are. Epsilon is read from the objects where they state it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import math
+import sys
+
+from pydp.algorithms import laplacian, numerical_mechanisms, partition_selection
+
+from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
+
+LIBRARY = "python-dp"
+
+_NAN, _INFINITY = math.nan, math.inf
+_NUMBER = "vector:size=1,linf={step}"
+_ADD_REMOVE = "records:low={low},high={high},size=3,max-size=4,relation=add-remove"
+_CALLS, _FEW = 5000, 1500
+_SAFE_NOISE = "noise is drawn on a grid, which the library's documentation names as its defence against float64"
+
+
+def _named(group):
+    """Return the cases of a group; what this version lacks ends the group, and is told."""
+    found, generator = [], group()
+    while True:
+        try:
+            found.append(next(generator))
+        except StopIteration:
+            return found
+        except (AttributeError, ImportError, TypeError) as error:
+            print(f"left out after {found[-1].name if found else 'nothing'}: {error}", file=sys.stderr)
+            return found
+
+
+# --- noise on a number -------------------------------------------------------------------------------------------
+
+
+def _noise():
+    for epsilon, sensitivity in ((1.0, 1.0), (8.0, 1.0), (0.1, 3.0)):
+        mechanism = numerical_mechanisms.LaplaceMechanism(epsilon, sensitivity)
+        yield Mechanism(
+            f"LaplaceMechanism(epsilon={epsilon}, sensitivity={sensitivity})",
+            _NUMBER.format(step=sensitivity),
+            f"pure:{mechanism.epsilon!r}",
+            bulk=lambda data, size, m=mechanism: [m.add_noise(float(data[0])) for _ in range(size)],
+            law=lambda data, m=mechanism: {"family": "laplace", "location": data[0], "scale": m.diversity},
+            notes=_SAFE_NOISE,
+        )
+    whole = numerical_mechanisms.LaplaceMechanism(1.0)
+    yield Mechanism(
+        "LaplaceMechanism(epsilon=1), integers",
+        "vector:size=1,linf=1,integer",
+        f"pure:{whole.epsilon!r}",
+        bulk=lambda data, size: [whole.add_noise(int(data[0])) for _ in range(size)],
+    )
+    for epsilon, delta in ((1.0, 1e-5), (0.1, 0.01), (8.0, 1e-5), (1.0, 0.3)):
+        mechanism = numerical_mechanisms.GaussianMechanism(epsilon, delta)
+        yield Mechanism(
+            f"GaussianMechanism(epsilon={epsilon}, delta={delta})",
+            _NUMBER.format(step=1),
+            f"approx:{mechanism.epsilon!r},{mechanism.delta!r}",
+            bulk=lambda data, size, m=mechanism: [m.add_noise(float(data[0])) for _ in range(size)],
+            law=lambda data, m=mechanism: {"family": "gaussian", "location": data[0], "scale": m.std},
+            notes=_SAFE_NOISE,
+            calls=10_000 if delta == 0.3 else None,  # the lowest bits take a while
+        )
+    mechanism = numerical_mechanisms.LaplaceMechanism(1.0)
+    yield Mechanism(
+        "LaplaceMechanism(epsilon=1).noised_value_above_threshold(2)",
+        _NUMBER.format(step=1),
+        "pure:1.0",
+        bulk=lambda data, size: [mechanism.noised_value_above_threshold(data[0], 2.0) for _ in range(size)],
+    )
+
+
+# --- bounded aggregates ------------------------------------------------------------------------------------------
+
+
+def _aggregate(name, epsilon=1.0, low=0.0, high=1.0, dtype="float", **more):
+    """Return a case that computes a bounded aggregate of a few records."""
+    cls = getattr(laplacian, name)
+    bounds = {} if name == "Count" else {"lower_bound": low, "upper_bound": high}
+    convert = float if dtype == "float" else int
+
+    def make():
+        return cls(epsilon=epsilon, dtype=dtype, **bounds, **more)
+
+    def bulk(data, size):
+        algorithm, records = make(), [convert(record) for record in data]
+        return [algorithm.quick_result(records) for _ in range(size)]
+
+    relation = _ADD_REMOVE.format(low=float(low), high=float(high))
+    words = ", ".join(f"{key}={value}" for key, value in more.items())
+    title = f"{name}(epsilon={epsilon}, [{low}, {high}], {dtype}{', ' + words if words else ''})"
+    return Mechanism(title, relation, f"pure:{make().epsilon!r}", bulk=bulk)
+
+
+def _aggregates():
+    for name in ("Count", "BoundedSum", "BoundedMean", "BoundedVariance", "BoundedStandardDeviation"):
+        yield _aggregate(name)
+    yield _aggregate("BoundedSum", low=-3.0, high=1.0)
+    yield _aggregate("BoundedSum", low=0, high=5, dtype="int")
+    yield _aggregate("BoundedMean", low=0, high=1, dtype="int")
+    yield _aggregate("BoundedMean", low=0.0, high=1e16)
+    yield from (_aggregate("Max"), _aggregate("Min", low=0, high=9, dtype="int"), _aggregate("Median"))
+    yield _aggregate("Percentile", percentile=0.25)
+    yield from (_many("BoundedSum"), _many("BoundedMean"))
+    yield from (_accurate_percentile("float"), _accurate_percentile("int"))
+
+
+def _many(name):
+    """Return a case with about 2^31 / 2^20 records at an upper bound of 2^20, where a 32-bit sum is full."""
+    bound, cls = 2**20, getattr(laplacian, name)
+
+    def bulk(data, size):
+        algorithm = cls(epsilon=1.0, lower_bound=0, upper_bound=bound, dtype="int")
+        records = [bound] * int(data[0])
+        return [algorithm.quick_result(records) for _ in range(size)]
+
+    return Mechanism(
+        f"{name}(epsilon=1.0, [0, 2^20], int), about 2^11 records",
+        "vector:size=1,linf=1,integer,low=2044,high=2052",
+        "pure:1.0",
+        bulk=bulk,
+        notes="the input says how many records there are, all at the upper bound",
+        calls=2000,
+    )
+
+
+def _accurate_percentile(dtype):
+    """Return whether the 0.9 percentile of many records is about right at a huge epsilon, where noise is no excuse."""
+    records = [(float if dtype == "float" else int)(record) for record in range(100)] * 20
+
+    def bulk(data, size):
+        percentile = laplacian.Percentile(epsilon=1e3, percentile=0.9, lower_bound=0, upper_bound=100, dtype=dtype)
+        added = [*records, records[int(data[0])]]
+        return [abs(percentile.quick_result(added) - 90) <= 5 for _ in range(size)]
+
+    return Mechanism(
+        f"Percentile(epsilon=1000, 0.9, [0, 100], {dtype}) of 0 to 99 lies near 90",
+        "vector:size=1,linf=1,integer,low=0,high=99",
+        "pure:1000.0",
+        bulk=bulk,
+        law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
+        calls=60,
+    )
+
+
+def _trees():
+    quantile_tree = importlib.import_module("pydp.algorithms.quantile_tree")
+
+    def bulk(data, size):
+        found = []
+        for _ in range(size):
+            tree = quantile_tree.QuantileTree(0.0, 1.0, 3, 4)
+            for record in data:
+                tree.add_entry(record)
+            found.append(tree.compute_quantiles(1.0, 0.0, 1, 1, [0.25, 0.75], "laplace"))
+        return found
+
+    relation = _ADD_REMOVE.format(low=0, high=1)
+    yield Mechanism("QuantileTree.compute_quantiles(epsilon=1), laplace", relation, "pure:1.0", bulk=bulk)
+
+
+# --- partition selection -------------------------------------------------------------------------------------------
+
+
+def _partitions():
+    one = "vector:size=1,linf=1,integer,low=0,high=25"
+    three = "vector:size=3,linf=1,integer,monotone,low=0,high=25"
+    for kind in ("truncated_geometric", "laplace", "gaussian"):
+        for epsilon, delta, threshold in ((1.0, 0.1, None), (1.0, 0.01, 3)):
+            make = partition_selection.create_partition_strategy
+            strategy = make(kind, epsilon, delta, 1, threshold)
+
+            def law(data, s=strategy):
+                keep = s.probability_of_keep(int(data[0]))
+                return {"family": "finite", "symbols": [True, False], "probabilities": [keep, 1 - keep]}
+
+            words = "" if threshold is None else f", pre_threshold={threshold}"
+            yield Mechanism(
+                f"should_keep, {kind}(epsilon={epsilon}, delta={delta}{words})",
+                one,
+                f"approx:{strategy.epsilon!r},{strategy.delta!r}",
+                bulk=lambda data, size, s=strategy: [s.should_keep(int(data[0])) for _ in range(size)],
+                law=law,
+            )
+        several = make(kind, 1.0, 0.05, 3)
+        yield Mechanism(
+            f"should_keep, {kind}(epsilon=1, delta=0.05), 3 partitions",
+            three,
+            "approx:1.0,0.05",
+            bulk=lambda data, size, s=several: [[s.should_keep(int(users)) for users in data] for _ in range(size)],
+        )
+        if kind == "truncated_geometric":
+            continue
+        alone = make(kind, 1.0, 0.05, 1)
+        yield Mechanism(
+            f"noised_value_if_should_keep, {kind}(epsilon=1, delta=0.05)",
+            one,
+            f"approx:{alone.epsilon!r},{alone.delta!r}",
+            bulk=lambda data, size, s=alone: [s.noised_value_if_should_keep(int(data[0])) for _ in range(size)],
+        )
+
+
+# --- pydp.ml -------------------------------------------------------------------------------------------------------
+
+
+def _learning():
+    geometric = importlib.import_module("pydp.ml.mechanisms.geometric")
+    laplace = importlib.import_module("pydp.ml.mechanisms.laplace")
+    whole = "vector:size=1,linf=1,integer"
+    probability = -math.expm1(-1.0)
+
+    def one_sided(data, size):
+        mechanism = geometric.Geometric().set_epsilon(1.0).set_sensitivity(1).set_probability(probability)
+        return [mechanism.randomise(int(data[0])) for _ in range(size)]
+
+    yield Mechanism("ml.Geometric(epsilon=1)", whole, "pure:1.0", bulk=one_sided)
+
+    def truncated(data, size):
+        mechanism = geometric.GeometricTruncated().set_epsilon(1.0).set_sensitivity(1).set_probability(probability)
+        mechanism.set_bounds(0, 8)
+        return [mechanism.randomise(int(data[0])) for _ in range(size)]
+
+    yield Mechanism("ml.GeometricTruncated(epsilon=1, [0, 8])", whole + ",low=0,high=8", "pure:1.0", bulk=truncated)
+
+    def plain(data):
+        return laplace.Laplace().set_epsilon(1.0).set_sensitivity(1).randomise(data[0])
+
+    def plain_law(data):
+        return {"family": "laplace", "location": data[0], "scale": 1.0}
+
+    yield Mechanism(
+        "ml.Laplace(epsilon=1)", _NUMBER.format(step=1), "pure:1.0", once=plain, law=plain_law, floats=False
+    )
+
+    def bounded(data, size):
+        mechanism = laplace.LaplaceBoundedDomain().set_epsilon(1.0).set_sensitivity(0.5).set_bounds(0, 1)
+        return [float(mechanism.randomise(data[0])) for _ in range(size)]
+
+    def bounded_law(data):
+        mechanism = laplace.LaplaceBoundedDomain().set_epsilon(1.0).set_sensitivity(0.5).set_bounds(0, 1)
+        mechanism.randomise(data[0])
+        scale = float(mechanism._scale)
+        return {"family": "bounded laplace", "location": data[0], "scale": scale, "low": 0.0, "high": 1.0}
+
+    yield Mechanism(
+        "ml.LaplaceBoundedDomain(epsilon=1, sensitivity=0.5, [0, 1])",
+        "vector:size=1,linf=0.5,low=0,high=1",
+        "pure:1.0",
+        bulk=bounded,
+        law=bounded_law,
+        floats=False,
+    )
+
+
+def _composed_alike(epsilon0, count, delta):
+    if count != int(count) or count < 1:  # the accountant has no such parameter that could refuse it
+        raise ValueError(f"count must be a positive integer, got {count!r}")
+    return _composed([epsilon0] * int(count), [0.0] * int(count), delta)
+
+
+def _composed(epsilons, deltas, delta):
+    accountant = importlib.import_module("pydp.ml.util.accountant").BudgetAccountant
+    spent = math.prod((1 - part for part in deltas), start=1.0)
+    slack = 1 - (1 - delta) / spent  # the accountant multiplies the complements
+    epsilon, stated = accountant(spent_budget=list(zip(epsilons, deltas))).total(slack=max(slack, 0.0))
+    if stated > delta * (1 + 1e-9):
+        raise ValueError(f"the accountant says delta={stated!r} for the smallest slack that it can take")
+    return epsilon
+
+
+def _answers():
+    yield Answer(
+        "GaussianMechanism.std",
+        "gaussian_sigma",
+        lambda epsilon, delta: numerical_mechanisms.GaussianMechanism(epsilon, delta).std,
+    )
+    yield Answer(
+        "LaplaceMechanism.diversity",
+        "laplace_scale",
+        lambda epsilon: numerical_mechanisms.LaplaceMechanism(epsilon).diversity,
+    )
+    yield Answer(
+        "ml.BudgetAccountant.total, pure",
+        "pure_composition_epsilon",
+        _composed_alike,
+        domain={"count": (1, 300)},
+    )
+    yield Answer(
+        "ml.BudgetAccountant.total, heterogeneous",
+        "heterogeneous_composition_epsilon",
+        lambda epsilons, deltas, delta: _composed(list(epsilons), list(deltas), delta),
+    )
+
+
+# --- what must be refused ------------------------------------------------------------------------------------------
+
+
+def _refusals():
+    laplace, gaussian = numerical_mechanisms.LaplaceMechanism, numerical_mechanisms.GaussianMechanism
+    yield Nonsense(
+        "LaplaceMechanism",
+        {f"epsilon={bad}": lambda b=bad: laplace(b).add_noise(0.0) for bad in (-1.0, 0.0, _NAN, _INFINITY)}
+        | {f"sensitivity={bad}": lambda b=bad: laplace(1.0, b).add_noise(0.0) for bad in (-1.0, 0.0, _NAN, _INFINITY)}
+        | {f"add_noise({bad})": lambda b=bad: laplace(1.0).add_noise(b) for bad in (_NAN, _INFINITY)},
+    )
+    yield Nonsense(
+        "GaussianMechanism",
+        {f"epsilon={bad}": lambda b=bad: gaussian(b, 0.1).add_noise(0.0) for bad in (-1.0, 0.0, _NAN, _INFINITY)}
+        | {f"delta={bad}": lambda b=bad: gaussian(1.0, b).add_noise(0.0) for bad in (-1.0, 0.0, 1.0, 2.0, _NAN)}
+        | {
+            f"standard deviation={bad}": lambda b=bad: gaussian.create_from_standard_deviation(b).std
+            for bad in (-1.0, _NAN, _INFINITY)
+        }
+        | {"add_noise(nan)": lambda: gaussian(1.0, 0.1).add_noise(_NAN)},
+    )
+    for name in ("BoundedSum", "BoundedMean", "BoundedVariance", "Max"):
+        good = {"epsilon": 1.0, "lower_bound": 0.0, "upper_bound": 1.0, "dtype": "float"}
+
+        def ask(name=name, good=good, **bad):
+            return getattr(laplacian, name)(**{**good, **bad}).quick_result([0.5])
+
+        attempts = {f"epsilon={bad}": lambda b=bad, a=ask: a(epsilon=b) for bad in (-1.0, 0.0, _NAN, _INFINITY)}
+        attempts |= {f"delta={bad}": lambda b=bad, a=ask: a(delta=b) for bad in (-1.0, 2.0, _NAN)}
+        attempts |= {f"l0_sensitivity={bad}": lambda b=bad, a=ask: a(l0_sensitivity=b) for bad in (-1, 0)}
+        attempts |= {f"linf_sensitivity={bad}": lambda b=bad, a=ask: a(linf_sensitivity=b) for bad in (-1, 0)}
+        attempts["bounds reversed"] = lambda a=ask: a(lower_bound=1.0, upper_bound=0.0)
+        attempts["lower_bound=nan"] = lambda a=ask: a(lower_bound=_NAN)
+        yield Nonsense(name, attempts)
+    make = partition_selection.create_partition_strategy
+    for kind in ("truncated_geometric", "laplace", "gaussian"):
+        attempts = {f"epsilon={bad}": lambda b=bad, k=kind: make(k, b, 0.1, 1) for bad in (-1.0, 0.0, _NAN, _INFINITY)}
+        attempts |= {f"delta={bad}": lambda b=bad, k=kind: make(k, 1.0, b, 1) for bad in (-1.0, 2.0, _NAN)}
+        attempts |= {f"partitions={bad}": lambda b=bad, k=kind: make(k, 1.0, 0.1, b) for bad in (-1, 0)}
+        attempts["should_keep(nan)"] = lambda k=kind: make(k, 1.0, 0.1, 1).should_keep(_NAN)
+        yield Nonsense(f"partition selection, {kind}", attempts)
+
+
+def cases():
+    """Return all cases that this version of the library has."""
+    groups = (_noise, _aggregates, _trees, _partitions, _learning, _answers, _refusals)
+    found = [case for group in groups for case in _named(group)]
+    return [_with_calls(case) if isinstance(case, Mechanism) else case for case in found]
+
+
+def _with_calls(mechanism):
+    slow = mechanism.name.startswith(("Max", "Min", "Median", "Percentile", "QuantileTree"))
+    few = slow or mechanism.name.endswith("3 partitions")
+    return mechanism if mechanism.calls else dataclasses.replace(mechanism, calls=_FEW if few else _CALLS)
