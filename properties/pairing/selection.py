@@ -9,14 +9,15 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpassay.claims import BoundedRange, Claim, ExPost, PureDP
+from dpassay.claims import BoundedRange, Claim, ExPost, NeighbourRelation, PureDP
 from dpassay.impl.broken.above_threshold import RedrawnThresholdNoise, VariancesForSigmas, WrongBound
 from dpassay.impl.broken.noisy_max import HalfScale, VarianceForSigma, WrongClaim
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
 from dpassay.properties.pairing.corners import bounded_selection_loss
-from dpassay.properties.search.laws import register_law, register_worst_case
+from dpassay.properties.search.laws import register_law, register_worst_case, register_worst_pairs
+from dpassay.properties.search.pairs import Pair
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.distributions.above_threshold import (
     ALL_BELOW,
@@ -52,6 +53,17 @@ def _noisy_max_worst_case(mechanism: GaussianNoisyMax, claim: Claim) -> Real | N
     return lambda: noisy_max_epsilon(mechanism.size, mechanism.sigma, width, mechanism.sensitivity)
 
 
+def _one_against_all(mechanism: GaussianNoisyMax, relation: NeighbourRelation) -> list[Pair]:
+    """Return the pair on which Theorem 8's bound is attained: the least score falls, all others rise to the top."""
+    del relation  # pairs outside it are left out
+    step = mechanism.sensitivity
+    low, high = mechanism.low, mechanism.high
+    left, right = np.full(mechanism.size, high - step), np.full(mechanism.size, high)
+    left[0], right[0] = low + step, low
+    return [(left, right)]
+
+
+register_worst_pairs(GaussianNoisyMax, _one_against_all)
 register_law(GaussianNoisyMax, _noisy_max_law)
 register_worst_case(GaussianNoisyMax, _noisy_max_worst_case)
 

@@ -123,7 +123,8 @@ def with_allowance(claim: Claim) -> Claim:
         case ConcentratedDP(mu, tau):
             return ConcentratedDP(Fraction(mu) * more, Fraction(tau) * more)
         case ExPost():
-            return replace(claim, epsilon_of=lambda outcome: _enlarged(ex_post_bound(claim, outcome)))
+            # the notion does not speak of the negative bound of a wrong mechanism: what exceeds 0 exceeds it
+            return replace(claim, epsilon_of=lambda outcome: _enlarged(max(ex_post_bound(claim, outcome), 0.0)))
 
 
 def allowed(claim: Claim) -> arb:

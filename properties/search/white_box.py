@@ -19,6 +19,7 @@ from dpassay.claims import (
     BoundedRange,
     Claim,
     ConcentratedDP,
+    ExPost,
     NeighbourRelation,
     PureDP,
     RenyiDP,
@@ -26,7 +27,7 @@ from dpassay.claims import (
     VectorNeighbours,
 )
 from dpassay.properties.audit.events import union
-from dpassay.properties.audit.hypotheses import epsilon_delta_of
+from dpassay.properties.audit.hypotheses import epsilon_delta_of, ex_post_bound
 from dpassay.properties.search.figures import (
     Tabulated,
     allowed,
@@ -179,6 +180,8 @@ class _Search:
     def _decided_in_order(self, pair: Pair, tables: LawPair) -> Outcome:
         """Ask the notion: first on the tables, where that suffices, then on the distributions at any precision."""
         outcome = self.notion.decide(self._allowing, *tables).outcome
+        if outcome is Outcome.HOLDS and _states_less_than_nothing(self.claim, tables):
+            return Outcome.UNDECIDED
         laws = self.laws(*pair)
         if isinstance(laws[0], PushedForward):
             return outcome if outcome is Outcome.VIOLATED else Outcome.UNDECIDED
@@ -194,6 +197,11 @@ class _Search:
             return []
         alpha = self.notion.decide(self._allowing, left, right).witness.get("alpha")
         return [] if alpha is None else [renyi_divergence(left, right, ball(alpha)) / ball(alpha)]
+
+
+def _states_less_than_nothing(claim: Claim, tables: LawPair) -> bool:
+    """Whether an ex-post bound is negative: it was read as 0, which may refute it and proves nothing."""
+    return isinstance(claim, ExPost) and any(ex_post_bound(claim, outcome) < 0 for outcome in tables[0].outcomes)
 
 
 def has_law(mechanism: Any, neighbours: NeighbourRelation, *, seed: int = 0) -> bool:

@@ -167,7 +167,7 @@ def test_learners_of_unfair_batches_say_the_likelihood_ratio(monkeypatch: pytest
         batch = game.prepare(size)
         game.enter(batch, run(batch.left + batch.right))
     assert sum(draw.size for draw in batch.left) == pytest.approx(2500, abs=300)  # more than six standard deviations
-    predicted = game._ensemble.logits(Outcomes(np.array([0.0, 1.0])))
+    predicted = game._ensemble.logits(Outcomes(np.array([0.0, 1.0])).with_inputs(*PAIRS[0]))
     np.testing.assert_allclose(predicted, [EPSILON, -EPSILON], atol=0.2)
 
 
