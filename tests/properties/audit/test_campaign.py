@@ -46,7 +46,7 @@ def campaign_on(pairs: Sequence[tuple[Array, Array]] = PAIRS, seed: int = 0) -> 
     return Campaign(CLAIM, pairs, seed=seed)
 
 
-@pytest.mark.parametrize("planted", [0, 11, 47])
+@pytest.mark.parametrize("planted", [0, pytest.param(11, marks=pytest.mark.slow), 47])
 def test_the_only_pair_that_leaks_leads_wherever_it_stands(planted: int) -> None:
     campaign = campaign_on()
     play(campaign, runs(leaks_on(planted)), 80_000)

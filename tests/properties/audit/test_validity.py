@@ -128,7 +128,13 @@ def foresees_a_loss_and_stops(seed: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    "play", [stops_at_the_peak, picks_the_bound_that_errs, bets_on_whom_he_likes, foresees_a_loss_and_stops]
+    "play",
+    [
+        stops_at_the_peak,
+        picks_the_bound_that_errs,
+        bets_on_whom_he_likes,
+        pytest.param(foresees_a_loss_and_stops, marks=pytest.mark.slow),
+    ],
 )
 def test_the_level_holds_against_who_sees_everything(play: Play) -> None:
     assert alarms(play) <= MOST_ALARMS
@@ -149,7 +155,7 @@ def test_the_adversary_who_gambles_has_something_to_win() -> None:
     assert max(values) - min(values) > 3
 
 
-@pytest.mark.parametrize("weight", WEIGHTS[1:])
+@pytest.mark.parametrize("weight", [WEIGHTS[1], pytest.param(WEIGHTS[2], marks=pytest.mark.slow)])
 def test_the_level_holds_with_unfair_sides(monkeypatch: pytest.MonkeyPatch, weight: float) -> None:
     """Sides of any weight of the list, drawn for that weight and after any past."""
 

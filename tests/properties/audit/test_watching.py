@@ -149,7 +149,14 @@ def waits(data: Array, size: int, rng: np.random.Generator) -> Array:
     return np.zeros(size)
 
 
-@pytest.mark.parametrize(("target", "jobs"), [(waits_on_many, 1), (spins_on_many, 1), (waits_on_many, 2)])
+@pytest.mark.parametrize(
+    ("target", "jobs"),
+    [
+        pytest.param(waits_on_many, 1, marks=pytest.mark.slow),
+        (spins_on_many, 1),
+        pytest.param(waits_on_many, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_a_call_that_hangs_ends_the_hunt_and_what_was_found_is_reported(target: Target, jobs: int) -> None:
     result = hunt(target, "pure:1", LINE, jobs=jobs, call_timeout_seconds=SHORT)
     assert result.stopped == "call timeout"

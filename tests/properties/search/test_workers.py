@@ -110,6 +110,7 @@ def test_the_ray_of_the_caller_is_used(local_ray: Any) -> None:
     assert local_ray.is_initialized()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray")])
 def test_the_command_line_starts_a_cluster_and_ends_it(tmp_path: Path, backend: str, module: str) -> None:
     pytest.importorskip(module)
