@@ -1,6 +1,6 @@
 """Strategies for streams and runs build members of their domains, and reach the shapes where bounds are attained."""
 
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from dpassay.properties.strategies import strategy_for
@@ -33,5 +33,7 @@ def test_worst_shapes_and_ties_are_reached() -> None:
     def is_tied(run: NoisyRun) -> bool:
         return any(q + nu == run.noisy_threshold for q, nu in zip(run.stream.sides[0], run.noises, strict=True))
 
-    assert find(threshold_streams(40, 4), is_worst, settings=settings(quick, max_examples=2000)).size > 3
-    assert find(noisy_runs(6), is_tied, settings=settings(quick, max_examples=2000)).noises
+    # found is enough: to shrink what was found may take minutes
+    search = settings(quick, max_examples=2000, phases=[Phase.generate])
+    assert find(threshold_streams(40, 4), is_worst, settings=search).size > 3
+    assert find(noisy_runs(6), is_tied, settings=search).noises

@@ -59,7 +59,10 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "change",
+    [pytest.param(change, marks=pytest.mark.slow if "mended" in change else ()) for change in CHANGES],
+)
 def test_a_change_breaks_the_build(
     checkout: Path, change: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
