@@ -368,7 +368,7 @@ def _models():
     pairs = "records:low=0.25,high=1,size=2,relation=replace"
     for name, once, relation, calls in (
         ("models.GaussianNB, class counts and means", _bayes, labelled, 6000),
-        ("models.LinearRegression, coefficient", _regression, pairs, 6000),
+        ("models.LinearRegression, coefficient", _regression, pairs, 3000),
         ("models.KMeans, centres", _means, plain, 6000),
         ("models.StandardScaler", _scaler, plain, 3000),
         ("models.LogisticRegression, coefficient", _logistic, labelled, 6000),

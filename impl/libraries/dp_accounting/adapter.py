@@ -54,7 +54,7 @@ def _require_an_end(*numbers):
 
 
 def _sampled(sigma, rate, count):
-    _require_an_end(sigma, rate)
+    _require_an_end(rate, sigma if sigma >= 0 else math.nan)  # before 0.5 a negative scale, too
     return _repeated(dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(sigma)), count)
 
 
