@@ -14,15 +14,16 @@ this module and :mod:`dpassay.impl.libraries.wire` are all of dpassay that exist
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Data = list[float]
 
-__all__ = ["Answer", "Mechanism", "Nonsense", "Raised"]
+__all__ = ["Answer", "Mechanism", "Nonsense", "Raised", "present_cases"]
 
 
 @dataclass(frozen=True)
@@ -220,3 +221,32 @@ class Nonsense:
     def describe(self) -> dict[str, Any]:
         """Return what the parent process needs to know."""
         return {"kind": "nonsense", "name": self.name, "attempts": list(self.attempts)}
+
+
+def present_cases(
+    *groups: Callable[[], Iterable[Mechanism | Answer | Nonsense]],
+    lacking: tuple[type[Exception], ...] = (AttributeError, TypeError, ValueError),
+) -> Iterator[Mechanism | Answer | Nonsense]:
+    """Yield the cases of all groups that this version of a library can build.
+
+    A group that runs into what an older version lacks ends there, with a line on standard error.
+
+    Parameters
+    ----------
+    *groups : callable
+        Functions that return cases, the newest parts of the library last.
+    lacking : tuple of exceptions
+        By which the library shows that it lacks something.
+
+    Examples
+    --------
+    >>> def refusals():
+    ...     yield Nonsense("first", {})
+    >>> [case.name for case in present_cases(refusals)]
+    ['first']
+    """
+    for group in groups:
+        try:
+            yield from group()
+        except lacking as error:
+            sys.stderr.write(f"left out the rest of {group.__name__}: {error}\n")

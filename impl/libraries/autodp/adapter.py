@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import warnings
 
 import numpy as np
 from autodp import calibrator_zoo, converter, dp_bank, mechanism_zoo, rdp_bank, transformer_zoo
 
-from dpassay.impl.libraries.kit import Answer, Nonsense
+from dpassay.impl.libraries.kit import Answer, Nonsense, present_cases
 
 LIBRARY = "autodp"
 
@@ -219,8 +218,4 @@ def _refusals():
 def cases():
     """Return all cases; what this version lacks raises when it is asked."""
     np.seterr(all="ignore")
-    found = []
-    for group in (_mechanisms, _banks, _refusals):
-        with contextlib.suppress(AttributeError):
-            found.extend(group())
-    return found
+    return list(present_cases(_mechanisms, _banks, _refusals, lacking=(AttributeError,)))

@@ -8,7 +8,6 @@ is released of a model is what its documentation lists as fitted attributes.
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 
 import numpy as np
@@ -16,7 +15,7 @@ from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.mechanisms.base import bernoulli_neg_exp
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
+from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, present_cases
 
 LIBRARY = "diffprivlib"
 
@@ -485,15 +484,4 @@ def _refusals():
 
 def cases():
     """Return all cases that this version of the library has."""
-    found = []
-    for group in (_noise, _selection, _tools, _models, _answers, _refusals):
-        generator = group()
-        while True:
-            try:
-                found.append(next(generator))
-            except StopIteration:
-                break
-            except (AttributeError, TypeError, ValueError) as error:  # older versions lack some classes and parameters
-                print(f"left out after {found[-1].name if found else 'nothing'}: {error}", file=sys.stderr)
-                break
-    return found
+    return list(present_cases(_noise, _selection, _tools, _models, _answers, _refusals))

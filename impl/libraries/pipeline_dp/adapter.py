@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import logging
 import math
-import sys
 import warnings
 
 import numpy as np
@@ -17,7 +16,7 @@ import pipeline_dp as dp
 from pipeline_dp import combiners, dp_computations, partition_selection
 from pipeline_dp.aggregate_params import MechanismType, NormKind
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
+from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, present_cases
 
 LIBRARY = "pipeline-dp"
 
@@ -626,20 +625,9 @@ def _refusals():
 
 def cases():
     """Return all cases that this version of the library has."""
-    found = []
-    for group in (_numbers, _selections, _engines, _calibrations, _exponential, _answers, _refusals):
-        generator = group()
-        while True:
-            try:
-                found.append(next(generator))
-            except StopIteration:
-                break
-            except (
-                AttributeError,
-                NotImplementedError,
-                TypeError,
-                ValueError,
-            ) as error:  # older versions lack some of it
-                print(f"left out after {found[-1].name if found else 'nothing'}: {error}", file=sys.stderr)
-                break
-    return found
+    lacking = (AttributeError, NotImplementedError, TypeError, ValueError)
+    return list(
+        present_cases(
+            _numbers, _selections, _engines, _calibrations, _exponential, _answers, _refusals, lacking=lacking
+        )
+    )

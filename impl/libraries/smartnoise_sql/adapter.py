@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import sys
 import warnings
 
 import pandas as pd
@@ -20,7 +19,7 @@ from snsql.sql._mechanisms.approx_bounds import approx_bounds
 from snsql.sql.dpsu import policy_laplace
 from snsql.sql.odometer import Odometer, OdometerHeterogeneous
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
+from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, present_cases
 
 LIBRARY = "smartnoise-sql"
 
@@ -315,17 +314,7 @@ def _refusals():
 
 def cases():
     """Return all cases that this version of the library has."""
-    found = []
-    for group in (_noise, _thresholds, _discoveries, _queries, _answers, _refusals):
-        generator = group()
-        while True:
-            try:
-                found.append(next(generator))
-            except StopIteration:
-                break
-            except (AttributeError, TypeError, ValueError) as error:  # older versions lack some
-                print(f"left out after {found[-1].name if found else 'nothing'}: {error}", file=sys.stderr)
-                break
+    found = present_cases(_noise, _thresholds, _discoveries, _queries, _answers, _refusals)
     return [_with_calls(case) if isinstance(case, Mechanism) else case for case in found]
 
 

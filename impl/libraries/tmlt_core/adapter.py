@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 import warnings
 from fractions import Fraction
 
@@ -25,7 +24,7 @@ from tmlt.core.measures import ApproxDP, ApproxDPBudget, PureDP, PureDPBudget, R
 from tmlt.core.utils.exact_number import ExactNumber
 from tmlt.core.utils.parameters import calculate_noise_scale
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
+from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, present_cases
 
 LIBRARY = "tmlt.core"
 
@@ -353,15 +352,4 @@ def _refusals():
 
 def cases():
     """Return all cases that this version of the library has."""
-    found = []
-    for group in (_numbers, _combinations, _quantiles, _answers, _refusals):
-        generator = group()
-        while True:
-            try:
-                found.append(next(generator))
-            except StopIteration:
-                break
-            except (AttributeError, TypeError, ValueError) as error:  # older versions lack some of it
-                print(f"left out after {found[-1].name if found else 'nothing'}: {error}", file=sys.stderr)
-                break
-    return found
+    return list(present_cases(_numbers, _combinations, _quantiles, _answers, _refusals))
