@@ -31,6 +31,12 @@ def _scores(kind: Any) -> Any:
     return lambda data: [int(value) if kind is int else float(value) for value in data]
 
 
+def _on_scores(name: str, measurement: Any, kind: Any, size: int, *, monotonic: bool, **more: Any) -> Mechanism:
+    """Return the case of a measurement that selects among scores which all may move by 1."""
+    neighbours = _neighbours(size, monotonic=monotonic, whole=kind is int)
+    return measurement_case(name, measurement, kind(1), neighbours, _scores(kind), floats=False, **more)
+
+
 def noisy_max(
     kind: Any, size: int, scale: float, *, measure: str = "max", monotonic: bool = False, negate: bool = False
 ) -> Mechanism:
@@ -39,14 +45,8 @@ def noisy_max(
     measurement = constructor("noisy_max")(
         vector(kind), linf(kind, monotonic=monotonic), divergence, scale=scale, negate=negate
     )
-    return measurement_case(
-        f"make_noisy_max({size} {kind.__name__}, {measure}, scale={scale!r}, {monotonic=}, {negate=})",
-        measurement,
-        kind(1),
-        _neighbours(size, monotonic=monotonic, whole=kind is int),
-        _scores(kind),
-        floats=False,
-    )
+    name = f"make_noisy_max({size} {kind.__name__}, {measure}, scale={scale!r}, {monotonic=}, {negate=})"
+    return _on_scores(name, measurement, kind, size, monotonic=monotonic)
 
 
 def gumbel_max(kind: Any, size: int, scale: float, *, monotonic: bool = False, optimize: str = "max") -> Mechanism:
@@ -54,14 +54,8 @@ def gumbel_max(kind: Any, size: int, scale: float, *, monotonic: bool = False, o
     measurement = constructor("report_noisy_max_gumbel")(
         vector(kind), linf(kind, monotonic=monotonic), scale=scale, optimize=optimize
     )
-    return measurement_case(
-        f"make_report_noisy_max_gumbel({size} {kind.__name__}, scale={scale!r}, {monotonic=}, {optimize=})",
-        measurement,
-        kind(1),
-        _neighbours(size, monotonic=monotonic, whole=kind is int),
-        _scores(kind),
-        floats=False,
-    )
+    name = f"make_report_noisy_max_gumbel({size} {kind.__name__}, scale={scale!r}, {monotonic=}, {optimize=})"
+    return _on_scores(name, measurement, kind, size, monotonic=monotonic)
 
 
 def clear_winner(name: str, optimize: str) -> Mechanism:
@@ -94,15 +88,8 @@ def noisy_top_k(
     measurement = constructor("noisy_top_k")(
         vector(kind), linf(kind, monotonic=monotonic), divergence, k=k, scale=scale
     )
-    return measurement_case(
-        f"make_noisy_top_k({size} {kind.__name__}, {k=}, {measure}, scale={scale!r}, {monotonic=})",
-        measurement,
-        kind(1),
-        _neighbours(size, monotonic=monotonic, whole=kind is int),
-        _scores(kind),
-        outcome=tuple,
-        floats=False,
-    )
+    name = f"make_noisy_top_k({size} {kind.__name__}, {k=}, {measure}, scale={scale!r}, {monotonic=})"
+    return _on_scores(name, measurement, kind, size, monotonic=monotonic, outcome=tuple)
 
 
 def quantile(alpha: float, scale: float, *, size: int | None, candidates: list[float]) -> Mechanism:
