@@ -8,7 +8,7 @@ at the same level; the evidence against the claim itself is those fifteen parts.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -40,7 +40,9 @@ outcomes takes 10^4 calls or more to show at all. The shares of the leaders fall
 _EVERYONES = 512
 """So many calls are due to every pair, in equal shares of half of all calls: gross leaks show in as many anywhere."""
 
-_REFERENCES = 48
+_REFERENCES, _COSTLY_REFERENCES = 48, 16
+"""How many claims pairs are compared at; the second number where delta > 0, of which each takes far longer."""
+
 _PROMISED = math.log(20)
 _FEW_PAIRS = 2
 _UNHURRIED = 1024
@@ -112,11 +114,12 @@ class Campaign:
         self._families = families_of(claim)
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
-        self._scores = np.zeros(len(pairs))
+        self._scores, self._claim_wealths = np.zeros(len(pairs)), np.zeros(len(pairs))
         self.weights = _falling_weights(len(pairs))
         self._references = self._spread_references()
         nothing = np.zeros((self._references.size if len(pairs) > 1 else 0) or 1)
         self._records: list[list[tuple[int, Array]]] = [[(0, nothing)] for _ in pairs]
+        self._won: list[tuple[int, Array]] = [(1, nothing) for _ in pairs]
 
     @property
     def calls(self) -> int:
@@ -186,7 +189,7 @@ class Campaign:
         """
         promises = np.array([self._promise(index, total) for index in range(len(self.games))])
         is_open = np.isneginf(promises)
-        won = np.array([float(self._later_half(index)[1][0]) for index in range(len(self.games))])
+        won = np.array([float(gain[0]) for _, gain in self._won])
         looking: Array = self.weights * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
         looking /= looking.sum()
         leading = looking if is_open.all() else promises
@@ -206,7 +209,7 @@ class Campaign:
         from what was won: of the logarithm of a likelihood ratio, the variance is twice the mean.
         """
         needed = _PROMISED - math.log(float(self.weights[index]))
-        calls, gain = self._later_half(index)
+        calls, gain = self._won[index]
         proven = gain - np.sqrt(2 * np.maximum(gain, 0.0) + 1)
         if proven[0] <= 0:
             return -math.inf
@@ -234,7 +237,8 @@ class Campaign:
         """Return rows of the claimed family at which pairs are compared, none for an ex-post claim."""
         if self._claimed is None:
             return np.empty(0, dtype=np.intp)
-        return np.unique(np.linspace(0, len(self._claimed.grid) - 1, _REFERENCES).astype(np.intp))
+        count = _COSTLY_REFERENCES if self._claimed.delta.any() else _REFERENCES
+        return np.unique(np.linspace(0, len(self._claimed.grid) - 1, count).astype(np.intp))
 
     def _rate(self, index: int) -> None:
         """Note the evidence against the claim and against the references.
@@ -243,11 +247,13 @@ class Campaign:
         """
         game = self.games[index]
         claimed = float(self._claim_wealth(game))
+        self._claim_wealths[index] = claimed
         self._scores[index] = claimed + 3 * float(game.log_wealth(0.0, 0.0)[0]) / max(game.calls, 1)
         wealth = np.array([claimed])
         if self._claimed is not None and len(self.games) > 1:
             wealth = self._family_wealth(self._claimed, game, self._references)
         self._records[index].append((game.calls, wealth))
+        self._won[index] = self._later_half(index)
 
     # --- wealth and bounds --------------------------------------------------------------------------------------
 
@@ -264,18 +270,24 @@ class Campaign:
             return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
         return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
 
-    def _mixed(self, wealth: Callable[[PairGame], Array | float]) -> Array:
-        played = [index for index, game in enumerate(self.games) if game.calls]
-        parts = np.array([np.atleast_1d(wealth(self.games[index])) for index in played])
-        # a pair that was not played yet keeps its share of the wealth; it is left out, on the safe side
-        mixed: Array = logsumexp(parts + np.log(self.weights[played])[:, None], axis=0) - 2.0**-40
+    def _mixed(self, wealth: Callable[[PairGame], Array]) -> Array:
+        return self._weighted({k: wealth(game) for k, game in enumerate(self.games) if game.calls})
+
+    def _weighted(self, wealth: Mapping[int, Array]) -> Array:
+        """Mix the wealth of the pairs that were played.
+
+        One that was not played yet keeps its share; it is left out, on the safe side.
+        """
+        weights = np.log(self.weights[list(wealth)])[:, None]
+        mixed: Array = logsumexp(np.array(list(wealth.values())) + weights, axis=0) - 2.0**-40
         return mixed
 
     def log_evidence(self) -> float:
         """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
         if not self.calls:
             return 0.0
-        return float(self._mixed(self._claim_wealth)[0]) + math.log1p(-_OWN_SHARE)
+        played = {k: self._claim_wealths[k : k + 1] for k, game in enumerate(self.games) if game.calls}
+        return float(self._weighted(played)[0]) + math.log1p(-_OWN_SHARE)
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""

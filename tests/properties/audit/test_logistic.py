@@ -56,9 +56,10 @@ def test_regressors_join_and_leave() -> None:
 
 
 @pytest.mark.parametrize("calls", [0, 1, 5000])
-def test_gram_matrices(calls: int) -> None:
+@pytest.mark.parametrize("size", [7, 70])
+def test_gram_matrices(calls: int, size: int) -> None:
     rng = np.random.default_rng(0)
-    left = rng.normal(size=(calls, 7)).astype(np.float32)
+    left = rng.normal(size=(calls, size)).astype(np.float32)
     right = left * rng.random((calls, 1)).astype(np.float32)
     np.testing.assert_allclose(gram(left, right), left.T @ right, rtol=1e-3, atol=1e-2)
 
