@@ -43,6 +43,7 @@ _EVERYONES = 512
 _REFERENCES, _COSTLY_REFERENCES = 48, 16
 """How many claims pairs are compared at; the second number where delta > 0, of which each takes far longer."""
 
+_CLAIMS_AT_ONCE = 16
 _PROMISED = math.log(20)
 _FEW_PAIRS = 2
 _UNHURRIED = 1024
@@ -298,15 +299,26 @@ class Campaign:
 
         For a claim that is not of the form (epsilon, delta), `epsilon` is the bound at delta 0.
         """
-        values: dict[str, float] = {}
-        claimed = self.log_evidence()
-        for family in self._families:
-            if not self.calls:
-                values[family.parameter] = 0.0
-                continue
-            own = self._mixed(lambda game, family=family: self._family_wealth(family, game))  # type: ignore[misc]
-            stronger = np.arange(len(own)) < family.claimed
-            shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
-            refuted = np.where(stronger, shared, own) >= -math.log(alpha)
-            values[family.parameter] = last_refuted(family.grid, refuted)
+        values = {family.parameter: self._bound(family, -math.log(alpha)) for family in self._families}
         return Bounds(values["epsilon"], values.get("delta"), values.get("rho"), values.get("renyi epsilon"))
+
+    def epsilon_lower(self, alpha: float) -> float:
+        """Return the lower confidence bound on epsilon alone, which takes far less time than all `bounds`."""
+        return next(self._bound(each, -math.log(alpha)) for each in self._families if each.parameter == "epsilon")
+
+    def _bound(self, family: Family, needed: float) -> float:
+        """Return the lower confidence bound; where a claim takes long, those beyond the first that stands are left."""
+        if not self.calls:
+            return 0.0
+        claimed, size = self.log_evidence(), len(family.grid)
+        step, bound = _CLAIMS_AT_ONCE if family.delta.any() else size, 0.0
+        for start in range(0, size, step):
+            rows = slice(start, min(start + step, size))
+            own = self._mixed(lambda game, rows=rows: self._family_wealth(family, game, rows))  # type: ignore[misc]
+            stronger = np.arange(rows.start, rows.stop) < family.claimed
+            shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
+            refuted = np.where(stronger, shared, own) >= needed
+            bound = last_refuted(family.grid[rows], refuted, start=bound)
+            if not refuted.all():
+                break
+        return bound
