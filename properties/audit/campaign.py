@@ -37,6 +37,10 @@ _LOOKING, _RANK_POWER = 0.3, 3.0
 """The part of the calls that looks for better pairs than the leaders, whatever these have shown: a leak on rare
 outcomes takes 10^4 calls or more to show at all. The shares of the leaders fall with this power of the rank."""
 
+_LOOKED_LONG, _LOOKING_AT_LEAST = 1 << 20, 0.15
+"""From so many calls on that part falls with the square root of the calls while some pair is proven, down to this
+one: the calls that look still grow in number, and what they have not shown by then is rarer than what is known."""
+
 _EVERYONES = 512
 """So many calls are due to every pair, in equal shares of half of all calls: gross leaks show in as many anywhere."""
 
@@ -64,6 +68,11 @@ def _falling_weights(count: int) -> Array:
     """Return the share of the wealth that each pair begins with."""
     weights = 1 / (np.arange(count) + _FLATNESS)
     return np.asarray(weights / weights.sum())
+
+
+def _looking_share(total: int) -> float:
+    """Return the part of so many calls that looks for better pairs than those that are proven."""
+    return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
 
 
 def _by_rank(values: Array) -> Array:
@@ -193,8 +202,8 @@ class Campaign:
         won = np.array([float(gain[0]) for _, gain in self._won])
         looking: Array = self.weights * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
         looking /= looking.sum()
-        leading = looking if is_open.all() else promises
-        shares = _LOOKING * looking + (1 - _LOOKING) * _by_rank(leading)
+        leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
+        shares = share * looking + (1 - share) * _by_rank(leading)
         return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), _EVERYONES / total)))
 
     def _later_half(self, index: int) -> tuple[int, Array]:
