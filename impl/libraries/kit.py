@@ -14,6 +14,7 @@ this module and :mod:`dpassay.impl.libraries.wire` are all of dpassay that exist
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -169,6 +170,12 @@ class Answer:
         ``upper`` where the library promises never to understate (the default), ``estimate`` where it says it may.
     notes : str
         What a reader should know.
+    account : str, optional
+        What the answers of one method have in common: they must not contradict each other. If it is not given it is
+        the name without what is asked and of which mechanism: ``PLD, gaussian, epsilon`` and ``PLD, laplace, delta``
+        belong to one account.
+    splits : bool
+        Whether `compute` also takes a list of counts for its `count`: those parts are composed one after the other.
     """
 
     name: str
@@ -181,6 +188,8 @@ class Answer:
     looseness: float = 0.0
     certainty: str = "upper"
     notes: str = ""
+    account: str | None = None
+    splits: bool = False
 
     def __post_init__(self) -> None:
         if self.certainty not in {"upper", "estimate"}:
@@ -199,7 +208,17 @@ class Answer:
             "looseness": self.looseness,
             "certainty": self.certainty,
             "notes": self.notes,
+            "account": _account_named(self.name, self.question) if self.account is None else self.account,
+            "splits": self.splits,
         }
+
+
+def _account_named(name: str, question: str) -> str:
+    """Return a name without the words of its question, so `PLD, laplace, delta` is of the account `PLD`."""
+    stem, _, asked = question.rpartition("_")
+    words = name.replace(stem, " ").replace(stem.replace("_", " "), " ") if stem else name
+    words = re.sub(rf"(?<![A-Za-z]){re.escape(asked)}(?![A-Za-z])", " ", words)
+    return " ".join(word for word in re.split(r"[\s,_]+", words) if word)
 
 
 @dataclass(frozen=True)
