@@ -175,7 +175,7 @@ class Answer:
         the name without what is asked and of which mechanism: ``PLD, gaussian, epsilon`` and ``PLD, laplace, delta``
         belong to one account.
     splits : bool
-        Whether `compute` also takes a list of counts for its `count`: those parts are composed one after the other.
+        Whether `compute` also takes a tuple for its `count`: so many repetitions, composed one after the other.
     """
 
     name: str
@@ -216,9 +216,9 @@ class Answer:
 def _account_named(name: str, question: str) -> str:
     """Return a name without the words of its question, so `PLD, laplace, delta` is of the account `PLD`."""
     stem, _, asked = question.rpartition("_")
-    words = name.replace(stem, " ").replace(stem.replace("_", " "), " ") if stem else name
-    words = re.sub(rf"(?<![A-Za-z]){re.escape(asked)}(?![A-Za-z])", " ", words)
-    return " ".join(word for word in re.split(r"[\s,_]+", words) if word)
+    rest = " ".join(word for word in re.split(r"[\s,_]+", name) if word not in {"", asked})
+    account = " ".join(rest.replace(stem.replace("_", " "), " ").split()) if stem else rest
+    return account or rest
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Laws of what is composed: nothing costs nothing, and neither order nor grouping changes what a batch costs."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -156,7 +157,10 @@ def _splits(case: RemoteCase) -> str | None:
     answer, question = required(case)
     if question.argument("count") is None:
         return "the question has no number of repetitions"
-    return None if answer.description["splits"] else "the adapter knows no way to compose part by part"
+    if not answer.description["splits"]:
+        return "the adapter knows no way to compose part by part"
+    _, most = domain_of(answer).get("count", (0.0, math.inf))
+    return None if most >= 2 else "the library's function has no repetitions"
 
 
 def _check_splitting(case: RemoteCase, settings: Settings) -> Finding:

@@ -36,6 +36,8 @@ _REPLACE = dp.NeighboringRelation.REPLACE_ONE
 
 
 def _repeated(event, count):
+    if isinstance(count, tuple):
+        return dp.ComposedDpEvent([dp.SelfComposedDpEvent(event, part) for part in count])
     return dp.SelfComposedDpEvent(event, count)
 
 
@@ -108,6 +110,7 @@ def _composed_events():
                     domain=_COUNTS,
                     relative_error=_ROUNDING,
                     absolute_error=rounding,
+                    splits=accountant is _with_rdp,
                 )
 
 
