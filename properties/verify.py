@@ -63,6 +63,7 @@ class StatementReport:
             "tightness": plain(self.tightness),
             "seconds": round(self.seconds, 3),
             "witness": plain(self.witness) if self.outcome is Outcome.VIOLATED else None,
+            "detail": self.detail or None,
             "as_expected": self.as_expected,
         }
 
