@@ -66,9 +66,9 @@ class Row:
         return self.record.get("detail")
 
     @property
-    def witness(self) -> dict[str, Any] | None:
-        """What shows the verdict, where the line has it."""
-        return self.record.get("witness")
+    def witness(self) -> dict[str, Any]:
+        """What shows the verdict, where the line has it; the snippet of a hunt says the same once more."""
+        return {name: value for name, value in (self.record.get("witness") or {}).items() if name != "snippet"}
 
     @property
     def as_expected(self) -> bool:
@@ -280,11 +280,18 @@ def _told(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
     return told
 
 
-def _number(value: Any, digits: int = 6) -> str:
-    """Return a number as a cell: short, and a dash for what is not known."""
+def _number(value: Any, digits: int | None = None) -> str:
+    """Return a number as a cell, with a dash for what is not known; whole, or rounded to some digits.
+
+    Only what is not certified may be rounded: a lower bound that is rounded up is none.
+    """
     if value is None:
         return "–"
-    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    return repr(value) if digits is None else f"{value:.{digits}g}"
 
 
 def _short(value: Any) -> str:
