@@ -167,6 +167,7 @@ def render(results: Results, origin: Origin) -> str:
             verdicts=_counts(rows[STATEMENT], "verdict", Outcome),
             reach=_reach(rows[STATEMENT]),
             chapters=_chapters(rows, anchors),
+            errata_classes=sorted(Counter(row.record["class"] for row in rows[ERRATUM]).items()),
             hunts=rows[HUNT],
             hunt_verdicts=_counts(rows[HUNT], "verdict", ("violated", "not refuted", "holds")),
             assays=_assays(rows[FINDING], anchors),

@@ -80,17 +80,12 @@ def report(
     Verifies statements and errata, lists items and mechanisms, and shows what is not as expected first. With --from
     the page is made of what other commands printed. Ctrl-C ends the run and writes what is known.
     """
-    if importlib.util.find_spec("jinja2") is None:
-        raise UsageError("jinja2 is not installed, which writes the page: pip install 'dpassay[report]'")
     given = [
         option
         for name, option in OF_A_RUN.items()
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
-    if saved and given:
-        raise UsageError(f"--from takes what other commands found, and nothing is run: leave out {', '.join(given)}")
-    if output.resolve() in {path.resolve() for path in saved}:
-        raise UsageError(f"--output {output} is one of the files that --from reads, and would replace it")
+    _check(output, saved, given)
     began, start = datetime.now(UTC), time.monotonic()
     words = ["dpassay", "report", "--output", str(output)]
     if saved:
@@ -112,6 +107,18 @@ def report(
     if results.interrupted:
         return INTERRUPTED
     return EXPECTED if results.as_expected else UNEXPECTED
+
+
+def _check(output: Path, saved: Sequence[Path], of_a_run: Sequence[str]) -> None:
+    """Raise `UsageError` for options that do not go together, or if the page cannot be written at all."""
+    if importlib.util.find_spec("jinja2") is None:
+        raise UsageError("jinja2 is not installed, which writes the page: pip install 'dpassay[report]'")
+    if saved and of_a_run:
+        raise UsageError(
+            f"--from takes what other commands found, and nothing is run: leave out {', '.join(of_a_run)}"
+        )
+    if output.resolve() in {path.resolve() for path in saved}:
+        raise UsageError(f"--output {output} is one of the files that --from reads, and would replace it")
 
 
 def _require_writable(output: Path) -> None:
@@ -147,23 +154,27 @@ def _run(statements: Sequence["Statement"], source: str | None, profile: str, se
 
     results = Results()
     verified = statement_reports(statements, profile, seed, jobs)
-    # names are struck off as they are decided: an interruption leaves those that were not
-    errata = [f"{statement.name} (erratum)" for statement in statements for _ in statement.errata]
-    waiting = [*errata, *(statement.name for statement in statements)]
     try:
         results.add_records(item.record() for item in coverage(source))
         results.add_records(mechanism_records(source))
         for erratum in erratum_reports(statements):
             results.add_records([erratum.record()])
-            waiting.pop(0)
         for statement in verified:
             results.add_records([statement.record()])
-            waiting.pop(0)
     except KeyboardInterrupt:
         click.echo("dpassay: interrupted; the page holds what is known", err=True)
         results.interrupted = True
-        results.not_run = tuple(waiting)
+        results.not_run = _not_run(statements, results)
     return results
+
+
+def _not_run(statements: Sequence["Statement"], results: "Results") -> tuple[str, ...]:
+    """Return the names of what was not decided: results come in the order of the statements."""
+    from dpassay.properties.report.lines import ERRATUM, STATEMENT
+
+    errata = [f"{statement.name} (erratum)" for statement in statements for _ in statement.errata]
+    names = [statement.name for statement in statements]
+    return (*errata[len(results.of(ERRATUM)) :], *names[len(results.of(STATEMENT)) :])
 
 
 def _versions() -> list[tuple[str, str]]:
@@ -190,7 +201,6 @@ def _print(output: Path, results: "Results", *, as_json: bool) -> None:
         print_records([{"schema": summary["schema"], "report": str(output)} | summary])
     else:
         click.echo(output)
-    counts = ", ".join(
-        f"{count} {name}" for name, count in summary.items() if name != "schema" and type(count) is int and count
-    )
-    click.echo(counts, err=True)
+    names = ("statements", "errata", "hunts", "findings", "items", "mechanisms")
+    counts = ", ".join(f"{name}: {summary[name]}" for name in names if summary[name])
+    click.echo(f"{counts}; not as expected: {summary['unexpected']}", err=True)
