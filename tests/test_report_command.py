@@ -342,8 +342,8 @@ from dpassay.cli import main
 
 def verify(*arguments, run=module.verify, **options):
     for report in run(*arguments, **options):
-        print("decided", file=sys.stderr, flush=True)
         yield report
+        print("taken up", file=sys.stderr, flush=True)
 
 module.verify = verify
 sys.exit(main(["report", "--source", "cohen2023", "--jobs", "2", "--output", sys.argv[1]]))
@@ -358,7 +358,7 @@ def test_ctrl_c_ends_the_run_and_its_workers_with_a_page(tmp_path: Path) -> None
         stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True,
     ) as process:  # fmt: skip
         assert process.stderr is not None
-        assert process.stderr.readline() == "decided\n"
+        assert process.stderr.readline() == "taken up\n"
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
         err = process.stderr.read()
     assert process.returncode == 130, err
