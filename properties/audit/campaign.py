@@ -124,7 +124,8 @@ class Campaign:
         self._families = families_of(claim)
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
-        self._scores, self._claim_wealths = np.zeros(len(pairs)), np.zeros(len(pairs))
+        self._scores = np.zeros(len(pairs))
+        self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(pairs)
         self.weights = _falling_weights(len(pairs))
         self._references = self._spread_references()
         nothing = np.zeros((self._references.size if len(pairs) > 1 else 0) or 1)
@@ -256,8 +257,7 @@ class Campaign:
         The rate at which sides are told tells pairs apart that have no evidence.
         """
         game = self.games[index]
-        claimed = float(self._claim_wealth(game))
-        self._claim_wealths[index] = claimed
+        claimed = self._claim_wealth(index)
         self._scores[index] = claimed + 3 * float(game.log_wealth(0.0, 0.0)[0]) / max(game.calls, 1)
         wealth = np.array([claimed])
         if self._claimed is not None and len(self.games) > 1:
@@ -267,7 +267,14 @@ class Campaign:
 
     # --- wealth and bounds --------------------------------------------------------------------------------------
 
-    def _claim_wealth(self, game: PairGame) -> float:
+    def _claim_wealth(self, index: int) -> float:
+        """Return the logarithm of the wealth of a game against the claim, computed once for its calls so far."""
+        game = self.games[index]
+        if self._claim_wealths[index][0] != game.calls:
+            self._claim_wealths[index] = game.calls, self._computed_claim_wealth(game)
+        return self._claim_wealths[index][1]
+
+    def _computed_claim_wealth(self, game: PairGame) -> float:
         if isinstance(self.claim, ExPost):
             return game.log_wealth_ex_post()
         assert self._claimed is not None
@@ -296,7 +303,7 @@ class Campaign:
         """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
         if not self.calls:
             return 0.0
-        played = {k: self._claim_wealths[k : k + 1] for k, game in enumerate(self.games) if game.calls}
+        played = {k: np.array([self._claim_wealth(k)]) for k, game in enumerate(self.games) if game.calls}
         return float(self._weighted(played)[0]) + math.log1p(-_OWN_SHARE)
 
     def best_game(self) -> PairGame:

@@ -21,7 +21,6 @@ Functions = Callable[[slice], Values]
 CHUNK = 1 << 13
 _STEPS, _LEARNING = 3, 1 << 14
 _LARGEST = 20.0
-_UNTHREADED, _WIDEST = 1 << 18, 32
 
 
 class StreamingLogistic:
@@ -101,7 +100,7 @@ class StreamingLogistic:
                 values = functions(part)
                 chance = expit(weighted_sums(values, weights))
                 spread = values * (chance * (1 - chance))[:, None].astype(values.dtype)
-                curvature = gram(values, spread)
+                curvature = np.asarray(values.T @ spread, dtype=np.float64)
                 information += curvature
                 pull += np.asarray(np.einsum("ij,i->j", values, sides[part] - chance)) + curvature @ weights
             step = np.linalg.solve(information + self._precisions[leader], pull)
@@ -123,27 +122,6 @@ def weighted_sums(values: Values, weights: Array) -> Array:
         if weight:
             total += weight * column
     return total
-
-
-def gram(left: Values, right: Values) -> Array:
-    """Return the symmetric ``left.T @ right`` in blocks so small that no library starts threads, which idly wait.
-
-    Blocks of columns as well as of rows: a block's own result has to be small beside what is summed up in it.
-    """
-    count, size = left.shape
-    width = min(size, _WIDEST)
-    rows = max(1, _UNTHREADED // (width * width))
-    whole = count - count % rows
-    first, second = (part.T[:, :whole].reshape(size, -1, rows) for part in (left, right))
-    total = np.asarray(left[whole:].T @ right[whole:], dtype=np.float64)
-    for start in range(0, size, width):
-        one = first[start : start + width].transpose(1, 0, 2)
-        for other in range(start, size, width):
-            block = np.matmul(one, second[other : other + width].transpose(1, 2, 0)).sum(axis=0, dtype=np.float64)
-            total[start : start + width, other : other + width] += block
-            if other > start:
-                total[other : other + width, start : start + width] += block.T
-    return np.asarray((total + total.T) / 2)
 
 
 def _without(matrix: Array, column: int) -> Array:
