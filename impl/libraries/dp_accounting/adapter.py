@@ -23,6 +23,9 @@ _COUNTS = {
     "rate": (1e-3, 1.0),
     "epsilon0": (1e-3, 5.0),
 }
+_CONVOLVED = {**_COUNTS, "sigma": (2.0, 1e3)}
+"""For what takes a second or two at a scale of 1."""
+
 _ROUNDING = 1e-9
 """Relative; nothing is promised of the last digits of float64."""
 
@@ -32,7 +35,10 @@ _CONVOLUTION = 1e-14
 _SERIES = 1e-12
 """Absolute: the series for fractional orders ends where its terms are below e^-30 of the sum."""
 
-_REPLACE = dp.NeighboringRelation.REPLACE_ONE
+_INTERVAL = 1e-3
+"""Between the losses of discrete noise. The default is a tenth of it, which takes ten times as long."""
+
+_ADD_REMOVE, _REPLACE = dp.NeighboringRelation.ADD_OR_REMOVE_ONE, dp.NeighboringRelation.REPLACE_ONE
 
 
 def _repeated(event, count):
@@ -66,31 +72,27 @@ def _response(epsilon0, count):
     return _repeated(dp.RandomizedResponseDpEvent(noise, 2), count)
 
 
-def _with_pld(event, *, relation=None, **asked):
-    accountant = pld.PLDAccountant() if relation is None else pld.PLDAccountant(relation)
-    return _ask(accountant.compose(event), **asked)
+def _with_pld(event, *, relation=_ADD_REMOVE, **asked):
+    return _ask(pld.PLDAccountant(relation).compose(event), **asked)
 
 
-def _with_rdp(event, *, relation=None, orders=None, **asked):
-    arguments = [] if orders is None else [orders]
-    accountant = rdp.RdpAccountant(*arguments) if relation is None else rdp.RdpAccountant(orders, relation)
-    return _ask(accountant.compose(event), **asked)
+def _with_rdp(event, *, relation=_ADD_REMOVE, **asked):
+    return _ask(rdp.RdpAccountant(None, relation).compose(event), **asked)
 
 
 def _ask(accountant, *, delta=None, epsilon=None):
     return accountant.get_delta(epsilon) if delta is None else accountant.get_epsilon(delta)
 
 
-def _renyi(event, order, relation=None):
-    accountant = rdp.RdpAccountant([order]) if relation is None else rdp.RdpAccountant([order], relation)
-    return float(accountant.compose(event).rdp[0])
+def _renyi(event, order, relation=_ADD_REMOVE):
+    return float(rdp.RdpAccountant([order], relation).compose(event).rdp[0])
 
 
 def _composed_events():
     events = (
-        ("gaussian", _gaussian, ("sigma",), None),
-        ("laplace", _laplace, ("scale",), None),
-        ("subsampled_gaussian", _sampled, ("sigma", "rate"), None),
+        ("gaussian", _gaussian, ("sigma",), _ADD_REMOVE),
+        ("laplace", _laplace, ("scale",), _ADD_REMOVE),
+        ("subsampled_gaussian", _sampled, ("sigma", "rate"), _ADD_REMOVE),
         ("randomised_response", _response, ("epsilon0",), _REPLACE),
     )
     for name, accountant in (("PLDAccountant", _with_pld), ("RdpAccountant", _with_rdp)):
@@ -102,15 +104,15 @@ def _composed_events():
                     event = m(*(arguments[key] for key in p), arguments["count"])
                     return a(event, relation=r, **{g: arguments[g]})
 
-                rounding = _CONVOLUTION if asked == "delta" and accountant is _with_pld else 0.0
+                convolves = accountant is _with_pld
                 yield Answer(
                     f"{name}, {stem}, {asked}",
                     f"{stem}_{asked}",
                     compute,
-                    domain=_COUNTS,
+                    domain=_CONVOLVED if convolves else _COUNTS,
                     relative_error=_ROUNDING,
-                    absolute_error=rounding,
-                    splits=accountant is _with_rdp,
+                    absolute_error=_CONVOLUTION if convolves and asked == "delta" else 0.0,
+                    splits=not convolves,
                 )
 
 
@@ -120,7 +122,10 @@ def _discrete_laplace(scale, delta, count):
 
 
 def _discrete_gaussian(sigma, count, *, delta=None, epsilon=None):
-    losses = pld.privacy_loss_distribution.from_discrete_gaussian_mechanism(sigma).self_compose(count)
+    one = pld.privacy_loss_distribution.from_discrete_gaussian_mechanism(
+        sigma, value_discretization_interval=_INTERVAL
+    )
+    losses = one.self_compose(count)
     return losses.get_delta_for_epsilon(epsilon) if delta is None else losses.get_epsilon_for_delta(delta)
 
 
@@ -208,8 +213,8 @@ def _others():
         absolute_error=1e-6,
     )
     for stem, make, parameter, relation in (
-        ("gaussian", _gaussian, "sigma", None),
-        ("laplace", _laplace, "scale", None),
+        ("gaussian", _gaussian, "sigma", _ADD_REMOVE),
+        ("laplace", _laplace, "scale", _ADD_REMOVE),
         ("randomised_response", _response, "epsilon0", _REPLACE),
     ):
         yield Answer(
