@@ -171,7 +171,8 @@ class Answer:
     notes : str
         What a reader should know.
     account : str, optional
-        What the answers of one method have in common: they must not contradict each other. If it is not given it is
+        What the answers of one method have in common: they must not contradict each other, as bounds of different
+        methods, or on grids of different widths, may. If it is not given it is
         the name without what is asked and of which mechanism: ``PLD, gaussian, epsilon`` and ``PLD, laplace, delta``
         belong to one account.
     splits : bool

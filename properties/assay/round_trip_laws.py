@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from dpassay.impl.libraries.remote import RemoteAnswer, RemoteCase
+from dpassay.properties.assay.agreement import Asked
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import (
     Inquiry,
@@ -19,7 +20,6 @@ from dpassay.properties.assay.inquiry import (
     related_to,
     required,
     unless_answer,
-    words_of,
 )
 from dpassay.properties.assay.questions import INVERSES, Inverse, Question, inside, points_of
 
@@ -52,30 +52,31 @@ def _law(name: str, sentence: str, *, calibrates: bool) -> Law:
 def _check(case: RemoteCase, settings: Settings, *, calibrates: bool) -> Finding:
     answer, question = required(case)
     inquiry, returned = Inquiry(answer, settings), 0
-    for way, (inverse, other) in enumerate(_ways_back(answer, calibrates=calibrates)):
-        rng = np.random.default_rng([settings.seed, 14, way])
-        for arguments in points_of(question, domain_of(answer), rng, min(_POINTS, question.points)):
-            if inquiry.is_over:
-                break
-            found = inquiry.ask(arguments)
-            if found is None or not 0 <= found < math.inf:
-                continue
+    ways, rng = _ways_back(answer, calibrates=calibrates), np.random.default_rng([settings.seed, 14])
+    for arguments in points_of(question, domain_of(answer), rng, min(_POINTS, question.points)):
+        if inquiry.is_over:
+            break
+        found = inquiry.ask(arguments)
+        if found is None or not 0 <= found < math.inf:
+            continue
+        for inverse, other in ways:
             back = inverse.asked_back(arguments, _on_the_safe_side(answer, question, found))
-            if not inside(back, domain_of(other)):
-                continue
-            value = inquiry.ask(back, other)
+            value = inquiry.ask(back, other) if inside(back, domain_of(other)) else None
             if value is None or math.isnan(value):
                 continue
             returned += 1
             level = arguments[inverse.level]
             if value > level + margin(other, level):
-                asked = f"{question.name}({words_of(arguments)}) = {found!r}"
-                detail = f"{asked}, but {inverse.second}({words_of(back)}) = {value!r} by {other.name}"
-                finding = finding_about("wrong answer", inquiry, arguments, found, detail, certified=value)
-                assert finding.witness is not None
-                finding.witness.update({"other": other.name, "other arguments": back})
-                return finding
+                return _contradiction(inquiry, Asked(answer, arguments), found, Asked(other, back), value)
     return inquiry.nothing_found(returned)
+
+
+def _contradiction(inquiry: Inquiry, there: Asked, found: float, back: Asked, value: float) -> Finding:
+    detail = f"{there} = {found!r}, but {back} = {value!r} by {back.of.name}"
+    finding = finding_about("wrong answer", inquiry, there.arguments, found, detail, certified=value)
+    assert finding.witness is not None
+    finding.witness.update({"other": back.of.name, "other arguments": back.arguments})
+    return finding
 
 
 def _on_the_safe_side(answer: RemoteAnswer, question: Question, found: float) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteAnswer, RemoteCase
+from dpassay.properties.assay.enclosures import Truth
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import (
     Inquiry,
@@ -26,7 +27,7 @@ from dpassay.properties.assay.inquiry import (
     words_of,
 )
 from dpassay.properties.assay.questions import Question, points_of
-from dpassay.properties.assay.truths import Truth, truth_of
+from dpassay.properties.assay.truths import truth_of
 
 __all__ = ["SOUNDNESS_LAWS"]
 

@@ -105,6 +105,8 @@ def _composed_events():
                     return a(event, relation=r, **{g: arguments[g]})
 
                 convolves = accountant is _with_pld
+                # repetitions of Gaussian noise are one Gaussian to the library, sampled ones a convolution on a grid
+                coarser = convolves and stem == "subsampled_gaussian"
                 yield Answer(
                     f"{name}, {stem}, {asked}",
                     f"{stem}_{asked}",
@@ -112,6 +114,7 @@ def _composed_events():
                     domain=_CONVOLVED if convolves else _COUNTS,
                     relative_error=_ROUNDING,
                     absolute_error=_CONVOLUTION if convolves and asked == "delta" else 0.0,
+                    account=f"{name}, sampled" if coarser else None,
                     splits=not convolves,
                 )
 

@@ -112,7 +112,7 @@ def _gaussian_sigma(epsilon: float, delta: float) -> float:
 
 
 def _zcdp_rho(epsilon: float, delta: float) -> float:
-    return _search(lambda rho: _profile(_zcdp(rho)).epsilon(delta) <= epsilon, 1e6)
+    return _search(lambda rho: _profile(_zcdp(rho)).epsilon(delta) <= epsilon, 1e4)  # from 1e5 on the curve overflows
 
 
 def _laplace_scale(epsilon: float) -> float:
@@ -224,7 +224,13 @@ def _answers() -> list[Answer]:
             _pure_epsilon_by_zcdp,
             domain=counted,
         ),
-        Answer("make_composition of pure as zCDP, delta", "pure_composition_delta", _pure_delta, domain=counted),
+        Answer(
+            "make_composition of pure as zCDP, delta",
+            "pure_composition_delta",
+            _pure_delta,
+            domain=counted,
+            account="make_composition of pure, then as zCDP",  # the other way round the parts are converted
+        ),
         Answer(
             "make_composition of approximate, epsilon",
             "approximate_composition_epsilon",
