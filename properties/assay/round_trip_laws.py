@@ -25,7 +25,7 @@ from dpassay.properties.assay.questions import INVERSES, Inverse, Question, insi
 
 __all__ = ["ROUND_TRIP_LAWS"]
 
-_POINTS = 24
+_POINTS, _CALIBRATIONS = 24, 8  # a calibrator searches, which may take it seconds
 
 
 def _ways_back(answer: RemoteAnswer, *, calibrates: bool) -> list[tuple[Inverse, RemoteAnswer]]:
@@ -53,7 +53,8 @@ def _check(case: RemoteCase, settings: Settings, *, calibrates: bool) -> Finding
     answer, question = required(case)
     inquiry, returned = Inquiry(answer, settings), 0
     ways, rng = _ways_back(answer, calibrates=calibrates), np.random.default_rng([settings.seed, 14])
-    for arguments in points_of(question, domain_of(answer), rng, min(_POINTS, question.points)):
+    number = min(_CALIBRATIONS if calibrates else _POINTS, question.points)
+    for arguments in points_of(question, domain_of(answer), rng, number):
         if inquiry.is_over:
             break
         found = inquiry.ask(arguments)
