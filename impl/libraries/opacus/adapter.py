@@ -50,7 +50,7 @@ _CALIBRATED = {"count": (1, 50), "rate": (0.01, 0.3), "epsilon": (0.5, 8.0), "de
 
 def _require_an_end(*numbers):
     """Refuse in place of the library what it computes with for ever: not even a wrong answer comes."""
-    if not all(number > 0 for number in numbers):
+    if not all(0 < number < math.inf for number in numbers):
         raise ValueError("the library would compute without end")
 
 
