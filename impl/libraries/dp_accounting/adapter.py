@@ -88,6 +88,11 @@ def _renyi(event, order, relation=_ADD_REMOVE):
     return float(rdp.RdpAccountant([order], relation).compose(event).rdp[0])
 
 
+def _sampled_renyi(sigma, rate, order):
+    _require_an_end(order)
+    return _renyi(_sampled(sigma, rate, 1), order)
+
+
 def _composed_events():
     events = (
         ("gaussian", _gaussian, ("sigma",), _ADD_REMOVE),
@@ -230,7 +235,7 @@ def _others():
     yield Answer(
         "RdpAccountant, subsampled gaussian, order",
         "subsampled_gaussian_renyi",
-        lambda sigma, rate, order: _renyi(_sampled(sigma, rate, 1), order),
+        _sampled_renyi,
         domain={**_COUNTS, "order": (1.01, 1e3)},
         relative_error=_ROUNDING,
         absolute_error=_SERIES,
