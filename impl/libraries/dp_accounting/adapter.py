@@ -23,9 +23,6 @@ _COUNTS = {
     "rate": (1e-3, 1.0),
     "epsilon0": (1e-3, 5.0),
 }
-_CONVOLVED = {**_COUNTS, "sigma": (2.0, 1e3)}
-"""For what takes a second or two at a scale of 1."""
-
 _ROUNDING = 1e-9
 """Relative; nothing is promised of the last digits of float64."""
 
@@ -36,7 +33,7 @@ _SERIES = 1e-12
 """Absolute: the series for fractional orders ends where its terms are below e^-30 of the sum."""
 
 _INTERVAL = 1e-3
-"""Between the losses of discrete noise. The default is a tenth of it, which takes ten times as long."""
+"""Between the losses that are convolved. The default is a tenth of it, which takes ten times as long."""
 
 _ADD_REMOVE, _REPLACE = dp.NeighboringRelation.ADD_OR_REMOVE_ONE, dp.NeighboringRelation.REPLACE_ONE
 
@@ -73,7 +70,7 @@ def _response(epsilon0, count):
 
 
 def _with_pld(event, *, relation=_ADD_REMOVE, **asked):
-    return _ask(pld.PLDAccountant(relation).compose(event), **asked)
+    return _ask(pld.PLDAccountant(relation, _INTERVAL).compose(event), **asked)
 
 
 def _with_rdp(event, *, relation=_ADD_REMOVE, **asked):
@@ -116,7 +113,7 @@ def _composed_events():
                     f"{name}, {stem}, {asked}",
                     f"{stem}_{asked}",
                     compute,
-                    domain=_CONVOLVED if convolves else _COUNTS,
+                    domain=_COUNTS,
                     relative_error=_ROUNDING,
                     absolute_error=_CONVOLUTION if convolves and asked == "delta" else 0.0,
                     account=f"{name}, sampled" if coarser else None,
