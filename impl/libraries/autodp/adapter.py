@@ -125,7 +125,7 @@ def _mechanisms():
 
 
 def _analytic(epsilon, delta):
-    if not (epsilon > 0 and delta > 0):
+    if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError("the calibrator would search without end")
     calibrate = calibrator_zoo.ana_gaussian_calibrator()
     return float(calibrate(mechanism_zoo.ExactGaussianMechanism, epsilon, delta).params["sigma"])
