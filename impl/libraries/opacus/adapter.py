@@ -60,7 +60,7 @@ def _divergence(sigma, order, rate=1.0):
 
 
 def _multiplier(name, rate, count, epsilon, delta):
-    _require_an_end(rate, count)
+    _require_an_end(rate, count, delta)
     return float(
         get_noise_multiplier(
             target_epsilon=epsilon, target_delta=delta, sample_rate=rate, steps=count, accountant=name
