@@ -76,13 +76,20 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
 
 
 def _rungs(argument: Argument, bounds: tuple[float, float] | None, rng: np.random.Generator) -> list[float | int]:
-    """Return values in ascending order: spread over the range, the sensible corners, some close together."""
+    """Return values in ascending order: spread over the range, the sensible corners, some close together.
+
+    Where no two of them lie inside the bounds, they are spread over what the bounds leave of the range.
+    """
     low, high = bounds or (-math.inf, math.inf)
     spread = np.geomspace(argument.low, argument.high, _RUNGS)
     near = float(np.exp(rng.uniform(math.log(argument.low), math.log(argument.high)))) * np.array(_NEAR)
     inner = [corner for corner in argument.corners if argument.low / 100 <= corner <= 100 * argument.high]
     values = {argument.value(float(x)) for x in (*spread, *near, *inner)}
-    return sorted(x for x in values if low <= x <= high and argument.least < x <= argument.most)
+    rungs = sorted(x for x in values if low <= x <= high and argument.least < x <= argument.most)
+    narrow = argument.within(low, high)
+    if len(rungs) > 1 or narrow.low > narrow.high:
+        return rungs
+    return sorted({argument.value(float(x)) for x in np.geomspace(narrow.low, narrow.high, _RUNGS)})
 
 
 # --- integer and fractional orders --------------------------------------------------------------------------

@@ -7,7 +7,8 @@ drawn from and where they are most telling, and how the answer must move with ea
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,9 @@ import numpy as np
 __all__ = ["INVERSES", "QUESTIONS", "Argument", "Arguments", "Inverse", "Question", "inside", "points_of"]
 
 Arguments = dict[str, Any]
+
+_TRIES = 50
+"""How many points may be drawn in vain for each that is wanted."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,10 @@ class Argument:
     kind: Literal["real", "count", "reals"] = "real"
     least: float = 0.0
     most: float = math.inf
+
+    def within(self, low: float, high: float) -> "Argument":
+        """Return the argument with its range cut down to bounds."""
+        return replace(self, low=max(self.low, low), high=min(self.high, high))
 
     def value(self, number: float) -> float | int:
         """Return a number in the type of the argument."""
@@ -141,15 +149,19 @@ class Inverse:
 def points_of(
     question: Question, domain: Mapping[str, tuple[float, float]], rng: np.random.Generator, number: int
 ) -> Iterator[Arguments]:
-    """Yield points to ask at, all inside the domain: the typical one, then random ones in turn with corners."""
-    candidates = _candidates(question, rng)
+    """Yield points to ask at, all inside the domain: the typical one, then random ones in turn with corners.
+
+    Where the domain is so narrow that few of those lie inside, the rest is drawn from the domain itself.
+    """
     found = 0
-    for tried, point in enumerate(candidates, start=1):
-        if inside(point, domain):
-            found += 1
+    for candidates in (_candidates(question, rng), _drawn_inside(question, domain, rng)):
+        for point in islice(candidates, _TRIES * number):
+            if not inside(point, domain):
+                continue
             yield point
-        if found >= number or tried >= 50 * number:
-            return
+            found += 1
+            if found >= number:
+                return
 
 
 def _candidates(question: Question, rng: np.random.Generator) -> Iterator[Arguments]:
@@ -159,6 +171,17 @@ def _candidates(question: Question, rng: np.random.Generator) -> Iterator[Argume
     while True:
         yield _drawn(question, rng, corners=0.0)
         yield corners.pop(0) if corners else _drawn(question, rng, corners=0.3)
+
+
+def _drawn_inside(
+    question: Question, domain: Mapping[str, tuple[float, float]], rng: np.random.Generator
+) -> Iterator[Arguments]:
+    """Yield random points with every argument drawn from where its range and the domain overlap, if they all do."""
+    narrow = [argument.within(*domain.get(argument.name, (-math.inf, math.inf))) for argument in question.arguments]
+    if all(argument.low <= argument.high for argument in narrow):
+        narrower = replace(question, arguments=tuple(narrow))
+        while True:
+            yield _drawn(narrower, rng, corners=0.0)
 
 
 def _corners(question: Question) -> Iterator[Arguments]:

@@ -42,11 +42,15 @@ _DOMAIN = {
     "rate": (1e-3, 1.0),
     "delta": (1e-12, 0.5),
 }
+_CONVOLVED = {**_DOMAIN, "count": (1, 50)}
+"""For what takes seconds with more."""
+
+_CALIBRATED = {"count": (1, 50), "rate": (0.01, 0.3), "epsilon": (0.5, 8.0), "delta": (1e-9, 0.1)}
 
 
 def _require_an_end(*numbers):
     """Refuse in place of the library what it computes with for ever: not even a wrong answer comes."""
-    if not all(number > 0 for number in numbers):
+    if not all(0 < number < math.inf for number in numbers):
         raise ValueError("the library would compute without end")
 
 
@@ -56,7 +60,7 @@ def _divergence(sigma, order, rate=1.0):
 
 
 def _multiplier(name, rate, count, epsilon, delta):
-    _require_an_end(rate)
+    _require_an_end(rate, count, delta)
     return float(
         get_noise_multiplier(
             target_epsilon=epsilon, target_delta=delta, sample_rate=rate, steps=count, accountant=name
@@ -86,7 +90,7 @@ def _answers():
                 f"{name} accountant, {stem}",
                 f"{stem}_epsilon",
                 compute,
-                domain=_DOMAIN,
+                domain=_CONVOLVED if name == "prv" else _DOMAIN,
                 certainty=certainty,
                 notes=notes,
                 splits=name == "rdp",
@@ -119,7 +123,7 @@ def _answers():
             "subsampled_gaussian_sigma",
             functools.partial(_multiplier, name),
             account=f"{name} accountant",
-            domain={"count": (1, 50), "rate": (0.01, 0.3), "epsilon": (0.5, 8.0), "delta": (1e-9, 0.1)},
+            domain={**_CALIBRATED, "epsilon": (0.5, 2.0)} if name == "prv" else _CALIBRATED,
         )
 
 

@@ -193,3 +193,15 @@ def test_batches_of_nothing_cost_nothing() -> None:
     assert check("zero_repetitions", Answer("a", "heterogeneous_composition_epsilon", largest)).kind == "ok"
     toll = Answer("a", "heterogeneous_composition_epsilon", lambda **a: largest(**a) + 1e-3)
     assert check("zero_repetitions", toll).kind == "wrong answer"
+
+
+# --- ladders --------------------------------------------------------------------------------------------------
+
+
+def test_ladders_climb_inside_a_domain_between_their_rungs() -> None:
+    narrow = {"delta0": (1e-4, 1e-3)}
+    falling = Answer("falling", "approximate_composition_epsilon", lambda delta0, **_: 1 / delta0, domain=narrow)
+    found = check("monotone_in_delta0", falling)
+    assert found.kind == "wrong answer"
+    assert found.witness is not None
+    assert 1e-4 <= found.witness["arguments"]["delta0"] <= 1e-3

@@ -126,6 +126,10 @@ def test_points_keep_to_the_domain() -> None:
     points = list(points_of(QUESTIONS["gaussian_epsilon"], domain, np.random.default_rng(0), 30))
     assert len(points) == 30
     assert all(1e-9 <= p["delta"] <= 1e-3 and 2 <= p["count"] <= 5 and isinstance(p["count"], int) for p in points)
+    narrow = {"delta0": (1e-4, 1e-3), "count": (200.0, 1000.0), "delta": (0.05, 0.5)}  # a thousandth of the whole
+    few = list(points_of(QUESTIONS["approximate_composition_epsilon"], narrow, np.random.default_rng(0), 8))
+    assert len(few) == 8
+    assert all(low <= point[name] <= high for point in few for name, (low, high) in narrow.items())
     nowhere = points_of(QUESTIONS["gaussian_epsilon"], {"delta": (2.0, 3.0)}, np.random.default_rng(0), 5)
     assert list(nowhere) == []
 
