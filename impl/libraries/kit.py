@@ -169,6 +169,8 @@ class Answer:
         ``upper`` where the library promises never to understate (the default), ``estimate`` where it says it may.
     notes : str
         What a reader should know.
+    calls : int, optional
+        The most questions that a law may ask, for a search that takes long.
     """
 
     name: str
@@ -181,10 +183,13 @@ class Answer:
     looseness: float = 0.0
     certainty: str = "upper"
     notes: str = ""
+    calls: int | None = None
 
     def __post_init__(self) -> None:
         if self.certainty not in {"upper", "estimate"}:
             raise ValueError(f"{self.name}: certainty must be upper or estimate, got {self.certainty!r}")
+        if self.calls is not None and self.calls < 1:
+            raise ValueError(f"{self.name}: calls must be at least 1, got {self.calls!r}")
 
     def describe(self) -> dict[str, Any]:
         """Return what the parent process needs to know."""
@@ -199,6 +204,7 @@ class Answer:
             "looseness": self.looseness,
             "certainty": self.certainty,
             "notes": self.notes,
+            "calls": self.calls,
         }
 
 

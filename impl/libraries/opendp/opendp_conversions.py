@@ -22,6 +22,9 @@ __all__ = ["conversion_answers"]
 _COUNTS = (1.0, 1000.0)
 """Compositions are lists of measurements: longer ones take too long to build."""
 
+_CALLS_OF_A_SEARCH = 12
+"""A search asks the conversion, which is a search itself, some sixty times."""
+
 
 def _space(kind: Any = float) -> tuple[Any, Any]:
     return atom(kind), dp.absolute_distance(T=kind)
@@ -103,22 +106,29 @@ def _within(d_out: Any, delta: float) -> float:
     return float(epsilon)
 
 
-def _search(predicate: Any, largest: float) -> float:
-    return float(dp.binary_search(predicate, bounds=(0.0, largest)))
+def _require_target(epsilon: float, delta: float) -> None:
+    """Refuse what nothing can meet: a search for it goes on for ever, and that is no fault of the conversion."""
+    _whatever(delta)
+    if not 0 <= epsilon < math.inf:
+        raise RefusedError(f"an epsilon must lie in [0, inf), got {epsilon!r}")
 
 
 def _gaussian_sigma(epsilon: float, delta: float) -> float:
-    return _search(lambda scale: scale > 0 and _fixed(_gaussians(scale, 1), delta) <= epsilon, 1e15)
+    _require_target(epsilon, delta)
+    return float(
+        dp.binary_search(lambda scale: scale > 0 and _fixed(_gaussians(scale, 1), delta) <= epsilon, T=float)
+    )
 
 
 def _zcdp_rho(epsilon: float, delta: float) -> float:
-    return _search(lambda rho: _profile(_zcdp(rho)).epsilon(delta) <= epsilon, 1e6)
+    _require_target(epsilon, delta)
+    return float(dp.binary_search(lambda rho: _profile(_zcdp(rho)).epsilon(delta) <= epsilon, T=float))
 
 
 def _laplace_scale(epsilon: float) -> float:
     return float(
         dp.binary_search_param(
-            lambda scale: constructor("laplace")(*_space(), scale=scale), d_in=1.0, d_out=epsilon, bounds=(0.0, 1e300)
+            lambda scale: constructor("laplace")(*_space(), scale=scale), d_in=1.0, d_out=epsilon, T=float
         )
     )
 
@@ -177,7 +187,13 @@ def _answers() -> list[Answer]:
             lambda rho, delta: float(_profile(_zcdp(rho)).epsilon(delta)),
         ),
         Answer("make_fix_delta", "zcdp_epsilon", lambda rho, delta: _fixed(_zcdp(rho), delta)),
-        Answer("binary_search of rho", "zcdp_rho", _zcdp_rho, notes="the library's conversion, its own search"),
+        Answer(
+            "binary_search of rho",
+            "zcdp_rho",
+            _zcdp_rho,
+            notes="the library's conversion, its own search",
+            calls=_CALLS_OF_A_SEARCH,
+        ),
         Answer(
             "make_gaussian composed, delta",
             "gaussian_delta",
@@ -190,7 +206,7 @@ def _answers() -> list[Answer]:
             lambda sigma, delta, count: float(_profile(_gaussians(sigma, count)).epsilon(delta)),
             domain=counted,
         ),
-        Answer("binary_search of make_gaussian", "gaussian_sigma", _gaussian_sigma),
+        Answer("binary_search of make_gaussian", "gaussian_sigma", _gaussian_sigma, calls=_CALLS_OF_A_SEARCH),
         Answer(
             "make_laplace composed, epsilon",
             "laplace_epsilon",
