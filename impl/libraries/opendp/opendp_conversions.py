@@ -115,9 +115,7 @@ def _require_target(epsilon: float, delta: float) -> None:
 
 def _gaussian_sigma(epsilon: float, delta: float) -> float:
     _require_target(epsilon, delta)
-    return float(
-        dp.binary_search(lambda scale: scale > 0 and _fixed(_gaussians(scale, 1), delta) <= epsilon, T=float)
-    )
+    return float(dp.binary_search(lambda scale: scale > 0 and _fixed(_gaussians(scale, 1), delta) <= epsilon, T=float))
 
 
 def _zcdp_rho(epsilon: float, delta: float) -> float:
