@@ -14,6 +14,8 @@ this module and :mod:`dpassay.impl.libraries.wire` are all of dpassay that exist
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     Data = list[float]
 
-__all__ = ["Answer", "Mechanism", "Nonsense", "Raised", "present_cases"]
+__all__ = ["Answer", "Mechanism", "Nonsense", "Raised", "answer_in_time", "present_cases"]
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,41 @@ class Nonsense:
     def describe(self) -> dict[str, Any]:
         """Return what the parent process needs to know."""
         return {"kind": "nonsense", "name": self.name, "attempts": list(self.attempts)}
+
+
+def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
+    """Ask what may never be answered, first in a process of its own: no answer is no refusal, and must not hang us.
+
+    Parameters
+    ----------
+    ask : callable
+        An attempt of `Nonsense`.
+    seconds : int
+        How long to wait.
+
+    Returns
+    -------
+    object
+        The answer, or words that say that there was none.
+
+    Raises
+    ------
+    Exception
+        What `ask` raises: a refusal.
+    """
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(seconds)
+        try:
+            ask()
+        except Exception:  # noqa: BLE001  # any refusal is one
+            os._exit(1)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        return f"no answer in {seconds} s" if os.WTERMSIG(status) == signal.SIGALRM else "the process died"
+    return ask()
 
 
 def present_cases(

@@ -19,10 +19,10 @@ from dpassay.impl.libraries.kit import Answer
 
 __all__ = ["conversion_answers"]
 
-_COUNTS = (1.0, 1000.0)
+_COUNTS = (1.0, 200.0)
 """Compositions are lists of measurements: longer ones take too long to build."""
 
-_CALLS_OF_A_SEARCH = 12
+_CALLS_OF_A_SEARCH = 8
 """A search asks the conversion, which is a search itself, some sixty times."""
 
 

@@ -60,6 +60,10 @@ def categories(count: int, probability: float, *, strangers: bool = False) -> Me
     )
 
 
+_CALLS_OF_BITS = 1200
+"""Each of the bits is looked at by itself, too."""
+
+
 def _packed(bits: list[int]) -> bytes:
     padded = bits + [0] * (-len(bits) % 8)
     return bytes(sum(bit << (7 - i) for i, bit in enumerate(padded[j : j + 8])) for j in range(0, len(padded), 8))
@@ -89,6 +93,7 @@ def bit_vector(weight: int, f: float, *, constant_time: bool = False) -> Mechani
         argument,
         outcome=_unpacked,
         floats=False,
+        calls=_CALLS_OF_BITS,
     )
 
 
@@ -105,6 +110,7 @@ def bit_vector_of_any_length(f: float) -> Mechanism:
         lambda data: bytes(int(data[0])),
         outcome=_unpacked,
         floats=False,
+        calls=_CALLS_OF_BITS,
     )
 
 
