@@ -10,9 +10,10 @@ from dpassay.properties.search.words import claim_words, relation_words
 __all__ = ["mechanism_record", "mechanism_records"]
 
 
-def mechanism_records() -> list[dict[str, Any]]:
-    """Return one record for each mechanism of the catalogue, right or broken."""
-    return [mechanism_record(entry) for entry in entries()]
+def mechanism_records(source: str | None = None) -> list[dict[str, Any]]:
+    """Return one record for each mechanism of the catalogue (of one source, if given), right or broken."""
+    records = [mechanism_record(entry) for entry in entries()]
+    return [record for record in records if source is None or source in record["sources"]]
 
 
 def mechanism_record(entry: Entry) -> dict[str, Any]:

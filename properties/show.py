@@ -9,7 +9,7 @@ from dpassay.properties.records import SCHEMA, plain
 from dpassay.properties.verify import verify_errata, verify_statement
 from dpassay.spec.statement import Statement, all_statements
 
-__all__ = ["show_record"]
+__all__ = ["show_record", "statement_words"]
 
 
 def show_record(name: str) -> dict[str, Any]:
@@ -37,10 +37,8 @@ def _statement_record(statement: Statement) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "statement": statement.name,
-        "sentence": statement.sentence,
-        "quantifiers": [f"{name}: {domain.sentence}" for name, domain in statement.quantifiers.items()],
+        **statement_words(statement),
         "source": str(statement.source),
-        "items": [f"{row.item} ({row.name}, {row.kind})" for row in (*statement.items, *statement.also)],
         "verdict": str(report.outcome),
         "evidence": report.evidence.label,
         "scope": report.scope.label,
@@ -49,6 +47,15 @@ def _statement_record(statement: Statement) -> dict[str, Any]:
         "tightness": plain(report.tightness),
         "argument": report.detail or None,
         "errata": [_erratum_line(record.record()) for record in verify_errata([statement])],
+    }
+
+
+def statement_words(statement: Statement) -> dict[str, Any]:
+    """Return what a statement says, over what, of which items, and where it stands in the code."""
+    return {
+        "sentence": statement.sentence,
+        "quantifiers": [f"{name}: {domain.sentence}" for name, domain in statement.quantifiers.items()],
+        "items": [f"{row.item} ({row.name}, {row.kind})" for row in (*statement.items, *statement.also)],
         "where": statement.where,
     }
 

@@ -6,8 +6,12 @@ violation is shrunk to a minimal point. An undecided point is counted as such an
 """
 
 import math
+import os
+import signal
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -63,6 +67,7 @@ class StatementReport:
             "tightness": plain(self.tightness),
             "seconds": round(self.seconds, 3),
             "witness": plain(self.witness) if self.outcome is Outcome.VIOLATED else None,
+            "detail": self.detail or None,
             "as_expected": self.as_expected,
         }
 
@@ -206,16 +211,34 @@ def verify(
 
     The result does not depend on the number of jobs: every statement is seeded by itself.
     """
-    work = [delayed(_verify_by_name)(statement.name, profile, seed_value) for statement in statements]
+    own = os.getpid()
+    work = [delayed(_verify_by_name)(statement.name, profile, seed_value, own) for statement in statements]
     for fields in Parallel(n_jobs=jobs, return_as="generator")(work):
         name, report = fields
         yield StatementReport(statement=find_statement(name), **report)
 
 
-def _verify_by_name(name: str, profile: Profile, seed_value: int) -> tuple[str, dict[str, Any]]:
+def _verify_by_name(name: str, profile: Profile, seed_value: int, parent: int) -> tuple[str, dict[str, Any]]:
     # Statements are found by name in the worker: claims are functions of modules and need not travel.
-    report = verify_statement(find_statement(name), profile, seed_value)
+    with _interruptions_left_to(parent):
+        report = verify_statement(find_statement(name), profile, seed_value)
     return name, {key: value for key, value in vars(report).items() if key != "statement"}
+
+
+@contextmanager
+def _interruptions_left_to(parent: int) -> Iterator[None]:
+    """In a worker, do not hear the keyboard: its parent does, and ends the workers.
+
+    A terminal interrupts all of them, and a worker may be where python can only print that and go on.
+    """
+    if os.getpid() == parent or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def verify_errata(statements: Iterable[Statement]) -> Iterable[ErratumReport]:

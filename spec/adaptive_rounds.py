@@ -25,9 +25,9 @@ from dpassay.spec.rational import Ratio
 
 __all__ = [
     "ConcentratedRound",
+    "ConcentratedRun",
     "ExPostRound",
     "MixedInteractions",
-    "StoppedRun",
     "concentrated",
     "concentrated_leak",
     "concentrated_response",
@@ -191,7 +191,7 @@ def ex_post_leak(delta: Fraction) -> ExPostRound:
 
 
 @dataclass(frozen=True)
-class StoppedRun(Round):
+class ConcentratedRun(Round):
     """A run of concentrated steps under a stopping rule: its outcomes are transcripts, charged by their length.
 
     `costs` are the sums of the parameters of the steps that a transcript ran; made by `stopped_run`.
@@ -206,7 +206,7 @@ class StoppedRun(Round):
         return sum((step.rho for step in self.steps), NOTHING)
 
 
-def stopped_run(steps: Sequence[ConcentratedRound], stops: Callable[[Transcript], bool]) -> StoppedRun:
+def stopped_run(steps: Sequence[ConcentratedRound], stops: Callable[[Transcript], bool]) -> ConcentratedRun:
     """Make the run that ends when `stops` says so of the answers up to then, or with the last step.
 
     Raises
@@ -222,7 +222,7 @@ def stopped_run(steps: Sequence[ConcentratedRound], stops: Callable[[Transcript]
     for transcript, p, q in _paths(steps, stops):
         left[transcript], right[transcript] = p, q
         costs[transcript] = sum((step.rho for step in steps[: len(transcript)]), NOTHING)
-    return StoppedRun(FiniteDistribution(left), FiniteDistribution(right), ONE, steps=tuple(steps), costs=costs)
+    return ConcentratedRun(FiniteDistribution(left), FiniteDistribution(right), ONE, steps=tuple(steps), costs=costs)
 
 
 def _paths(
@@ -245,7 +245,7 @@ def _paths(
 KINDS: dict[str, type[Round]] = {
     "concentrated": ConcentratedRound,
     "ex-post": ExPostRound,
-    "noise reduction": StoppedRun,
+    "noise reduction": ConcentratedRun,
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from flint import arb
 
 from dpassay.claims import UsageError
-from dpassay.spec.adaptive_rounds import ConcentratedRound, ExPostRound, StoppedRun
+from dpassay.spec.adaptive_rounds import ConcentratedRound, ConcentratedRun, ExPostRound
 from dpassay.spec.ball import UndecidedError, ball, precision
 from dpassay.spec.interactions import Round
 from dpassay.spec.rational import Ratio, product
@@ -232,14 +232,14 @@ class UnifiedRule:
 
     def admits(self, state: ConcentratedState, offer: Round) -> bool:
         """Whether the dearest outcome fits into what is left, and the delta too."""
-        if isinstance(offer, StoppedRun):
+        if isinstance(offer, ConcentratedRun):
             return state[0] + offer.largest_cost <= self.rho
         assert isinstance(offer, ConcentratedRound)
         return state[0] + offer.rho <= self.rho and state[1] + offer.delta <= self.delta
 
     def spend(self, state: ConcentratedState, offer: Round, outcome: Hashable) -> ConcentratedState:
         """Charge a concentrated round its parameters, a run the steps that it ran."""
-        if isinstance(offer, StoppedRun):
+        if isinstance(offer, ConcentratedRun):
             return state[0] + offer.costs[outcome], state[1]
         assert isinstance(offer, ConcentratedRound)
         return state[0] + offer.rho, state[1] + offer.delta

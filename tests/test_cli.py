@@ -47,7 +47,7 @@ def test_verify_prints_the_fields_of_the_contract(capsys: Capture) -> None:
     assert record | {"seconds": 0} == {
         "schema": 1, "statement": "noisy_max_ratio_monotone_by_proof", "source": "lebensold2024", "item": "Lemma 16",
         "kind": "lemma", "verdict": "holds", "evidence": "symbolic", "scope": "all", "cases": 1, "undecided": 0,
-        "tightness": None, "seconds": 0, "witness": None, "as_expected": True,
+        "tightness": None, "seconds": 0, "witness": None, "detail": record["detail"], "as_expected": True,
     }  # fmt: skip
     assert "1 of 1 statements as expected" in err
 

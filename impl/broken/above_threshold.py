@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dpassay.claims import Claim, ExPost
 from dpassay.impl.accounting.gaussian_products import Factor, lifted_loss
 from dpassay.impl.catalogue import Mutation, catalogue
-from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold, first_true
+from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
+from dpassay.impl.mechanisms.halting import first_true
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_vector
 

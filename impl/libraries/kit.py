@@ -15,6 +15,7 @@ this module and :mod:`dpassay.impl.libraries.wire` are all of dpassay that exist
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from dataclasses import dataclass, field
@@ -171,6 +172,13 @@ class Answer:
         ``upper`` where the library promises never to understate (the default), ``estimate`` where it says it may.
     notes : str
         What a reader should know.
+    account : str, optional
+        What the answers of one method have in common: they must not contradict each other, as bounds of different
+        methods, or on grids of different widths, may. If it is not given it is
+        the name without what is asked and of which mechanism: ``PLD, gaussian, epsilon`` and ``PLD, laplace, delta``
+        belong to one account.
+    splits : bool
+        Whether `compute` also takes a tuple for its `count`: so many repetitions, composed one after the other.
     calls : int, optional
         The most questions that a law may ask, for a search that takes long.
     """
@@ -185,6 +193,8 @@ class Answer:
     looseness: float = 0.0
     certainty: str = "upper"
     notes: str = ""
+    account: str | None = None
+    splits: bool = False
     calls: int | None = None
 
     def __post_init__(self) -> None:
@@ -206,8 +216,18 @@ class Answer:
             "looseness": self.looseness,
             "certainty": self.certainty,
             "notes": self.notes,
+            "account": _account_named(self.name, self.question) if self.account is None else self.account,
+            "splits": self.splits,
             "calls": self.calls,
         }
+
+
+def _account_named(name: str, question: str) -> str:
+    """Return a name without the words of its question, so `PLD, laplace, delta` is of the account `PLD`."""
+    stem, _, asked = question.rpartition("_")
+    rest = " ".join(word for word in re.split(r"[\s,_]+", name) if word not in {"", asked})
+    account = " ".join(rest.replace(stem.replace("_", " "), " ").split()) if stem else rest
+    return account or rest
 
 
 @dataclass(frozen=True)

@@ -378,11 +378,14 @@ class RemoteAnswer(_Remote):
         Which question it answers.
     description : dict
         What :meth:`dpassay.impl.libraries.kit.Answer.describe` says.
+    related : tuple of RemoteAnswer
+        The other answers of the library that belong to the same account.
     """
 
     def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
         super().__init__(worker, description)
         self.question: str = description["question"]
+        self.related: tuple[RemoteAnswer, ...] = ()
 
     def compute(self, **arguments: Any) -> float:
         """Return the library's answer; what is not a number is NaN.
@@ -461,7 +464,12 @@ _KINDS: dict[str, type[RemoteMechanism | RemoteAnswer | RemoteNonsense | BrokenC
 
 def open_library(worker: Worker) -> list[RemoteCase]:
     """Return the cases of the worker's adapter, in its order."""
-    return [_open_case(worker, description) for description in worker.request("describe")]
+    cases = [_open_case(worker, description) for description in worker.request("describe")]
+    answers = [case for case in cases if isinstance(case, RemoteAnswer)]
+    for answer in answers:
+        account = answer.description["account"]
+        answer.related = tuple(a for a in answers if a is not answer and a.description["account"] == account)
+    return cases
 
 
 def _open_case(worker: Worker, description: dict[str, Any]) -> RemoteCase:

@@ -15,16 +15,13 @@ from dpassay.impl.accounting.above_threshold import (
     gaussian_above_threshold_loss,
 )
 from dpassay.impl.catalogue import catalogue
+from dpassay.impl.mechanisms.halting import HaltingSession, first_true
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_range, require_vector
 
-__all__ = ["AboveThresholdSession", "GaussianAboveThreshold", "HaltedError", "gaussian_above_threshold"]
+__all__ = ["AboveThresholdSession", "GaussianAboveThreshold", "gaussian_above_threshold"]
 
 Array = NDArray[np.float64]
-
-
-class HaltedError(RuntimeError):
-    """Raised when a session that has halted is asked again."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +107,12 @@ class GaussianAboveThreshold:
         return first_true(noisy_answers >= noisy_threshold)
 
     def session(self, rng: np.random.Generator) -> "AboveThresholdSession":
-        """Begin an interactive run, to which answers are fed one at a time."""
-        return AboveThresholdSession(self, rng)
+        """Begin an interactive run, to which answers are fed one at a time; the threshold's noise is drawn here."""
+
+        def query_noise() -> float:
+            return self.sigma_query * float(rng.standard_normal())
+
+        return AboveThresholdSession(self, self.sigma_threshold * float(rng.standard_normal()), query_noise)
 
 
 def require_outcome(outcome: Any, size: int) -> int:
@@ -122,53 +123,8 @@ def require_outcome(outcome: Any, size: int) -> int:
     return time
 
 
-def first_true(events: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return for every row the place, from 1, of its first true entry, or 0 where there is none."""
-    return np.where(events.any(axis=1), events.argmax(axis=1) + 1, 0)
-
-
-class AboveThresholdSession:
-    """An interactive run: queries may be chosen after seeing that the earlier ones stayed below.
-
-    Parameters
-    ----------
-    mechanism : GaussianAboveThreshold
-        Its `size` is the largest number of answers taken.
-    rng : numpy.random.Generator
-        Source of the noise; the threshold's is drawn here, once.
-    """
-
-    def __init__(self, mechanism: GaussianAboveThreshold, rng: np.random.Generator) -> None:
-        self.mechanism = mechanism
-        self.asked = 0
-        self.halted = False
-        self._rng = rng
-        self._noisy_threshold = mechanism.threshold + mechanism.sigma_threshold * float(rng.standard_normal())
-
-    def ask(self, answer: float) -> bool:
-        """Return whether the next answer reaches the threshold, noises included; if so, the run has halted.
-
-        Raises
-        ------
-        HaltedError
-            If the run has halted, or `size` answers have been taken.
-        UsageError
-            If `answer` is not a number in [low, high].
-        """
-        mechanism = self.mechanism
-        if self.halted or self.asked == mechanism.size:
-            reason = "halted" if self.halted else "reached the end of its stream"
-            raise HaltedError(f"the run has {reason} after {self.asked} answers; begin another session")
-        require_vector("answer", [answer], 1, mechanism.low, mechanism.high)
-        self.asked += 1
-        noisy = answer + mechanism.sigma_query * float(self._rng.standard_normal())
-        self.halted = noisy >= self._noisy_threshold
-        return self.halted
-
-    @property
-    def outcome(self) -> int:
-        """The halting time, or 0 while no answer has reached the threshold."""
-        return self.asked if self.halted else 0
+class AboveThresholdSession(HaltingSession[GaussianAboveThreshold]):
+    """An interactive run of `GaussianAboveThreshold`, which tells what it has cost so far."""
 
     @property
     def loss(self) -> float:

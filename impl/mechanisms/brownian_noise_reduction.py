@@ -7,23 +7,16 @@ where the bridge form loses digits. Times are variances; the outcomes are float6
 the discreteness of floating point.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import ZCDP, Claim, UsageError, VectorNeighbours, require_positive
+from dpassay.claims import ZCDP, Claim, VectorNeighbours
 from dpassay.impl.accounting.gaussian import gaussian_zcdp
 from dpassay.impl.catalogue import catalogue
-from dpassay.impl.mechanisms.noise_reduction import (
-    NoiseReduction,
-    StoppingRule,
-    StopsAbove,
-    never_stops,
-    require_times,
-)
-from dpassay.impl.validation import real_array, require_count
+from dpassay.impl.mechanisms.noise_reduction import NoiseReduction, RefinedRun, StopsAbove, require_times
+from dpassay.impl.validation import require_count
 
 __all__ = [
     "BrownianNoiseReduction",
@@ -71,20 +64,8 @@ def brownian_noise(times: ArrayLike, runs: int, rng: np.random.Generator, *, dim
     return noise
 
 
-class BrownianRun:
-    """One run on one answer, refined as long as the analyst wishes; the grid may be chosen while it runs.
-
-    Parameters
-    ----------
-    answer : array_like
-        The true answer: a number or a vector.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Raises
-    ------
-    UsageError
-        If the answer is not finite.
+class BrownianRun(RefinedRun):
+    """One run on one answer; times are variances.
 
     Examples
     --------
@@ -95,61 +76,21 @@ class BrownianRun:
     """
 
     def __init__(self, answer: ArrayLike, rng: np.random.Generator) -> None:
-        self._answer = real_array("answer", answer)
-        self._rng = rng
-        self._time, self._precision = float("inf"), 0.0
+        super().__init__(answer, rng)
+        self._precision = 0.0
         self._motion: Array = np.zeros(self._answer.shape)
-        self._value: Array | None = None
-
-    @property
-    def time(self) -> float:
-        """The variance of the last release; infinite before the first."""
-        return self._time
 
     @property
     def precision(self) -> float:
         """The information spent: 1/time, 0 before the first release. For sensitivity D it costs D^2/2 of it in rho."""
         return self._precision
 
-    @property
-    def value(self) -> Array | None:
-        """The last release; None before the first."""
-        return self._value
-
-    def refine(self, time: float) -> Array:
-        """Release the answer with noise of a smaller variance.
-
-        Raises
-        ------
-        UsageError
-            If `time` is not positive, or not below the one before; nothing is released.
-        """
-        time = float(require_positive("time", time))
+    def _noise_at(self, time: float) -> Array:
         precision = 1 / time
-        if not (np.isfinite(precision) and time < self._time):
-            raise UsageError(f"time must be positive and below {self.time!r}, the one before, got {time!r}")
         step = np.sqrt(precision - self._precision) * self._rng.standard_normal(self._answer.shape)
         self._motion = self._motion + step
-        self._time, self._precision = time, precision
-        released: Array = np.asarray(self._answer + self._motion / precision)
-        self._value = released
-        return released
-
-    def refine_until(self, times: Iterable[float], stop: StoppingRule = never_stops) -> tuple[Array, Array]:
-        """Refine along a grid until the rule stops, and return the times and values released.
-
-        Returns
-        -------
-        times : ndarray, shape (releases,)
-        values : ndarray, shape (releases, dimension)
-        """
-        grid = require_times(list(times))
-        values: list[Array] = []
-        for released, time in enumerate(grid.tolist(), start=1):
-            values.append(np.atleast_1d(self.refine(time)))
-            if bool(stop(grid[:released], np.stack(values)[None])[0]):
-                break
-        return grid[: len(values)], np.stack(values)
+        self._precision = precision
+        return np.asarray(self._motion / precision)
 
 
 @dataclass(frozen=True)

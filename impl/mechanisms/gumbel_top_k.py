@@ -65,7 +65,12 @@ class GumbelTopK:
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """Pure DP with k epsilon, and zCDP with k kappa(epsilon)."""
-        return (PureDP(self.k * self.epsilon), ZCDP(self.k * float(bounded_range_mean_loss(self.epsilon))))
+        return (PureDP(self.k * self.epsilon), ZCDP(self.rho))
+
+    @property
+    def rho(self) -> float:
+        """The zCDP parameter of the list."""
+        return self.k * float(bounded_range_mean_loss(self.epsilon))
 
     @property
     def neighbours(self) -> VectorNeighbours:
@@ -75,12 +80,11 @@ class GumbelTopK:
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` ranked lists, one a row of k labels (indices from 0)."""
         counts = require_vector("data", data, self.size)
-        scale = self.linf / self.epsilon
+        return in_chunks(lambda rows: self.draw(counts, rows, rng), size, self.size)
 
-        def draw(rows: int) -> NDArray[Any]:
-            return ranked_top_k(counts + rng.gumbel(scale=scale, size=(rows, self.size)), self.k)
-
-        return in_chunks(draw, size, self.size)
+    def draw(self, counts: Array, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw `rows` ranked lists on counts that have been checked."""
+        return ranked_top_k(counts + rng.gumbel(scale=self.linf / self.epsilon, size=(rows, self.size)), self.k)
 
 
 gumbel_top_k = catalogue(

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from dpassay.claims import Claim, PureDP, VectorNeighbours, require_at_least, require_positive
 from dpassay.impl.catalogue import catalogue
-from dpassay.impl.mechanisms.above_threshold import HaltedError, first_true
+from dpassay.impl.mechanisms.halting import HaltingSession, first_true
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_interval, require_noise, require_vector
 
 __all__ = [
     "LaplaceAboveThreshold",
-    "LaplaceAboveThresholdSession",
     "laplace_above_threshold",
     "leads_over",
     "monotone_above_threshold",
@@ -100,9 +99,13 @@ class LaplaceAboveThreshold:
 
         return in_chunks(draw, size, self.size + 1)
 
-    def session(self, rng: np.random.Generator) -> "LaplaceAboveThresholdSession":
-        """Begin an interactive run, to which answers are fed one at a time."""
-        return LaplaceAboveThresholdSession(self, rng)
+    def session(self, rng: np.random.Generator) -> "HaltingSession[LaplaceAboveThreshold]":
+        """Begin an interactive run, to which answers are fed one at a time; the threshold's noise is drawn here."""
+
+        def query_noise() -> float:
+            return float(rng.laplace(scale=self.query_scale))
+
+        return HaltingSession(self, float(rng.laplace(scale=self.threshold_scale)), query_noise)
 
 
 def leads_over(threshold: float, answers: Array) -> Array:
@@ -112,49 +115,6 @@ def leads_over(threshold: float, answers: Array) -> Array:
     """
     with np.errstate(over="ignore"):
         return answers - threshold
-
-
-class LaplaceAboveThresholdSession:
-    """An interactive run: queries may be chosen after seeing that the earlier ones stayed below.
-
-    Parameters
-    ----------
-    mechanism : LaplaceAboveThreshold
-        Its `size` is the largest number of answers taken.
-    rng : numpy.random.Generator
-        Source of the noise; the threshold's is drawn here, once.
-    """
-
-    def __init__(self, mechanism: LaplaceAboveThreshold, rng: np.random.Generator) -> None:
-        self.mechanism = mechanism
-        self.asked = 0
-        self.halted = False
-        self._rng = rng
-        self._threshold_noise = float(rng.laplace(scale=mechanism.threshold_scale))
-
-    def ask(self, answer: float) -> bool:
-        """Return whether the next answer reaches the threshold, noises included; if so, the run has halted.
-
-        Raises
-        ------
-        HaltedError
-            If the run has halted, or `size` answers have been taken.
-        UsageError
-            If `answer` is not a number in [low, high].
-        """
-        mechanism = self.mechanism
-        if self.halted or self.asked == mechanism.size:
-            raise HaltedError(f"the run is over after {self.asked} answers; begin another session")
-        [number] = require_vector("answer", [answer], 1, mechanism.low, mechanism.high).tolist()
-        self.asked += 1
-        noise = float(self._rng.laplace(scale=mechanism.query_scale))
-        self.halted = noise + (number - mechanism.threshold) >= self._threshold_noise
-        return self.halted
-
-    @property
-    def outcome(self) -> int:
-        """The halting time, or 0 while no answer has reached the threshold."""
-        return self.asked if self.halted else 0
 
 
 _PLACE = "dpassay.impl.mechanisms.laplace_above_threshold"

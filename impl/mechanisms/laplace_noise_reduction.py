@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpassay.claims import Claim, ExPost, UsageError, VectorNeighbours, require_positive
 from dpassay.impl.catalogue import catalogue
-from dpassay.impl.mechanisms.noise_reduction import NoiseReduction, StopsAbove, require_times
+from dpassay.impl.mechanisms.noise_reduction import NoiseReduction, RefinedRun, StopsAbove, require_times
 from dpassay.impl.validation import real_array, require_count
 
 __all__ = [
@@ -114,50 +114,19 @@ def backward_laplace_noise(times: ArrayLike, runs: int, rng: np.random.Generator
     return np.stack(values, axis=1)
 
 
-class LaplaceRun:
-    """One run on one answer, refined as long as the analyst wishes; the grid may be chosen while it runs.
-
-    Parameters
-    ----------
-    answer : array_like
-        The true answer: a number or a vector.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Raises
-    ------
-    UsageError
-        If the answer is not finite.
-    """
+class LaplaceRun(RefinedRun):
+    """One run on one answer; times are scales, and the loss is at most (l1-sensitivity) / time."""
 
     def __init__(self, answer: ArrayLike, rng: np.random.Generator) -> None:
-        self._answer = real_array("answer", answer)
-        self._rng = rng
-        self._time = float("inf")
+        super().__init__(answer, rng)
         self._noise: Array = np.zeros(self._answer.shape)
 
-    @property
-    def time(self) -> float:
-        """The scale of the last release, infinite before the first; the loss is at most (l1-sensitivity) / time."""
-        return self._time
-
-    def refine(self, time: float) -> Array:
-        """Release the answer with noise of a smaller scale.
-
-        Raises
-        ------
-        UsageError
-            If `time` is not positive, or not below the one before; nothing is released.
-        """
-        time = float(require_positive("time", time))
-        if not (time < self._time and np.isfinite(1 / time)):
-            raise UsageError(f"time must be positive and below {self._time!r}, the one before, got {time!r}")
+    def _noise_at(self, time: float) -> Array:
         if np.isinf(self._time):
             self._noise = self._rng.laplace(scale=time, size=self._answer.shape)
         else:
             self._noise = backward_laplace_step(self._noise, time, self._time, self._rng)
-        self._time = time
-        return np.asarray(self._answer + self._noise)
+        return self._noise
 
 
 @dataclass(frozen=True)

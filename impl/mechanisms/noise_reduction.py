@@ -5,6 +5,8 @@ that the earlier ones said: its noises at falling *times* (the variance of Brown
 are the values of one stochastic process. Rogers, Samorodnitsky, Wu and Ramdas 2023, Def 4.2 and Def 4.3.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpassay.claims import UsageError, VectorNeighbours, require_positive
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import real_array, require_count, require_vector
 
 __all__ = [
     "NoiseReduction",
+    "RefinedRun",
     "StoppingRule",
     "StopsAbove",
     "never_stops",
@@ -118,6 +121,74 @@ def outcome_rows(counts: NDArray[np.int64], values: Array) -> Array:
     hidden = np.arange(values.shape[1]) >= counts[:, None]
     shown = np.where(hidden[:, :, None], 0.0, values).reshape(len(values), -1)
     return np.concatenate([counts[:, None].astype(np.float64), shown], axis=1)
+
+
+class RefinedRun(ABC):
+    """One run on one answer, refined as long as the analyst wishes; the grid may be chosen while it runs.
+
+    Parameters
+    ----------
+    answer : array_like
+        The true answer: a number or a vector.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Raises
+    ------
+    UsageError
+        If the answer is not finite.
+    """
+
+    def __init__(self, answer: ArrayLike, rng: np.random.Generator) -> None:
+        self._answer = real_array("answer", answer)
+        self._rng = rng
+        self._time = float("inf")
+        self._value: Array | None = None
+
+    @abstractmethod
+    def _noise_at(self, time: float) -> Array:
+        """Draw the noise at `time`, below the time of the last release, given the noise so far."""
+
+    @property
+    def time(self) -> float:
+        """The time of the last release; infinite before the first."""
+        return self._time
+
+    @property
+    def value(self) -> Array | None:
+        """The last release; None before the first."""
+        return self._value
+
+    def refine(self, time: float) -> Array:
+        """Release the answer with noise of a smaller time.
+
+        Raises
+        ------
+        UsageError
+            If `time` is not positive, or not below the one before; nothing is released.
+        """
+        time = float(require_positive("time", time))
+        if not (np.isfinite(1 / time) and time < self._time):
+            raise UsageError(f"time must be positive and below {self._time!r}, the one before, got {time!r}")
+        released: Array = np.asarray(self._answer + self._noise_at(time))
+        self._time, self._value = time, released
+        return released
+
+    def refine_until(self, times: Iterable[float], stop: StoppingRule = never_stops) -> tuple[Array, Array]:
+        """Refine along a grid until the rule stops, and return the times and values released.
+
+        Returns
+        -------
+        times : ndarray, shape (releases,)
+        values : ndarray, shape (releases, dimension)
+        """
+        grid = require_times(list(times))
+        values: list[Array] = []
+        for released, time in enumerate(grid.tolist(), start=1):
+            values.append(np.atleast_1d(self.refine(time)))
+            if bool(stop(grid[:released], np.stack(values)[None])[0]):
+                break
+        return grid[: len(values)], np.stack(values)
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from dpassay.impl.accounting.filters import BudgetExceeded, Offer, Remaining
 from dpassay.impl.accounting.target_charging import ChargingAccount, require_quality, target_charging_account
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.catalogue import catalogue
-from dpassay.impl.mechanisms.above_threshold import HaltedError
 from dpassay.impl.mechanisms.finite import log_ratio_upper
+from dpassay.impl.mechanisms.halting import HaltedError
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
 

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, Claim, UsageError, VectorNeighbours, require_positive
+from dpassay.claims import ZCDP, Claim, VectorNeighbours, require_positive
 from dpassay.impl.accounting.histograms import gaussian_histogram_zcdp
-from dpassay.impl.accounting.setwise import bounded_range_mean_loss
 from dpassay.impl.catalogue import catalogue
-from dpassay.impl.mechanisms.gumbel_top_k import ranked_top_k
+from dpassay.impl.mechanisms.gumbel_top_k import GumbelTopK
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.validation import require_count, require_vector
+from dpassay.impl.validation import require_vector
 
 __all__ = ["TwoPhaseTopK", "two_phase_top_k"]
 
@@ -53,32 +52,31 @@ class TwoPhaseTopK:
     linf: float = 1.0
 
     def __post_init__(self) -> None:
-        require_count("size", self.size)
-        require_count("k", self.k)
-        if self.k > self.size:
-            raise UsageError(f"k must be at most size, got {self.k!r} for size {self.size!r}")
-        for name in ("epsilon", "sigma", "linf"):
-            require_positive(name, getattr(self, name))
+        self.ranking  # noqa: B018  # checks the parameters that it takes
+        require_positive("sigma", self.sigma)
+
+    @cached_property
+    def ranking(self) -> GumbelTopK:
+        """The first phase."""
+        return GumbelTopK(self.size, self.k, self.epsilon, self.linf)
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """Concentrated DP of both phases together, rounded up."""
-        first = self.k * float(bounded_range_mean_loss(self.epsilon))
         second = float(gaussian_histogram_zcdp(self.sigma, self.k))
-        return (ZCDP((first + second) * (1 + 2.0**-50)),)
+        return (ZCDP((self.ranking.rho + second) * (1 + 2.0**-50)),)
 
     @property
     def neighbours(self) -> VectorNeighbours:
         """Counts that all move the same way, by at most linf each."""
-        return VectorNeighbours(size=self.size, linf=self.linf, monotone=True)
+        return self.ranking.neighbours
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` rows of k labels (indices from 0) and their k noisy counts."""
         counts = require_vector("data", data, self.size)
 
         def draw(rows: int) -> NDArray[Any]:
-            gumbel = rng.gumbel(scale=self.linf / self.epsilon, size=(rows, self.size))
-            labels = ranked_top_k(counts + gumbel, self.k)
+            labels = self.ranking.draw(counts, rows, rng)
             values = counts[labels] + self.linf * self.sigma * rng.standard_normal(labels.shape)
             return np.concatenate([labels, values], axis=1)
 

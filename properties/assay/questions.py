@@ -7,12 +7,12 @@ drawn from and where they are most telling, and how the answer must move with ea
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["QUESTIONS", "Argument", "Question", "points_of"]
+__all__ = ["INVERSES", "QUESTIONS", "Argument", "Arguments", "Inverse", "Question", "inside", "points_of"]
 
 Arguments = dict[str, Any]
 
@@ -105,6 +105,39 @@ class Question:
         return {a.name: [a.typical] * 3 if a.kind == "reals" else a.value(a.typical) for a in self.arguments}
 
 
+@dataclass(frozen=True)
+class Inverse:
+    """Two questions of which the second undoes the first: its answer is an argument of the first again.
+
+    Parameters
+    ----------
+    first, second : str
+        The questions.
+    found : str
+        The argument of the second that the first answers.
+    level : str
+        The argument of the first that the second answers, and must not exceed.
+    fixed : mapping
+        Arguments of the second that the first lacks.
+    """
+
+    first: str
+    second: str
+    found: str
+    level: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether the first question is that of a calibrator."""
+        return self.found != "epsilon"
+
+    def asked_back(self, arguments: Arguments, found: float) -> Arguments:
+        """Return the arguments of the second question for an answer to the first."""
+        kept = {name: value for name, value in arguments.items() if name != self.level}
+        return {**kept, **self.fixed, self.found: found}
+
+
 def points_of(
     question: Question, domain: Mapping[str, tuple[float, float]], rng: np.random.Generator, number: int
 ) -> Iterator[Arguments]:
@@ -112,7 +145,7 @@ def points_of(
     candidates = _candidates(question, rng)
     found = 0
     for tried, point in enumerate(candidates, start=1):
-        if _inside(point, domain):
+        if inside(point, domain):
             found += 1
             yield point
         if found >= number or tried >= 50 * number:
@@ -150,7 +183,8 @@ def _same_lengths(question: Question, point: Arguments) -> Arguments:
     return {name: value[:shortest] if name in lists else value for name, value in point.items()}
 
 
-def _inside(point: Arguments, domain: Mapping[str, tuple[float, float]]) -> bool:
+def inside(point: Arguments, domain: Mapping[str, tuple[float, float]]) -> bool:
+    """Whether every argument keeps to its documented bounds."""
     for name, (low, high) in domain.items():
         values = point.get(name, low)
         if not all(low <= value <= high for value in (values if isinstance(values, list) else [values])):
@@ -329,3 +363,25 @@ QUESTIONS: dict[str, Question] = {
         ),
     )
 }
+
+_ACCOUNTS = (
+    "gaussian",
+    "laplace",
+    "randomised_response",
+    "pure_composition",
+    "subsampled_gaussian",
+    "zcdp",
+    "discrete_gaussian",
+)
+
+INVERSES: tuple[Inverse, ...] = (
+    *(Inverse(f"{stem}_epsilon", f"{stem}_delta", "epsilon", "delta") for stem in _ACCOUNTS),
+    Inverse("gaussian_sigma", "gaussian_epsilon", "sigma", "epsilon", {"count": 1}),
+    Inverse("gaussian_sigma", "gaussian_delta", "sigma", "delta", {"count": 1}),
+    Inverse("subsampled_gaussian_sigma", "subsampled_gaussian_epsilon", "sigma", "epsilon"),
+    Inverse("subsampled_gaussian_sigma", "subsampled_gaussian_delta", "sigma", "delta"),
+    Inverse("laplace_scale", "laplace_epsilon", "scale", "epsilon", {"count": 1, "delta": 1e-6}),
+    Inverse("zcdp_rho", "zcdp_epsilon", "rho", "epsilon"),
+    Inverse("zcdp_rho", "zcdp_delta", "rho", "delta"),
+)
+"""The questions that undo each other: what an account says one way must hold the other way round."""

@@ -1,6 +1,7 @@
 """What a hunt found, with the fields of the command line's contract."""
 
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ from dpassay.properties.audit.exclusion import Exclusion
 from dpassay.properties.audit.watching import Habit
 from dpassay.properties.records import SCHEMA, plain
 
-__all__ = ["HuntResult", "Witness", "is_target_name", "replay_command"]
+__all__ = ["HuntResult", "Witness", "is_target_name", "is_void", "replay_command"]
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class HuntResult:
     @property
     def is_void(self) -> bool:
         """Whether "not refuted" says nothing: the target or the workers failed, or its calls are not independent."""
-        return self.stopped in {"call timeout", "workers lost"} or Habit.REPEATS_ITSELF.value in self.notes
+        return is_void(self.stopped, self.notes)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""
@@ -134,6 +135,11 @@ class HuntResult:
         if is_target_name(self.target):
             return "\n".join([*lines, f"print(replay({saved!r}))"])
         return "\n".join([*lines, f"mechanism = ...  # {self.target}", f"print(replay({saved!r}, mechanism))"])
+
+
+def is_void(stopped: str | None, notes: Collection[str]) -> bool:
+    """Whether a hunt that stopped so, with such notes, says nothing where it refuted nothing."""
+    return stopped in {"call timeout", "workers lost"} or Habit.REPEATS_ITSELF.value in notes
 
 
 def is_target_name(target: str) -> bool:

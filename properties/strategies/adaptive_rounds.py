@@ -9,9 +9,9 @@ from dpassay.properties.strategies.base import strategy_for
 from dpassay.properties.strategies.distributions import finite_distributions, finite_pairs
 from dpassay.spec.adaptive_rounds import (
     ConcentratedRound,
+    ConcentratedRun,
     ExPostRound,
     MixedInteractions,
-    StoppedRun,
     concentrated,
     concentrated_leak,
     concentrated_response,
@@ -76,7 +76,7 @@ def ex_post_rounds() -> st.SearchStrategy[ExPostRound]:
 
 
 @st.composite
-def stopped_runs(draw: st.DrawFn) -> StoppedRun:
+def stopped_runs(draw: st.DrawFn) -> ConcentratedRun:
     """Draw a run of one to three responses that may stop after any answer, as the answers decide."""
     steps = draw(st.lists(RATIOS.map(concentrated_response), min_size=1, max_size=3))
     pattern = draw(st.integers(0, 63))

@@ -1,4 +1,4 @@
-"""The command line: ``dpassay list | show | verify | hunt | assay | experiment``.
+"""The command line: ``dpassay list | show | verify | hunt | assay | experiment | report``.
 
 With ``--json`` a command prints one JSON object per line on standard output and nothing else there; progress,
 warnings and summaries go to standard error. Exit status: 0 everything as expected, 1 something is not, 2 wrong
@@ -6,15 +6,13 @@ usage or bad input (also a target that hangs), with one line on standard error; 
 keyboard, 141 a reader, such as `head`, that left before the end.
 """
 
-import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,19 +31,15 @@ from dpassay.command_line import (
     seconds_of,
     seed_option,
 )
+from dpassay.report_command import report
+from dpassay.verify_command import require_source, source_option, verify
 
 if TYPE_CHECKING:
     from dpassay.properties.audit.exclusion import Exclusion
     from dpassay.properties.search.black_box import Progress as HuntProgress
     from dpassay.properties.search.result import HuntResult
-    from dpassay.properties.verify import ErratumReport, StatementReport
-    from dpassay.spec.statement import Statement
 
 __all__ = ["main"]
-
-R = TypeVar("R", "StatementReport", "ErratumReport")
-
-source_option = click.option("--source", metavar="KEY", help="Only this document, such as lebensold2024.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,6 +86,8 @@ def cli() -> None:
 
 
 cli.add_command(assay)
+cli.add_command(report)
+cli.add_command(verify)
 
 
 # --- list ---------------------------------------------------------------------------------------------------
@@ -106,9 +102,9 @@ def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
     from dpassay.properties.coverage import coverage
     from dpassay.properties.mechanisms import mechanism_records
 
-    _require_source(source)
+    require_source(source)
     if mechanisms:
-        records = [record for record in mechanism_records() if source is None or source in record["sources"]]
+        records = mechanism_records(source)
         columns: tuple[str, ...] = ("where", "claims", "neighbours", "exact_distribution", "fault")
     else:
         records = [item.record() for item in coverage(source)]
@@ -117,97 +113,6 @@ def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
         print_records(records)
     else:
         print_table(records, columns)
-
-
-def _require_source(source: str | None) -> None:
-    from dpassay.spec.sources import SOURCES
-
-    if source is not None and source not in SOURCES:
-        raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(SOURCES))}")
-
-
-# --- verify -------------------------------------------------------------------------------------------------
-
-
-@cli.command()
-@source_option
-@click.option("--name", "pattern", metavar="GLOB", default="*", help="Only statements whose name matches.")
-@click.option("--errata", is_flag=True, help="Evaluate what is false, loose or wrongly proved in the print.")
-@click.option("--profile", type=click.Choice(["quick", "thorough"]), default="quick", show_default=True)
-@seed_option
-@click.option("--jobs", type=int, default=-1, show_default=True, help="Worker processes; -1: one per core.")
-@json_option
-def verify(source: str | None, pattern: str, errata: bool, profile: str, seed: int, jobs: int, as_json: bool) -> int:
-    """Verify statements in their corrected form, or the errata of their sources.
-
-    A verdict's scope says how far it reaches: `all` parameters, a `box` of them, or the `points` that were
-    decided, which is no proof.
-    """
-    statements = _select(source, pattern)
-    return _verify_errata(statements, as_json) if errata else _verify(statements, profile, seed, jobs, as_json)
-
-
-def _select(source: str | None, pattern: str) -> list["Statement"]:
-    from dpassay.spec.statement import all_statements
-
-    _require_source(source)
-    chosen = [
-        statement
-        for statement in all_statements()
-        if fnmatchcase(statement.name, pattern) and (source is None or source in _sources(statement))
-    ]
-    if not chosen:
-        of = f" of {source}" if source else ""
-        raise UsageError(f"no statement{of} matches --name {pattern!r}; `dpassay list` shows what there is")
-    return chosen
-
-
-def _sources(statement: "Statement") -> set[str]:
-    return {statement.source.key, *(row.source for row in statement.also)}
-
-
-def _verify(statements: list["Statement"], profile: str, seed: int, jobs: int, as_json: bool) -> int:
-    from dpassay.properties.verify import verify as run
-
-    if jobs == 0:
-        raise UsageError("--jobs must not be 0; -1 means one per core")
-    reports = run(statements, "thorough" if profile == "thorough" else "quick", seed, jobs=jobs)
-    columns = ("statement", "item", "verdict", "evidence", "scope", "cases", "tightness", "seconds")
-    unexpected = _collect("statements", reports, len(statements), columns, as_json)
-    for report in unexpected:
-        click.echo(f"{report.outcome}: {report.statement.name}: {report.detail}", err=True)
-        if report.witness:
-            click.echo(f"  at {json.dumps(report.record()['witness'], ensure_ascii=False)}", err=True)
-    return UNEXPECTED if unexpected else EXPECTED
-
-
-def _verify_errata(statements: list["Statement"], as_json: bool) -> int:
-    from dpassay.properties.verify import verify_errata
-
-    count = sum(len(statement.errata) for statement in statements)
-    columns = ("erratum_of", "item", "class", "printed", "corrected", "evidence", "text", "detail")
-    unexpected = _collect("errata", verify_errata(statements), count, columns, as_json)
-    for report in unexpected:
-        click.echo(f"not as expected: {report.statement.name}: {report.record()}", err=True)
-    return UNEXPECTED if unexpected else EXPECTED
-
-
-def _collect(what: str, reports: Iterable[R], count: int, columns: Sequence[str], as_json: bool) -> list[R]:
-    """Print reports, as they come or as a table, and their count; return those that are not as expected."""
-    from dpassay.properties.progress import progress_bar
-
-    collected = []
-    with progress_bar(f"verifying {what}", count) as advance:
-        for report in reports:
-            collected.append(report)
-            advance(report.statement.name)
-            if as_json:
-                print_records([report.record()])
-    if not as_json:
-        print_table([report.record() for report in collected], columns)
-    unexpected = [report for report in collected if not report.as_expected]
-    click.echo(f"{len(collected) - len(unexpected)} of {len(collected)} {what} as expected", err=True)
-    return unexpected
 
 
 # --- show ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
-from dpassay.spec.adaptive_rounds import ConcentratedRound, ExPostRound, StoppedRun, levels_of
+from dpassay.spec.adaptive_rounds import ConcentratedRound, ConcentratedRun, ExPostRound, levels_of
 from dpassay.spec.ball import ball
 from dpassay.spec.budget_rules import (
     ConcentratedRule,
@@ -303,7 +303,7 @@ class ChargesTheFirstStep(UnifiedRule):
     """1/(2t) at the first time of the grid in place of the one at which the run stopped."""
 
     def spend(self, state: State, offer: Round, outcome: Hashable) -> State:
-        if isinstance(offer, StoppedRun):
+        if isinstance(offer, ConcentratedRun):
             return state[0] + offer.steps[0].rho, state[1]
         return super().spend(state, offer, outcome)
 
@@ -323,7 +323,7 @@ class ChargesTheWholeGrid(UnifiedRule):
     """Safe, but not what Thm 6 says."""
 
     def spend(self, state: State, offer: Round, outcome: Hashable) -> State:
-        if isinstance(offer, StoppedRun):
+        if isinstance(offer, ConcentratedRun):
             return state[0] + offer.largest_cost, state[1]
         return super().spend(state, offer, outcome)
 

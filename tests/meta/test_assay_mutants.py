@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpassay.impl.accounting.calibration import gaussian_sigma
 from dpassay.impl.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpassay.impl.accounting.pure_composition import response_epsilon
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
-from dpassay.impl.libraries.remote import open_library
+from dpassay.impl.libraries.remote import RemoteCase, open_library
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.laws import LAWS
 from dpassay.properties.audit.outcomes import lowest_bit
@@ -26,8 +27,13 @@ def reseed(number: int) -> None:
     RNG[0] = np.random.default_rng(number)
 
 
+def opened(case: Any) -> RemoteCase:
+    """Open a case, or the first of several that belong together."""
+    return open_library(InProcessWorker(case if isinstance(case, list) else [case]))[0]
+
+
 def finding(case: Any, law: str, calls: int = CALLS) -> Finding:
-    (remote,) = open_library(InProcessWorker([case]))
+    remote = opened(case)
     (one,) = (each for each in LAWS if each.name == law)
     assert one.applies(remote) is None
     return one.check(remote, Settings(ALPHA, 0, calls, 1e6))
@@ -90,8 +96,19 @@ def honest_epsilon(sigma: float, delta: float, count: int) -> float:
     return float(gaussian_epsilon(delta, sigma / math.sqrt(count))) if count else 0.0
 
 
+def honest_sigma(epsilon: float, delta: float) -> float:
+    if not (epsilon >= 0 and 0 < delta < 1):
+        raise ValueError("nonsense")
+    return float(gaussian_sigma(epsilon, delta)) * (1 + 1e-8)
+
+
 def answer(question: str, compute: Callable[..., float], **fields: Any) -> Answer:
     return Answer("liar", question, compute, **fields)
+
+
+def partner(question: str, compute: Callable[..., float], **fields: Any) -> Answer:
+    """Return another answer of the account that the first one belongs to."""
+    return Answer("partner", question, compute, account="liar", **fields)
 
 
 def in_a_notch(compute: Callable[..., float], name: str, sign: int = 1) -> Callable[..., float]:
@@ -129,7 +146,52 @@ def of_renyi(order: float, renyi: float, delta: float) -> float:
     return renyi - math.log(delta) / (order - 1)
 
 
-LYING_ANSWERS = {
+def of_a_list(epsilons: list[float], deltas: list[float], delta: float) -> float:
+    if not (all(e >= 0 for e in epsilons) and all(0 <= d <= 1 for d in deltas) and 0 < delta < 1):
+        raise ValueError("nonsense")
+    return sum(epsilons) * (1 + 1e-12) if sum(deltas) < delta else math.inf
+
+
+def at_integers(sigma: float, order: float) -> float:
+    """Switch to a formula for integers that is too small by a part in ten thousand, and grows all the same."""
+    return order / (2 * sigma * sigma) * (0.9999 if order == int(order) else 1.0)
+
+
+def in_parts(sigma: float, delta: float, count: int | tuple[int, ...]) -> float:
+    """Compose epsilon by epsilon what was composed at once by a theorem."""
+    return sum(honest_epsilon(sigma, delta, part) for part in (count if isinstance(count, tuple) else (count,)))
+
+
+def sampled_renyi(sigma: float, rate: float, order: float) -> float:
+    return rate * rate * order / (2 * sigma * sigma)
+
+
+LYING_ANSWERS: dict[str, Any] = {
+    "epsilon_and_delta_agree": [
+        answer("gaussian_epsilon", lambda **arguments: 0.999 * honest_epsilon(**arguments)),
+        partner("gaussian_delta", honest_delta),
+    ],
+    "calibration_suffices": [
+        answer("gaussian_sigma", lambda epsilon, delta: 0.999 * honest_sigma(epsilon, delta)),
+        partner("gaussian_epsilon", honest_epsilon),
+    ],
+    "free_parts_do_not_matter": answer(
+        "heterogeneous_composition_epsilon",
+        lambda epsilons, deltas, delta: sum(epsilons) * (1 + 1e-3 * len(epsilons)),
+    ),
+    "equal_parts_count": [
+        answer("heterogeneous_composition_epsilon", of_a_list),
+        partner("pure_composition_epsilon", lambda epsilon0, count, delta: 1.001 * count * epsilon0),
+    ],
+    "splitting_does_not_matter": answer("gaussian_epsilon", in_parts, splits=True),
+    "nobody_is_sampled": answer(
+        "subsampled_gaussian_renyi", lambda sigma, rate, order: sampled_renyi(sigma, rate, order) + 1e-9
+    ),
+    "everybody_is_sampled": [
+        answer("subsampled_gaussian_renyi", lambda **arguments: 1.001 * sampled_renyi(**arguments)),
+        partner("gaussian_renyi", lambda sigma, order: order / (2 * sigma * sigma)),
+    ],
+    "convex_in_order": answer("gaussian_renyi", at_integers),
     "soundness": answer("gaussian_delta", lambda sigma, epsilon, count: 0.9999 * honest_delta(sigma, epsilon, count)),
     "exactness": answer(
         "gaussian_epsilon",
@@ -243,28 +305,65 @@ def capped_delta(**arguments: Any) -> float:
     return min(honest_delta(**arguments), 1 - 1e-8)
 
 
-def basic_composition(epsilons: list[float], deltas: list[float], delta: float) -> float:
-    if not (all(e >= 0 for e in epsilons) and all(0 <= d <= 1 for d in deltas) and 0 < delta < 1):
-        raise ValueError("nonsense")
-    return sum(epsilons) * (1 + 1e-12) if sum(deltas) < delta else math.inf
+def composed_at_once(sigma: float, delta: float, count: int | tuple[int, ...]) -> float:
+    return with_margin(honest_epsilon)(
+        sigma=sigma, delta=delta, count=sum(count) if isinstance(count, tuple) else count
+    )
 
 
-HONEST = {
+def repeated(epsilon0: float, count: int, delta: float) -> float:
+    return of_a_list([epsilon0] * count, [0.0], delta)
+
+
+def honest_sampled_renyi(sigma: float, rate: float, order: float) -> float:
+    """Integrate what the moment adds to 1, on an even grid: the integrand is smooth and falls fast."""
+    x = np.linspace(-14 * sigma, order + 14 * sigma, 20_000)
+    gain = rate * np.expm1((2 * x - 1) / (2 * sigma * sigma))
+    log_density = -0.5 * (x / sigma) ** 2 - math.log(sigma * math.sqrt(2 * math.pi))
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = np.exp(log_density) * (np.expm1(order * np.log1p(gain)) - order * gain)
+    far = np.exp(log_density + order * np.log1p(gain)) - np.exp(log_density + np.log1p(order * np.maximum(gain, 0)))
+    return math.log1p(float(np.where(gain < 1, near, far).sum() * (x[1] - x[0]))) / (order - 1) * (1 + 1e-8)
+
+
+HONEST: dict[str, Any] = {
     "gaussian_delta": answer("gaussian_delta", with_margin(capped_delta)),
     "gaussian_epsilon": answer("gaussian_epsilon", with_margin(honest_epsilon)),
     "pure_composition_epsilon": answer("pure_composition_epsilon", honest_response),
-    "heterogeneous_composition_epsilon": answer("heterogeneous_composition_epsilon", basic_composition),
+    "heterogeneous_composition_epsilon": [
+        answer("heterogeneous_composition_epsilon", of_a_list),
+        partner("pure_composition_epsilon", repeated),
+    ],
+    "an account": [
+        answer("gaussian_epsilon", composed_at_once, splits=True),
+        partner("gaussian_delta", capped_delta),
+    ],
+    "a calibrator": [
+        answer("gaussian_sigma", honest_sigma),
+        partner("gaussian_epsilon", with_margin(honest_epsilon)),
+        partner("gaussian_delta", capped_delta),
+    ],
 }
 
 
 @pytest.mark.parametrize("law", sorted(LYING_ANSWERS))
 @pytest.mark.parametrize("question", sorted(HONEST))
 def test_honest_answers_pass(question: str, law: str) -> None:
-    (remote,) = open_library(InProcessWorker([HONEST[question]]))
+    remote = opened(HONEST[question])
     (one,) = (each for each in LAWS if each.name == law)
     if one.applies(remote) is None:
         found = one.check(remote, Settings(ALPHA, 0, CALLS, 1e6))
         assert found.kind == "ok", found.detail
+
+
+@pytest.mark.parametrize("law", ["nobody_is_sampled", "everybody_is_sampled", "convex_in_order", "monotone_in_order"])
+def test_honest_sampling_passes(law: str) -> None:
+    domain = {"sigma": (1.0, 100.0), "order": (1.01, 65.0)}
+    sampled = answer("subsampled_gaussian_renyi", honest_sampled_renyi, domain=domain)
+    unsampled = partner("gaussian_renyi", lambda sigma, order: order / (2 * sigma * sigma))
+    found = finding([sampled, unsampled], law)
+    assert found.kind == "ok", found.detail
+    assert found.evidence == "enclosed"
 
 
 def test_the_lowest_bits_of_the_liar_do_tell() -> None:

@@ -6,10 +6,8 @@ for epsilon_g > 0, and a ceiling in Thm 1 that slips at an exact integer, where 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -30,7 +28,7 @@ from dpassay.spec.distributions.generalized_randomized_response import (
 from dpassay.spec.mechanism_classes import Classes, LatticeBatch, adaptive_delta, bounded_range, pure
 from dpassay.spec.notions.bounded_range import ratios
 from dpassay.spec.rational import at_most_exact
-from dpassay.spec.statement import find_statement
+from dpassay.spec.statement import Statement, find_statement
 from dpassay.spec.theorems.composition import (
     adaptive_recursion,
     counting,
@@ -46,18 +44,6 @@ from dpassay.spec.theorems.composition import (
     three_mechanisms as three,
 )
 from dpassay.spec.verdict import Outcome, Verdict
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """`name` of `module` is replaced by something wrong; `statement` must refute it."""
-
-    statement: str
-    fault: str
-    module: ModuleType
-    name: str
-    wrong: Any
-
 
 three_z, SINGLE_POSITIONS = three.z_of, ordering.single_positions
 
@@ -246,110 +232,110 @@ def largest_loss_twice(left: FiniteDistribution, right: FiniteDistribution) -> A
     return max(*values, 1 / min(values))
 
 
-SIMPLE = [
-    Mutant("pure_dp_of_bounded_range", "t is the middle", ranges, "extremal_response",
-           lambda span, top: RandomizedResponse(span, (1 + top) / 2)),
-    Mutant("bounded_range_of_pure_dp", "max |L| for the range", ranges, "range_ratio", largest_loss_twice),
-    Mutant("bounded_range_of_pure_dp", "factor 2 dropped", ranges, "range_ratio_of_pure", lambda ratio: ratio),
-    Mutant("generalized_randomized_response_has_two_losses", "-epsilon dropped", ranges, "keep_probability",
-           lambda s, top: (s - s * top) / (s - 1)),
-    Mutant("bounded_range_of_exponential_mechanism", "min omitted", ranges, "score_range",
-           lambda scores: max(a - b for a, b in scores)),
-    Mutant("bounded_range_of_exponential_mechanism", "sensitivity for range", ranges, "score_range",
-           ranges.sensitivity),
-    Mutant("score_range_at_most_twice_the_sensitivity", "one direction", ranges, "sensitivity",
-           lambda scores: max(0, *(a - b for a, b in scores))),
-    Mutant("optimal_delta_of_pure_composition", "floor", optimal_pure, "optimal_pure_delta",
-           floor_in_place_of_ceiling),
-    Mutant("optimal_delta_of_pure_composition", "e^l", optimal_pure, "optimal_pure_delta", exponent_of_the_budget),
-    Mutant("optimal_delta_of_pure_composition", "RR_{eps,eps/2}", optimal_pure, "pure_response",
-           lambda ratio: RandomizedResponse(ratio, (1 + ratio) / 2)),
-    Mutant("pure_delta_is_a_mixture_of_hinges", "l - 2i", optimal_pure, "hinge_level", lambda count, i: count - 2 * i),
-    Mutant("pure_delta_is_a_mixture_of_hinges", "e^i", optimal_pure, "hinge_weights", wrong_weights),
-    Mutant("order_of_pure_mechanisms_never_matters", "order matters", optimal_pure, "adaptive_delta",
-           first_parameter_only),
-    Mutant("optimal_delta_is_its_own_dual", "clipped at 0", optimal_pure, "adaptive_delta", clipped_at_zero),
-    Mutant("optimal_delta_is_its_own_dual", "e^-epsilon missing", optimal_pure, "opposite_delta",
-           lambda delta, budget: 1 - 1 / budget + delta),
-    Mutant("batch_of_bounded_range_at_most_subset_sum", "q side", optimal_bounded_range, "subset_sum_delta",
-           q_side_weights),
-    Mutant("subset_sum_ignores_the_order", "epsilons sorted", optimal_bounded_range, "product_laws", sorted_epsilons),
-    Mutant("optimal_delta_of_bounded_range_batch", "k for k + 1", optimal_bounded_range, "candidate_tops",
-           k_for_k_plus_1),
-    Mutant("optimal_delta_of_bounded_range_batch", "l for l + 1", optimal_bounded_range, "candidate_tops",
-           l_for_l_plus_1),
-    Mutant("optimal_delta_of_bounded_range_batch", "t = epsilon/2", optimal_bounded_range, "candidate_tops",
-           lambda count, steps, level: [steps // 2]),  # the fault
-    Mutant("order_of_a_batch_never_matters", "adaptive", mixed_batch, "batch_delta", order_dependent),
-    Mutant("mixed_subset_sum_factorises", "epsilon for 2 epsilon", mixed_batch, "_responses",
-           pure_block_of_bounded_range),
-    Mutant("averaging_two_parameters_never_lowers_delta", "the first twice", mixed_batch, "averaged", first_is_kept),
-    Mutant("averaging_two_parameters_never_lowers_delta", "pushed apart", mixed_batch, "averaged", pushed_apart),
-    Mutant("one_parameter_suffices_for_a_batch", "adaptive tuple", mixed_batch, "batch_delta", adaptive_delta),
-    Mutant("one_parameter_suffices_for_a_batch", "counts exchanged", mixed_batch, "product_delta", swapped_counts),
-    Mutant("delta_is_the_largest_partial_sum", "exponent j", mixed_batch, "partial_sum", printed_partial_sum),
-    Mutant("optimal_delta_of_mixed_batch", "t = epsilon/2", mixed_batch, "candidate_tops", half),
-    Mutant("optimal_delta_of_mixed_batch", "l up to k - m", mixed_batch, "candidate_tops", too_few_candidates),
-    Mutant("optimal_delta_of_mixed_batch", "counts exchanged", mixed_batch, "product_delta", swapped_counts),
-    Mutant("optimal_delta_of_mixed_batch", "m - j - i", mixed_batch, "product_delta", loss_of_pure_is_epsilon),
-    Mutant("mixed_batch_interpolates_between_pure_and_bounded_range", "counts exchanged", mixed_batch, "product_delta",
-           swapped_counts),
-    Mutant("adaptive_interactions_stay_below_the_recursion", "one supremum", adaptive_recursion, "adaptive_delta",
-           half_range),
-    Mutant("adaptive_interactions_stay_below_the_recursion", "a + t", adaptive_recursion, "adaptive_delta",
-           wrong_signs),
-    Mutant("adaptive_recursion_is_attained", "batch", adaptive_recursion, "adaptive_delta", one_supremum),
-    Mutant("adaptive_recursion_is_attained", "clipped at 0", adaptive_recursion, "adaptive_delta", clipped_at_zero),
-    Mutant("single_bounded_range_delta_has_a_closed_form", "half of it as DP", adaptive_recursion, "adaptive_delta",
-           half_range),
-    Mutant("non_adaptive_delta_at_most_adaptive", "one supremum", adaptive_recursion, "adaptive_delta", one_supremum),
-    Mutant("bounded_range_after_pure_is_worse", "reversed", ordering, "at_most_exact", reversed_inequality),
-    Mutant("bounded_range_after_pure_is_worse", "kinds exchanged", ordering, "adaptive_delta", flipped),
-    Mutant("two_hinges_reduce_to_one", "t in the last case", ordering, "reduced",
-           lambda s, top, budget: 0 * s if top <= budget else keep_probability(s, top) * (1 - budget / top)),
-    Mutant("position_of_single_bounded_range_never_matters", "two of them", ordering, "single_positions",
-           two_bounded_range),
-    Mutant("position_of_single_bounded_range_never_matters", "other epsilons", ordering, "bounded_range",
-           lambda steps: bounded_range(2 * steps)),
-    Mutant("position_among_larger_pure_mechanisms_never_matters", "a larger one", ordering, "bounded_range",
-           lambda steps: bounded_range(steps + 12)),
-    Mutant("single_bounded_range_follows_from_thm_3", "m = 1", ordering, "optimal_mixed_delta",
-           lambda batch: mixed_batch.optimal_mixed_delta(
-               LatticeBatch(batch.base, 1, 1, batch.epsilon_units, batch.level_units))),
-    Mutant("larger_bounded_range_makes_its_position_matter", "equal", ordering, "PURE_LAST_BELOW", Fraction(27, 100)),
-    Mutant("larger_bounded_range_makes_its_position_matter", "more", ordering, "PURE_FIRST_ABOVE",
-           Fraction(31, 100)),
-    Mutant("order_of_different_bounded_range_mechanisms_matters", "reversed", ordering, "LARGER_FIRST_BELOW",
-           Fraction(158, 1000)),
-    Mutant("position_matters_beside_pure_mechanisms_of_different_epsilons", "equal", ordering,
-           "BOUNDED_RANGE_FIRST_BELOW", Fraction(256, 1000)),
-    Mutant("three_mechanism_deltas_split_into_x_y_z", "no square", three, "z_of",
-           lambda u, v, w: keep_probability(v**2, u**2)),
-    Mutant("three_mechanism_deltas_split_into_x_y_z", "epsilon - (..)/2", three, "z_of",
-           lambda u, v, w: three_z(u, v, u**2 / w)),
-    Mutant("orders_of_three_agree_from_epsilon_on", "below epsilon", three, "adaptive_delta",
-           lambda base, classes, level: adaptive_delta(base, classes, level - classes[0].steps)),
-    Mutant("order_of_two_bounded_range_and_one_pure_matters", "x and y exchanged", three, "x_of", three.y_of),
-    Mutant("order_of_two_bounded_range_and_one_pure_matters", "equal", three, "pure_first_delta",
-           three.interleaved_delta),
-    Mutant("orders_of_two_and_two_form_three_groups", "batch", three, "adaptive_delta",
-           lambda base, classes, level: adaptive_delta(base, tuple(sorted(classes, key=str)), level)),
-    Mutant("three_to_four_times_as_many_bounded_range_mechanisms", "half of it as DP", counting, "candidate_tops",
-           lambda bounded, pure_count, epsilon, level: [epsilon / 2]),  # the fault
-    Mutant("partial_sums_have_one_peak", "exponent j", mixed_batch, "partial_sum", printed_partial_sum),
-    Mutant("partial_sums_have_one_peak", "m + l", mixed_batch, "derivative_formula", derivative_with_k),
-    Mutant("derivatives_of_three_mechanism_deltas", "no constants", three, "missing_constants",
-           lambda v: dict.fromkeys(("x", "y", "z", "y + z"), 1 + 0 * v)),
+REFUTED = [
+    ("pure_dp_of_bounded_range", "t is the middle", ranges, "extremal_response",
+     lambda span, top: RandomizedResponse(span, (1 + top) / 2)),
+    ("bounded_range_of_pure_dp", "max |L| for the range", ranges, "range_ratio", largest_loss_twice),
+    ("bounded_range_of_pure_dp", "factor 2 dropped", ranges, "range_ratio_of_pure", lambda ratio: ratio),
+    ("generalized_randomized_response_has_two_losses", "-epsilon dropped", ranges, "keep_probability",
+     lambda s, top: (s - s * top) / (s - 1)),
+    ("bounded_range_of_exponential_mechanism", "min omitted", ranges, "score_range",
+     lambda scores: max(a - b for a, b in scores)),
+    ("bounded_range_of_exponential_mechanism", "sensitivity for range", ranges, "score_range",
+     ranges.sensitivity),
+    ("score_range_at_most_twice_the_sensitivity", "one direction", ranges, "sensitivity",
+     lambda scores: max(0, *(a - b for a, b in scores))),
+    ("optimal_delta_of_pure_composition", "floor", optimal_pure, "optimal_pure_delta",
+     floor_in_place_of_ceiling),
+    ("optimal_delta_of_pure_composition", "e^l", optimal_pure, "optimal_pure_delta", exponent_of_the_budget),
+    ("optimal_delta_of_pure_composition", "RR_{eps,eps/2}", optimal_pure, "pure_response",
+     lambda ratio: RandomizedResponse(ratio, (1 + ratio) / 2)),
+    ("pure_delta_is_a_mixture_of_hinges", "l - 2i", optimal_pure, "hinge_level", lambda count, i: count - 2 * i),
+    ("pure_delta_is_a_mixture_of_hinges", "e^i", optimal_pure, "hinge_weights", wrong_weights),
+    ("order_of_pure_mechanisms_never_matters", "order matters", optimal_pure, "adaptive_delta",
+     first_parameter_only),
+    ("optimal_delta_is_its_own_dual", "clipped at 0", optimal_pure, "adaptive_delta", clipped_at_zero),
+    ("optimal_delta_is_its_own_dual", "e^-epsilon missing", optimal_pure, "opposite_delta",
+     lambda delta, budget: 1 - 1 / budget + delta),
+    ("batch_of_bounded_range_at_most_subset_sum", "q side", optimal_bounded_range, "subset_sum_delta",
+     q_side_weights),
+    ("subset_sum_ignores_the_order", "epsilons sorted", optimal_bounded_range, "product_laws", sorted_epsilons),
+    ("optimal_delta_of_bounded_range_batch", "k for k + 1", optimal_bounded_range, "candidate_tops",
+     k_for_k_plus_1),
+    ("optimal_delta_of_bounded_range_batch", "l for l + 1", optimal_bounded_range, "candidate_tops",
+     l_for_l_plus_1),
+    ("optimal_delta_of_bounded_range_batch", "t = epsilon/2", optimal_bounded_range, "candidate_tops",
+     lambda count, steps, level: [steps // 2]),  # the fault
+    ("order_of_a_batch_never_matters", "adaptive", mixed_batch, "batch_delta", order_dependent),
+    ("mixed_subset_sum_factorises", "epsilon for 2 epsilon", mixed_batch, "_responses",
+     pure_block_of_bounded_range),
+    ("averaging_two_parameters_never_lowers_delta", "the first twice", mixed_batch, "averaged", first_is_kept),
+    ("averaging_two_parameters_never_lowers_delta", "pushed apart", mixed_batch, "averaged", pushed_apart),
+    ("one_parameter_suffices_for_a_batch", "adaptive tuple", mixed_batch, "batch_delta", adaptive_delta),
+    ("one_parameter_suffices_for_a_batch", "counts exchanged", mixed_batch, "product_delta", swapped_counts),
+    ("delta_is_the_largest_partial_sum", "exponent j", mixed_batch, "partial_sum", printed_partial_sum),
+    ("optimal_delta_of_mixed_batch", "t = epsilon/2", mixed_batch, "candidate_tops", half),
+    ("optimal_delta_of_mixed_batch", "l up to k - m", mixed_batch, "candidate_tops", too_few_candidates),
+    ("optimal_delta_of_mixed_batch", "counts exchanged", mixed_batch, "product_delta", swapped_counts),
+    ("optimal_delta_of_mixed_batch", "m - j - i", mixed_batch, "product_delta", loss_of_pure_is_epsilon),
+    ("mixed_batch_interpolates_between_pure_and_bounded_range", "counts exchanged", mixed_batch, "product_delta",
+     swapped_counts),
+    ("adaptive_interactions_stay_below_the_recursion", "one supremum", adaptive_recursion, "adaptive_delta",
+     half_range),
+    ("adaptive_interactions_stay_below_the_recursion", "a + t", adaptive_recursion, "adaptive_delta",
+     wrong_signs),
+    ("adaptive_recursion_is_attained", "batch", adaptive_recursion, "adaptive_delta", one_supremum),
+    ("adaptive_recursion_is_attained", "clipped at 0", adaptive_recursion, "adaptive_delta", clipped_at_zero),
+    ("single_bounded_range_delta_has_a_closed_form", "half of it as DP", adaptive_recursion, "adaptive_delta",
+     half_range),
+    ("non_adaptive_delta_at_most_adaptive", "one supremum", adaptive_recursion, "adaptive_delta", one_supremum),
+    ("bounded_range_after_pure_is_worse", "reversed", ordering, "at_most_exact", reversed_inequality),
+    ("bounded_range_after_pure_is_worse", "kinds exchanged", ordering, "adaptive_delta", flipped),
+    ("two_hinges_reduce_to_one", "t in the last case", ordering, "reduced",
+     lambda s, top, budget: 0 * s if top <= budget else keep_probability(s, top) * (1 - budget / top)),
+    ("position_of_single_bounded_range_never_matters", "two of them", ordering, "single_positions",
+     two_bounded_range),
+    ("position_of_single_bounded_range_never_matters", "other epsilons", ordering, "bounded_range",
+     lambda steps: bounded_range(2 * steps)),
+    ("position_among_larger_pure_mechanisms_never_matters", "a larger one", ordering, "bounded_range",
+     lambda steps: bounded_range(steps + 12)),
+    ("single_bounded_range_follows_from_thm_3", "m = 1", ordering, "optimal_mixed_delta",
+     lambda batch: mixed_batch.optimal_mixed_delta(
+         LatticeBatch(batch.base, 1, 1, batch.epsilon_units, batch.level_units))),
+    ("larger_bounded_range_makes_its_position_matter", "equal", ordering, "PURE_LAST_BELOW", Fraction(27, 100)),
+    ("larger_bounded_range_makes_its_position_matter", "more", ordering, "PURE_FIRST_ABOVE",
+     Fraction(31, 100)),
+    ("order_of_different_bounded_range_mechanisms_matters", "reversed", ordering, "LARGER_FIRST_BELOW",
+     Fraction(158, 1000)),
+    ("position_matters_beside_pure_mechanisms_of_different_epsilons", "equal", ordering,
+     "BOUNDED_RANGE_FIRST_BELOW", Fraction(256, 1000)),
+    ("three_mechanism_deltas_split_into_x_y_z", "no square", three, "z_of",
+     lambda u, v, w: keep_probability(v**2, u**2)),
+    ("three_mechanism_deltas_split_into_x_y_z", "epsilon - (..)/2", three, "z_of",
+     lambda u, v, w: three_z(u, v, u**2 / w)),
+    ("orders_of_three_agree_from_epsilon_on", "below epsilon", three, "adaptive_delta",
+     lambda base, classes, level: adaptive_delta(base, classes, level - classes[0].steps)),
+    ("order_of_two_bounded_range_and_one_pure_matters", "x and y exchanged", three, "x_of", three.y_of),
+    ("order_of_two_bounded_range_and_one_pure_matters", "equal", three, "pure_first_delta",
+     three.interleaved_delta),
+    ("orders_of_two_and_two_form_three_groups", "batch", three, "adaptive_delta",
+     lambda base, classes, level: adaptive_delta(base, tuple(sorted(classes, key=str)), level)),
+    ("three_to_four_times_as_many_bounded_range_mechanisms", "half of it as DP", counting, "candidate_tops",
+     lambda bounded, pure_count, epsilon, level: [epsilon / 2]),  # the fault
+    ("partial_sums_have_one_peak", "exponent j", mixed_batch, "partial_sum", printed_partial_sum),
+    ("partial_sums_have_one_peak", "m + l", mixed_batch, "derivative_formula", derivative_with_k),
+    ("derivatives_of_three_mechanism_deltas", "no constants", three, "missing_constants",
+     lambda v: dict.fromkeys(("x", "y", "z", "y + z"), 1 + 0 * v)),
 ]  # fmt: skip
 
 
 UNPROVED = [
-    Mutant("generalized_randomized_response_has_two_losses", "arguments exchanged", ranges, "keep_probability",
-           lambda s, top: keep_probability(top, s)),
-    Mutant("two_open_hinges_do_not_depend_on_the_parameter", "arguments exchanged", ordering, "keep_probability",
-           lambda s, top: keep_probability(top, s)),
-    Mutant("pure_mechanism_first_is_strictly_worse", "peaks exchanged", three, "peaks",
-           lambda v, w: {"y": v**2 * w, "z": v * w}),
+    ("generalized_randomized_response_has_two_losses", "arguments exchanged", ranges, "keep_probability",
+     lambda s, top: keep_probability(top, s)),
+    ("two_open_hinges_do_not_depend_on_the_parameter", "arguments exchanged", ordering, "keep_probability",
+     lambda s, top: keep_probability(top, s)),
+    ("pure_mechanism_first_is_strictly_worse", "peaks exchanged", three, "peaks",
+     lambda v, w: {"y": v**2 * w, "z": v * w}),
 ]  # fmt: skip
 
 
@@ -360,21 +346,12 @@ def _without_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "settings", lambda **options: settings(**{**options, "phases": phases}))
 
 
-def parameters(mutants: list[Mutant]) -> list[Any]:
-    """One parameter set for each mutant, marked with the statement that must refute it."""
-    return [pytest.param(m, id=f"{m.statement}: {m.fault}", marks=pytest.mark.kills(m.statement)) for m in mutants]
+def test_a_wrong_formula_is_refuted(refuted: Statement) -> None:
+    assert verify_statement(refuted).outcome is Outcome.VIOLATED
 
 
-@pytest.mark.parametrize("mutant", parameters(SIMPLE))
-def test_a_wrong_formula_is_refuted(monkeypatch: pytest.MonkeyPatch, mutant: Mutant) -> None:
-    monkeypatch.setattr(mutant.module, mutant.name, mutant.wrong)
-    assert verify_statement(find_statement(mutant.statement)).outcome is Outcome.VIOLATED
-
-
-@pytest.mark.parametrize("mutant", parameters(UNPROVED))
-def test_a_proof_of_a_wrong_formula_does_not_go_through(monkeypatch: pytest.MonkeyPatch, mutant: Mutant) -> None:
-    monkeypatch.setattr(mutant.module, mutant.name, mutant.wrong)
-    assert verify_statement(find_statement(mutant.statement)).outcome is not Outcome.HOLDS
+def test_a_proof_of_a_wrong_formula_does_not_go_through(unproved: Statement) -> None:
+    assert verify_statement(unproved).outcome is not Outcome.HOLDS
 
 
 @pytest.mark.kills("pure_mechanism_first_is_strictly_worse")

@@ -25,6 +25,8 @@ _ROUNDING = 1e-9
 
 
 def _composed(mechanism, count):
+    if isinstance(count, tuple):
+        return transformer_zoo.Composition()([mechanism] * len(count), list(count))
     return mechanism if count == 1 else transformer_zoo.Composition()([mechanism], [count])
 
 
@@ -64,7 +66,14 @@ def _mechanisms():
                 return float(_ask(_composed(m(arguments[p]), arguments["count"]), **{g: arguments[g]}))
 
             domain = {**_ORDINARY, "count": (1, 1)} if name.startswith("Exact") else _ORDINARY
-            yield Answer(f"{name}, {asked}", f"{stem}_{asked}", compute, domain=domain, relative_error=_ROUNDING)
+            yield Answer(
+                f"{name}, {asked}",
+                f"{stem}_{asked}",
+                compute,
+                domain=domain,
+                relative_error=_ROUNDING,
+                splits=True,
+            )
     yield Answer(
         "ComposedGaussianMechanism, epsilon",
         "gaussian_epsilon",
@@ -166,6 +175,7 @@ def _banks():
         _analytic,
         domain={"epsilon": (1e-3, 20.0)},
         relative_error=_ROUNDING,
+        account="ExactGaussianMechanism",
     )
     yield Answer(
         "eps_delta_calibrator",
@@ -177,6 +187,7 @@ def _banks():
         ),
         domain={"epsilon": (0.1, 10.0), "delta": (1e-9, 0.1)},
         notes="a tolerance of 1e-3 in epsilon is written in the code, not documented",
+        account="ExactGaussianMechanism",
     )
     yield Answer(
         "rdp_to_approxdp, one order",

@@ -404,12 +404,14 @@ def _answers():
         _repeated,
         domain={"count": (1, 1000)},
         relative_error=_ROUNDING,
+        account="BudgetAccountant.total",
     )
     yield Answer(
         "BudgetAccountant.total, heterogeneous",
         "heterogeneous_composition_epsilon",
         lambda epsilons, deltas, delta: _composed(list(epsilons), list(deltas), delta),
         relative_error=_ROUNDING,
+        account="BudgetAccountant.total",
     )
     yield Answer(
         "GaussianAnalytic, scale",

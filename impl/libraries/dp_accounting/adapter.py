@@ -36,6 +36,8 @@ _REPLACE = dp.NeighboringRelation.REPLACE_ONE
 
 
 def _repeated(event, count):
+    if isinstance(count, tuple):
+        return dp.ComposedDpEvent([dp.SelfComposedDpEvent(event, part) for part in count])
     return dp.SelfComposedDpEvent(event, count)
 
 
@@ -100,6 +102,8 @@ def _composed_events():
                     event = m(*(arguments[key] for key in p), arguments["count"])
                     return a(event, relation=r, **{g: arguments[g]})
 
+                # repetitions of Gaussian noise are one Gaussian to the library, sampled ones a convolution on a grid
+                coarser = name == "PLDAccountant" and stem == "subsampled_gaussian"
                 rounding = _CONVOLUTION if asked == "delta" and accountant is _with_pld else 0.0
                 yield Answer(
                     f"{name}, {stem}, {asked}",
@@ -108,6 +112,8 @@ def _composed_events():
                     domain=_COUNTS,
                     relative_error=_ROUNDING,
                     absolute_error=rounding,
+                    account=f"{name}, sampled" if coarser else None,
+                    splits=accountant is _with_rdp,
                 )
 
 

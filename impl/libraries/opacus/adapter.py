@@ -66,10 +66,11 @@ def _multiplier(name, rate, count, epsilon, delta):
 
 def _epsilon(name, sigma, rate, count, delta):
     _require_an_end(sigma, rate)
-    if count != int(count):
+    parts = count if isinstance(count, tuple) else (count,)
+    if any(part != int(part) for part in parts):
         raise ValueError("steps are counted one by one")
     accountant = accountants.create_accountant(name)
-    accountant.history = [(sigma, rate, int(count))]
+    accountant.history = [(sigma, rate, int(part)) for part in parts]
     return float(accountant.get_epsilon(delta))
 
 
@@ -88,6 +89,7 @@ def _answers():
                 domain=_DOMAIN,
                 certainty=certainty,
                 notes=notes,
+                splits=name == "rdp",
             )
     yield Answer(
         "analysis.rdp, order",
@@ -97,12 +99,14 @@ def _answers():
         relative_error=1e-9,
         absolute_error=1e-12,
         notes="the series for fractional orders ends where its terms are below e^-30",
+        account="analysis.rdp",
     )
     yield Answer(
         "analysis.rdp, order, no sampling",
         "gaussian_renyi",
         _divergence,
         domain=_DOMAIN,
+        account="analysis.rdp",
     )
     yield Answer(
         "analysis.rdp.get_privacy_spent",
@@ -114,6 +118,7 @@ def _answers():
             f"get_noise_multiplier, {name}",
             "subsampled_gaussian_sigma",
             functools.partial(_multiplier, name),
+            account=f"{name} accountant",
             domain={"count": (1, 50), "rate": (0.01, 0.3), "epsilon": (0.5, 8.0), "delta": (1e-9, 0.1)},
         )
 

@@ -101,6 +101,7 @@ def odometer(kind: str) -> Mechanism:
         neighbours=_RELATION,
         claim=f"{'pure' if kind == 'pure' else 'zcdp'}:{spent!r}",
         once=lambda data: ask(data[0], second=None)[0],
+        calls=2000,
     )
 
 

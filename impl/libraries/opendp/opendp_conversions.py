@@ -173,6 +173,7 @@ def _response(epsilon0: float, count: int) -> Any:
 
 def _answers() -> list[Answer]:
     counted = {"count": _COUNTS}
+    zcdp, parts = "make zCDP to approxDP", "make_composition of approximate"
     return [
         Answer(
             "make_zCDP_to_approxDP delta",
@@ -184,13 +185,14 @@ def _answers() -> list[Answer]:
             "zcdp_epsilon",
             lambda rho, delta: float(_profile(_zcdp(rho)).epsilon(delta)),
         ),
-        Answer("make_fix_delta", "zcdp_epsilon", lambda rho, delta: _fixed(_zcdp(rho), delta)),
+        Answer("make_fix_delta", "zcdp_epsilon", lambda rho, delta: _fixed(_zcdp(rho), delta), account=zcdp),
         Answer(
             "binary_search of rho",
             "zcdp_rho",
             _zcdp_rho,
             notes="the library's conversion, its own search",
             calls=_CALLS_OF_A_SEARCH,
+            account=zcdp,
         ),
         Answer(
             "make_gaussian composed, delta",
@@ -204,7 +206,13 @@ def _answers() -> list[Answer]:
             lambda sigma, delta, count: float(_profile(_gaussians(sigma, count)).epsilon(delta)),
             domain=counted,
         ),
-        Answer("binary_search of make_gaussian", "gaussian_sigma", _gaussian_sigma, calls=_CALLS_OF_A_SEARCH),
+        Answer(
+            "binary_search of make_gaussian",
+            "gaussian_sigma",
+            _gaussian_sigma,
+            calls=_CALLS_OF_A_SEARCH,
+            account="make composed",
+        ),
         Answer(
             "make_laplace composed, epsilon",
             "laplace_epsilon",
@@ -223,7 +231,7 @@ def _answers() -> list[Answer]:
             lambda scale, epsilon, count: float(_profile(_laplaces_as_zcdp(scale, count)).delta(epsilon)),
             domain=counted,
         ),
-        Answer("binary_search_param of make_laplace", "laplace_scale", _laplace_scale),
+        Answer("binary_search_param of make_laplace", "laplace_scale", _laplace_scale, account="make composed"),
         Answer("make_composition of pure, epsilon", "pure_composition_epsilon", _pure_epsilon, domain=counted),
         Answer(
             "make_composition of pure as zCDP, epsilon",
@@ -231,15 +239,25 @@ def _answers() -> list[Answer]:
             _pure_epsilon_by_zcdp,
             domain=counted,
         ),
-        Answer("make_composition of pure as zCDP, delta", "pure_composition_delta", _pure_delta, domain=counted),
+        Answer(
+            "make_composition of pure as zCDP, delta",
+            "pure_composition_delta",
+            _pure_delta,
+            domain=counted,
+            account="make_composition of pure, then as zCDP",  # the other way round the parts are converted
+        ),
         Answer(
             "make_composition of approximate, epsilon",
             "approximate_composition_epsilon",
             _approximate_epsilon,
             domain=counted,
+            account=parts,
         ),
         Answer(
-            "make_composition of different approximate, epsilon", "heterogeneous_composition_epsilon", _mixed_epsilon
+            "make_composition of different approximate, epsilon",
+            "heterogeneous_composition_epsilon",
+            _mixed_epsilon,
+            account=parts,
         ),
         Answer(
             "make_randomized_response_bool composed, epsilon",

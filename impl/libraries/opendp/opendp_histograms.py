@@ -113,7 +113,7 @@ def counted(scale: float, limit: int) -> Mechanism:
         "records:low=0,high=3,size=0,max-size=6,relation=add-remove",
         lambda data: [int(value) for value in data],
         outcome=lambda release: tuple(release.get(i) for i in range(4)),
-        calls=20_000,
+        calls=4000,
         floats=False,
     )
 

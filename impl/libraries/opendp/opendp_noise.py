@@ -21,7 +21,7 @@ _FAMILIES = {
 }
 
 
-_CALLS_OF_FLOATS = 5000
+_CALLS_OF_FLOATS = 4000
 """The noise of floats is drawn exactly, which takes the library a tenth of a millisecond or more."""
 
 

@@ -292,11 +292,13 @@ def _answers():
         "pure_composition_epsilon",
         _composed_alike,
         domain={"count": (1, 300)},
+        account="ml.BudgetAccountant.total",
     )
     yield Answer(
         "ml.BudgetAccountant.total, heterogeneous",
         "heterogeneous_composition_epsilon",
         lambda epsilons, deltas, delta: _composed(list(epsilons), list(deltas), delta),
+        account="ml.BudgetAccountant.total",
     )
 
 

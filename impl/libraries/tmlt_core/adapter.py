@@ -267,6 +267,7 @@ def _answers():
         "laplace_epsilon",
         lambda scale, count, delta: _sum(lambda: _laplace(Fraction(scale)), count, delta),
         domain=_FEW,
+        account="Laplace noise",
         **pure,
     )
     yield Answer(
@@ -288,6 +289,7 @@ def _answers():
         "laplace_scale",
         lambda epsilon: _float(calculate_noise_scale(1, Fraction(epsilon), PureDP())),
         claims_exact=True,
+        account="Laplace noise",
         **pure,
     )
 

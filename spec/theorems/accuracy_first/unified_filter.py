@@ -14,7 +14,7 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.adaptive_rounds import ConcentratedRound, StoppedRun, concentrated_response, stopped_run
+from dpassay.spec.adaptive_rounds import ConcentratedRound, ConcentratedRun, concentrated_response, stopped_run
 from dpassay.spec.ball import ATTAINED, Real, at_most, ball, less_than, sum_balls
 from dpassay.spec.budget_rules import UnifiedRule, concentrated_epsilon
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
@@ -123,13 +123,13 @@ def approximate_dp_of_exhausted_noise_reduction(rho: Rho, slack_delta: Conversio
 
 def cost_of(offer: Round, outcome: Hashable) -> Fraction:
     """Return rho_n of a concentrated mechanism, or 1/(2t) at the stop of a run."""
-    if isinstance(offer, StoppedRun):
+    if isinstance(offer, ConcentratedRun):
         return offer.costs[outcome]
     assert isinstance(offer, ConcentratedRound)
     return offer.rho
 
 
-def _admitted_step_by_step(offer: StoppedRun, spent: Fraction, rho: Fraction) -> bool:
+def _admitted_step_by_step(offer: ConcentratedRun, spent: Fraction, rho: Fraction) -> bool:
     """Whether the filter of Thm 2, in terms of rho, would admit every single step of a run that never stops."""
     for step in offer.steps:
         spent += step.rho
@@ -149,11 +149,11 @@ def unified_filter_agrees_with_its_increments(interaction: NoiseReducing, rho: R
     for branch in branches(interaction, rule):
         spent = Fraction(0)
         for offer, outcome in zip(branch.rounds, branch.transcript, strict=True):
-            if isinstance(offer, StoppedRun) and not _admitted_step_by_step(offer, spent, rho):
+            if isinstance(offer, ConcentratedRun) and not _admitted_step_by_step(offer, spent, rho):
                 return Violated(evidence=Evidence.EXACT, detail=f"an increment of {outcome} does not fit")
             spent += cost_of(offer, outcome)
         refused = branch.refused
-        if isinstance(refused, StoppedRun) and _admitted_step_by_step(refused, spent, rho):
+        if isinstance(refused, ConcentratedRun) and _admitted_step_by_step(refused, spent, rho):
             return Violated(evidence=Evidence.EXACT, detail=f"refused after {branch.transcript}, but it would fit")
         verdicts.append(at_most_exact(spent, rho, "spent of rho").with_(tightness=None))
         verdicts.append(at_most_exact(abs(spent - branch.state[0]), Fraction(0), "charges and state"))

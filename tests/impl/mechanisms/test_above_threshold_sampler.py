@@ -3,7 +3,8 @@ import pytest
 from scipy.special import ndtr
 
 from dpassay.claims import ExPost, UsageError
-from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold, HaltedError
+from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
+from dpassay.impl.mechanisms.halting import HaltedError
 
 MECHANISM = GaussianAboveThreshold(4, 1.5, 0.3, 0.5, 1.0, 2.0, 0.2)
 ANSWERS = np.array([1.2, 1.9, 1.0, 1.6])

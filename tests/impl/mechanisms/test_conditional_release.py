@@ -5,8 +5,8 @@ import pytest
 
 from dpassay.claims import UsageError
 from dpassay.impl.accounting.target_quality import not_prior_quality
-from dpassay.impl.mechanisms.above_threshold import HaltedError
 from dpassay.impl.mechanisms.conditional_release import WITHHELD, ConditionalReleases, Interval
+from dpassay.impl.mechanisms.halting import HaltedError
 from dpassay.impl.mechanisms.target_charging import TargetCharging
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpassay.claims import UsageError
 from dpassay.impl.broken.sparse_vector import BareQueries, NeverHalts, ReleasesTestedAnswer, ThirdAndFourth
-from dpassay.impl.mechanisms.above_threshold import HaltedError
+from dpassay.impl.mechanisms.halting import HaltedError
 from dpassay.impl.mechanisms.laplace_above_threshold import LaplaceAboveThreshold
 from dpassay.impl.mechanisms.laplace_sparse_vector import (
     LaplaceSparseVector,

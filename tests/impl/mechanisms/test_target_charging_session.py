@@ -5,7 +5,7 @@ import pytest
 
 from dpassay.claims import UsageError
 from dpassay.impl.accounting.filters import BudgetExceeded
-from dpassay.impl.mechanisms.above_threshold import HaltedError
+from dpassay.impl.mechanisms.halting import HaltedError
 from dpassay.impl.mechanisms.target_charging import (
     ChargedResponses,
     LeakyCalls,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpassay.claims import UsageError
-from dpassay.impl.mechanisms.above_threshold import HaltedError
+from dpassay.impl.mechanisms.halting import HaltedError
 from dpassay.impl.mechanisms.teacher_votes import TeacherVotes, affordable_hits, wrapped_vote
 
 

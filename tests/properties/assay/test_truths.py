@@ -8,8 +8,9 @@ from dpassay.claims import UsageError
 from dpassay.impl.accounting.calibration import gaussian_sigma
 from dpassay.impl.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpassay.impl.accounting.pure_composition import response_delta, response_epsilon
+from dpassay.properties.assay.enclosures import Truth, least_argument
 from dpassay.properties.assay.questions import QUESTIONS, points_of
-from dpassay.properties.assay.truths import Truth, least_argument, truth_of
+from dpassay.properties.assay.truths import truth_of
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.notions.conversions import approximate_epsilon_of_renyi, optimal_probabilistic_epsilon

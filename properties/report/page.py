@@ -1,0 +1,326 @@
+"""The page: the results of a run as one HTML file that needs nothing else, neither a network nor scripts."""
+
+import base64
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from dpassay.properties.assay.finding import FINDING_KINDS
+from dpassay.properties.report.lines import ERRATUM, FINDING, HUNT, ITEM, MECHANISM, STATEMENT, Kind
+from dpassay.properties.report.results import Result, Results
+from dpassay.properties.show import statement_words
+from dpassay.spec.sources import SOURCES
+from dpassay.spec.statement import all_statements
+from dpassay.spec.verdict import Evidence, Outcome, Scope
+
+__all__ = ["Origin", "render"]
+
+GOOD, BAD, OPEN = "good", "bad", "open"
+LOOKS = {"holds": GOOD, "ok": GOOD, "violated": BAD, "violation": BAD, "unsound number": BAD, "wrong answer": BAD}
+"""How a verdict or finding looks beside its word; all others are open."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the results of a page come from.
+
+    Parameters
+    ----------
+    facts : sequence of (label, value)
+        Versions, seed, profile, when, how long.
+    command : str
+        What writes the page again.
+    version : str
+        That of dpassay.
+    """
+
+    facts: Sequence[tuple[str, str]]
+    command: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table: a result, where it stands on the page, and its name."""
+
+    result: Result
+    anchor: str
+    name: str
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The fields of the line."""
+        return self.result.record
+
+    @property
+    def detail(self) -> str | None:
+        """One line for a human reader, where the line has one."""
+        return self.record.get("detail")
+
+    @property
+    def witness(self) -> dict[str, Any]:
+        """What shows the verdict, where the line has it; the snippet of a hunt says the same once more."""
+        return {name: value for name, value in (self.record.get("witness") or {}).items() if name != "snippet"}
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the result is as expected."""
+        return self.result.as_expected
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What there is of one document."""
+
+    key: str
+    title: str
+    url: str
+    anchor: str
+    statements: Sequence[Row]
+    errata: Sequence[Row]
+    items: Sequence[Row]
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """All rows."""
+        return [*self.statements, *self.errata, *self.items]
+
+    @property
+    def uncovered(self) -> int:
+        """How many items nothing covers."""
+        return sum(row.record["covered_by"] == "none" for row in self.items)
+
+
+@dataclass(frozen=True)
+class Assay:
+    """The findings of one version of a library: those of laws that apply, and the others."""
+
+    title: str
+    anchor: str
+    applied: Sequence[Row]
+    not_applicable: Sequence[Row]
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """All rows."""
+        return [*self.applied, *self.not_applicable]
+
+
+NAMES = {  # the fields that name a line of each kind
+    STATEMENT: ("statement",),
+    ERRATUM: ("erratum_of", "item"),
+    HUNT: ("target", "claim"),
+    FINDING: ("library", "version", "mechanism", "law"),
+    ITEM: ("source", "name"),
+    MECHANISM: ("where",),
+}
+
+
+class _Anchors:
+    """Identifiers that are unique on the page and speak: of two alike, the second gets a number."""
+
+    def __init__(self) -> None:
+        self._given: Counter[str] = Counter()
+
+    def make(self, *words: str) -> str:
+        anchor = "-".join(re.sub(r"[^A-Za-z0-9_.]+", "-", word).strip("-") for word in words)
+        self._given[anchor] += 1
+        # "~" is in no anchor but for this
+        return anchor if self._given[anchor] == 1 else f"{anchor}~{self._given[anchor]}"
+
+
+def render(results: Results, origin: Origin) -> str:
+    """Return the page: what is not as expected first, then the counts, then every line of the run.
+
+    Parameters
+    ----------
+    results : Results
+        What was found.
+    origin : Origin
+        How.
+
+    Returns
+    -------
+    str
+        HTML. Same results and origin, same text.
+    """
+    anchors = _Anchors()
+    rows = {kind: _rows(results, kind, anchors) for kind in NAMES}
+    told = _told(rows[STATEMENT])
+    style, script = (_asset(name) for name in ("page.css", "page.js"))
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            results=results,
+            origin=origin,
+            summary=results.summary(),
+            unexpected=[row for kind in rows for row in rows[kind] if not row.as_expected],
+            verdicts=_counts(rows[STATEMENT], "verdict", Outcome),
+            reach=_reach(rows[STATEMENT]),
+            chapters=_chapters(rows, anchors),
+            errata_classes=sorted(Counter(row.record["class"] for row in rows[ERRATUM]).items()),
+            hunts=rows[HUNT],
+            hunt_verdicts=_counts(rows[HUNT], "verdict", ("violated", "not refuted", "holds")),
+            assays=_assays(rows[FINDING], anchors),
+            finding_kinds=FINDING_KINDS,
+            mechanisms=[row for row in rows[MECHANISM] if not row.record["broken"]],
+            mutants=[row for row in rows[MECHANISM] if row.record["broken"]],
+            told=told,
+            places={row.record["where"]: row.anchor for row in rows[MECHANISM]}
+            | {said["where"]: anchor for anchor, said in told.items()},
+            style=Markup(style),  # noqa: S704 -- our own files
+            script=Markup(script),  # noqa: S704
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+        )
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(__package__, "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": _number, "short": _short, "look": _look, "words": _words, "blocks": _blocks}
+    return environment
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return the hash by which the page allows this text, and no other, to style it or to run in it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _rows(results: Results, kind: Kind, anchors: _Anchors) -> list[Row]:
+    rows = []
+    for result in results.of(kind):
+        words = [result.record[field] for field in NAMES[kind] if result.record[field]]
+        rows.append(Row(result, anchors.make(kind.name, *words), ", ".join(words)))
+    return rows
+
+
+def _counts(rows: Iterable[Row], field: str, words: Iterable[str]) -> list[tuple[str, int]]:
+    counts = Counter(row.record[field] for row in rows)
+    return [(str(word), counts[word]) for word in words]
+
+
+def _reach(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return, for the statements that hold, how many there are of each evidence and scope, the strongest first."""
+    holding = [row.record for row in rows if row.record["verdict"] == Outcome.HOLDS]
+    evidences = _labels([one.label for one in reversed(Evidence)], (record["evidence"] for record in holding))
+    scopes = _labels([one.label for one in reversed(Scope)], (record["scope"] for record in holding))
+    counts = Counter((record["evidence"], record["scope"]) for record in holding)
+    return {
+        "scopes": scopes,
+        "lines": [(evidence, [counts[evidence, scope] for scope in scopes]) for evidence in evidences],
+        "totals": [sum(counts[evidence, scope] for evidence in evidences) for scope in scopes],
+    }
+
+
+def _labels(known: Sequence[str], given: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys([*known, *given]))
+
+
+def _chapters(rows: dict[Kind, list[Row]], anchors: _Anchors) -> list[Chapter]:
+    """Return the documents that lines speak of: those of the bibliography in its order, then others as they come."""
+    kinds = (STATEMENT, ERRATUM, ITEM)
+    given = {row.record["source"] for kind in kinds for row in rows[kind]}
+    others = dict.fromkeys(row.record["source"] for kind in kinds for row in rows[kind])
+    chapters = []
+    for key in [*(key for key in SOURCES if key in given), *(key for key in others if key not in SOURCES)]:
+        source = SOURCES.get(key)
+        parts = ([row for row in rows[kind] if row.record["source"] == key] for kind in kinds)
+        title = key if source is None else f"{source.authors} ({source.year}). {source.title}. {source.venue}"
+        chapters.append(Chapter(key, title, "" if source is None else source.url, anchors.make("source", key), *parts))
+    return chapters
+
+
+def _assays(rows: Sequence[Row], anchors: _Anchors) -> list[Assay]:
+    libraries: dict[tuple[str, str | None], list[Row]] = {}
+    for row in rows:
+        libraries.setdefault((row.record["library"], row.record["version"]), []).append(row)
+    assays = []
+    for (library, version), found in libraries.items():
+        title = f"{library} {version or '(version unknown)'}"
+        applied = [row for row in found if not _is_beside_the_point(row)]
+        hidden = [row for row in found if _is_beside_the_point(row)]
+        assays.append(Assay(title, anchors.make("library", library, version or ""), applied, hidden))
+    return assays
+
+
+def _is_beside_the_point(row: Row) -> bool:
+    # an entry of the expected failures that fits nothing is "not applicable" too, and must be seen
+    return bool(row.record["finding"] == "not applicable") and row.as_expected
+
+
+def _told(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+    """Return by anchor what each statement says: in its own line, or in the registry if that knows the name."""
+    known = {statement.name: statement for statement in all_statements()}
+    unknown: dict[str, Any] = {"sentence": "", "quantifiers": [], "items": [], "where": "", "errata": []}
+    told = {}
+    for row in rows:
+        if "sentence" in row.record:
+            told[row.anchor] = {field: row.record[field] for field in unknown}
+        else:
+            told[row.anchor] = unknown | (statement_words(known[row.name]) if row.name in known else {})
+    return told
+
+
+def _number(value: Any, digits: int | None = None) -> str:
+    """Return a number as a cell, with a dash for what is not known; whole, or rounded to some digits.
+
+    Only what is not certified may be rounded: a lower bound that is rounded up is none.
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    return repr(value) if digits is None else f"{value:.{digits}g}"
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _look(word: str) -> str:
+    return LOOKS.get(word, OPEN)
+
+
+def _words(row: Row) -> str:
+    """Return in words what is not as expected of a row."""
+    record = row.record
+    if row.result.kind is STATEMENT:
+        open_cases = f" ({record['undecided']} of {record['cases']} cases undecided)" if record["undecided"] else ""
+        return f"{record['verdict']}{open_cases}"
+    if row.result.kind is ERRATUM:
+        return f"{record['class']}: as printed {record['printed']}, corrected {record['corrected']}"
+    if row.result.kind is HUNT:
+        return f"{record['verdict']}{', ' if record['stopped'] else ''}{record['stopped'] or ''}"
+    if row.result.kind is FINDING:
+        return str(record["finding"])
+    return "covered by nothing, without a reason"
+
+
+def _blocks(sentence: str) -> list[tuple[str, str]]:
+    """Return the paragraphs of a sentence: those set in by the author are formulas."""
+    return [
+        ("formula", block) if block.startswith("  ") else ("text", " ".join(block.split()))
+        for block in re.split(r"\n\s*\n", sentence.rstrip())
+    ]

@@ -1,0 +1,206 @@
+"""The command ``dpassay report``: the whole run, or saved lines of other commands, as one HTML file."""
+
+import importlib.util
+import platform
+import shlex
+import stat
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+import dpassay
+from dpassay.claims import UsageError
+from dpassay.command_line import EXPECTED, INTERRUPTED, UNEXPECTED, json_option, print_records, seed_option
+from dpassay.verify_command import (
+    erratum_reports,
+    jobs_option,
+    name_option,
+    profile_option,
+    select,
+    source_option,
+    statement_reports,
+)
+
+if TYPE_CHECKING:
+    from dpassay.properties.report.results import Results
+    from dpassay.spec.statement import Statement
+
+__all__ = ["report"]
+
+LIBRARIES = ("hypothesis", "mpmath", "numpy", "python-flint", "scipy", "sympy")
+"""What the verdicts rest on, beside Python."""
+
+OF_A_RUN = {"source": "--source", "pattern": "--name", "profile": "--profile", "seed": "--seed", "jobs": "--jobs"}
+
+
+@click.command()
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="Where the page goes.",
+)
+@click.option(
+    "--from",
+    "saved",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Lines that verify, list, show, hunt or assay printed with --json; repeated, several files on one page. "
+    "Nothing is run then.",
+)
+@source_option
+@name_option
+@profile_option
+@seed_option
+@jobs_option
+@json_option
+@click.pass_context
+def report(
+    context: click.Context,
+    output: Path,
+    saved: tuple[Path, ...],
+    source: str | None,
+    pattern: str,
+    profile: str,
+    seed: int,
+    jobs: int,
+    as_json: bool,
+) -> int:
+    """Write the whole run as one HTML file that needs nothing else.
+
+    Verifies statements and errata, lists items and mechanisms, and shows what is not as expected first. With --from
+    the page is made of what other commands printed. Ctrl-C ends the run and writes what is known.
+    """
+    given = [
+        option
+        for name, option in OF_A_RUN.items()
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    _check(output, saved, given)
+    began, start = datetime.now(UTC), time.monotonic()
+    words = ["dpassay", "report", "--output", str(output)]
+    if saved:
+        results = _read(saved)
+        _require_writable(output)
+        facts = [("Made of", ", ".join(map(str, saved)))]
+        words += [word for path in saved for word in ("--from", str(path))]
+    else:
+        statements = select(source, pattern)
+        _require_writable(output)
+        results = _run(statements, source, profile, seed, jobs)
+        facts = [("Profile", profile), ("Seed", str(seed)), *_versions()]
+        words += [] if source is None else ["--source", source]
+        words += [] if pattern == "*" else ["--name", pattern]
+        words += ["--profile", profile, "--seed", str(seed)]
+    facts += [("Began", began.isoformat(sep=" ", timespec="seconds")), ("Took", f"{time.monotonic() - start:.1f} s")]
+    _write(output, results, facts, shlex.join(words))
+    _print(output, results, as_json=as_json)
+    if results.interrupted:
+        return INTERRUPTED
+    return EXPECTED if results.as_expected else UNEXPECTED
+
+
+def _check(output: Path, saved: Sequence[Path], of_a_run: Sequence[str]) -> None:
+    """Raise `UsageError` for options that do not go together, or if the page cannot be written at all."""
+    if importlib.util.find_spec("jinja2") is None:
+        raise UsageError("jinja2 is not installed, which writes the page: pip install 'dpassay[report]'")
+    if saved and of_a_run:
+        raise UsageError(
+            f"--from takes what other commands found, and nothing is run: leave out {', '.join(of_a_run)}"
+        )
+    if output.resolve() in {path.resolve() for path in saved}:
+        raise UsageError(f"--output {output} is one of the files that --from reads, and would replace it")
+
+
+def _require_writable(output: Path) -> None:
+    """Raise `UsageError` if the page cannot go there: better before a run of minutes than after it."""
+    try:
+        if output.exists() and not stat.S_ISREG(output.stat().st_mode) and not output.is_dir():
+            return  # a pipe or a device: to open it may wait for a reader
+        is_new = not output.exists()
+        with output.open("ab"):
+            pass
+        if is_new:
+            output.unlink()
+    except OSError as error:
+        raise UsageError(
+            f"--output {str(output)!r} cannot be written ({error.strerror}); a file in an existing folder is accepted"
+        ) from None
+
+
+def _read(saved: Sequence[Path]) -> "Results":
+    from dpassay.properties.report.lines import read_lines
+    from dpassay.properties.report.results import Results
+
+    results = Results()
+    for path in saved:
+        results.add(read_lines(path))
+    return results
+
+
+def _run(statements: Sequence["Statement"], source: str | None, profile: str, seed: int, jobs: int) -> "Results":
+    from dpassay.properties.coverage import coverage
+    from dpassay.properties.mechanisms import mechanism_records
+    from dpassay.properties.report.results import Results
+
+    results = Results()
+    verified = statement_reports(statements, profile, seed, jobs)
+    try:
+        results.add_records(item.record() for item in coverage(source))
+        results.add_records(mechanism_records(source))
+        for erratum in erratum_reports(statements):
+            results.add_records([erratum.record()])
+        for statement in verified:
+            results.add_records([statement.record()])
+    except KeyboardInterrupt:
+        click.echo("dpassay: interrupted; the page holds what is known", err=True)
+        results.interrupted = True
+        results.not_run = _not_run(statements, results)
+    return results
+
+
+def _not_run(statements: Sequence["Statement"], results: "Results") -> tuple[str, ...]:
+    """Return the names of what was not decided: results come in the order of the statements."""
+    from dpassay.properties.report.lines import ERRATUM, STATEMENT
+
+    errata = [f"{statement.name} (erratum)" for statement in statements for _ in statement.errata]
+    names = [statement.name for statement in statements]
+    return (*errata[len(results.of(ERRATUM)) :], *names[len(results.of(STATEMENT)) :])
+
+
+def _versions() -> list[tuple[str, str]]:
+    found = [("dpassay", dpassay.__version__), ("Python", f"{platform.python_version()} on {platform.system()}")]
+    for name in LIBRARIES:
+        try:
+            found.append((name, version(name)))
+        except PackageNotFoundError:  # installed without its metadata
+            found.append((name, "unknown"))
+    return found
+
+
+def _write(output: Path, results: "Results", facts: Sequence[tuple[str, str]], command: str) -> None:
+    from dpassay.properties.report.page import Origin, render
+
+    page = render(results, Origin(facts, command, dpassay.__version__))
+    # halves of surrogate pairs, which JSON can name, are no text that UTF-8 can hold
+    output.write_bytes(page.encode("utf-8", "backslashreplace"))
+
+
+def _print(output: Path, results: "Results", *, as_json: bool) -> None:
+    summary = results.summary()
+    if as_json:
+        print_records([{"schema": summary["schema"], "report": str(output)} | summary])
+    else:
+        click.echo(output)
+    names = ("statements", "errata", "hunts", "findings", "items", "mechanisms")
+    counts = ", ".join(f"{name}: {summary[name]}" for name in names if summary[name])
+    click.echo(f"{counts}; not as expected: {summary['unexpected']}", err=True)

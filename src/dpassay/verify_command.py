@@ -1,0 +1,148 @@
+"""The command ``dpassay verify``, and what it shares with the report: the choice of statements, and their runs."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from dpassay.claims import UsageError
+from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records, print_table, seed_option
+
+if TYPE_CHECKING:
+    from dpassay.properties.verify import ErratumReport, StatementReport
+    from dpassay.spec.statement import Statement
+
+__all__ = [
+    "erratum_reports",
+    "jobs_option",
+    "name_option",
+    "profile_option",
+    "require_source",
+    "select",
+    "source_option",
+    "statement_reports",
+    "verify",
+]
+
+R = TypeVar("R", "StatementReport", "ErratumReport")
+
+source_option = click.option("--source", metavar="KEY", help="Only this document, such as lebensold2024.")
+name_option = click.option(
+    "--name", "pattern", metavar="GLOB", default="*", help="Only statements whose name matches."
+)
+profile_option = click.option(
+    "--profile", type=click.Choice(["quick", "thorough"]), default="quick", show_default=True, help="How long to try."
+)
+jobs_option = click.option(
+    "--jobs", type=int, default=-1, show_default=True, help="Worker processes; -1: one per core."
+)
+
+
+@click.command()
+@source_option
+@name_option
+@click.option("--errata", is_flag=True, help="Evaluate what is false, loose or wrongly proved in the print.")
+@profile_option
+@seed_option
+@jobs_option
+@json_option
+def verify(source: str | None, pattern: str, errata: bool, profile: str, seed: int, jobs: int, as_json: bool) -> int:
+    """Verify statements in their corrected form, or the errata of their sources.
+
+    A verdict's scope says how far it reaches: `all` parameters, a `box` of them, or the `points` that were
+    decided, which is no proof.
+    """
+    statements = select(source, pattern)
+    if errata:
+        return _print_errata(erratum_reports(statements), as_json)
+    return _print_statements(statement_reports(statements, profile, seed, jobs), as_json)
+
+
+def require_source(source: str | None) -> None:
+    """Raise `UsageError` unless it is the key of a document, or None."""
+    from dpassay.spec.sources import SOURCES
+
+    if source is not None and source not in SOURCES:
+        raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(SOURCES))}")
+
+
+def select(source: str | None, pattern: str) -> list["Statement"]:
+    """Return the statements of a document (of all, if None) whose name matches, raising `UsageError` if none does."""
+    from dpassay.spec.statement import all_statements
+
+    require_source(source)
+    chosen = [
+        statement
+        for statement in all_statements()
+        if fnmatchcase(statement.name, pattern) and (source is None or source in _sources(statement))
+    ]
+    if not chosen:
+        of = f" of {source}" if source else ""
+        raise UsageError(f"no statement{of} matches --name {pattern!r}; `dpassay list` shows what there is")
+    return chosen
+
+
+def _sources(statement: "Statement") -> set[str]:
+    return {statement.source.key, *(row.source for row in statement.also)}
+
+
+def statement_reports(
+    statements: Sequence["Statement"], profile: str, seed: int, jobs: int
+) -> Iterator["StatementReport"]:
+    """Verify statements, in their order, behind a progress bar; wrong options are said before anything runs."""
+    from dpassay.properties.verify import verify as run
+
+    if jobs == 0:
+        raise UsageError("--jobs must not be 0; -1 means one per core")
+    reports = run(statements, "thorough" if profile == "thorough" else "quick", seed, jobs=jobs)
+    return _watched("statements", reports, len(statements))
+
+
+def erratum_reports(statements: Sequence["Statement"]) -> Iterator["ErratumReport"]:
+    """Evaluate the errata of statements, in their order, behind a progress bar."""
+    from dpassay.properties.verify import verify_errata
+
+    return _watched("errata", verify_errata(statements), sum(len(statement.errata) for statement in statements))
+
+
+def _watched(what: str, reports: Iterable[R], count: int) -> Iterator[R]:
+    from dpassay.properties.progress import progress_bar
+
+    with progress_bar(f"verifying {what}", count) as advance:
+        for report in reports:
+            advance(report.statement.name)
+            yield report
+
+
+def _print_statements(reports: Iterator["StatementReport"], as_json: bool) -> int:
+    columns = ("statement", "item", "verdict", "evidence", "scope", "cases", "tightness", "seconds")
+    unexpected = _print("statements", reports, columns, as_json)
+    for report in unexpected:
+        click.echo(f"{report.outcome}: {report.statement.name}: {report.detail}", err=True)
+        if report.witness:
+            click.echo(f"  at {json.dumps(report.record()['witness'], ensure_ascii=False)}", err=True)
+    return UNEXPECTED if unexpected else EXPECTED
+
+
+def _print_errata(reports: Iterator["ErratumReport"], as_json: bool) -> int:
+    columns = ("erratum_of", "item", "class", "printed", "corrected", "evidence", "text", "detail")
+    unexpected = _print("errata", reports, columns, as_json)
+    for report in unexpected:
+        click.echo(f"not as expected: {report.statement.name}: {report.record()}", err=True)
+    return UNEXPECTED if unexpected else EXPECTED
+
+
+def _print(what: str, reports: Iterator[R], columns: Sequence[str], as_json: bool) -> list[R]:
+    """Print reports, as they come or as a table, and their count; return those that are not as expected."""
+    collected = []
+    for report in reports:
+        collected.append(report)
+        if as_json:
+            print_records([report.record()])
+    if not as_json:
+        print_table([report.record() for report in collected], columns)
+    unexpected = [report for report in collected if not report.as_expected]
+    click.echo(f"{len(collected) - len(unexpected)} of {len(collected)} {what} as expected", err=True)
+    return unexpected

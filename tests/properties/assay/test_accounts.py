@@ -1,0 +1,195 @@
+"""What belongs to one account, and how answers that must be the same are compared."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dpassay.impl.libraries.in_process import InProcessWorker
+from dpassay.impl.libraries.kit import Answer
+from dpassay.impl.libraries.remote import RemoteAnswer, open_library
+from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
+from dpassay.properties.assay.agreement import Asked, agreement, costs_nothing
+from dpassay.properties.assay.finding import Finding, Settings
+from dpassay.properties.assay.inquiry import Inquiry, margin, related_to
+from dpassay.properties.assay.questions import INVERSES, QUESTIONS, Inverse
+from dpassay.properties.assay.truths import truth_of
+
+SETTINGS = Settings(1e-9, 0, 1000, 1e6)
+
+
+def opened(*answers: Answer) -> list[RemoteAnswer]:
+    cases = open_library(InProcessWorker(answers))
+    assert all(isinstance(case, RemoteAnswer) for case in cases)
+    return cases  # type: ignore[return-value]
+
+
+def constant(name: str, question: str, value: float = 1.0, **fields: Any) -> Answer:
+    return Answer(name, question, lambda **_: value, **fields)
+
+
+def check(law: str, *answers: Answer) -> Finding:
+    first = opened(*answers)[0]
+    (one,) = (each for each in ACCOUNTANT_LAWS if each.name == law)
+    assert one.applies(first) is None
+    return one.check(first, SETTINGS)
+
+
+def reason(law: str, *answers: Answer) -> str | None:
+    (one,) = (each for each in ACCOUNTANT_LAWS if each.name == law)
+    return one.applies(opened(*answers)[0])
+
+
+# --- accounts -------------------------------------------------------------------------------------------------
+
+
+def test_names_tell_accounts_unless_the_adapter_does() -> None:
+    epsilon, delta, sampled, other, scale = opened(
+        constant("PLD, gaussian, epsilon", "gaussian_epsilon"),
+        constant("PLD, gaussian, delta", "gaussian_delta"),
+        constant("PLD, subsampled_gaussian, epsilon", "subsampled_gaussian_epsilon"),
+        constant("RDP, gaussian, delta", "gaussian_delta"),
+        constant("calibrate", "gaussian_sigma", account="PLD"),
+    )
+    assert epsilon.related == (delta, sampled, scale)
+    assert other.related == ()
+    assert related_to(scale, "gaussian_epsilon", "gaussian_delta") == [epsilon, delta]
+
+
+def test_a_name_that_is_all_question_is_its_own_account() -> None:
+    epsilon, delta, laplace = opened(
+        constant("gaussian_epsilon", "gaussian_epsilon"),
+        constant("gaussian_delta", "gaussian_delta"),
+        constant("laplace_delta", "laplace_delta"),
+    )
+    assert epsilon.related == (delta,)
+    assert laplace.related == ()
+
+
+def test_inverse_questions_exchange_an_argument_with_the_answer() -> None:
+    for inverse in INVERSES:
+        first, second = QUESTIONS[inverse.first], QUESTIONS[inverse.second]
+        found = second.argument(inverse.found)
+        assert found is not None
+        # what the first states on its safe side is on the safe side as an argument of the second
+        assert found.direction == (-1 if first.safe == "above" else 1)
+        back = inverse.asked_back(first.typical, 1.0)
+        assert set(back) == {argument.name for argument in second.arguments}
+        assert first.argument(inverse.level) is not None
+        assert inverse.calibrates == (not first.name.endswith("_epsilon"))
+
+
+KNOWN_BOTH_WAYS = [inverse for inverse in INVERSES if not inverse.first.startswith("zcdp")]
+
+
+@pytest.mark.parametrize("inverse", KNOWN_BOTH_WAYS, ids=lambda inverse: f"{inverse.second} of {inverse.first}")
+def test_certified_truths_make_the_round_trip(inverse: Inverse) -> None:
+    typical = QUESTIONS[inverse.first].typical
+    once = {name: 1 if name == "count" else value for name, value in typical.items()}
+    found = truth_of(inverse.first, **once).upper
+    assert found is not None
+    back = truth_of(inverse.second, **inverse.asked_back(once, found)).lower
+    assert back is not None
+    assert back <= once[inverse.level] * (1 + 1e-9)
+
+
+# --- which laws apply -----------------------------------------------------------------------------------------
+
+
+def test_laws_of_two_answers_need_both() -> None:
+    epsilon = constant("a, epsilon", "gaussian_epsilon")
+    listed = constant("a", "heterogeneous_composition_epsilon")
+    sampled = constant("a", "subsampled_gaussian_epsilon")
+    assert reason("epsilon_and_delta_agree", epsilon) == "no other answer of this account is its inverse"
+    assert reason("calibration_suffices", constant("a", "gaussian_sigma")) is not None
+    assert reason("equal_parts_count", listed) == "no other answer of this account counts repetitions"
+    assert reason("everybody_is_sampled", sampled) == "no other answer of this account is unsampled"
+
+
+def test_estimates_without_an_error_contradict_nothing() -> None:
+    vague: dict[str, Any] = {"certainty": "estimate"}
+    delta = constant("a, delta", "gaussian_delta")
+    assert "estimate" in str(
+        reason("epsilon_and_delta_agree", constant("a, epsilon", "gaussian_epsilon", **vague), delta)
+    )
+    epsilon = constant("a, epsilon", "gaussian_epsilon")
+    assert reason("epsilon_and_delta_agree", epsilon, constant("a, delta", "gaussian_delta", **vague)) is not None
+    known = constant("a, delta", "gaussian_delta", **vague, relative_error=0.1)
+    assert reason("epsilon_and_delta_agree", epsilon, known) is None
+
+
+def test_domains_decide() -> None:
+    sampled = "subsampled_gaussian_epsilon"
+    assert reason("nobody_is_sampled", constant("a", sampled, domain={"rate": (0.1, 1.0)})) is not None
+    assert reason("nobody_is_sampled", constant("a", "subsampled_gaussian_sigma")) is not None
+    once = constant("a", "gaussian_epsilon", splits=True, domain={"count": (1, 1)})
+    assert reason("splitting_does_not_matter", once) == "the library's function has no repetitions"
+    assert reason("zero_repetitions", constant("a", "gaussian_epsilon", domain={"count": (1, 9)})) is not None
+
+
+# --- comparison -----------------------------------------------------------------------------------------------
+
+
+def compared(first: float, second: float, **fields: Any) -> str:
+    one, other = opened(
+        constant("a", "gaussian_epsilon", first, **fields), constant("b", "gaussian_epsilon", second, **fields)
+    )
+    pair = Asked(one, QUESTIONS["gaussian_epsilon"].typical), Asked(other, QUESTIONS["gaussian_epsilon"].typical)
+    return agreement(Inquiry(one, SETTINGS), [pair]).kind
+
+
+def test_answers_agree_up_to_what_the_library_says_of_them() -> None:
+    assert compared(1.0, 1.0) == compared(math.inf, math.inf) == "ok"
+    assert compared(1.0, 1.01) == compared(math.inf, 1.0) == compared(1.0, math.inf) == "wrong answer"
+    assert compared(1.0, 1.01, relative_error=0.01) == "ok"
+    assert compared(1.0, 1.01, looseness=0.01) == "ok"
+    assert compared(1.0, 1.01, absolute_error=0.001) == "wrong answer"
+    assert compared(1.0, math.nan) == "undecided"
+    (case,) = opened(constant("a", "gaussian_epsilon", relative_error=0.25, absolute_error=1.0, looseness=2.0))
+    assert margin(case, -8.0) == pytest.approx(5.0, rel=1e-5)
+
+
+def refusing_above(most: float) -> Callable[..., float]:
+    def compute(count: int, **_: float) -> float:
+        if count > most:
+            raise ValueError("too many")
+        return float(count)
+
+    return compute
+
+
+def test_what_is_refused_is_ok_only_where_it_may_be() -> None:
+    (case,) = opened(Answer("a", "gaussian_epsilon", refusing_above(1)))
+    typical = QUESTIONS["gaussian_epsilon"].typical
+    pairs = [(Asked(case, {**typical, "count": 1}), Asked(case, {**typical, "count": 2}))]
+    assert agreement(Inquiry(case, SETTINGS), pairs).kind == "undecided"
+    assert agreement(Inquiry(case, SETTINGS), pairs, may_refuse=True).kind == "ok"
+    assert agreement(Inquiry(case, SETTINGS), [pairs[0][::-1]], may_refuse=True).kind == "undecided"
+    inquiry = Inquiry(case, SETTINGS)
+    assert costs_nothing(inquiry, [{**typical, "count": 2}], "nothing was asked").kind == "ok"
+    assert costs_nothing(inquiry, [{**typical, "count": 1}], "nothing was asked").kind == "wrong answer"
+    assert costs_nothing(Inquiry(case, SETTINGS), [], "nothing was asked").kind == "undecided"
+
+
+def test_a_contradiction_tells_the_three_numbers() -> None:
+    found = check(
+        "epsilon_and_delta_agree",
+        constant("a, epsilon", "gaussian_epsilon", 0.5),
+        constant("a, delta", "gaussian_delta", 0.25),
+    )
+    assert found.kind == "wrong answer"
+    assert found.witness is not None
+    assert (found.claimed, found.certified) == (0.5, 0.25)
+    assert found.witness["arguments"]["delta"] == 1e-6
+    assert found.witness["other"] == "a, delta"
+    assert found.witness["other arguments"]["epsilon"] == pytest.approx(0.5, rel=1e-5)
+
+
+def test_batches_of_nothing_cost_nothing() -> None:
+    def largest(epsilons: tuple[float, ...], deltas: tuple[float, ...], delta: float) -> float:
+        return max(epsilons) + sum(deltas)
+
+    assert check("zero_repetitions", Answer("a", "heterogeneous_composition_epsilon", largest)).kind == "ok"
+    toll = Answer("a", "heterogeneous_composition_epsilon", lambda **a: largest(**a) + 1e-3)
+    assert check("zero_repetitions", toll).kind == "wrong answer"
