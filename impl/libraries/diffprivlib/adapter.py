@@ -251,7 +251,7 @@ def _tool(name, function, *, size=5, relation=None):
     def once(data):
         return function(np.array(data), 1.0)
 
-    return Mechanism(name, neighbours, "pure:1.0", once=once, calls=4000)
+    return Mechanism(name, neighbours, "pure:1.0", once=once, calls=3000)
 
 
 def _tools():
@@ -373,8 +373,8 @@ def _models():
         ("models.KMeans, centres", _means, bit, 1500),
         ("models.StandardScaler", _scaler, plain, 2000),
         ("models.LogisticRegression, coefficient", _logistic, labelled, 3000),
-        ("models.PCA, first component", _components, plain, 2000),
-        ("models.RandomForestClassifier, predictions", _forest, labelled, 2000),
+        ("models.PCA, first component", _components, plain, 1500),
+        ("models.RandomForestClassifier, predictions", _forest, labelled, 1000),
     ):
         yield Mechanism(name, relation, "pure:1.0", once=once, floats=False, calls=calls)
 

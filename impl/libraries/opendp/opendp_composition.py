@@ -11,6 +11,9 @@ from dpassay.impl.libraries.kit import Mechanism
 
 __all__ = ["composition_cases"]
 
+_CALLS_OF_TALKS = 1000
+"""An outcome of a mechanism that is asked several times is several calls into the library."""
+
 _RELATION = "vector:size=1,linf=1,low=-100,high=100"
 
 
@@ -60,6 +63,7 @@ def adaptive(kind: str, d_mids: list[float], scale_of: Any, words: str) -> Mecha
         _RELATION,
         lambda data: data[0],
         outcome=outcome,
+        calls=_CALLS_OF_TALKS,
     )
 
 
@@ -101,7 +105,7 @@ def odometer(kind: str) -> Mechanism:
         neighbours=_RELATION,
         claim=f"{'pure' if kind == 'pure' else 'zcdp'}:{spent!r}",
         once=lambda data: ask(data[0], second=None)[0],
-        calls=2000,
+        calls=_CALLS_OF_TALKS,
     )
 
 
@@ -128,6 +132,7 @@ def filtered(kind: str, budget: float) -> Mechanism:
         _RELATION,
         lambda data: data[0],
         outcome=outcome,
+        calls=_CALLS_OF_TALKS,
     )
 
 

@@ -22,7 +22,7 @@ __all__ = ["conversion_answers"]
 _COUNTS = (1.0, 200.0)
 """Compositions are lists of measurements: longer ones take too long to build."""
 
-_CALLS_OF_A_SEARCH = 8
+_CALLS_OF_A_SEARCH = 6
 """A search asks the conversion, which is a search itself, some sixty times."""
 
 
@@ -231,7 +231,13 @@ def _answers() -> list[Answer]:
             lambda scale, epsilon, count: float(_profile(_laplaces_as_zcdp(scale, count)).delta(epsilon)),
             domain=counted,
         ),
-        Answer("binary_search_param of make_laplace", "laplace_scale", _laplace_scale, account="make composed"),
+        Answer(
+            "binary_search_param of make_laplace",
+            "laplace_scale",
+            _laplace_scale,
+            calls=4 * _CALLS_OF_A_SEARCH,
+            account="make composed",
+        ),
         Answer("make_composition of pure, epsilon", "pure_composition_epsilon", _pure_epsilon, domain=counted),
         Answer(
             "make_composition of pure as zCDP, epsilon",
