@@ -21,7 +21,7 @@ _FAMILIES = {
 }
 
 
-_CALLS_OF_FLOATS = 4000
+_CALLS_OF_FLOATS = 2500
 """The noise of floats is drawn exactly, which takes the library a tenth of a millisecond or more."""
 
 
@@ -167,12 +167,12 @@ def noise_cases(collect: Collector) -> None:
     for noise in ("laplace", "gaussian"):
         collect.add(vectors, noise, float, 1.0, 1)
         collect.add(vectors, noise, float, 1.0, 3)
-        collect.add(scalar, noise, float, 1e-9, d_in=1e-9)
-        collect.add(scalar, noise, "f32", 1.0)
-        for scale in (1.0, 0.3):
-            collect.add(vectors, noise, int, scale, 1)
+        collect.add(vectors, noise, int, 1.0, 1)
         collect.add(scalar, noise, int, 1.0, limits="low=2147483640,high=2147483647,integer")
-    # both take the same path for the scale and the grid
+    # both take the same path for the scale, the grid and the type
+    collect.add(scalar, "laplace", float, 1e-9, d_in=1e-9)
+    collect.add(scalar, "gaussian", "f32", 1.0)
+    collect.add(vectors, "laplace", int, 0.3, 1)
     collect.add(vectors, "laplace", float, 1.0 / 3.0, 1)
     collect.add(vectors, "laplace", float, 1.0, 1, k=0)
     collect.add(vectors, "laplace", float, 1.0, 3, k=-3)
