@@ -245,13 +245,13 @@ def _quiet():
     return {"accountant": BudgetAccountant()}
 
 
-def _tool(name, function, *, size=5, relation=None):
+def _tool(name, function, *, size=5, relation=None, calls=3000):
     neighbours = relation or _UNIT.format(size=size)
 
     def once(data):
         return function(np.array(data), 1.0)
 
-    return Mechanism(name, neighbours, "pure:1.0", once=once, calls=3000)
+    return Mechanism(name, neighbours, "pure:1.0", once=once, calls=calls)
 
 
 def _tools():
@@ -273,7 +273,7 @@ def _tools():
             array = np.where(array > 1, np.nan, array)
             return float(f(array, epsilon=epsilon, **unit, **_quiet()))
 
-        yield _tool(f"tools.{name}, missing values", missing, relation=with_missing)
+        yield _tool(f"tools.{name}, missing values", missing, relation=with_missing, calls=5000)
     yield _tool(
         "tools.quantile(0.25, 0.75)",
         lambda array, epsilon: tools.quantile(array, [0.25, 0.75], epsilon=epsilon, **unit, **_quiet()),
