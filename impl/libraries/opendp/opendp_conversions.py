@@ -50,7 +50,19 @@ def _profile(measurement: Any, d_in: Any = 1.0) -> Any:
     return constructor("zCDP_to_approxDP")(measurement).map(d_in)
 
 
+def _require_answerable(delta: float) -> None:
+    """Refuse what is asked elsewhere, with a limit of time: the curves of older releases never answer it."""
+    if math.isnan(delta) and not _tells_delta():
+        raise RefusedError("not asked here: a delta of NaN")
+
+
+def _epsilon(profile: Any, delta: float) -> float:
+    _require_answerable(delta)
+    return float(profile.epsilon(delta))
+
+
 def _fixed(measurement: Any, delta: float, d_in: Any = 1.0) -> float:
+    _require_answerable(delta)
     converted = constructor("fix_delta")(constructor("zCDP_to_approxDP")(measurement), delta)
     return float(converted.map(d_in)[0])
 
@@ -120,7 +132,7 @@ def _gaussian_sigma(epsilon: float, delta: float) -> float:
 
 def _zcdp_rho(epsilon: float, delta: float) -> float:
     _require_target(epsilon, delta)
-    return float(dp.binary_search(lambda rho: _profile(_zcdp(rho)).epsilon(delta) <= epsilon, T=float))
+    return float(dp.binary_search(lambda rho: _epsilon(_profile(_zcdp(rho)), delta) <= epsilon, T=float))
 
 
 def _laplace_scale(epsilon: float) -> float:
@@ -143,7 +155,7 @@ def _pure_epsilon(epsilon0: float, count: int, delta: float) -> float:
 
 def _pure_epsilon_by_zcdp(epsilon0: float, count: int, delta: float) -> float:
     one = _as_zcdp(_stated(max_divergence(), epsilon0))
-    return float(_profile(_repeated(one, count)).epsilon(delta))
+    return _epsilon(_profile(_repeated(one, count)), delta)
 
 
 def _approximate_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -> float:
@@ -183,7 +195,7 @@ def _answers() -> list[Answer]:
         Answer(
             "make_zCDP_to_approxDP epsilon",
             "zcdp_epsilon",
-            lambda rho, delta: float(_profile(_zcdp(rho)).epsilon(delta)),
+            lambda rho, delta: _epsilon(_profile(_zcdp(rho)), delta),
         ),
         Answer("make_fix_delta", "zcdp_epsilon", lambda rho, delta: _fixed(_zcdp(rho), delta), account=zcdp),
         Answer(
@@ -203,7 +215,7 @@ def _answers() -> list[Answer]:
         Answer(
             "make_gaussian composed, epsilon",
             "gaussian_epsilon",
-            lambda sigma, delta, count: float(_profile(_gaussians(sigma, count)).epsilon(delta)),
+            lambda sigma, delta, count: _epsilon(_profile(_gaussians(sigma, count)), delta),
             domain=counted,
         ),
         Answer(
@@ -222,7 +234,7 @@ def _answers() -> list[Answer]:
         Answer(
             "make_laplace composed as zCDP, epsilon",
             "laplace_epsilon",
-            lambda scale, delta, count: float(_profile(_laplaces_as_zcdp(scale, count)).epsilon(delta)),
+            lambda scale, delta, count: _epsilon(_profile(_laplaces_as_zcdp(scale, count)), delta),
             domain=counted,
         ),
         Answer(
@@ -287,7 +299,7 @@ def _answers() -> list[Answer]:
         Answer(
             "make_gaussian of integers composed, epsilon",
             "discrete_gaussian_epsilon",
-            lambda sigma, delta, count: float(_profile(_gaussians(sigma, count, int), 1).epsilon(delta)),
+            lambda sigma, delta, count: _epsilon(_profile(_gaussians(sigma, count, int), 1), delta),
             domain=counted,
         ),
     ]
@@ -302,7 +314,11 @@ def conversion_answers(collect: Collector) -> None:
     """Add the answers that this release can give."""
 
     def answers() -> list[Answer]:
-        told = _tells_delta()
-        return [answer for answer in _answers() if told or not answer.question.endswith("_delta")]
+        told = _tells_delta()  # where not, converting what the user states ends the process as well
+        return [
+            answer
+            for answer in _answers()
+            if told or not (answer.question.endswith("_delta") or "pure as zCDP" in answer.name)
+        ]
 
     collect.add(answers)
