@@ -63,9 +63,10 @@ calls on the right one are the evidence: 1/8 gives 7/4 of the growth of fair sid
 
 _WORTH_IT, _REACHES = 1.3, math.exp(-2)
 
-ERROR_PER_CALL = 2.0**-33
+ERROR_PER_CALL = 2.0**-32
 """Bounds the float error of a logarithm of wealth, per call: fewer than 2^13 weights and levels, each logarithm below
-2^6 and within 2^-44, summed in any order at 2^-53 relative to the sum of the terms so far."""
+2^6 and within 2^-44, summed in any order at 2^-53 relative to the sum of the terms so far; twice that where the
+factors' numerators and denominators are summed apart."""
 
 
 def to_levels(logits: ArrayLike) -> NDArray[np.int64]:
@@ -216,33 +217,71 @@ def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Ar
         Lower bounds on the logarithms, in nats: `ERROR_PER_CALL` is taken off for each call.
     """
     eps, dlt = np.broadcast_arrays(np.atleast_1d(epsilon).astype(float), np.atleast_1d(delta).astype(float))
+    result = np.empty(eps.shape)
+    pure = dlt == 0
+    if pure.any():
+        result[pure] = _pure_log_wealth(ledger, eps[pure])
+    if not pure.all():
+        result[~pure] = _mixed_log_wealth(ledger, eps[~pure], dlt[~pure])
+    rounded: Array = result - ERROR_PER_CALL * ledger.calls
+    return rounded
+
+
+_CENTRES: Array = np.log(WEIGHTS) - np.log1p(-np.array(WEIGHTS))
+_ON_LEFT: Array = log_expit(_CENTRES[:, None] + LEVELS)
+_ON_RIGHT: Array = log_expit(-_CENTRES[:, None] - LEVELS)
+
+
+def _pure_log_wealth(ledger: Ledger, epsilon: Array) -> Array:
+    """Return the sums of the logarithms of `log_factors` for delta = 0, by sums from both ends of the levels.
+
+    Only levels beyond epsilon count, and their denominators are all the same: whatever the number of claims, every
+    level is looked at once.
+    """
+    if not np.all(epsilon >= 0):
+        raise UsageError(f"epsilon must be at least 0, got {epsilon!r}")
+    above = np.searchsorted(LEVELS, epsilon, side="right")
+    below = np.searchsorted(LEVELS, -epsilon, side="left")
+    total = np.zeros(epsilon.shape)
+    for row, centre in enumerate(_CENTRES.tolist()):
+        left, right = ledger.left[row].astype(np.float64), ledger.right[row].astype(np.float64)
+        if not (left.any() or right.any()):
+            continue
+        won = left * _ON_LEFT[row] + right * _ON_RIGHT[row]
+        for ends, bound in (((above, -1), centre + epsilon), ((below, 1), centre - epsilon)):
+            place, way = ends
+            gains, lefts, rights = (_sums_to(part, way)[place] for part in (won, left, right))
+            with np.errstate(invalid="ignore"):  # no call lies beyond an infinite epsilon
+                fair = lefts * log_expit(bound) + rights * log_expit(-bound)
+            total += gains - np.where(lefts + rights > 0, fair, 0.0)
+    return total
+
+
+def _sums_to(values: Array, way: int) -> Array:
+    """Return for each k the sum of the first k values (way 1), or of all but the first k (way -1)."""
+    if way > 0:
+        return np.concatenate([[0.0], np.cumsum(values)])
+    return np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
+
+
+def _mixed_log_wealth(ledger: Ledger, epsilon: Array, delta: Array) -> Array:
+    """Return the logarithm of the mixture over directions and caps, for positive delta."""
     used = np.nonzero(ledger.left + ledger.right)
     weights, left, right = np.array(WEIGHTS)[used[0]], ledger.left[used], ledger.right[used]
     logits = LEVELS[used[1]] + np.log(weights) - np.log1p(-weights)
-    result = np.empty(eps.shape)
 
-    def process(which: NDArray[np.bool_], direction: Direction, fraction: float) -> Array:
+    def process(direction: Direction, fraction: float) -> Array:
         on_left, on_right = log_factors(
-            logits,
-            eps[which][:, None],
-            dlt[which][:, None],
-            weight=weights,
-            direction=direction,
-            cap_fraction=fraction,
+            logits, epsilon[:, None], delta[:, None], weight=weights, direction=direction, cap_fraction=fraction
         )
         return _weighted(on_left, left) + _weighted(on_right, right)
 
-    pure = dlt == 0
-    if pure.any():
-        result[pure] = process(pure, "both", 1.0)
-    if not pure.all():
-        directions: Sequence[Direction] = ("both", "left over right", "right over left")
-        parts = np.array([process(~pure, way, fraction) for way in directions for fraction in CAP_FRACTIONS])
-        first = np.where(dlt[~pure] <= _SMALL_DELTA, _FIRST_SHARE, 1 / len(parts))
-        shares = np.vstack([first, np.tile((1 - first) / (len(parts) - 1), (len(parts) - 1, 1))])
-        result[~pure] = logsumexp(parts, axis=0, b=shares) - ERROR_PER_CALL
-    rounded: Array = result - ERROR_PER_CALL * ledger.calls
-    return rounded
+    directions: Sequence[Direction] = ("both", "left over right", "right over left")
+    parts = np.array([process(way, fraction) for way in directions for fraction in CAP_FRACTIONS])
+    first = np.where(delta <= _SMALL_DELTA, _FIRST_SHARE, 1 / len(parts))
+    shares = np.vstack([first, np.tile((1 - first) / (len(parts) - 1), (len(parts) - 1, 1))])
+    mixed: Array = logsumexp(parts, axis=0, b=shares) - ERROR_PER_CALL
+    return mixed
 
 
 def best_weight(ledger: Ledger, epsilon: float) -> float:

@@ -8,7 +8,7 @@ at the same level; the evidence against the claim itself is those fifteen parts.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -37,10 +37,17 @@ _LOOKING, _RANK_POWER = 0.3, 3.0
 """The part of the calls that looks for better pairs than the leaders, whatever these have shown: a leak on rare
 outcomes takes 10^4 calls or more to show at all. The shares of the leaders fall with this power of the rank."""
 
+_LOOKED_LONG, _LOOKING_AT_LEAST = 1 << 20, 0.15
+"""From so many calls on that part falls with the square root of the calls while some pair is proven, down to this
+one: the calls that look still grow in number, and what they have not shown by then is rarer than what is known."""
+
 _EVERYONES = 512
 """So many calls are due to every pair, in equal shares of half of all calls: gross leaks show in as many anywhere."""
 
-_REFERENCES = 48
+_REFERENCES, _COSTLY_REFERENCES = 48, 16
+"""How many claims pairs are compared at; the second number where delta > 0, of which each takes far longer."""
+
+_CLAIMS_AT_ONCE = 16
 _PROMISED = math.log(20)
 _FEW_PAIRS = 2
 _UNHURRIED = 1024
@@ -61,6 +68,11 @@ def _falling_weights(count: int) -> Array:
     """Return the share of the wealth that each pair begins with."""
     weights = 1 / (np.arange(count) + _FLATNESS)
     return np.asarray(weights / weights.sum())
+
+
+def _looking_share(total: int) -> float:
+    """Return the part of so many calls that looks for better pairs than those that are proven."""
+    return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
 
 
 def _by_rank(values: Array) -> Array:
@@ -113,10 +125,12 @@ class Campaign:
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
         self._scores = np.zeros(len(pairs))
+        self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(pairs)
         self.weights = _falling_weights(len(pairs))
         self._references = self._spread_references()
         nothing = np.zeros((self._references.size if len(pairs) > 1 else 0) or 1)
         self._records: list[list[tuple[int, Array]]] = [[(0, nothing)] for _ in pairs]
+        self._won: list[tuple[int, Array]] = [(1, nothing) for _ in pairs]
 
     @property
     def calls(self) -> int:
@@ -186,11 +200,11 @@ class Campaign:
         """
         promises = np.array([self._promise(index, total) for index in range(len(self.games))])
         is_open = np.isneginf(promises)
-        won = np.array([float(self._later_half(index)[1][0]) for index in range(len(self.games))])
+        won = np.array([float(gain[0]) for _, gain in self._won])
         looking: Array = self.weights * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
         looking /= looking.sum()
-        leading = looking if is_open.all() else promises
-        shares = _LOOKING * looking + (1 - _LOOKING) * _by_rank(leading)
+        leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
+        shares = share * looking + (1 - share) * _by_rank(leading)
         return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), _EVERYONES / total)))
 
     def _later_half(self, index: int) -> tuple[int, Array]:
@@ -206,7 +220,7 @@ class Campaign:
         from what was won: of the logarithm of a likelihood ratio, the variance is twice the mean.
         """
         needed = _PROMISED - math.log(float(self.weights[index]))
-        calls, gain = self._later_half(index)
+        calls, gain = self._won[index]
         proven = gain - np.sqrt(2 * np.maximum(gain, 0.0) + 1)
         if proven[0] <= 0:
             return -math.inf
@@ -234,7 +248,8 @@ class Campaign:
         """Return rows of the claimed family at which pairs are compared, none for an ex-post claim."""
         if self._claimed is None:
             return np.empty(0, dtype=np.intp)
-        return np.unique(np.linspace(0, len(self._claimed.grid) - 1, _REFERENCES).astype(np.intp))
+        count = _COSTLY_REFERENCES if self._claimed.delta.any() else _REFERENCES
+        return np.unique(np.linspace(0, len(self._claimed.grid) - 1, count).astype(np.intp))
 
     def _rate(self, index: int) -> None:
         """Note the evidence against the claim and against the references.
@@ -242,16 +257,24 @@ class Campaign:
         The rate at which sides are told tells pairs apart that have no evidence.
         """
         game = self.games[index]
-        claimed = float(self._claim_wealth(game))
+        claimed = self._claim_wealth(index)
         self._scores[index] = claimed + 3 * float(game.log_wealth(0.0, 0.0)[0]) / max(game.calls, 1)
         wealth = np.array([claimed])
         if self._claimed is not None and len(self.games) > 1:
             wealth = self._family_wealth(self._claimed, game, self._references)
         self._records[index].append((game.calls, wealth))
+        self._won[index] = self._later_half(index)
 
     # --- wealth and bounds --------------------------------------------------------------------------------------
 
-    def _claim_wealth(self, game: PairGame) -> float:
+    def _claim_wealth(self, index: int) -> float:
+        """Return the logarithm of the wealth of a game against the claim, computed once for its calls so far."""
+        game = self.games[index]
+        if self._claim_wealths[index][0] != game.calls:
+            self._claim_wealths[index] = game.calls, self._computed_claim_wealth(game)
+        return self._claim_wealths[index][1]
+
+    def _computed_claim_wealth(self, game: PairGame) -> float:
         if isinstance(self.claim, ExPost):
             return game.log_wealth_ex_post()
         assert self._claimed is not None
@@ -264,18 +287,24 @@ class Campaign:
             return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
         return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
 
-    def _mixed(self, wealth: Callable[[PairGame], Array | float]) -> Array:
-        played = [index for index, game in enumerate(self.games) if game.calls]
-        parts = np.array([np.atleast_1d(wealth(self.games[index])) for index in played])
-        # a pair that was not played yet keeps its share of the wealth; it is left out, on the safe side
-        mixed: Array = logsumexp(parts + np.log(self.weights[played])[:, None], axis=0) - 2.0**-40
+    def _mixed(self, wealth: Callable[[PairGame], Array]) -> Array:
+        return self._weighted({k: wealth(game) for k, game in enumerate(self.games) if game.calls})
+
+    def _weighted(self, wealth: Mapping[int, Array]) -> Array:
+        """Mix the wealth of the pairs that were played.
+
+        One that was not played yet keeps its share; it is left out, on the safe side.
+        """
+        weights = np.log(self.weights[list(wealth)])[:, None]
+        mixed: Array = logsumexp(np.array(list(wealth.values())) + weights, axis=0) - 2.0**-40
         return mixed
 
     def log_evidence(self) -> float:
         """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
         if not self.calls:
             return 0.0
-        return float(self._mixed(self._claim_wealth)[0]) + math.log1p(-_OWN_SHARE)
+        played = {k: np.array([self._claim_wealth(k)]) for k, game in enumerate(self.games) if game.calls}
+        return float(self._weighted(played)[0]) + math.log1p(-_OWN_SHARE)
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
@@ -286,15 +315,26 @@ class Campaign:
 
         For a claim that is not of the form (epsilon, delta), `epsilon` is the bound at delta 0.
         """
-        values: dict[str, float] = {}
-        claimed = self.log_evidence()
-        for family in self._families:
-            if not self.calls:
-                values[family.parameter] = 0.0
-                continue
-            own = self._mixed(lambda game, family=family: self._family_wealth(family, game))  # type: ignore[misc]
-            stronger = np.arange(len(own)) < family.claimed
-            shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
-            refuted = np.where(stronger, shared, own) >= -math.log(alpha)
-            values[family.parameter] = last_refuted(family.grid, refuted)
+        values = {family.parameter: self._bound(family, -math.log(alpha)) for family in self._families}
         return Bounds(values["epsilon"], values.get("delta"), values.get("rho"), values.get("renyi epsilon"))
+
+    def epsilon_lower(self, alpha: float) -> float:
+        """Return the lower confidence bound on epsilon alone, which takes far less time than all `bounds`."""
+        return next(self._bound(each, -math.log(alpha)) for each in self._families if each.parameter == "epsilon")
+
+    def _bound(self, family: Family, needed: float) -> float:
+        """Return the lower confidence bound; where a claim takes long, those beyond the first that stands are left."""
+        if not self.calls:
+            return 0.0
+        claimed, size = self.log_evidence(), len(family.grid)
+        step, bound = _CLAIMS_AT_ONCE if family.delta.any() else size, 0.0
+        for start in range(0, size, step):
+            rows = slice(start, min(start + step, size))
+            own = self._mixed(lambda game, rows=rows: self._family_wealth(family, game, rows))  # type: ignore[misc]
+            stronger = np.arange(rows.start, rows.stop) < family.claimed
+            shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
+            refuted = np.where(stronger, shared, own) >= needed
+            bound = last_refuted(family.grid[rows], refuted, start=bound)
+            if not refuted.all():
+                break
+        return bound

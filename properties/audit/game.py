@@ -20,6 +20,7 @@ from dpassay.properties.audit.betting import (
 from dpassay.properties.audit.hypotheses import ex_post_bound
 from dpassay.properties.audit.learners import Ensemble
 from dpassay.properties.audit.outcomes import CallFailedError, Outcomes, Sampler, call
+from dpassay.properties.audit.threads import one_thread
 
 __all__ = ["Batch", "Draw", "ExPostLedger", "PairGame", "sample_side"]
 
@@ -195,8 +196,9 @@ class PairGame:
         parts = [result for result in results if result is not None]
         is_left = np.repeat([True, False], [sum(d.size for d in batch.left), sum(d.size for d in batch.right)])
         outcomes = Outcomes.joined(parts).with_inputs(self.left, self.right)
-        self._settle(outcomes, is_left, batch.weight)
-        self._ensemble.observe(*_balanced(outcomes, is_left, batch.weight))
+        with one_thread():
+            self._settle(outcomes, is_left, batch.weight)
+            self._ensemble.observe(*_balanced(outcomes, is_left, batch.weight))
         self._remember(outcomes, is_left)
 
     def _settle(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:

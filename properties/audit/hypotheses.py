@@ -73,6 +73,8 @@ class Family:
 
     def mix(self, log_wealths: Array) -> Array:
         """Mix the wealth against the points of each claim."""
+        if self.epsilon.shape[1] == 1:
+            return log_wealths
         mixed: Array = logsumexp(log_wealths.reshape(self.epsilon.shape), axis=1) - math.log(self.epsilon.shape[1])
         return mixed
 

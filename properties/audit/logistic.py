@@ -21,7 +21,6 @@ Functions = Callable[[slice], Values]
 CHUNK = 1 << 13
 _STEPS, _LEARNING = 3, 1 << 14
 _LARGEST = 20.0
-_UNTHREADED, _FEWEST_ROWS = 1 << 18, 4
 
 
 class StreamingLogistic:
@@ -101,7 +100,7 @@ class StreamingLogistic:
                 values = functions(part)
                 chance = expit(weighted_sums(values, weights))
                 spread = values * (chance * (1 - chance))[:, None].astype(values.dtype)
-                curvature = gram(values, spread)
+                curvature = np.asarray(values.T @ spread, dtype=np.float64)
                 information += curvature
                 pull += np.asarray(np.einsum("ij,i->j", values, sides[part] - chance)) + curvature @ weights
             step = np.linalg.solve(information + self._precisions[leader], pull)
@@ -123,17 +122,6 @@ def weighted_sums(values: Values, weights: Array) -> Array:
         if weight:
             total += weight * column
     return total
-
-
-def gram(left: Values, right: Values) -> Array:
-    """Return ``left.T @ right`` in blocks so small that no library starts threads, which would wait in idle loops."""
-    count, size = left.shape
-    rows = max(_FEWEST_ROWS, _UNTHREADED // (size * size))
-    whole = count - count % rows
-    first, second = (part.T[:, :whole].reshape(size, -1, rows) for part in (left, right))
-    total = np.matmul(first.transpose(1, 0, 2), second.transpose(1, 2, 0)).sum(axis=0, dtype=np.float64)
-    total += left[whole:].T @ right[whole:]
-    return np.asarray((total + total.T) / 2, dtype=np.float64)
 
 
 def _without(matrix: Array, column: int) -> Array:

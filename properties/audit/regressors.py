@@ -19,7 +19,7 @@ Values = NDArray[np.float32]
 FEW_VALUES, MOST_INDICATORS = 12, 128
 _FAR = 8.0
 _SHARPEST = 8.0
-_STEPS = (0.5, 0.1, 0.3, 0.7, 0.9)
+_STEPS = (0.5, 0.1, 0.3, 0.7, 0.9, 0.03, 0.97)
 
 
 @dataclass(frozen=True)

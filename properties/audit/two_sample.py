@@ -7,13 +7,13 @@ number of records, shows itself after some thirty pairs of calls.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 
-from dpassay.properties.audit.logistic import StreamingLogistic
 from dpassay.properties.audit.outcomes import OUTCOME, Outcomes
 
 __all__ = ["Family", "RampLearner", "ScaleLearner"]
@@ -30,6 +30,7 @@ CORNERS = (0.1, 0.4, 0.7, 1.0, 1.5, 2.5, 16.0)
 
 _LEARNING = 4096  # from here on the centre stays
 _LEAST, _MOST_LOGIT = 2, 4.0
+_STEPS, _MOVING, _LARGEST, _TOGETHER = 3, 1 << 14, 20.0, 1 << 14
 
 
 class ScaleLearner:
@@ -112,8 +113,7 @@ class RampLearner:
         self._corners = {f"ramp to {corner:g}": corner for corner in CORNERS}
         self._values, self._sides = np.empty(0), np.empty(0, dtype=np.bool_)
         self._centre, self._spread = 0.0, 0.0
-        self._learnt = 0
-        self._fits = {name: StreamingLogistic([np.eye(2)]) for name in self._corners}
+        self._lines = _Lines.flat(len(CORNERS))
 
     @property
     def names(self) -> list[str]:
@@ -126,11 +126,8 @@ class RampLearner:
         if values is None or self._spread == 0:
             return {name: np.zeros(len(outcomes)) for name in self._corners}
         known = np.isfinite(values)
-        places = self._places(np.where(known, values, self._centre))
-        return {
-            name: np.where(known, self._fits[name].logits(_ramp(places, corner)), 0.0)
-            for name, corner in self._corners.items()
-        }
+        logits = self._lines.logits(self._ramps(np.where(known, values, self._centre)))
+        return {name: np.where(known, line, 0.0) for name, line in zip(self._corners, logits, strict=True)}
 
     def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
         """Learn from a batch; all calls are looked at again while centre and spread still move."""
@@ -138,29 +135,74 @@ class RampLearner:
         values, sides = _finite(outcomes, is_left)
         if not values.size or not self._corners:
             return
-        if self._learnt < _LEARNING:
+        if self._lines.learnt < _LEARNING:
             values, sides = np.concatenate([self._values, values]), np.concatenate([self._sides, sides])
             self._values, self._sides = values, sides
             self._centre = float(np.median(values))
             self._spread = float(np.median(np.abs(values - self._centre)))
-            self._fits = {name: StreamingLogistic([np.eye(2)]) for name in self._corners}
-            self._learnt = 0
-        self._learnt += len(values)
-        places = self._places(values)
-        for name, corner in self._corners.items():
-            self._fits[name].learn(_ramp(places, corner).__getitem__, sides)
+            self._lines = _Lines.flat(len(self._corners))
+        for start in range(0, len(values), _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            self._lines.learn(self._ramps(values[part]), sides[part])
 
     def retire(self, name: str) -> None:
         """Leave out a distance of the corners for good."""
+        self._lines.drop(self.names.index(name))
         del self._corners[name]
 
-    def _places(self, values: Array) -> Array:
+    def _ramps(self, values: Array) -> Array:
+        """Return the height of each ramp at each value, shape (ramps, values)."""
         with np.errstate(over="ignore"):
-            return np.clip((values - self._centre) / (self._spread or 1.0), -1e6, 1e6)
+            places = np.clip((values - self._centre) / (self._spread or 1.0), -1e6, 1e6)
+        corners = np.array(list(self._corners.values()))[:, None]
+        heights: Array = np.clip(places, -corners, corners) / np.minimum(corners, 1.0)
+        return heights
 
 
-def _ramp(places: Array, corner: float) -> Array:
-    return np.stack([np.clip(places, -corner, corner) / min(corner, 1.0), np.ones_like(places)], axis=1)
+@dataclass
+class _Lines:
+    """Logistic regressions of the same calls on one number each, with standard normal priors of slope and level.
+
+    As in :class:`~dpassay.properties.audit.logistic.StreamingLogistic`, a quadratic stands for the likelihood.
+    """
+
+    weights: Array
+    information: Array
+    pull: Array
+    learnt: int = 0
+
+    @classmethod
+    def flat(cls, count: int) -> "_Lines":
+        """Return regressions that have seen nothing."""
+        return cls(np.zeros((count, 2)), np.zeros((count, 2, 2)), np.zeros((count, 2)))
+
+    def logits(self, heights: Array) -> Array:
+        """Predict, shape (regressions, calls)."""
+        return self.weights[:, :1] * heights + self.weights[:, 1:]
+
+    def learn(self, heights: Array, sides: Sides) -> None:
+        """Add calls to the quadratics, taken about the modes after them."""
+        information, pull = self.information, self.pull
+        for _ in range(_STEPS if self.learnt < _MOVING else 1):
+            chance = expit(self.logits(heights))
+            spread, residual = chance * (1 - chance), sides - chance
+            tilted = spread * heights
+            cross = tilted.sum(axis=1)
+            curvature = np.array([[(tilted * heights).sum(axis=1), cross], [cross, spread.sum(axis=1)]])
+            curvature = curvature.transpose(2, 0, 1)
+            gradient = np.stack([(residual * heights).sum(axis=1), residual.sum(axis=1)], axis=1)
+            information = self.information + curvature
+            pull = self.pull + gradient + (curvature @ self.weights[:, :, None])[:, :, 0]
+            modes = np.linalg.solve(information + np.eye(2), pull[:, :, None])[:, :, 0]
+            self.weights = np.clip(modes, -_LARGEST, _LARGEST)
+        self.information, self.pull = information, pull
+        self.learnt += len(sides)
+
+    def drop(self, place: int) -> None:
+        """Forget a regression."""
+        self.weights, self.information, self.pull = (
+            np.delete(part, place, axis=0) for part in (self.weights, self.information, self.pull)
+        )
 
 
 def _finite(outcomes: Outcomes, is_left: Sides) -> tuple[Array, Sides]:

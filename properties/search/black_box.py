@@ -156,7 +156,7 @@ class _ThriftyBound:
     def now(self) -> float:
         before = time.perf_counter()
         if self._spent <= _SHARE_FOR_DISPLAY * (before - self._began):
-            self._bound = self._campaign.bounds(self._alpha).epsilon
+            self._bound = self._campaign.epsilon_lower(self._alpha)
             self._spent += time.perf_counter() - before
         return self._bound
 

@@ -203,3 +203,21 @@ def test_the_lower_bound_is_the_last_point_before_the_first_that_stands() -> Non
     assert last_refuted(grid, np.array([False, True, True])) == 0.0
     assert last_refuted(grid, np.array([True, False, True])) == 0.25
     assert last_refuted(grid, np.array([True, True, True])) == 1.0
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_sums_from_both_ends_are_those_of_the_factors(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ledger = Ledger()
+    for weight in WEIGHTS:
+        levels = to_levels(rng.normal(0, rng.choice([0.01, 1.0, 8.0]), 200))
+        ledger.record(levels, rng.random(200) < weight, weight)
+    claims = np.array([0.0, LEVELS[LEVELS > 0][0], 0.3, LEVELS[-1], 20.0, math.inf])
+    expected = np.zeros(claims.shape)
+    for row, weight in enumerate(WEIGHTS):
+        logits = LEVELS + math.log(weight) - math.log1p(-weight)
+        on_left, on_right = log_factors(logits, claims[:, None], weight=weight)
+        expected += on_left @ ledger.left[row] + on_right @ ledger.right[row]
+    found = log_wealth(ledger, claims)
+    assert np.all(found <= expected)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2 * ERROR_PER_CALL * ledger.calls)

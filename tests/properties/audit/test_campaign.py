@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from dpassay.claims import PureDP, UsageError
+from dpassay.claims import ApproximateDP, PureDP, UsageError
 from dpassay.properties.audit.campaign import Campaign, RunDraws
 from dpassay.properties.audit.game import Draw, sample_side
 from dpassay.properties.audit.outcomes import Outcomes, Sampler
@@ -108,6 +108,26 @@ def test_a_pair_not_yet_played_keeps_its_share() -> None:
     assert campaign.log_evidence() < float(logsumexp(parts)) + OWN
 
 
+def test_a_bound_is_the_last_point_before_the_first_that_stands_however_many_are_looked_at_together() -> None:
+    # with delta > 0 claims are looked at some at a time; here all of them are, one by one
+    campaign = Campaign(ApproximateDP(0.1, 1e-3), PAIRS[:3], seed=0)
+    play(campaign, runs(leaks_on(1)), 3000)
+    alpha = 0.05
+    found = campaign.bounds(alpha)
+    weights = np.log(campaign.weights)
+
+    def evidence(epsilon: float, delta: float) -> float:
+        return float(logsumexp([game.log_wealth(epsilon, delta)[0] for game in campaign.games] + weights))
+
+    claimed = evidence(0.1, 1e-3) + OWN
+    assert claimed >= -math.log(alpha)  # so all that is stronger is refuted too
+    for lower, at in ((found.epsilon, lambda e: (e, 1e-3)), (found.delta, lambda d: (0.1, d))):
+        assert lower is not None
+        assert evidence(*at(lower)) >= -math.log(alpha) - 1e-6
+        assert evidence(*at(lower * 1.2)) < -math.log(alpha)
+    assert 0.1 < found.epsilon == campaign.epsilon_lower(alpha)
+
+
 def test_before_the_first_call_nothing_is_refuted() -> None:
     campaign = campaign_on()
     assert campaign.log_evidence() == 0.0
@@ -167,3 +187,12 @@ def test_once_it_is_over_no_further_batch_is_settled() -> None:
 def test_without_pairs_there_is_no_campaign() -> None:
     with pytest.raises(UsageError, match="neighbours"):
         campaign_on([])
+
+
+def test_evidence_counts_calls_that_were_entered_in_a_game_directly() -> None:
+    campaign, sampler = campaign_on(PAIRS[:1]), leaks_on(0)
+    for _ in range(8):
+        batch = campaign.games[0].prepare(500)
+        campaign.games[0].enter(batch, [sample_side(sampler, draw) for draw in batch.left + batch.right])
+    assert campaign.log_evidence() > math.log(1e9)
+    assert campaign.bounds(1e-9).epsilon > CLAIM.epsilon

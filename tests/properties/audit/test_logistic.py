@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from dpassay.properties.audit.combining import CombiningLearner
-from dpassay.properties.audit.logistic import StreamingLogistic, gram, weighted_sums
+from dpassay.properties.audit.logistic import StreamingLogistic, weighted_sums
 from dpassay.properties.audit.outcomes import Outcomes
 from dpassay.properties.audit.regressors import Regressors
 from dpassay.properties.audit.two_sample import RampLearner, ScaleLearner
@@ -53,14 +53,6 @@ def test_regressors_join_and_leave() -> None:
     kept = logistic.weights[0, [0, 1]]
     logistic.drop(2)
     np.testing.assert_allclose(logistic.weights[0], kept, atol=0.02)
-
-
-@pytest.mark.parametrize("calls", [0, 1, 5000])
-def test_gram_matrices(calls: int) -> None:
-    rng = np.random.default_rng(0)
-    left = rng.normal(size=(calls, 7)).astype(np.float32)
-    right = left * rng.random((calls, 1)).astype(np.float32)
-    np.testing.assert_allclose(gram(left, right), left.T @ right, rtol=1e-3, atol=1e-2)
 
 
 def test_sums_do_not_depend_on_the_number_of_rows() -> None:
