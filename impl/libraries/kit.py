@@ -14,7 +14,9 @@ this module and :mod:`dpassay.impl.libraries.wire` are all of dpassay that exist
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     Data = list[float]
 
-__all__ = ["Answer", "Mechanism", "Nonsense", "Raised", "present_cases"]
+__all__ = ["Answer", "Mechanism", "Nonsense", "Raised", "answer_in_time", "present_cases"]
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,8 @@ class Answer:
         belong to one account.
     splits : bool
         Whether `compute` also takes a tuple for its `count`: so many repetitions, composed one after the other.
+    calls : int, optional
+        The most questions that a law may ask, for a search that takes long.
     """
 
     name: str
@@ -191,10 +195,13 @@ class Answer:
     notes: str = ""
     account: str | None = None
     splits: bool = False
+    calls: int | None = None
 
     def __post_init__(self) -> None:
         if self.certainty not in {"upper", "estimate"}:
             raise ValueError(f"{self.name}: certainty must be upper or estimate, got {self.certainty!r}")
+        if self.calls is not None and self.calls < 1:
+            raise ValueError(f"{self.name}: calls must be at least 1, got {self.calls!r}")
 
     def describe(self) -> dict[str, Any]:
         """Return what the parent process needs to know."""
@@ -211,6 +218,7 @@ class Answer:
             "notes": self.notes,
             "account": _account_named(self.name, self.question) if self.account is None else self.account,
             "splits": self.splits,
+            "calls": self.calls,
         }
 
 
@@ -241,6 +249,41 @@ class Nonsense:
     def describe(self) -> dict[str, Any]:
         """Return what the parent process needs to know."""
         return {"kind": "nonsense", "name": self.name, "attempts": list(self.attempts)}
+
+
+def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
+    """Ask what may never be answered, first in a process of its own: no answer is no refusal, and must not hang us.
+
+    Parameters
+    ----------
+    ask : callable
+        An attempt of `Nonsense`.
+    seconds : int
+        How long to wait.
+
+    Returns
+    -------
+    object
+        The answer, or words that say that there was none.
+
+    Raises
+    ------
+    Exception
+        What `ask` raises: a refusal.
+    """
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(seconds)
+        try:
+            ask()
+        except Exception:  # noqa: BLE001  # any refusal is one
+            os._exit(1)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        return f"no answer in {seconds} s" if os.WTERMSIG(status) == signal.SIGALRM else "the process died"
+    return ask()
 
 
 def present_cases(

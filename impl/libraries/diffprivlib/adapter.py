@@ -245,13 +245,13 @@ def _quiet():
     return {"accountant": BudgetAccountant()}
 
 
-def _tool(name, function, *, size=5, relation=None):
+def _tool(name, function, *, size=5, relation=None, calls=3000):
     neighbours = relation or _UNIT.format(size=size)
 
     def once(data):
         return function(np.array(data), 1.0)
 
-    return Mechanism(name, neighbours, "pure:1.0", once=once, calls=4000)
+    return Mechanism(name, neighbours, "pure:1.0", once=once, calls=calls)
 
 
 def _tools():
@@ -273,7 +273,7 @@ def _tools():
             array = np.where(array > 1, np.nan, array)
             return float(f(array, epsilon=epsilon, **unit, **_quiet()))
 
-        yield _tool(f"tools.{name}, missing values", missing, relation=with_missing)
+        yield _tool(f"tools.{name}, missing values", missing, relation=with_missing, calls=5000)
     yield _tool(
         "tools.quantile(0.25, 0.75)",
         lambda array, epsilon: tools.quantile(array, [0.25, 0.75], epsilon=epsilon, **unit, **_quiet()),
@@ -326,8 +326,9 @@ def _regression(data):
 
 
 def _means(data):
+    """Return the centres of six records, five of which are 1; a fit takes long, so that one pair has all the calls."""
     model = models.KMeans(n_clusters=2, epsilon=1.0, bounds=(0.0, 1.0), random_state=None, **_quiet())
-    model.fit(np.array(data).reshape(-1, 1))
+    model.fit(np.array([*data, 1, 1, 1, 1, 1]).reshape(-1, 1))
     return model.cluster_centers_.ravel().tolist()
 
 
@@ -363,16 +364,17 @@ def _forest(data):
 def _models():
     labelled = "records:low=0,high=1.75,size=6,relation=replace"
     plain = "records:low=0,high=1,size=6,relation=replace"
+    bit = "vector:size=1,linf=1,low=0,high=1,integer"
     # near 0 the fit takes long
     pairs = "records:low=0.25,high=1,size=2,relation=replace"
     for name, once, relation, calls in (
-        ("models.GaussianNB, class counts and means", _bayes, labelled, 6000),
+        ("models.GaussianNB, class counts and means", _bayes, labelled, 3000),
         ("models.LinearRegression, coefficient", _regression, pairs, 3000),
-        ("models.KMeans, centres", _means, plain, 6000),
-        ("models.StandardScaler", _scaler, plain, 3000),
-        ("models.LogisticRegression, coefficient", _logistic, labelled, 6000),
-        ("models.PCA, first component", _components, plain, 2000),
-        ("models.RandomForestClassifier, predictions", _forest, labelled, 2000),
+        ("models.KMeans, centres", _means, bit, 1500),
+        ("models.StandardScaler", _scaler, plain, 2000),
+        ("models.LogisticRegression, coefficient", _logistic, labelled, 3000),
+        ("models.PCA, first component", _components, plain, 1500),
+        ("models.RandomForestClassifier, predictions", _forest, labelled, 1000),
     ):
         yield Mechanism(name, relation, "pure:1.0", once=once, floats=False, calls=calls)
 

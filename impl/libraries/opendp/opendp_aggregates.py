@@ -53,7 +53,7 @@ def aggregate(
         sensitivity=float(sensitivity),
         exact_law=False,
         floats=output is not int,
-        calls=2000,
+        calls=500,  # what is computed is for the law of sensitivity, and noise has cases of its own
         notes="the law is that of noise about the value that the transformation computed; of many records, that value "
         "is computed once for all draws of a batch, and noised by the constructor for vectors",
     )
@@ -137,12 +137,12 @@ def amplified(sample: int, population: int, epsilon: float) -> Mechanism:
 def aggregate_cases(collect: Collector) -> None:
     """Add the cases of aggregates."""
     one_up = math.nextafter(1.0, 2.0)
+    far = (2.0**50, 2.0**50 + 1)
     for name in ("sum", "mean", "variance"):
         collect.add(named, name, float, 3, (0.0, 1.0))
-        for bounds in ((1.0, one_up), (2.0**50, 2.0**50 + 1)):
-            collect.add(named, name, float, 1000, bounds)
+    for name, bounds in (("sum", (1.0, one_up)), ("sum", far), ("mean", far), ("variance", (1.0, one_up))):
+        collect.add(named, name, float, 1000, bounds)
     collect.add(named, "variance", "f32", 3000, (1e6, 1e6 + 1))
-    collect.add(named, "sum", "f32", 3000, (1e6, 1e6 + 1))
     collect.add(named, "sum", float, 1000, (-1e16, 1.0))
     collect.add(named, "mean", float, 1, (0.25, 0.25))
     collect.add(clamped, "mean", 5, (0.0, 1.0), (-10.0, 10.0))

@@ -36,8 +36,8 @@ __all__ = [
 
 dp.enable_features("contrib", "honest-but-curious")
 
-_CALLS_ONE_BY_ONE = 3000
-"""Outcomes that a law may draw where every one is a call into the library: a few thousand take a second."""
+_CALLS_ONE_BY_ONE = 1200
+"""Outcomes that a law may draw where every one is a call into the library: a thousand take a second or so."""
 
 
 class Collector:

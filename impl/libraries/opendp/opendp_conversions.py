@@ -19,8 +19,11 @@ from dpassay.impl.libraries.kit import Answer
 
 __all__ = ["conversion_answers"]
 
-_COUNTS = (1.0, 1000.0)
+_COUNTS = (1.0, 200.0)
 """Compositions are lists of measurements: longer ones take too long to build."""
+
+_CALLS_OF_A_SEARCH = 6
+"""A search asks the conversion, which is a search itself, some sixty times."""
 
 
 def _space(kind: Any = float) -> tuple[Any, Any]:
@@ -47,7 +50,19 @@ def _profile(measurement: Any, d_in: Any = 1.0) -> Any:
     return constructor("zCDP_to_approxDP")(measurement).map(d_in)
 
 
+def _require_answerable(delta: float) -> None:
+    """Refuse what is asked elsewhere, with a limit of time: the curves of older releases never answer it."""
+    if math.isnan(delta) and not _tells_delta():
+        raise RefusedError("not asked here: a delta of NaN")
+
+
+def _epsilon(profile: Any, delta: float) -> float:
+    _require_answerable(delta)
+    return float(profile.epsilon(delta))
+
+
 def _fixed(measurement: Any, delta: float, d_in: Any = 1.0) -> float:
+    _require_answerable(delta)
     converted = constructor("fix_delta")(constructor("zCDP_to_approxDP")(measurement), delta)
     return float(converted.map(d_in)[0])
 
@@ -103,22 +118,27 @@ def _within(d_out: Any, delta: float) -> float:
     return float(epsilon)
 
 
-def _search(predicate: Any, largest: float) -> float:
-    return float(dp.binary_search(predicate, bounds=(0.0, largest)))
+def _require_target(epsilon: float, delta: float) -> None:
+    """Refuse what nothing can meet: a search for it goes on for ever, and that is no fault of the conversion."""
+    _whatever(delta)
+    if not 0 <= epsilon < math.inf:
+        raise RefusedError(f"an epsilon must lie in [0, inf), got {epsilon!r}")
 
 
 def _gaussian_sigma(epsilon: float, delta: float) -> float:
-    return _search(lambda scale: scale > 0 and _fixed(_gaussians(scale, 1), delta) <= epsilon, 1e15)
+    _require_target(epsilon, delta)
+    return float(dp.binary_search(lambda scale: scale > 0 and _fixed(_gaussians(scale, 1), delta) <= epsilon, T=float))
 
 
 def _zcdp_rho(epsilon: float, delta: float) -> float:
-    return _search(lambda rho: _profile(_zcdp(rho)).epsilon(delta) <= epsilon, 1e4)  # from 1e5 on the curve overflows
+    _require_target(epsilon, delta)
+    return float(dp.binary_search(lambda rho: _epsilon(_profile(_zcdp(rho)), delta) <= epsilon, T=float))
 
 
 def _laplace_scale(epsilon: float) -> float:
     return float(
         dp.binary_search_param(
-            lambda scale: constructor("laplace")(*_space(), scale=scale), d_in=1.0, d_out=epsilon, bounds=(0.0, 1e300)
+            lambda scale: constructor("laplace")(*_space(), scale=scale), d_in=1.0, d_out=epsilon, T=float
         )
     )
 
@@ -135,7 +155,7 @@ def _pure_epsilon(epsilon0: float, count: int, delta: float) -> float:
 
 def _pure_epsilon_by_zcdp(epsilon0: float, count: int, delta: float) -> float:
     one = _as_zcdp(_stated(max_divergence(), epsilon0))
-    return float(_profile(_repeated(one, count)).epsilon(delta))
+    return _epsilon(_profile(_repeated(one, count)), delta)
 
 
 def _approximate_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -> float:
@@ -175,7 +195,7 @@ def _answers() -> list[Answer]:
         Answer(
             "make_zCDP_to_approxDP epsilon",
             "zcdp_epsilon",
-            lambda rho, delta: float(_profile(_zcdp(rho)).epsilon(delta)),
+            lambda rho, delta: _epsilon(_profile(_zcdp(rho)), delta),
         ),
         Answer("make_fix_delta", "zcdp_epsilon", lambda rho, delta: _fixed(_zcdp(rho), delta), account=zcdp),
         Answer(
@@ -183,6 +203,7 @@ def _answers() -> list[Answer]:
             "zcdp_rho",
             _zcdp_rho,
             notes="the library's conversion, its own search",
+            calls=_CALLS_OF_A_SEARCH,
             account=zcdp,
         ),
         Answer(
@@ -194,10 +215,16 @@ def _answers() -> list[Answer]:
         Answer(
             "make_gaussian composed, epsilon",
             "gaussian_epsilon",
-            lambda sigma, delta, count: float(_profile(_gaussians(sigma, count)).epsilon(delta)),
+            lambda sigma, delta, count: _epsilon(_profile(_gaussians(sigma, count)), delta),
             domain=counted,
         ),
-        Answer("binary_search of make_gaussian", "gaussian_sigma", _gaussian_sigma, account="make composed"),
+        Answer(
+            "binary_search of make_gaussian",
+            "gaussian_sigma",
+            _gaussian_sigma,
+            calls=_CALLS_OF_A_SEARCH,
+            account="make composed",
+        ),
         Answer(
             "make_laplace composed, epsilon",
             "laplace_epsilon",
@@ -207,7 +234,7 @@ def _answers() -> list[Answer]:
         Answer(
             "make_laplace composed as zCDP, epsilon",
             "laplace_epsilon",
-            lambda scale, delta, count: float(_profile(_laplaces_as_zcdp(scale, count)).epsilon(delta)),
+            lambda scale, delta, count: _epsilon(_profile(_laplaces_as_zcdp(scale, count)), delta),
             domain=counted,
         ),
         Answer(
@@ -216,7 +243,13 @@ def _answers() -> list[Answer]:
             lambda scale, epsilon, count: float(_profile(_laplaces_as_zcdp(scale, count)).delta(epsilon)),
             domain=counted,
         ),
-        Answer("binary_search_param of make_laplace", "laplace_scale", _laplace_scale, account="make composed"),
+        Answer(
+            "binary_search_param of make_laplace",
+            "laplace_scale",
+            _laplace_scale,
+            calls=4 * _CALLS_OF_A_SEARCH,
+            account="make composed",
+        ),
         Answer("make_composition of pure, epsilon", "pure_composition_epsilon", _pure_epsilon, domain=counted),
         Answer(
             "make_composition of pure as zCDP, epsilon",
@@ -266,7 +299,7 @@ def _answers() -> list[Answer]:
         Answer(
             "make_gaussian of integers composed, epsilon",
             "discrete_gaussian_epsilon",
-            lambda sigma, delta, count: float(_profile(_gaussians(sigma, count, int), 1).epsilon(delta)),
+            lambda sigma, delta, count: _epsilon(_profile(_gaussians(sigma, count, int), 1), delta),
             domain=counted,
         ),
     ]
@@ -281,7 +314,11 @@ def conversion_answers(collect: Collector) -> None:
     """Add the answers that this release can give."""
 
     def answers() -> list[Answer]:
-        told = _tells_delta()
-        return [answer for answer in _answers() if told or not answer.question.endswith("_delta")]
+        told = _tells_delta()  # where not, converting what the user states ends the process as well
+        return [
+            answer
+            for answer in _answers()
+            if told or not (answer.question.endswith("_delta") or "pure as zCDP" in answer.name)
+        ]
 
     collect.add(answers)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
-import signal
 from typing import TYPE_CHECKING, Any
 
 import opendp.prelude as dp
 from opendp_building import Collector, atom, concentrated_divergence, constructor, linf, max_divergence, vector
 
-from dpassay.impl.libraries.kit import Nonsense
+from dpassay.impl.libraries.kit import Nonsense, answer_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,7 +106,9 @@ def canonical() -> Nonsense:
     attempts.update(_attempts("epsilon", lambda epsilon: make(*_space(), 1.0, (epsilon, 1e-6)).map(1.0)))
     odd = {**_ODD, "1.5": 1.5}
     attempts.update(_attempts("delta", lambda delta: make(*_space(), 1.0, (1.0, delta)).map(1.0), odd))
-    return Nonsense("make_canonical_noise", attempts)
+    # releases before 0.16 may end the process
+    in_time = {words: lambda attempt=attempt: answer_in_time(attempt) for words, attempt in attempts.items()}
+    return Nonsense("make_canonical_noise", in_time)
 
 
 def conversions() -> Nonsense:
@@ -122,9 +122,13 @@ def conversions() -> Nonsense:
 
     odd = {"nan": math.nan, "-1": -1.0}
     attempts = _attempts("rho", lambda rho: profile(rho).epsilon(1e-6), odd)
-    attempts.update(_attempts("epsilon", profile(0.1).delta, odd))
-    attempts.update(_attempts("delta", profile(0.1).epsilon, {**_ODD, "1.5": 1.5}))
-    return Nonsense("conversions of measures", attempts)
+    curve = profile(0.1)
+    if hasattr(curve, "delta"):
+        attempts.update(_attempts("epsilon", curve.delta, odd))
+    attempts.update(_attempts("delta", curve.epsilon, {**_ODD, "1.5": 1.5}))
+    # the curves of releases before 0.12 may not answer
+    in_time = {words: lambda attempt=attempt: answer_in_time(attempt) for words, attempt in attempts.items()}
+    return Nonsense("conversions of measures", in_time)
 
 
 def adaptive() -> Nonsense:
@@ -145,28 +149,6 @@ def filters() -> Nonsense:
     return Nonsense("make_privacy_filter", _attempts("d_out", lambda d_out: make(meter, 1.0, d_out).map(1.0), budgets))
 
 
-def _in_time(ask: Callable[[], Any]) -> Any:
-    """Ask in a process of its own: a search that never ends is no refusal, and must not take the worker with it."""
-    child = os.fork()
-    if not child:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(_SECONDS)
-        try:
-            ask()
-        except Exception:  # noqa: BLE001  # any refusal is one
-            os._exit(_REFUSED)
-        os._exit(0)
-    status = os.waitpid(child, 0)[1]
-    if os.WIFSIGNALED(status):
-        return f"no answer in {_SECONDS} s" if os.WTERMSIG(status) == signal.SIGALRM else "the process died"
-    if os.WEXITSTATUS(status) == _REFUSED:
-        raise ValueError("refused")
-    return ask()
-
-
-_SECONDS, _REFUSED = 2, 7
-
-
 def accuracies() -> Nonsense:
     """Scales, accuracies and levels of the accuracy utilities."""
     odd = {"nan": math.nan, "-1": -1.0}
@@ -182,7 +164,7 @@ def accuracies() -> Nonsense:
             ("alpha of a scale", lambda value, ask=scale: ask(2.0, value), levels),
         ):
             attempts.update(
-                (key, lambda attempt=attempt: _in_time(attempt))
+                (key, lambda attempt=attempt: answer_in_time(attempt))
                 for key, attempt in _attempts(f"{noise} {words}", ask, values).items()
             )
     return Nonsense("accuracy utilities", attempts)
