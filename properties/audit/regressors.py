@@ -87,7 +87,8 @@ class Regressors:
         grouped = [2 * kind + part for kind in range(kinds) for part in (0, 1) for _ in range(parts[part])]
         values = sorted({value for _, value in self.indicated})
         grouped += [2 * kinds + values.index(value) for _, value in self.indicated]
-        crossed = (3 + len(self.levels)) * sum(coordinate == self._place for coordinate, _ in self.indicated)
+        places = sum(coordinate == self._place for coordinate, _ in self.indicated)
+        crossed = (3 + len(self.levels)) * (places + (places > 0))
         alone = 2 * kinds + len(values)
         return grouped + list(range(alone, alone + crossed + len(self.tallied) + 1))
 
@@ -110,8 +111,16 @@ class Regressors:
         return np.concatenate(functions).T
 
     def _crossed(self, rows: Array, functions: Sequence[Values]) -> Values:
-        """Return the functions of a single number apart for each value of the coordinate before it."""
+        """Return the functions of a single number apart for each value of the coordinate before it, and times it.
+
+        What every step before a hit tells adds up: then the log ratio is the place times a function of the number.
+        """
         parts = [np.empty((0, len(rows)), dtype=np.float32)]
+        values = [value for coordinate, value in self.indicated if coordinate == self._place]
+        if values:
+            middle, reach = np.median(values), np.ptp(values) or 1.0
+            place = np.clip((rows[:, self._place] - middle) / reach, -1, 1).astype(np.float32)
+            parts.append(np.stack([function[0] * place for function in functions]))
         for coordinate, value in self.indicated:
             if coordinate == self._place:
                 here = (rows[:, coordinate] == value).astype(np.float32)
