@@ -4,7 +4,8 @@ Run with ``python -m benchmarks.peers --tool TOOL --path CHECKOUT [--python PYTH
 [--seed K]``. CHECKOUT is a folder with the tool's package in it; PYTHON an interpreter (3.11 or newer) that has what
 the tool needs, numpy and scipy. The tool runs in a process of its own on our mechanisms, through its own interface
 and with its own search for inputs; a script in ``runners`` speaks it. Calls are counted where they are made; CPU
-seconds are those of the process and its children, the start included. Then we hunt on the row with as many calls.
+seconds are those of the process and its children, the start included. Then we hunt on the row with as many calls. The
+table is written to ``RESULTS.md``.
 
 What the tool's bound means is its own affair, and is printed:
 
@@ -31,8 +32,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.markdown import Markdown
 
+from benchmarks.results import machine, markdown_table, write_section
 from benchmarks.rows import EXTRAS, ROWS, Row
 from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.result import HuntResult
@@ -113,7 +115,7 @@ def compare(row: Row, peer: PeerResult, seed: int) -> HuntResult:
 
 
 def main() -> None:
-    """Run the tool and print the table."""
+    """Run the tool, print the table and write it down."""
     rows = {row.name: row for row in ROWS + EXTRAS}
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--tool", choices=TOOLS, required=True)
@@ -125,10 +127,7 @@ def main() -> None:
     options = parser.parse_args()
     if not options.path.is_dir():
         parser.error(f"--path must be a folder, got {str(options.path)!r}")
-    console = Console(width=160)
-    table = Table(title=f"{options.tool} and dpassay")
-    for heading in ("row", f"{options.tool}: bound", "calls", "CPU s", "note", "ours: bound", "calls", "CPU s"):
-        table.add_column(heading, overflow="fold")
+    console, lines = Console(), list[list[str]]()
     for name in options.rows:
         with console.status(f"{name}: {options.tool}"):
             peer = run_peer(
@@ -143,8 +142,14 @@ def main() -> None:
             ours = compare(rows[name], peer, options.seed)
         theirs = "-" if peer.bound is None else f"{peer.bound:.4g}", f"{peer.calls:,}", f"{peer.cpu_seconds:.1f}"
         figures = f"{ours.epsilon_lower:.4g}", f"{ours.calls:,}", f"{ours.cpu_seconds:.1f}"
-        table.add_row(name, *theirs, peer.note, *figures)
-    console.print(table)
+        lines.append([name, *theirs, peer.note, *figures])
+    table = markdown_table(
+        ["row", f"{options.tool}: bound", "calls", "CPU s", "note", "ours: bound", "calls", "CPU s"], lines
+    )
+    console.print(Markdown(table))
+    command = f"python -m benchmarks.peers --tool {options.tool} --samples {options.samples} --seed {options.seed}"
+    about = "Both on this machine; ours at level 1e-6 over all that was looked at, theirs as noted."
+    write_section(f"Beside {options.tool}", f"`{command} ...`. {machine()}\n\n{about}\n\n{table}")
 
 
 if __name__ == "__main__":
