@@ -110,12 +110,15 @@ class Mechanism:
         """Return the claim in words, asking the library if that is how it is known."""
         return self.claim if isinstance(self.claim, str) else self.claim()
 
-    def draw(self, data: Data, size: int) -> Any:
-        """Return `size` outcomes; with `once`, exceptions are outcomes."""
-        if self.bulk is not None:
-            return self.bulk(list(data), size)
-        assert self.once is not None
-        return [_attempt(self.once, data) for _ in range(size)]
+    def draw(self, data: Data, size: int, apart: bool = False) -> Any:
+        """Return `size` outcomes; with `once`, or if they are to be drawn `apart`, exceptions are outcomes."""
+        bulk = self.bulk
+        if bulk is None:
+            assert self.once is not None
+            return [_attempt(self.once, data) for _ in range(size)]
+        if apart:
+            return [_attempt(lambda single: bulk(single, 1)[0], data) for _ in range(size)]
+        return bulk(list(data), size)
 
     def describe(self) -> dict[str, Any]:
         """Return what the parent process needs to know."""

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -338,11 +339,30 @@ class RemoteMechanism(_Remote):
         WorkerLostError
             If the worker crashed or hung.
         """
-        seed = int(rng.integers(_SEEDS)) if self.description["seeded"] else None
         if not self.description["bulk"]:
-            return [_raised_symbol(row) if isinstance(row, Raised) else row for row in self._drawn(data, size, seed)]
+            return self.sample_apart(data, size, rng)
+        seed = self._seed(rng)
         outcomes = decode(self._worker.request("sample", case=self.name, data=_sent(data), size=int(size), seed=seed))
         return outcomes if isinstance(outcomes, np.ndarray) else list(outcomes)
+
+    def sample_apart(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
+        """Draw `size` outcomes call by call, in few requests; a call that raised is the outcome ``<raises ...>``.
+
+        Raises
+        ------
+        WorkerLostError
+            If the worker crashed or hung.
+        """
+        drawn = self._drawn(data, size, self._seed(rng))
+        return [_raised_symbol(row) if isinstance(row, Raised) else row for row in drawn]
+
+    @property
+    def sampler(self) -> "RemoteSampler":
+        """What a hunt samples: it can draw call by call without a request for each."""
+        return RemoteSampler(self)
+
+    def _seed(self, rng: np.random.Generator) -> int | None:
+        return int(rng.integers(_SEEDS)) if self.description["seeded"] else None
 
     def _drawn(self, data: Array, size: int, seed: int | None) -> Iterator[Any]:
         """Yield outcomes of single calls, in portions of a second or so: a slow mechanism is no hung worker.
@@ -353,11 +373,14 @@ class RemoteMechanism(_Remote):
         while size > 0:
             start = time.perf_counter()
             count = min(portion, size)
-            yield from decode(self._worker.request("sample", case=self.name, data=sent, size=count, seed=seed))
+            yield from decode(self._request_apart(sent, count, seed))
             seconds = max(time.perf_counter() - start, 1e-6)
             portion = max(1, min(int(count * _PORTION_SECONDS / seconds), 4 * portion, _LARGEST_PORTION))
             size, seed = size - count, None
         self._portion = portion
+
+    def _request_apart(self, sent: Any, count: int, seed: int | None) -> Any:
+        return self._worker.request("sample", case=self.name, data=sent, size=count, seed=seed, apart=True)
 
     def law(self, data: Array) -> dict[str, Any]:
         """Return the ideal distribution of an outcome as the adapter states it (``family`` and parameters)."""
@@ -367,6 +390,27 @@ class RemoteMechanism(_Remote):
     def noiseless(self, data: Array) -> Any:
         """Return what the mechanism computes before noise is added: a number or a sequence of them."""
         return decode(self._worker.request("noiseless", case=self.name, data=_sent(data)))
+
+
+@dataclass(frozen=True)
+class RemoteSampler:
+    """Samples a mechanism many at a time, or call by call (`apart`), where exceptions are outcomes.
+
+    Parameters
+    ----------
+    mechanism : RemoteMechanism
+        What is sampled.
+    """
+
+    mechanism: RemoteMechanism
+
+    def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Sequence[Any] | NDArray[Any]:
+        """Draw `size` outcomes as :meth:`RemoteMechanism.sample` does."""
+        return self.mechanism.sample(data, size, rng)
+
+    def apart(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
+        """Draw `size` outcomes as :meth:`RemoteMechanism.sample_apart` does."""
+        return self.mechanism.sample_apart(data, size, rng)
 
 
 class RemoteAnswer(_Remote):

@@ -4,7 +4,7 @@ Started as ``python worker.py ADAPTER.py``. It needs the standard library, and w
 replies carry an ``id``; the first line that it writes is a greeting with the versions. What the library prints goes
 to standard error: standard output belongs to the protocol.
 
-Requests: ``describe``; ``sample`` (case, data, size, seed or null); ``law`` and ``noiseless`` (case, data);
+Requests: ``describe``; ``sample`` (case, data, size, seed or null, apart); ``law`` and ``noiseless`` (case, data);
 ``answer`` (case, arguments); ``attempt`` (case, attempt). A reply holds ``value`` or ``error`` (type and message).
 """
 
@@ -87,7 +87,7 @@ class Adapter:
         if what == "sample":
             if request.get("seed") is not None and case.seed is not None:
                 case.seed(request["seed"])
-            return encode(case.draw(list(decode(request["data"])), request["size"]))
+            return encode(case.draw(list(decode(request["data"])), request["size"], request.get("apart", False)))
         if what in {"law", "noiseless"}:
             return encode(getattr(case, what)(list(decode(request["data"]))))
         if what == "answer":

@@ -4,6 +4,7 @@ What is sampled is refuted by e-values at the level of the law. Calls come from 
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def run_hunt(
         own_claim=True,
         low_bits=low_bits,
     )
-    return sample_pairs(task, sampler if sampler is not None else case.sample, pairs)
+    return sample_pairs(task, sampler if sampler is not None else case.sampler, pairs)
 
 
 def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResult, note: str = "") -> Finding:
@@ -129,7 +130,7 @@ def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
     ends = []
     for place in places:
         pairs = _pairs_moving(case.neighbours, place, width, settings.seed)
-        result = run_hunt(case, share, pairs, low_bits=False, sampler=_marginal(case, place))
+        result = run_hunt(case, share, pairs, low_bits=False, sampler=_Marginal(case, place))
         ends.append(finding_of_hunt(case, share, result, f", coordinate {place}"))
         if ends[-1].kind == "violation":
             return ends[-1]
@@ -150,16 +151,22 @@ def _width(case: RemoteMechanism, settings: Settings) -> int:
     return max(widths, default=0)
 
 
-def _marginal(case: RemoteMechanism, place: int) -> Sampler:
-    """Return the sampler of one coordinate; outcomes without it stay what they are."""
+@dataclass(frozen=True)
+class _Marginal:
+    """Samples one coordinate; outcomes without it stay what they are."""
 
-    def sample(data: Array, size: int, rng: np.random.Generator) -> Any:
-        outcomes = case.sample(data, size, rng)
-        if isinstance(outcomes, np.ndarray) and outcomes.ndim == 2 and outcomes.shape[1] > place:
-            return outcomes[:, place]
-        return [_part(row, place) for row in outcomes]
+    case: RemoteMechanism
+    place: int
 
-    return sample
+    def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Any:
+        outcomes = self.case.sample(data, size, rng)
+        if isinstance(outcomes, np.ndarray) and outcomes.ndim == 2 and outcomes.shape[1] > self.place:
+            return outcomes[:, self.place]
+        return [_part(row, self.place) for row in outcomes]
+
+    def apart(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
+        """Draw call by call."""
+        return [_part(row, self.place) for row in self.case.sample_apart(data, size, rng)]
 
 
 def _part(row: Any, place: int) -> Any:

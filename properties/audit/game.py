@@ -56,10 +56,12 @@ def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
     """Carry out a task; None if a call of many outcomes raised.
 
     Call by call an exception is an outcome like any other. Of a call for many outcomes that raised, nobody knows
-    how many of them would have; see `PairGame.enter`.
+    how many of them would have; see `PairGame.enter`. A sampler may have a function `apart` that goes call by call
+    itself, with the symbols of exceptions among the outcomes.
     """
     rng = np.random.default_rng(draw.seed)
-    if draw.one_by_one:
+    apart: Sampler | None = getattr(sampler, "apart", None) if draw.one_by_one else None
+    if draw.one_by_one and apart is None:
         outcomes: list[Outcomes] = []
         for _ in range(draw.size):
             try:
@@ -68,7 +70,7 @@ def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
                 outcomes.append(Outcomes.of([failure.symbol]))
         return Outcomes.joined(outcomes)
     try:
-        return call(sampler, draw.data, draw.size, rng)
+        return call(apart or sampler, draw.data, draw.size, rng)
     except CallFailedError:
         return None
 

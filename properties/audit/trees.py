@@ -129,9 +129,15 @@ class TreeLearner:
                 self._fitted_at = 0
 
     def _tells_more(self, name: str) -> bool:
-        """Whether a feature has varied, and not always together with another one."""
-        parts = self._past[name]
-        if all(_same(part, np.broadcast_to(parts[0][0], part.shape)) for part in reversed(parts)):
+        """Whether a feature has varied, and not always together with another one.
+
+        It was looked at after every batch: while the last one shows nothing new, neither do all.
+        """
+        parts, twin = self._past[name], self._twins.get(name)
+        if twin is not None:
+            if _same(parts[-1], self._past[twin][-1]):
+                return False
+        elif _same(parts[-1], np.broadcast_to(parts[0][0], parts[-1].shape)):
             return False
         for other in self._trees:
             if all(_same(*both) for both in zip(reversed(parts), reversed(self._past[other]), strict=True)):

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,13 +112,22 @@ class _Watched:
         self.current: tuple[float, int] | None = None  # when the call began, and its size
         self.is_abandoned = False
 
+    @property
+    def apart(self) -> Sampler | None:
+        """The function of the sampler that goes call by call, under watch as well; None if it has none."""
+        inner: Sampler | None = getattr(self._sampler, "apart", None)
+        return None if inner is None else partial(self._watch, inner)
+
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Any:
+        return self._watch(self._sampler, data, size, rng)
+
+    def _watch(self, sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> Any:
         if self.is_abandoned:
             raise CallTimeoutError
         before = data.copy()
         self.current = time.monotonic(), size
         try:
-            return self._sampler(data, size, rng)
+            return sampler(data, size, rng)
         finally:
             self.current = None
             if not np.array_equal(before, data, equal_nan=True):

@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from dpassay.impl.libraries.remote import (
     WorkerLostError,
     open_library,
 )
+from dpassay.properties.audit.game import Draw, sample_side
 from dpassay.properties.audit.outcomes import CallFailedError, call
 
 ADAPTER = Path(__file__).parents[2] / "fake_library" / "adapter.py"
@@ -104,6 +106,16 @@ def test_a_bulk_call_that_raises_is_one_observation_by_the_librarys_name(cases: 
     with pytest.raises(CallFailedError) as caught:
         call(case.sample, ONE, 3, rng())
     assert caught.value.symbol == "<raises ZeroDivisionError>"
+
+
+def test_apart_a_bulk_mechanism_is_called_one_by_one(cases: dict[str, RemoteCase]) -> None:
+    case = mechanism(cases, "raises")
+    assert case.sample_apart(ONE, 3, rng()) == ["<raises ZeroDivisionError>"] * 3
+    draw = Draw(ONE, 3, np.random.SeedSequence(0), one_by_one=True)
+    apart, whole = sample_side(case.sampler, draw), sample_side(case.sampler, replace(draw, one_by_one=False))
+    assert apart is not None
+    assert apart.failures == 3
+    assert whole is None  # of a call for many outcomes that raised nobody knows how many would have
 
 
 def test_what_a_library_prints_does_not_disturb(cases: dict[str, RemoteCase]) -> None:
