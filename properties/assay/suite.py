@@ -236,7 +236,7 @@ def _complain_of_choice(mechanisms: set[str], mechanism: str, laws: set[str], la
 # --- running ------------------------------------------------------------------------------------------------
 
 
-def run_plan(plan: Plan, *, budget: float = 120.0, jobs: int = 1) -> Iterator[Result]:
+def run_plan(plan: Plan, *, budget: float = 170.0, jobs: int = 1) -> Iterator[Result]:
     """Carry out the checks and yield their results as they come, in an order that is always the same.
 
     Law by law, those that compute before those that sample: if the time runs out, every mechanism was looked at.

@@ -39,7 +39,7 @@ __all__ = ["assay"]
 )
 @click.option("--calls", type=click.IntRange(min=1), help="Outcomes that a sampled law may draw of a mechanism.")
 @click.option(
-    "--budget", metavar="SECONDS", default="120s", show_default=True, help="Time after which no check begins."
+    "--budget", metavar="SECONDS", default="170s", show_default=True, help="Time after which no check begins."
 )
 @seed_option
 @click.option("--jobs", type=int, default=-1, show_default=True, help="Processes; -1: one per core.")
