@@ -113,12 +113,11 @@ class Mechanism:
     def draw(self, data: Data, size: int, apart: bool = False) -> Any:
         """Return `size` outcomes; with `once`, or if they are to be drawn `apart`, exceptions are outcomes."""
         bulk = self.bulk
-        if bulk is None:
-            assert self.once is not None
-            return [_attempt(self.once, data) for _ in range(size)]
-        if apart:
-            return [_attempt(lambda single: bulk(single, 1)[0], data) for _ in range(size)]
-        return bulk(list(data), size)
+        if bulk is not None and not apart:
+            return bulk(list(data), size)
+        single = self.once if bulk is None else lambda one: bulk(one, 1)[0]
+        assert single is not None
+        return [_attempt(single, data) for _ in range(size)]
 
     def describe(self) -> dict[str, Any]:
         """Return what the parent process needs to know."""

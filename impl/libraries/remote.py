@@ -373,14 +373,12 @@ class RemoteMechanism(_Remote):
         while size > 0:
             start = time.perf_counter()
             count = min(portion, size)
-            yield from decode(self._request_apart(sent, count, seed))
+            request = {"case": self.name, "data": sent, "size": count, "seed": seed, "apart": True}
+            yield from decode(self._worker.request("sample", **request))
             seconds = max(time.perf_counter() - start, 1e-6)
             portion = max(1, min(int(count * _PORTION_SECONDS / seconds), 4 * portion, _LARGEST_PORTION))
             size, seed = size - count, None
         self._portion = portion
-
-    def _request_apart(self, sent: Any, count: int, seed: int | None) -> Any:
-        return self._worker.request("sample", case=self.name, data=sent, size=count, seed=seed, apart=True)
 
     def law(self, data: Array) -> dict[str, Any]:
         """Return the ideal distribution of an outcome as the adapter states it (``family`` and parameters)."""

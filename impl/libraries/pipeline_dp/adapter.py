@@ -262,14 +262,13 @@ def _engines():
     yield _engine(
         "MEAN, COUNT in [1e16, 1e16 + 2]", [metrics.MEAN, metrics.COUNT], **far, min_value=1e16, max_value=1e16 + 2
     )
-    missing = _engine(
+    yield _engine(
         "SUM, values above 1 missing",
         [metrics.SUM],
         high=2.0,
         rows=lambda person, value: [(person, 0, math.nan if value > 1 else value)],
         **unit,
     )
-    yield missing
     yield _engine(
         "SUM, everybody in 3 partitions of which 2 count",
         [metrics.SUM],
@@ -284,21 +283,17 @@ def _engines():
         keys=(0, 1),
         max_contributions=2,
     )
-    yield _engine(
-        "SUM bounded by partition, 2 rows each",
-        [metrics.SUM],
-        rows=lambda person, value: [(person, 0, value), (person, 0, value)],
-        min_sum_per_partition=0.0,
-        max_sum_per_partition=1.0,
-        max_contributions_per_partition=2,
-    )
+    twice = {
+        "rows": lambda person, value: [(person, 0, value), (person, 0, value)],
+        "min_sum_per_partition": 0.0,
+        "max_sum_per_partition": 1.0,
+        "max_contributions_per_partition": 2,
+    }
+    yield _engine("SUM bounded by partition, 2 rows each", [metrics.SUM], **twice)
     yield _engine(
         "SUM bounded by partition, 2 rows each, bounds already enforced",
         [metrics.SUM],
-        rows=lambda person, value: [(person, 0, value), (person, 0, value)],
-        min_sum_per_partition=0.0,
-        max_sum_per_partition=1.0,
-        max_contributions_per_partition=2,
+        **twice,
         contribution_bounds_already_enforced=True,
         calls=2 * _CALLS,
     )
