@@ -1,13 +1,14 @@
 """The auditor on the common benchmark, in black-box mode, beside the figures published for its peers.
 
 Run with ``python -m benchmarks.auditor [--rows NAME ...] [--calls N] [--seed K] [--alpha A] [--jobs J]``. Every row is
-hunted on its own claim and neighbours with nothing known of its law; the 20 mechanisms are tested as ideal ones,
+hunted on its own claim and neighbours with nothing known of its distribution; the 20 mechanisms are tested as ideal
+ones,
 without their low-order bits, the last row with them. Beside our lower bound stand the true epsilon (the largest loss
-that the white-box search certifies), what a bettor certifies on average who knows both laws and plays all the calls on
-the pair where that is most, the one with the largest loss or another ("best bettor"; where the law's cells are coarser
-than the outcomes he may certify more), and the published figures, whose sources ``rows.toml`` names. A second table
-says after how many calls and CPU seconds the bound on Laplace noise in floats passes 8. Both are written to
-``RESULTS.md``.
+that the white-box search certifies), what a bettor certifies on average who knows both distributions and plays all the
+calls on the pair where that is most, the one with the largest loss or another ("best bettor"; where the distribution's
+cells are coarser than the outcomes he may certify more), and the published figures, whose sources ``rows.toml`` names.
+A second table says after how many calls and CPU seconds the bound on Laplace noise in floats passes 8. Both are
+written to ``RESULTS.md``.
 
 Targets: no refutation where the claim holds; elsewhere the best peer's bound and the wanted share of the true epsilon,
 or four fifths of what the best bettor certifies where he certifies less than that.
@@ -49,7 +50,7 @@ FLOAT_ROW, FLOAT_BOUND, FLOAT_CALLS, FLOAT_SEEDS = "FloatLaplace", 8.0, 2_000_00
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was found on a row: ours, the true epsilon (None if no law is known), and the best bettor's bound."""
+    """What was found on a row: ours, the true epsilon (None if unknown), and the best bettor's bound."""
 
     row: Row
     ours: HuntResult
@@ -89,8 +90,8 @@ class Comparison:
     @property
     def _excuse(self) -> str:
         if self.best_bettor is None:
-            return "the law is not known, so nobody can tell how much there was to find"
-        return f"with both laws known and all calls on one pair {self.best_bettor:.4g} would be certified"
+            return "the distribution is not known, so nobody can tell how much there was to find"
+        return f"with both distributions known and all calls on one pair {self.best_bettor:.4g} would be certified"
 
 
 def compare(row: Row, *, calls: int, seed: int, alpha: float) -> Comparison:
@@ -98,7 +99,7 @@ def compare(row: Row, *, calls: int, seed: int, alpha: float) -> Comparison:
     console = Console(stderr=True)
 
     def show(*, calls: int, seconds: float, e_value_log10: float, epsilon_lower: float) -> None:
-        bound = f"epsilon >= {epsilon_lower:.3g}, evidence 10^{e_value_log10:.1f}"
+        bound = f"epsilon >= {epsilon_lower:.3g}, e-value 10^{e_value_log10:.1f}"
         status.update(f"{row.name}: {calls:,} calls, {seconds:.0f} s, {bound}")
 
     with console.status(row.name) as status:
@@ -113,7 +114,7 @@ def compare(row: Row, *, calls: int, seed: int, alpha: float) -> Comparison:
             low_bits=row.low_bits,
             shrink=False,
         )
-        status.update(f"{row.name}: its law")
+        status.update(f"{row.name}: its distribution")
         return Comparison(row, ours, *_known(row, calls, alpha))
 
 
@@ -129,7 +130,11 @@ def _known(row: Row, calls: int, alpha: float) -> tuple[float | None, float | No
         return found.epsilon_lower, optimal_bound(*shifted_laplace(row.independent, row.noise_scale), calls, alpha)
     worst = np.array(found.witness.left), np.array(found.witness.right)
     pairs = [worst, *adversarial_pairs(mechanism.neighbours, seed=0, limit=TRIED_PAIRS)]
-    bounds = [optimal_bound(*laws, calls, alpha) for pair in pairs if (laws := masses(mechanism, *pair)) is not None]
+    bounds = [
+        optimal_bound(*distributions, calls, alpha)
+        for pair in pairs
+        if (distributions := masses(mechanism, *pair)) is not None
+    ]
     return found.epsilon_lower, max(bounds, default=None)
 
 

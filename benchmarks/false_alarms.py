@@ -81,7 +81,7 @@ def audit(mechanism: Mechanism, seed: int, calls: int) -> Run:
         peak = max(peak, evidence)
         # the claim is a point of the grid: a bound above it needs nearly that much evidence against the claim
         if evidence >= -math.log(LEVELS[0]) - 0.5:
-            exceeds = exceeds or campaign.bounds(LEVELS[0]).epsilon > claim.epsilon
+            exceeds = exceeds or campaign.bounds(LEVELS[0])["epsilon"] > claim.epsilon
     return Run(peak, exceeds, time.process_time() - clock)
 
 

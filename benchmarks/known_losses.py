@@ -21,8 +21,8 @@ from rich.table import Table
 
 from benchmarks.rows import ROWS, Row
 from dpassay.claims import PureDP
+from dpassay.properties.search.distributions import exact_distribution, pair_distribution, worst_case
 from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.laws import exact_law, pair_law, worst_case
 from dpassay.properties.search.result import Witness
 from dpassay.properties.search.target import load_target
 from dpassay.spec.ball import float_upper, precision
@@ -49,11 +49,13 @@ def milliseconds(mechanism: Any, witness: Witness) -> float:
     for repetition in range(REPETITIONS):
         start = time.perf_counter()
         with precision(80 + repetition):
-            one, other = exact_law(mechanism, left), exact_law(mechanism, right)
-            laws = (one, other) if one is not None and other is not None else pair_law(mechanism, left, right)
-            if laws is None:
+            one, other = exact_distribution(mechanism, left), exact_distribution(mechanism, right)
+            distributions = (
+                (one, other) if one is not None and other is not None else pair_distribution(mechanism, left, right)
+            )
+            if distributions is None:
                 return math.nan
-            max_divergence(*laws)
+            max_divergence(*distributions)
         times.append(1e3 * (time.perf_counter() - start))
     return statistics.median(times)
 
@@ -90,7 +92,7 @@ def main() -> None:
         claim = mechanism.claims[0]
         found = hunt(mechanism, PureDP(0.0))  # any loss at all refutes it: the pair with the largest one is shown
         if found.witness is None:
-            raise RuntimeError(f"the law of {row.name} is not known")
+            raise RuntimeError(f"the distribution of {row.name} is not known")
         figures = f"{claim.epsilon:.6g}", f"{found.epsilon_lower:.12g}", upper_figure(mechanism)
         times = milliseconds(mechanism, found.witness), outcomes_per_second(mechanism, found.witness)
         pair = map(_shown, (found.witness.left, found.witness.right))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
-from dpassay.properties.search.laws import exact_law, pair_law
+from dpassay.properties.search.distributions import exact_distribution, pair_distribution
 from dpassay.spec.ball import precision
 
 __all__ = ["growth", "masses", "optimal_bound", "shifted_laplace"]
@@ -18,14 +18,19 @@ _SURE = 700.0  # the logit of an outcome that only one side has
 
 
 def masses(mechanism: object, left: Array, right: Array) -> tuple[Array, Array] | None:
-    """Return the probabilities of the cells that the white-box search tells apart, None if no law is known."""
+    """Return the probabilities of the cells that the white-box search tells apart, None if they are unknown."""
     with precision(80):
-        one, other = exact_law(mechanism, left), exact_law(mechanism, right)
-        laws = (one, other) if one is not None and other is not None else pair_law(mechanism, left, right)
-        if laws is None:
+        one, other = exact_distribution(mechanism, left), exact_distribution(mechanism, right)
+        distributions = (
+            (one, other) if one is not None and other is not None else pair_distribution(mechanism, left, right)
+        )
+        if distributions is None:
             return None
-        cells = dict.fromkeys([*laws[0].outcomes, *laws[1].outcomes])
-        p, q = ([math.exp(float(law.log_probability(cell).mid())) for cell in cells] for law in laws)
+        cells = dict.fromkeys([*distributions[0].outcomes, *distributions[1].outcomes])
+        p, q = (
+            [math.exp(float(distribution.log_probability(cell).mid())) for cell in cells]
+            for distribution in distributions
+        )
     return np.array(p), np.array(q)
 
 

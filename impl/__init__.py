@@ -1,4 +1,4 @@
-"""What runs: mechanisms and accountants in fast float64 code, derived independently of the specification."""
+"""Mechanisms and accountants in float64, derived independently of the specification."""
 
 if __name__ != "dpassay.impl":
     raise ImportError(

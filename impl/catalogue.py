@@ -1,4 +1,4 @@
-"""The catalogue of mechanisms: every one that can be listed, hunted or sampled by name.
+"""The catalogue of mechanisms that `list`, `hunt` and tests access by name.
 
 A mechanism enters it by :func:`catalogue`, as a module-level object with concrete parameters, so that
 ``dpassay hunt dpassay.impl.mechanisms.noisy_max:gaussian_noisy_max`` finds it.
@@ -17,7 +17,7 @@ M = TypeVar("M", bound=Mechanism)
 
 @dataclass(frozen=True)
 class Mutation:
-    """What is wrong with a deliberately broken mechanism, and which laws must notice.
+    """The fault of a deliberately broken mechanism, and the laws that must detect it.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Mutation:
 
 @dataclass(frozen=True)
 class Entry:
-    """One mechanism of the catalogue: where it lives, which items it implements, how it is broken if it is."""
+    """One mechanism of the catalogue: its address, the items that it implements, and its fault if it is broken."""
 
     where: str
     mechanism: Mechanism
@@ -46,6 +46,17 @@ _ENTRIES: dict[str, Entry] = {}
 
 def catalogue(where: str, mechanism: M, *, items: tuple[Item, ...] = (), mutation: Mutation | None = None) -> M:
     """Enter `mechanism` under `where` (``module:object``) and return it.
+
+    Parameters
+    ----------
+    where : str
+        Address, ``module:object``.
+    mechanism : Mechanism
+        The mechanism.
+    items : tuple of (str, str)
+        Items that the mechanism implements.
+    mutation : Mutation, optional
+        The fault, for a deliberately broken mechanism.
 
     Raises
     ------

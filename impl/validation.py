@@ -1,4 +1,4 @@
-"""Checks of arguments that mechanisms and bounds share; every refusal is a `UsageError` naming the argument."""
+"""Validation of arguments for mechanisms and bounds; errors are `UsageError` and name the argument."""
 
 import math
 from numbers import Integral
@@ -67,6 +67,17 @@ def require_noise(**scales: float) -> None:
 
 def require_vector(name: str, data: ArrayLike, size: int, low: float = -math.inf, high: float = math.inf) -> Array:
     """Return `data` as a float64 vector of `size` finite coordinates in [low, high].
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    data : array_like
+        The argument.
+    size : int
+        Number of coordinates.
+    low, high : float
+        Bounds of every coordinate, included.
 
     Raises
     ------

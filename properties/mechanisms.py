@@ -4,8 +4,8 @@ from typing import Any
 
 from dpassay.impl.catalogue import Entry, entries
 from dpassay.properties.records import SCHEMA
-from dpassay.properties.search.laws import has_exact_law
-from dpassay.properties.search.words import claim_words, relation_words
+from dpassay.properties.search.distributions import has_exact_distribution
+from dpassay.properties.search.formatting import relation_words
 
 __all__ = ["mechanism_record", "mechanism_records"]
 
@@ -22,9 +22,9 @@ def mechanism_record(entry: Entry) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "where": entry.where,
-        "claims": [claim_words(claim) for claim in entry.mechanism.claims],
+        "claims": [str(claim) for claim in entry.mechanism.claims],
         "neighbours": relation_words(entry.mechanism.neighbours),
-        "exact_distribution": has_exact_law(entry.mechanism),
+        "exact_distribution": has_exact_distribution(entry.mechanism),
         "broken": mutation is not None,
         "fault": None if mutation is None else mutation.fault,
         "caught_by": [] if mutation is None else list(mutation.caught_by),

@@ -1,4 +1,4 @@
-"""Progress bars on standard error: for a terminal only, and gone when the work is done."""
+"""Progress bars on standard error, shown on a terminal only and removed at the end."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ __all__ = ["progress_bar", "share_bar"]
 
 @contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Count steps; the yielded function takes the name of the step that is done."""
+    """Show a count of steps; the yielded function takes the name of the step just finished."""
     columns = (
         TextColumn(title),
         BarColumn(),
@@ -30,7 +30,7 @@ def progress_bar(title: str, total: int) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def share_bar(title: str) -> Iterator[Callable[[str, float], None]]:
-    """Show a share between 0 and 1; the yielded function takes what is being done and how much of it is."""
+    """Show a fraction between 0 and 1; the yielded function takes a description and the fraction done."""
     columns = (TextColumn(title), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[at]}"))
     with _bar(*columns) as bar:
         task = bar.add_task(title, total=1.0, at="")

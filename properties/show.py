@@ -1,4 +1,4 @@
-"""One statement or mechanism, for a human reader."""
+"""Records of the command `show`: one statement or mechanism."""
 
 from typing import Any
 
@@ -7,20 +7,21 @@ from dpassay.impl.catalogue import entries
 from dpassay.properties.mechanisms import mechanism_record
 from dpassay.properties.records import SCHEMA, plain
 from dpassay.properties.verify import verify_errata, verify_statement
+from dpassay.spec.proof.steps import Kind, Step
 from dpassay.spec.statement import Statement, all_statements
 
-__all__ = ["show_record", "statement_words"]
+__all__ = ["proof_lines", "show_record", "statement_words"]
 
 
 def show_record(name: str) -> dict[str, Any]:
-    """Return what there is to say about a statement (by name or item name) or a mechanism (by place).
+    """Return the record of a statement (by name or item name) or of a mechanism (by address).
 
-    Statements are verified afresh in the quick profile, so that evidence and scope are those of this machine.
+    A statement is verified in the quick profile; evidence and scope are those of this run.
 
     Raises
     ------
     UsageError
-        If nothing has that name.
+        If no statement, item or mechanism has that name.
     """
     statements = [one for one in all_statements() if name in {one.name, *(row.name for row in one.items)}]
     if statements:
@@ -29,7 +30,7 @@ def show_record(name: str) -> dict[str, Any]:
     for entry in entries():
         if name in {entry.where, entry.where.partition(":")[2]}:
             return mechanism_record(entry)
-    raise UsageError(f"there is no statement, item or mechanism {name!r}; `dpassay list` shows what there is")
+    raise UsageError(f"NAME {name!r} is not a statement, item or mechanism; `dpassay list` prints all names")
 
 
 def _statement_record(statement: Statement) -> dict[str, Any]:
@@ -42,6 +43,8 @@ def _statement_record(statement: Statement) -> dict[str, Any]:
         "verdict": str(report.outcome),
         "evidence": report.evidence.label,
         "scope": report.scope.label,
+        "prose_steps": report.prose_steps,
+        "proof": proof_lines(statement),
         "cases": report.cases,
         "undecided": report.undecided,
         "tightness": plain(report.tightness),
@@ -51,7 +54,7 @@ def _statement_record(statement: Statement) -> dict[str, Any]:
 
 
 def statement_words(statement: Statement) -> dict[str, Any]:
-    """Return what a statement says, over what, of which items, and where it stands in the code."""
+    """Return the sentence, quantifiers, items and code location of a statement."""
     return {
         "sentence": statement.sentence,
         "quantifiers": [f"{name}: {domain.sentence}" for name, domain in statement.quantifiers.items()],
@@ -60,8 +63,27 @@ def statement_words(statement: Statement) -> dict[str, Any]:
     }
 
 
+def proof_lines(statement: Statement) -> list[str]:
+    """Return the hypotheses and steps of a proof, one line each; empty for a statement without a proof."""
+    steps = statement.proof()
+    if steps is None:
+        return []
+    return [
+        *(f"[hypothesis] {part.name}: {part.sentence}" for part in steps.hypotheses),
+        *(_step_line(step) for step in steps.steps),
+    ]
+
+
+def _step_line(step: Step) -> str:
+    given = f" (from: {'; '.join(step.given)})" if step.given and step.kind is not Kind.CONJUNCTION else ""
+    kind = f"{step.kind} {step.cites}" if step.cites else str(step.kind)
+    return f"[{kind}] {step.name}: {step.sentence}{given}"
+
+
 def _erratum_line(record: dict[str, Any]) -> str:
+    elsewhere = "; ".join(f"{one['item']}: {one['text']}" for one in record["consequences"])
     return (
-        f"{record['item']} ({record['class']}): {record['text']}; as printed {record['printed']}, "
-        f"corrected {record['corrected']} at {record['witness']}"
+        f"{record['item']} ({record['severity']}, {record['class']}; {record['location']}): {record['text']}; "
+        f"as published {record['printed']}, corrected {record['corrected']} at {record['witness']}; "
+        f"possible answer of an author: {record['answer']}" + (f"; consequences: {elsewhere}" if elsewhere else "")
     )

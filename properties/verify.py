@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from hypothesis import HealthCheck, Phase, given, seed, settings, target
@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 
 from dpassay.properties.records import SCHEMA, plain
 from dpassay.properties.strategies import quantifier_strategies
-from dpassay.spec.statement import Erratum, Statement, find_statement
+from dpassay.spec.statement import Erratum, Fault, Statement, faults, find_statement
 from dpassay.spec.verdict import Evidence, Outcome, Scope, Verdict
 
 __all__ = ["ErratumReport", "Profile", "StatementReport", "verify", "verify_errata", "verify_statement"]
@@ -33,7 +33,7 @@ THOROUGH_FACTOR = 10
 
 @dataclass(frozen=True)
 class StatementReport:
-    """What became of one statement."""
+    """Result for one statement."""
 
     statement: Statement
     outcome: Outcome
@@ -45,11 +45,19 @@ class StatementReport:
     seconds: float
     witness: Mapping[str, Any]
     detail: str
+    prose_steps: int
 
     @property
     def as_expected(self) -> bool:
-        """Whether it holds in its corrected form, with no undecided case."""
+        """Return whether the corrected form holds, without an undecided case."""
         return self.outcome is Outcome.HOLDS and self.undecided == 0
+
+    @property
+    def reach(self) -> str:
+        """The scope, qualified by the number of prose steps where there are any: `all` alone needs none."""
+        if not self.prose_steps:
+            return self.scope.label
+        return f"{self.scope.label}, {self.prose_steps} prose step{'s' if self.prose_steps > 1 else ''}"
 
     def record(self) -> dict[str, Any]:
         """Return the object of the command line's contract."""
@@ -62,6 +70,7 @@ class StatementReport:
             "verdict": str(self.outcome),
             "evidence": self.evidence.label,
             "scope": self.scope.label,
+            "prose_steps": self.prose_steps,
             "cases": self.cases,
             "undecided": self.undecided,
             "tightness": plain(self.tightness),
@@ -74,18 +83,25 @@ class StatementReport:
 
 @dataclass(frozen=True)
 class ErratumReport:
-    """What became of one erratum: the print and its correction, both at the witness."""
+    """Result for one erratum: the published and the corrected claim at the witness, and its consequences."""
 
     statement: Statement
     erratum: Erratum
     printed: Verdict
     corrected: Verdict
+    figures: Verdict
+    consequences: tuple["ErratumReport", ...] = ()
 
     @property
     def as_expected(self) -> bool:
-        """Whether the print fails (or, for a loose one, is merely weaker) where the correction stands."""
+        """Return whether the published claim fails (a loose one: is merely weaker) where the correction stands.
+
+        Both must give the figures that the erratum states. The same is asked of all consequences.
+        """
         printed = Outcome.HOLDS if self.erratum.kind == "loose" else Outcome.VIOLATED
-        return self.printed.outcome is printed and self.corrected.outcome is Outcome.HOLDS
+        as_expected = self.printed.outcome is printed and self.corrected.outcome is Outcome.HOLDS
+        as_expected = as_expected and self.figures.outcome is Outcome.HOLDS
+        return as_expected and all(report.as_expected for report in self.consequences)
 
     def record(self) -> dict[str, Any]:
         """Return the object of the command line's contract."""
@@ -95,14 +111,24 @@ class ErratumReport:
             "source": self.statement.source.key,
             "item": self.item,
             "class": self.erratum.kind,
+            "severity": str(self.erratum.severity),
+            "location": self.erratum.location,
             "printed": str(self.printed.outcome),
             "corrected": str(self.corrected.outcome),
             "witness": plain(self.erratum.witness),
             "evidence": min(self.printed.evidence, self.corrected.evidence).label,
             "text": self.erratum.printed_text,
-            "detail": self.printed.detail,
+            "answer": self.erratum.answer,
+            "detail": self.printed.detail if self.figures.outcome is Outcome.HOLDS else self.figures.detail,
+            "consequences": [report.as_consequence() for report in self.consequences],
             "as_expected": self.as_expected,
         }
+
+    def as_consequence(self) -> dict[str, Any]:
+        """Return the part of the record that differs from that of the erratum of which this is a consequence."""
+        own = ("erratum_of", "item", "class", "location", "printed", "corrected", "witness", "text", "detail")
+        record = self.record()
+        return {field: record[field] for field in own}
 
     @property
     def item(self) -> str:
@@ -123,11 +149,13 @@ class _Tally:
     violation: tuple[Verdict, Mapping[str, Any]] | None = None
     open_case: str = ""
     details: list[str] = field(default_factory=list)
+    prose_steps: int = 0
 
     def add(self, verdict: Verdict, values: Mapping[str, Any]) -> None:
         self.cases += 1
         self.evidence = min(self.evidence, verdict.evidence)
         self.scope = min(self.scope, verdict.scope)
+        self.prose_steps = max(self.prose_steps, verdict.prose_steps)
         if verdict.outcome is Outcome.VIOLATED:
             self.violation = verdict, values
         elif verdict.outcome is Outcome.UNDECIDED:
@@ -159,6 +187,8 @@ def verify_statement(statement: Statement, profile: Profile = "quick", seed_valu
     else:
         for example in statement.examples:
             tally.add(statement(**example), example)
+        for pin in statement.pins:
+            tally.add(pin.check(statement), pin.at)
         if tally.violation is None:
             _attack(statement, tally, statement.cases * (THOROUGH_FACTOR if profile == "thorough" else 1), seed_value)
         widest = Scope.SAMPLES if tally.evidence is Evidence.SAMPLED else Scope.POINTS
@@ -175,6 +205,7 @@ def verify_statement(statement: Statement, profile: Profile = "quick", seed_valu
         seconds=time.perf_counter() - start,
         witness=witness,
         detail=violated.detail if violated is not None else tally.open_case or "; ".join(tally.details),
+        prose_steps=tally.prose_steps,
     )
 
 
@@ -242,12 +273,18 @@ def _interruptions_left_to(parent: int) -> Iterator[None]:
 
 
 def verify_errata(statements: Iterable[Statement]) -> Iterable[ErratumReport]:
-    """Evaluate every erratum of the statements, the print and the correction, at its witness."""
-    for statement in statements:
-        for erratum in statement.errata:
-            yield ErratumReport(
-                statement=statement,
-                erratum=erratum,
-                printed=erratum.printed(**erratum.witness),
-                corrected=erratum.corrected(**erratum.witness),
-            )
+    """Evaluate the errata of the statements, the published and the corrected claim, at their witnesses.
+
+    Consequences are reported with the erratum that is their cause, be it of one of these statements or of another.
+    """
+    return map(_report_fault, faults(statements))
+
+
+def _report_fault(fault: Fault) -> ErratumReport:
+    consequences = tuple(_report_erratum(statement, erratum) for statement, erratum in fault.consequences)
+    return replace(_report_erratum(fault.statement, fault.erratum), consequences=consequences)
+
+
+def _report_erratum(statement: Statement, erratum: Erratum) -> ErratumReport:
+    printed, corrected, figures = erratum.decide()
+    return ErratumReport(statement=statement, erratum=erratum, printed=printed, corrected=corrected, figures=figures)

@@ -1,4 +1,4 @@
-"""What is true: statements of differential privacy as executable predicates, with rigorous arithmetic."""
+"""The specification: statements of differential privacy as executable predicates, in rigorous arithmetic."""
 
 if __name__ != "dpassay.spec":
     raise ImportError(

@@ -1,4 +1,4 @@
-"""Mechanisms as they are offered to the filters of accuracy-first privacy, exactly.
+"""Exact mechanisms with their offers to the filters of accuracy-first privacy.
 
 Three kinds, each a pair of finite distributions on an ordered pair of neighbouring data sets: approximately
 concentrated ones with their decomposition written out, ex-post private ones with a bound for each outcome, and
@@ -11,7 +11,7 @@ Rogers, Samorodnitsky, Wu and Ramdas 2023, Defs 2.4, 4.1 and 5.1.
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -70,6 +70,12 @@ class ConcentratedRound(Round):
     rho: Fraction = NOTHING
     delta: Fraction = NOTHING
 
+    @property
+    def mirror(self) -> "ConcentratedRound":
+        """The same mechanism on the pair in the other order, with the same parameters."""
+        core = self.core.mirror if self.core is not None else None
+        return replace(self, left=self.right, right=self.left, core=core)
+
 
 def concentrated(
     core_left: FiniteDistribution,
@@ -113,13 +119,13 @@ def _mixture(core: FiniteDistribution, rest: FiniteDistribution | None, delta: F
 
 
 def concentrated_response(ratio: Fraction) -> ConcentratedRound:
-    """Tell a secret bit with odds `ratio`: the worst epsilon-DP mechanism, offered as a concentrated one."""
+    """Reveal a secret bit with odds `ratio`: the worst epsilon-DP mechanism, offered as a concentrated one."""
     truth, lie = ratio / (1 + ratio), 1 / (1 + ratio)
     return concentrated(FiniteDistribution({0: truth, 1: lie}), FiniteDistribution({0: lie, 1: truth}))
 
 
 def concentrated_leak(delta: Fraction) -> ConcentratedRound:
-    """Name the secret bit with probability delta, else say nothing: delta-approximate 0-zCDP."""
+    """Name the secret bit with probability delta, else release nothing: delta-approximate 0-zCDP."""
     silent = FiniteDistribution({"nothing": ONE})
     return concentrated(silent, silent, delta, FiniteDistribution({"left": ONE}), FiniteDistribution({"right": ONE}))
 
@@ -129,7 +135,7 @@ def concentrated_leak(delta: Fraction) -> ConcentratedRound:
 
 @dataclass(frozen=True)
 class ExPostRound(Round):
-    """A mechanism with an ex-post bound for each outcome, `charges` = e^bound; `delta` is what the bounds miss.
+    """A mechanism with an ex-post bound for each outcome, `charges` = e^bound, up to probability `delta`.
 
     Unlike those of `Round` the bounds may be exceeded: with probability at most delta, in both orders.
     """
@@ -146,7 +152,7 @@ class ExPostRound(Round):
 
     @cached_property
     def largest_charge(self) -> Ratio:
-        """e^bound of the dearest outcome: what must be left before the mechanism runs."""
+        """e^bound of the costliest outcome, which must fit into the remaining budget before the mechanism runs."""
         return max(self.charge(outcome) for outcome in self.outcomes)
 
     def _excess(self, left: FiniteDistribution, right: FiniteDistribution) -> Fraction:
@@ -163,7 +169,7 @@ class ExPostRound(Round):
 def ex_post(
     left: FiniteDistribution, right: FiniteDistribution, charges: Mapping[Hashable, Ratio] | None = None
 ) -> ExPostRound:
-    """Make an ex-post private mechanism; the default bound of an outcome is the modulus of its privacy loss."""
+    """Make an ex-post private mechanism; the default bound of an outcome is the absolute value of its privacy loss."""
     own = {outcome: _modulus(left.probability(outcome), right.probability(outcome)) for outcome in left.outcomes}
     own |= {outcome: math.inf for outcome in right.outcomes if outcome not in own}
     return ExPostRound(left, right, ONE, {**own, **(charges or {})})
@@ -176,13 +182,13 @@ def _modulus(p: Fraction, q: Fraction) -> Ratio:
 
 
 def ex_post_response(ratio: Fraction) -> ExPostRound:
-    """Tell a secret bit with odds `ratio`; either answer is charged log ratio, which it costs."""
+    """Reveal a secret bit with odds `ratio`; either answer is charged its exact loss, log ratio."""
     response = concentrated_response(ratio)
     return ex_post(response.left, response.right)
 
 
 def ex_post_leak(delta: Fraction) -> ExPostRound:
-    """Name the secret bit with probability delta, and charge nothing for it."""
+    """Name the secret bit with probability delta, without a charge."""
     leak = concentrated_leak(delta)
     return ex_post(leak.left, leak.right, dict.fromkeys(("left", "right", "nothing"), ONE))
 
@@ -200,6 +206,11 @@ class ConcentratedRun(Round):
     steps: tuple[ConcentratedRound, ...] = ()
     costs: Mapping[Hashable, Fraction] = field(default_factory=dict)
 
+    @property
+    def mirror(self) -> "ConcentratedRun":
+        """The same run on the pair in the other order."""
+        return replace(self, left=self.right, right=self.left, steps=tuple(step.mirror for step in self.steps))
+
     @cached_property
     def largest_cost(self) -> Fraction:
         """The cost of running all steps: eq (3), 1/(2t) at the smallest time t of the grid."""
@@ -207,7 +218,7 @@ class ConcentratedRun(Round):
 
 
 def stopped_run(steps: Sequence[ConcentratedRound], stops: Callable[[Transcript], bool]) -> ConcentratedRun:
-    """Make the run that ends when `stops` says so of the answers up to then, or with the last step.
+    """Make the run that ends when `stops` accepts the answers so far, or with the last step.
 
     Raises
     ------
@@ -265,7 +276,7 @@ class MixedInteractions(Domain):
     largest_depth: int = 3
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such an interaction, and not too deep."""
+        """Return whether `value` is such an interaction, and not too deep."""
         allowed = tuple(KINDS[kind] for kind in self.kinds)
         if not (isinstance(value, Interaction) and value.depth <= self.largest_depth):
             return False
@@ -273,7 +284,7 @@ class MixedInteractions(Domain):
 
 
 def levels_of(interaction: Interaction) -> Iterator[tuple[Round, ...]]:
-    """Yield, level by level, the offers that the analyst may make in that round."""
+    """Yield the possible offers of each round."""
     level = [interaction]
     while level:
         yield tuple(node.offer for node in level)

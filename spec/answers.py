@@ -57,7 +57,7 @@ class NeighbouringAnswers:
 
     @property
     def is_valid(self) -> bool:
-        """Whether range and sensitivity are obeyed."""
+        """Return whether range and sensitivity are obeyed."""
         return self.size > 0 and all(
             self.low <= min(block.left, block.right)
             and max(block.left, block.right) <= self.high
@@ -83,7 +83,7 @@ class AnswerPairs(Domain):
     largest_blocks: int = 4
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a valid pair of that size."""
+        """Return whether `value` is a valid pair of that size."""
         return (
             isinstance(value, NeighbouringAnswers)
             and value.is_valid

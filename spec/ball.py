@@ -1,4 +1,4 @@
-"""Rigorous real arithmetic: balls that contain the number they stand for.
+"""Rigorous real arithmetic: balls, each of which contains the number that it encloses.
 
 Every quantity is an ``arb`` of python-flint (F. Johansson's Arb), a midpoint with a radius that encloses the
 true value at the current working precision. A comparison is *decided* only when two balls separate; the
@@ -18,6 +18,7 @@ import numpy as np
 from flint import acb, arb, ctx, fmpq
 
 from dpassay.claims import UsageError
+from dpassay.spec.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated
 
 __all__ = [
@@ -49,7 +50,7 @@ __all__ = [
 ]
 
 Exact = int | float | Fraction
-"""A parameter: exact by convention (a float is the dyadic rational that it is)."""
+"""A parameter, exact by convention: a float is a dyadic rational."""
 
 Real = Callable[[], arb]
 """A real number: a procedure that encloses it at the current working precision."""
@@ -78,7 +79,7 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def exact(name: str, value: Exact) -> Fraction:
-    """Return `value` as the rational number it is.
+    """Return `value` as an exact rational number.
 
     Raises
     ------
@@ -149,7 +150,7 @@ def _rounded(end: arb, direction: float) -> float:
 
 
 def midpoint(x: arb) -> float:
-    """Return the midpoint as a float64, for display and for choosing where to look; it certifies nothing."""
+    """Return the midpoint as a float64, for display and for search; it certifies nothing."""
     return float(x.mid())
 
 
@@ -179,7 +180,7 @@ def scaled_normal_sf(x: arb) -> arb:
 
 
 def log_normal_cdf(x: arb) -> arb:
-    """Logarithm of the normal cdf, accurate relative to itself, however far in the tails.
+    """Logarithm of the normal cdf, with full relative accuracy in the tails.
 
     It is log1p on the right and log of erfc on the left; deep in the left tail, where erfc is no longer kept apart
     from 0, the square is taken out (`scaled_normal_sf`).
@@ -198,7 +199,7 @@ def log_normal_cdf(x: arb) -> arb:
 
 
 def reversed_hazard(x: arb) -> arb:
-    """Density over distribution function of the standard normal distribution, which decreases."""
+    """Ratio of density and distribution function of the standard normal distribution; it is decreasing."""
     if x < -FAR:
         return 1 / ((2 * arb.pi()).sqrt() * scaled_normal_sf(-x))  # the exponentials cancel
     return (-x * x / 2 - (2 * arb.pi()).log() / 2 - log_normal_cdf(x)).exp()
@@ -259,6 +260,7 @@ def at_most(left: Real, right: Real, *, slack: Fraction = Fraction(0), limit: in
     Verdict
         With `tightness` right / left where both are positive.
     """
+    note(left, right)
 
     def decide() -> Verdict | None:
         a, b = left(), right()
@@ -275,12 +277,23 @@ def at_most(left: Real, right: Real, *, slack: Fraction = Fraction(0), limit: in
 
 
 def at_least(left: Real, right: Real, *, slack: Fraction = Fraction(0), limit: int = LIMIT_BITS) -> Verdict:
-    """Decide ``left >= right``: `at_most` the other way round, without a tightness."""
+    """Decide ``left >= right``, the reverse of `at_most`, without a tightness.
+
+    Parameters
+    ----------
+    left, right : callable
+        Enclose the two sides.
+    slack : Fraction
+        Relative slack of an attained bound.
+    limit : int
+        Largest working precision, bits.
+    """
     return at_most(right, left, slack=slack, limit=limit).with_(tightness=None)
 
 
 def less_than(left: Real, right: Real, *, limit: int = LIMIT_BITS) -> Verdict:
     """Decide ``left < right`` strictly."""
+    note(left, right)
 
     def decide() -> Verdict | None:
         a, b = left(), right()

@@ -1,4 +1,4 @@
-"""Rounds of Brownian noise reduction as a budget sees them: a grid of precisions, and where the run ended."""
+"""Rounds of Brownian noise reduction as offers to a budget: a grid of precisions, and the end of the run."""
 
 import itertools
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class BrownianRound:
 
     @property
     def spent(self) -> Fraction:
-        """The zCDP parameter of the round as it turned out: half the precision at its end."""
+        """The zCDP parameter of the actual round: half of the precision at its end."""
         return self.precisions[self.end] / 2
 
 
@@ -38,7 +38,7 @@ class BrownianRounds(Domain):
     most: int = 6
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a sequence."""
+        """Return whether `value` is such a sequence."""
         return isinstance(value, tuple) and len(value) <= self.most and all(_is_round(each) for each in value)
 
 

@@ -1,4 +1,4 @@
-"""The filters of accuracy-first privacy as pure functions: what is admitted, before it runs.
+"""The filters of accuracy-first privacy as pure functions of offers and outcomes.
 
 Rogers, Samorodnitsky, Wu and Ramdas 2023: Thm 2 (of Whitehouse et al. 2023), Lemma 5.2, Thm 3 and Thm 6. All of them
 look at the offer, never at what is spent alone, so that the very first mechanism may be refused; none waits for an
@@ -31,17 +31,17 @@ __all__ = [
 
 
 class AdmitEverything:
-    """The rule that admits everything, to list what an analyst may offer."""
+    """The rule that admits every offer, for enumeration."""
 
     def start(self) -> None:
-        """No state."""
+        """Return the empty state."""
 
     def admits(self, state: None, offer: Round) -> bool:  # noqa: ARG002  # the signature of a rule
-        """Whatever it is."""
+        """Return True."""
         return True
 
     def spend(self, state: None, offer: Round, outcome: Hashable) -> None:
-        """Nothing to remember."""
+        """Return the state unchanged."""
 
 
 ConcentratedState = tuple[Fraction, Fraction]
@@ -112,11 +112,11 @@ class ConcentratedRule:
         return self.slack_delta + self.delta
 
     def start(self) -> ConcentratedState:
-        """Nothing spent."""
+        """Return the state before any charge."""
         return Fraction(0), Fraction(0)
 
     def admits(self, state: ConcentratedState, offer: Round) -> bool:
-        """Whether the sums, the offer included, are within the budgets."""
+        """Return whether the sums, including the offer, are within the budgets."""
         rho, delta = self.spend(state, offer, None)
         return delta <= self.delta and within_concentrated_budget(rho, self.budget, self.slack_delta)
 
@@ -128,7 +128,7 @@ class ConcentratedRule:
 
 @dataclass(frozen=True)
 class ExPostRule:
-    """Lemma 5.2: admit while the dearest outcome of the offer fits into what is left; charge what came out.
+    """Lemma 5.2: admit if the costliest outcome of the offer fits the remaining budget; charge the actual outcome.
 
     The state is (e^(sum of the bounds), sum of the delta_n); the guarantee is (epsilon, delta)-DP, even
     probabilistic.
@@ -150,11 +150,11 @@ class ExPostRule:
         _require_deltas(Fraction(1), self.delta)
 
     def start(self) -> ExPostState:
-        """Nothing spent."""
+        """Return the state before any charge."""
         return Fraction(1), Fraction(0)
 
     def admits(self, state: ExPostState, offer: Round) -> bool:
-        """Whether every outcome, and the delta of the offer, would stay within the budgets."""
+        """Return whether every outcome, and the delta of the offer, would stay within the budgets."""
         assert isinstance(offer, ExPostRound)
         return product(state[0], offer.largest_charge) <= self.budget and state[1] + offer.delta <= self.delta
 
@@ -166,7 +166,7 @@ class ExPostRule:
 
 @dataclass(frozen=True)
 class TwoBudgetRule:
-    """Thm 3: concentrated and ex-post rounds, each kind on its own budget; guarantees add."""
+    """Thm 3: separate budgets for concentrated and ex-post rounds; the guarantees add up."""
 
     concentrated: ConcentratedRule
     ex_post: ExPostRule
@@ -178,7 +178,7 @@ class TwoBudgetRule:
 
     @property
     def total_delta(self) -> Fraction:
-        """The delta of the guarantee as printed, delta + delta' + delta''."""
+        """The delta of the published guarantee, delta + delta' + delta''."""
         return self.concentrated.total_delta + self.ex_post.delta
 
     @property
@@ -187,17 +187,17 @@ class TwoBudgetRule:
         return 1 - max(Fraction(0), 1 - self.concentrated.total_delta) * (1 - self.ex_post.delta)
 
     def start(self) -> Any:
-        """Nothing spent of either."""
+        """Return the state before any charge."""
         return self.concentrated.start(), self.ex_post.start()
 
     def admits(self, state: Any, offer: Round) -> bool:
-        """Whether the budget of its kind admits the offer."""
+        """Return whether the budget of the kind admits the offer."""
         if isinstance(offer, ExPostRound):
             return self.ex_post.admits(state[1], offer)
         return self.concentrated.admits(state[0], offer)
 
     def spend(self, state: Any, offer: Round, outcome: Hashable) -> Any:
-        """Charge the budget of its kind."""
+        """Charge the budget of the kind."""
         if isinstance(offer, ExPostRound):
             return state[0], self.ex_post.spend(state[1], offer, outcome)
         return self.concentrated.spend(state[0], offer, outcome), state[1]
@@ -205,9 +205,9 @@ class TwoBudgetRule:
 
 @dataclass(frozen=True)
 class UnifiedRule:
-    """Thm 6: concentrated rounds and noise reduction on one budget rho, runs charged for what they ran.
+    """Thm 6: concentrated rounds and noise reduction with one budget rho; runs are charged up to their stop.
 
-    An offer is admitted if its dearest outcome fits (eq 4) and the deltas do. The state is (spent of rho, sum of
+    An offer is admitted if its costliest outcome fits (eq 4) and the deltas do. The state is (spent of rho, sum of
     the delta_n); the guarantee is (rho + 2 sqrt(rho log(1/delta'')), delta + delta'')-DP for every delta''.
 
     Parameters
@@ -227,18 +227,18 @@ class UnifiedRule:
         _require_deltas(Fraction(1), self.delta)
 
     def start(self) -> ConcentratedState:
-        """Nothing spent."""
+        """Return the state before any charge."""
         return Fraction(0), Fraction(0)
 
     def admits(self, state: ConcentratedState, offer: Round) -> bool:
-        """Whether the dearest outcome fits into what is left, and the delta too."""
+        """Return whether the costliest outcome and the delta fit the remaining budget."""
         if isinstance(offer, ConcentratedRun):
             return state[0] + offer.largest_cost <= self.rho
         assert isinstance(offer, ConcentratedRound)
         return state[0] + offer.rho <= self.rho and state[1] + offer.delta <= self.delta
 
     def spend(self, state: ConcentratedState, offer: Round, outcome: Hashable) -> ConcentratedState:
-        """Charge a concentrated round its parameters, a run the steps that it ran."""
+        """Charge a concentrated round its parameters, a run the steps taken."""
         if isinstance(offer, ConcentratedRun):
             return state[0] + offer.costs[outcome], state[1]
         assert isinstance(offer, ConcentratedRound)

@@ -1,4 +1,4 @@
-"""Private calls that are charged to targets, exactly: offers with targets, and the rules that count the hits.
+"""Exact private calls that are charged to targets: offers with targets, and the rules that count hits.
 
 An offer is a `Round` of :mod:`dpassay.spec.interactions` with one or several targets; a counter per target is part
 of the state of the rule, so that transcripts, exact deltas and optimal adversaries come from the machinery for
@@ -13,7 +13,7 @@ from typing import Any
 from dpassay.claims import UsageError
 from dpassay.spec.distributions.discrete import FiniteDistribution, mixture
 from dpassay.spec.domains import Domain
-from dpassay.spec.interactions import Interaction, Round, loss_law_of_branches
+from dpassay.spec.interactions import Interaction, Round, delta_of_branches
 from dpassay.spec.interactions import branches as complete_branches
 
 __all__ = [
@@ -77,16 +77,16 @@ class ChargingRule:
             raise UsageError(f"delta must lie in [0, 1], got {self.delta!r}")
 
     def start(self) -> ChargingState:
-        """Nothing hit, nothing spent."""
+        """Return the state before any call."""
         return (0,) * self.counters, Fraction(0)
 
     def admits(self, state: ChargingState, offer: Round) -> bool:
-        """Whether the offer may run."""
+        """Return whether the offer may run."""
         counts, spent = state
         return not self.halts(counts) and spent + offer.approximate_delta <= self.delta
 
     def halts(self, counts: tuple[int, ...]) -> bool:
-        """Whether the counters end the interaction."""
+        """Return whether the counters end the interaction."""
         return min(counts) >= self.hits
 
     def spend(self, state: ChargingState, offer: Round, outcome: Hashable) -> ChargingState:
@@ -101,8 +101,8 @@ class ChargingRule:
 
 
 def charged_delta(analyst: Any, rule: Any, ratio: Fraction) -> Fraction:
-    """Return the exact delta at e^epsilon = `ratio` of an interaction under a rule, in the order left, right."""
-    return loss_law_of_branches(complete_branches(analyst, rule)).hockey_stick(ratio)
+    """Return the exact delta at e^epsilon = `ratio` of an interaction under a rule, in the worse of the two orders."""
+    return delta_of_branches(complete_branches(analyst, rule), ratio)
 
 
 # --- offers from which worst cases are made -----------------------------------------------------------------
@@ -127,7 +127,7 @@ def not_prior_response(ratio: Fraction, *, mirrored: bool = False, rarity: Fract
 
 
 def whole_range_response(ratio: Fraction, *, mirrored: bool = False) -> ChargedRound:
-    """Return randomised response with its whole range for a target: a 1-target."""
+    """Return randomised response with its whole range as target: a 1-target."""
     low, high = FiniteDistribution.of(1, ratio), FiniteDistribution.of(ratio, 1)
     left, right = (low, high) if mirrored else (high, low)
     return ChargedRound(left, right, ratio, targets=(frozenset({0, 1}),))
@@ -142,13 +142,13 @@ def mixed_response(ratio: Fraction, common: Fraction, hit_share: Fraction) -> Ch
 
 
 def two_target_response(ratio: Fraction, *, mirrored: bool = False, rarity: Fraction = Fraction(1)) -> ChargedRound:
-    """Return a private test whose two answers are a target each: hits count the answers of either kind."""
+    """Return a private test with both answers as targets: hits count the answers of each kind."""
     base = not_prior_response(ratio, mirrored=mirrored, rarity=rarity)
     return ChargedRound(base.left, base.right, ratio, targets=(frozenset({HIT}), frozenset({MISS})))
 
 
 def with_leak(offer: ChargedRound, delta: Fraction) -> ChargedRound:
-    """Return an (epsilon, delta)-DP call: with probability `delta` it names the data set, else it is `offer`."""
+    """Return an (epsilon, delta)-DP call: it names the data set with probability `delta`, otherwise it is `offer`."""
     left = mixture(delta, FiniteDistribution({"left": Fraction(1)}), offer.left)
     right = mixture(delta, FiniteDistribution({"right": Fraction(1)}), offer.right)
     return ChargedRound(left, right, offer.ratio_max, targets=offer.targets)
@@ -176,7 +176,7 @@ class ChargedInteractions(Domain):
     leaks: bool = False
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a tree."""
+        """Return whether `value` is such a tree."""
         if not isinstance(value, Interaction) or value.depth > self.largest_depth:
             return False
         offers = list(_offers(value))

@@ -1,9 +1,10 @@
-"""Enclosures of normal means of log-convex functions.
+"""Enclosures of normal means of log-convex analytic functions.
 
 For E[e^(f(x))] with f convex and not decreasing, f lies below its chord on every cell and above its tangents; the
-normal mean of the exponential of a line is known. Cells are halved where the two sums differ most, so that the
-enclosure is of second order and finds the mass wherever it is. (The trapezoidal rule of `quadrature` needs a
-log-concave integrand, which the product with the normal density need not be.)
+normal mean of the exponential of a line is known. Cells are halved where the two sums differ most: that finds the
+mass wherever it is, to a few bits. The cells that are not narrow enough then are integrated by Arb's quadrature, so
+that the enclosure becomes narrower with the precision; convexity bounds what lies outside the cells. (The trapezoidal
+rule of `quadrature` needs a log-concave integrand, which the product with the normal density need not be.)
 """
 
 from collections.abc import Callable
@@ -11,19 +12,21 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import count, pairwise
 
-from flint import arb
+from flint import acb, arb
 
 from dpassay.spec.ball import midpoint, normal_cdf, sum_balls
 
-__all__ = ["ConvexExponent", "log_normal_mean"]
+__all__ = ["CELL_BITS", "ConvexExponent", "log_normal_mean"]
 
 FIRST_CELLS = 8
 LARGEST_CELLS = 2000
+CELL_BITS = 12
+"""How narrow the cells are made: their number grows like 2^(bits / 2)."""
 
 
 @dataclass(frozen=True)
 class ConvexExponent:
-    """A convex, non-decreasing function f, and what is needed to bound E[e^(f(x))] from outside a window.
+    """A convex, non-decreasing function f with bounds on E[e^(f(x))] outside a window.
 
     Parameters
     ----------
@@ -34,12 +37,15 @@ class ConvexExponent:
     tail_curvature : arb
         Bounds f'' from above beyond the window together with `tail_slope`: for x > w, f(x) <= f(w) +
         tail_slope(w) (x - w) + tail_curvature (x - w)^2/2. Below 1.
+    continued : callable
+        Encloses f at a complex ball; indeterminate if its second argument is true and f is not analytic there.
     """
 
     value: Callable[[arb], arb]
     slope: Callable[[arb], arb]
     tail_slope: Callable[[arb], arb]
     tail_curvature: arb
+    continued: Callable[[acb, bool], acb]
 
 
 def log_normal_mean(exponent: ConvexExponent, mean: arb, window: tuple[arb, arb], relative_bits: int) -> arb:
@@ -54,26 +60,49 @@ def log_normal_mean(exponent: ConvexExponent, mean: arb, window: tuple[arb, arb]
     window : (arb, arb)
         Where most of the mass lies; any window is valid, the contribution from outside is bounded.
     relative_bits : int
-        How narrow the enclosure of the mean is to be; the number of cells grows like 2^(relative_bits / 2).
+        How narrow the enclosure of the part inside the window is to be.
 
     Returns
     -------
     arb
-        With a radius of about 2^-relative_bits, unless the budget of cells or the working precision is spent.
+        With a radius of about 2^-relative_bits, unless the window is too small or the working precision is spent.
     """
     low, high = window
     nodes = [_Node.of(exponent, low + (high - low) * k / FIRST_CELLS) for k in range(FIRST_CELLS + 1)]
     outside = _left_tail(nodes[0], mean) + _right_tail(exponent, nodes[-1], mean)
-    cells = [_Cell.of(a, b, mean) for a, b in pairwise(nodes)]
+    cells = _halved(exponent, mean, [_Cell.of(a, b, mean) for a, b in pairwise(nodes)], min(relative_bits, CELL_BITS))
+    total = sum_balls(cell.contribution for cell in cells)
+    allowed = arb((total * arb(2) ** -relative_bits / len(cells)).abs_lower())
+    inside = sum_balls(
+        cell.contribution if cell.gap < allowed else _integral(exponent, cell, mean, allowed) for cell in cells
+    )
+    result: arb = (inside + outside).log()
+    return result
+
+
+def _halved(exponent: ConvexExponent, mean: arb, cells: list["_Cell"], bits: int) -> list["_Cell"]:
+    """Halve the widest cells until the sums differ by 2^-bits of the mean, or there are too many."""
     heapify(cells)
-    goal = arb(2) ** -relative_bits
+    goal = arb(2) ** -bits
     while len(cells) < LARGEST_CELLS and not (_is_checkpoint(len(cells)) and _is_narrow(cells, goal)):
         worst = heappop(cells)
         middle = _Node.of(exponent, (worst.left.x + worst.right.x) / 2)
         heappush(cells, _Cell.of(worst.left, middle, mean))
         heappush(cells, _Cell.of(middle, worst.right, mean))
-    result: arb = (sum_balls(cell.lower.union(cell.upper) for cell in cells) + outside).log()
-    return result
+    return cells
+
+
+def _integral(exponent: ConvexExponent, cell: "_Cell", mean: arb, allowed: arb) -> arb:
+    """Enclose the contribution of a cell by Arb's quadrature, to an absolute radius of about `allowed`."""
+    scale = arb(cell.upper.mid())
+
+    def density(x: acb, analytic: bool) -> acb:
+        return (exponent.continued(x, analytic) - (x - mean) ** 2 / 2).exp() / scale
+
+    tolerance = allowed / scale
+    integral = acb.integral(density, acb(cell.left.x), acb(cell.right.x), rel_tol=tolerance, abs_tol=tolerance)
+    value = arb(integral.real) * scale / (2 * arb.pi()).sqrt()
+    return value if value.is_finite() and value.rad() < cell.gap else cell.contribution
 
 
 @dataclass(frozen=True)
@@ -104,8 +133,21 @@ class _Cell:
         chord = (right.value - left.value) / (right.x - left.x)
         lower = _mean_of_line(left.value, left.slope, left.x, right.x, mean)
         upper = _mean_of_line(left.value, chord, left.x, right.x, mean)
-        gap = abs(upper - lower).abs_upper()
-        return cls(-midpoint(arb(gap).log()), next(_NUMBERS), left, right, lower, upper)
+        return cls(-midpoint(_gap(lower, upper).log()), next(_NUMBERS), left, right, lower, upper)
+
+    @property
+    def contribution(self) -> arb:
+        """An enclosure of the integral over the cell."""
+        return self.lower.union(self.upper)
+
+    @property
+    def gap(self) -> arb:
+        """Distance of the bounds."""
+        return _gap(self.lower, self.upper)
+
+
+def _gap(lower: arb, upper: arb) -> arb:
+    return arb(abs(upper - lower).abs_upper())
 
 
 _NUMBERS = count()  # breaks ties in the order of making

@@ -21,7 +21,7 @@ class Domain:
     sentence: str
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a member."""
+        """Return whether `value` is a member."""
         raise NotImplementedError
 
 
@@ -45,7 +45,7 @@ class Reals(Domain):
     logarithmic: bool = False
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is an exact number between the bounds."""
+        """Return whether `value` is an exact number between the bounds."""
         return isinstance(value, (int, float, Fraction)) and self.low <= value <= self.high
 
 
@@ -59,7 +59,7 @@ class Integers(Domain):
     logarithmic: bool = False
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is an integer between the bounds."""
+        """Return whether `value` is an integer between the bounds."""
         return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
 
 
@@ -70,5 +70,5 @@ class Choices(Domain):
     values: tuple[Hashable, ...]
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is one of them."""
+        """Return whether `value` is one of them."""
         return value in self.values

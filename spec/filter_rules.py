@@ -1,4 +1,4 @@
-"""Filter rules as pure functions: which offer is admitted after what was released.
+"""Filter rules as pure functions of offers and outcomes.
 
 Self-reporting filter: Lebensold, Precup and Balle 2024, Alg 2 = Alg 4, with the budget for delta that its
 theorem needs. Fully adaptive filter: Whitehouse et al. 2023, as cited by the former, Thm 20.
@@ -31,7 +31,7 @@ SelfReportingState = tuple[Ratio, Fraction]
 
 @dataclass(frozen=True)
 class SelfReportingRule:
-    """Admit while the spend so far and the a-priori epsilon of the offer together stay below the budget.
+    """Admit while the charges so far plus the a-priori epsilon of the offer are below the budget.
 
     The state is (e^spend, prod(1 - delta_t)); an admitted round spends the ex-post bound of its outcome, and the
     delta of its a-priori guarantee.
@@ -57,18 +57,18 @@ class SelfReportingRule:
             raise UsageError(f"delta must lie in [0, 1], got {self.delta!r}")
 
     def start(self) -> SelfReportingState:
-        """Nothing spent."""
+        """Return the state before any charge."""
         return Fraction(1), Fraction(1)
 
     def admits(self, state: SelfReportingState, offer: Round) -> bool:
-        """Whether the worst outcome that its guarantee allows would stay within the budget."""
+        """Return whether the worst outcome of the offer would stay within the budget."""
         spent, survival = state
         reached = product(spent, offer.ratio_max)
         within = reached < self.budget if self.halts_on_equality else reached <= self.budget
         return within and 1 - survival * (1 - offer.probabilistic_delta) <= self.delta
 
     def spend(self, state: SelfReportingState, offer: Round, outcome: Hashable) -> SelfReportingState:
-        """Charge what the outcome reports of itself."""
+        """Charge the loss that the outcome reports."""
         spent, survival = state
         return product(spent, offer.charge(outcome)), survival * (1 - offer.probabilistic_delta)
 
@@ -111,16 +111,16 @@ class FullyAdaptiveRule:
         return self.slack_delta + self.delta
 
     def start(self) -> FullyAdaptiveState:
-        """Nothing spent."""
+        """Return the state before any charge."""
         return (), Fraction(0)
 
     def admits(self, state: FullyAdaptiveState, offer: Round) -> bool:
-        """Whether the sums, the offer included, stay within the budget."""
+        """Return whether the sums, the offer included, stay within the budget."""
         counts, delta = self.spend(state, offer, None)
         return delta <= self.delta and within_advanced_budget(counts, self.budget, self.slack_delta)
 
     def spend(self, state: FullyAdaptiveState, offer: Round, outcome: Hashable) -> FullyAdaptiveState:  # noqa: ARG002
-        """Add the a-priori parameters of the offer; what came out does not matter."""
+        """Add the a-priori parameters of the offer; the charge does not depend on the outcome."""
         counts, delta = dict(state[0]), state[1] + offer.approximate_delta
         if offer.ratio_max > 1:
             counts[offer.ratio_max] = counts.get(offer.ratio_max, 0) + 1
@@ -161,7 +161,7 @@ def sum_of_squares(counts: Iterable[tuple[Fraction, int]]) -> arb:
 
 
 def longest_run(offer_ratio: Fraction, rule: FullyAdaptiveRule) -> int:
-    """Return N of Thm 20 for equal pure mechanisms: how many the rule admits."""
+    """Return N of Thm 20 for equal pure mechanisms, the number that the rule admits."""
     if offer_ratio == 1:
         raise UsageError("offer_ratio must be above 1: mechanisms without loss are admitted for ever")
 

@@ -1,4 +1,4 @@
-"""Hadamard matrices of order 2^k, exactly, and the noisy answers that an attack by them starts from."""
+"""Exact Hadamard matrices of order 2^k, and the noisy answers for an attack with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class HadamardAnswers(Domain):
     largest_exponent: int = 5
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a set of answers."""
+        """Return whether `value` is such a set of answers."""
         return (
             isinstance(value, NoisyAnswers)
             and value.size in {2**k for k in range(self.largest_exponent + 1)}

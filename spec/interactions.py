@@ -1,4 +1,4 @@
-"""Adaptive interactions through a filter, exactly: every transcript with its probability on both data sets.
+"""Exact adaptive interactions through a filter: every transcript with its probability on both data sets.
 
 An analyst offers mechanisms one after the other, each chosen from what was released before; a filter rule
 admits or refuses the offer *before* it runs, and the interaction ends with the first refusal or when the
@@ -9,8 +9,8 @@ The data sets are an ordered pair (left, right); a guarantee between neighbours 
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
@@ -26,14 +26,17 @@ __all__ = [
     "Branch",
     "FilterRule",
     "Interaction",
-    "LossLaw",
+    "LossDistribution",
     "Round",
     "Transcript",
+    "both_loss_distributions",
     "branches",
     "chain",
+    "delta_of_branches",
     "leak_or_nothing",
-    "loss_law",
-    "loss_law_of_branches",
+    "loss_distribution",
+    "loss_distribution_of_branches",
+    "mirrored",
     "randomised_response",
     "repeated",
     "star_or_nothing",
@@ -44,7 +47,7 @@ Transcript = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class Round:
-    """A mechanism as it is offered to a filter, seen on an ordered pair of neighbouring data sets.
+    """A mechanism with its offer to a filter, on an ordered pair of neighbouring data sets.
 
     Parameters
     ----------
@@ -91,6 +94,11 @@ class Round:
         """Return e^(ex-post bound) of an outcome."""
         return self.charges.get(outcome, max(Fraction(1), self.likelihood_ratio(outcome)))
 
+    @property
+    def mirror(self) -> "Round":
+        """The same mechanism on the pair in the other order, with the same a-priori parameters."""
+        return replace(self, left=self.right, right=self.left, charges={})
+
     @cached_property
     def probabilistic_delta(self) -> Fraction:
         """The least delta with which the ordered pair is (log ratio_max, delta)-probabilistically private."""
@@ -106,7 +114,7 @@ class Round:
 
 
 class FilterRule(Protocol):
-    """A privacy filter as a pure function of what was released: a state, and what it admits.
+    """A privacy filter as a pure function of the released outcomes: a state, and the admitted offers.
 
     States are hashable values; `admits` looks only at what is known before the mechanism runs.
     """
@@ -116,7 +124,7 @@ class FilterRule(Protocol):
         ...
 
     def admits(self, state: Any, offer: Round) -> bool:
-        """Whether the offered mechanism may run."""
+        """Return whether the offered mechanism may run."""
         ...
 
     def spend(self, state: Any, offer: Round, outcome: Hashable) -> Any:
@@ -130,7 +138,7 @@ Analyst = Callable[[Transcript], Round | None]
 
 @dataclass(frozen=True)
 class Interaction:
-    """An adaptive analyst as a tree: a first offer, and how the analyst goes on after each of its outcomes.
+    """An adaptive analyst as a tree: a first offer, and a continuation for each of its outcomes.
 
     Parameters
     ----------
@@ -157,21 +165,34 @@ class Interaction:
 
 
 def chain(*offers: Round) -> Interaction:
-    """Make the tree of the analyst who offers a fixed sequence, whatever comes out."""
+    """Make the tree of the analyst with a fixed sequence of offers."""
     node = Interaction(offers[-1])
     for offer in reversed(offers[:-1]):
         node = Interaction(offer, dict.fromkeys(offer.outcomes, node))
     return node
 
 
+def mirrored(interaction: Interaction) -> Interaction:
+    """Return the same offers on the pair in the other order."""
+    known: dict[int, Interaction] = {}  # a chain has one child for all of its outcomes
+
+    def child(node: Interaction) -> Interaction:
+        if id(node) not in known:
+            known[id(node)] = mirrored(node)
+        return known[id(node)]
+
+    after = {outcome: child(node) for outcome, node in interaction.after.items()}
+    return Interaction(interaction.offer.mirror, after)
+
+
 def repeated(offers: Sequence[Round]) -> Analyst:
-    """Make the same analyst for a sequence of any length, also none."""
+    """Make the same analyst for a sequence of any length, including 0."""
     return lambda transcript: offers[len(transcript)] if len(transcript) < len(offers) else None
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A complete transcript: its rounds, its probabilities on both sides, and what ended it."""
+    """A complete transcript: its rounds, its probabilities on both sides, and the reason for its end."""
 
     transcript: Transcript
     rounds: tuple[Round, ...]
@@ -204,11 +225,11 @@ def _continued(branch: Branch, offer: Round, rule: FilterRule) -> Iterator[Branc
             yield Branch((*branch.transcript, outcome), (*branch.rounds, offer), left, right, state, None)
 
 
-# --- laws of the privacy loss -------------------------------------------------------------------------------
+# --- distributions of the privacy loss -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class LossLaw:
+class LossDistribution:
     """The distribution of the likelihood ratio e^loss under the left data set.
 
     Parameters
@@ -232,18 +253,40 @@ def _quotient(ratio: Fraction, likelihood: Ratio) -> Fraction:
     return ratio / likelihood if isinstance(likelihood, Fraction) else Fraction(0)
 
 
-def loss_law_of_branches(complete: Iterator[Branch]) -> LossLaw:
-    """Collect complete transcripts by their likelihood ratio."""
-    masses: dict[Ratio, Fraction] = {}
+def delta_of_branches(complete: Iterable[Branch], ratio: Fraction) -> Fraction:
+    """Return the exact delta at e^epsilon = `ratio`: the larger of the hockey-stick divergences of the two orders."""
+    forth = back = Fraction(0)
     for branch in complete:
-        if branch.left:
-            ratio: Ratio = branch.left / branch.right if branch.right else math.inf
-            masses[ratio] = masses.get(ratio, Fraction(0)) + branch.left
-    return LossLaw(masses)
+        forth += max(branch.left - ratio * branch.right, Fraction(0))
+        back += max(branch.right - ratio * branch.left, Fraction(0))
+    return max(forth, back)
 
 
-def loss_law(offers: Sequence[Round], rule: FilterRule) -> LossLaw:
-    """Return the law of the loss of a fixed sequence of offers by dynamic programming.
+def loss_distribution_of_branches(complete: Iterable[Branch]) -> LossDistribution:
+    """Collect complete transcripts by their likelihood ratio."""
+    return _collected((branch.left, branch.right) for branch in complete)
+
+
+def both_loss_distributions(complete: Iterable[Branch]) -> tuple[LossDistribution, LossDistribution]:
+    """Return the distributions of the loss in both orders of the pair, behind the same filter.
+
+    The filter knows offers and outcomes, not the data: it decides alike in both orders.
+    """
+    weights = [(branch.left, branch.right) for branch in complete]
+    return _collected(weights), _collected((q, p) for p, q in weights)
+
+
+def _collected(weights: Iterable[tuple[Fraction, Fraction]]) -> LossDistribution:
+    masses: dict[Ratio, Fraction] = {}
+    for p, q in weights:
+        if p:
+            ratio: Ratio = p / q if q else math.inf
+            masses[ratio] = masses.get(ratio, Fraction(0)) + p
+    return LossDistribution(masses)
+
+
+def loss_distribution(offers: Sequence[Round], rule: FilterRule) -> LossDistribution:
+    """Return the distribution of the loss of a fixed sequence of offers by dynamic programming.
 
     Transcripts with the same filter state and the same likelihood ratio are merged, so that hundreds of rounds
     with few distinct losses cost little where the transcripts themselves are beyond counting.
@@ -264,7 +307,7 @@ def loss_law(offers: Sequence[Round], rule: FilterRule) -> LossLaw:
         running = following
     for (_, ratio), mass in running.items():
         ended[ratio] = ended.get(ratio, Fraction(0)) + mass
-    return LossLaw(ended)
+    return LossDistribution(ended)
 
 
 # --- mechanisms from which worst cases are made -------------------------------------------------------------
@@ -276,7 +319,7 @@ def randomised_response(ratio: Fraction) -> Round:
 
 
 def leak_or_nothing(delta: Fraction) -> Round:
-    """Release the secret bit with probability delta, else nothing: (0, delta)-probabilistically private."""
+    """Release the secret bit with probability delta, else nothing: (0, delta)-probabilistic DP."""
     left = FiniteDistribution({"left": delta, "nothing": 1 - delta})
     right = FiniteDistribution({"right": delta, "nothing": 1 - delta})
     return Round(left, right, Fraction(1), {"left": math.inf, "right": math.inf, "nothing": Fraction(1)})
@@ -311,5 +354,5 @@ class AdaptiveInteractions(Domain):
     largest_depth: int = 4
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is an interaction that is not too deep."""
+        """Return whether `value` is an interaction that is not too deep."""
         return isinstance(value, Interaction) and value.depth <= self.largest_depth

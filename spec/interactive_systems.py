@@ -1,4 +1,4 @@
-"""Interactive mechanisms, run concurrently: who may ask what, and the most that an adversary learns, exactly.
+"""Interactive mechanisms in concurrent composition: admissible queries, and the exact delta of the best adversary.
 
 An interactive system answers queries depending on the queries and answers so far. In a concurrent composition the
 adversary picks, after every answer, a system and a query, looking at everything; each system sees its own part of
@@ -40,14 +40,14 @@ class InteractiveSystem:
     Parameters
     ----------
     answers : Mapping
-        From (history, query) to the laws of the answer on the left and on the right data set; a query that is
+        From (history, query) to the distributions of the answer on the left and on the right data set; a query that is
         not listed may not be asked.
     """
 
     answers: Mapping[tuple[History, Hashable], tuple[FiniteDistribution, FiniteDistribution]]
 
     def queries(self, history: History) -> list[Hashable]:
-        """Return what may be asked after a history."""
+        """Return the admissible queries after a history."""
         return [query for past, query in self.answers if past == history]
 
     @property
@@ -57,12 +57,12 @@ class InteractiveSystem:
 
 
 def one_query(left: FiniteDistribution, right: FiniteDistribution) -> InteractiveSystem:
-    """Make the system that answers once: a mechanism."""
+    """Make the system that answers one query: a mechanism."""
     return InteractiveSystem({((), "ask"): (left, right)})
 
 
 def own_history(transcript: Transcript, system: int) -> History:
-    """Return what a system has seen of a transcript: its own queries and answers."""
+    """Return the part of a transcript that belongs to a system: its queries and answers."""
     return tuple((query, answer) for who, query, answer in transcript if who == system)
 
 
@@ -182,7 +182,7 @@ class InteractiveSystems(Domain):
     """Pairs of small interactive systems with rational answers, each asked once or twice."""
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a tuple of at most two interactive systems."""
+        """Return whether `value` is a tuple of at most two interactive systems."""
         return (
             isinstance(value, tuple) and 1 <= len(value) <= 2 and all(isinstance(s, InteractiveSystem) for s in value)
         )

@@ -58,7 +58,7 @@ class ThresholdStream:
 
     @property
     def is_monotone(self) -> bool:
-        """Whether all answers move the same way."""
+        """Return whether all answers move the same way."""
         moves = [block.right - block.left for block in self.blocks]
         return min(moves) >= 0 or max(moves) <= 0
 
@@ -75,7 +75,7 @@ class ThresholdStream:
 
 @dataclass(frozen=True)
 class ThresholdStreams(Domain):
-    """Streams of any answers and thresholds, inside the range and far outside it, with ties and both orders.
+    """Streams of arbitrary answers and thresholds, inside and far outside the range, with ties and both orders.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class ThresholdStreams(Domain):
     monotone: bool = False
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a stream."""
+        """Return whether `value` is such a stream."""
         return (
             isinstance(value, ThresholdStream)
             and value.sensitivity > 0
@@ -105,7 +105,7 @@ class ThresholdStreams(Domain):
 
 @dataclass(frozen=True)
 class NoisyRun:
-    """A stream with the noise of one run: what the proof of AboveThreshold fixes, and what it integrates over.
+    """A stream with the noise of one run: the variables of the proof of AboveThreshold.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class NoisyRuns(Domain):
     largest_size: int = 6
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a run."""
+        """Return whether `value` is such a run."""
         streams = ThresholdStreams(self.sentence, self.largest_size, self.largest_size)
         return (
             isinstance(value, NoisyRun) and streams.contains(value.stream) and len(value.noises) == value.stream.size

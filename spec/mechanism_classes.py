@@ -1,4 +1,4 @@
-"""Classes of mechanisms, pure and bounded-range, and the exact delta of composing them, batch or adaptive.
+"""Classes of pure and bounded-range mechanisms, and the exact delta of their batch or adaptive composition.
 
 A *batch* is chosen before any interaction (the paper writes M_1 x M_2); in an *adaptive* sequence the mechanism and
 the neighbours of each round may depend on all earlier outcomes ((M_1, M_2)). The two have different optimal deltas
@@ -22,7 +22,7 @@ from dpassay.spec.distributions.generalized_randomized_response import (
     RandomizedResponse,
     hinge,
     keep_probability,
-    product_laws,
+    product_distributions,
     pure_response,
 )
 from dpassay.spec.domains import Domain
@@ -109,7 +109,7 @@ def batch_delta(base: Fraction, classes: Classes, level: int) -> Fraction:
     """Return delta_OPT of a batch at epsilon_g = `level` log r, with every t on the lattice, by enumeration."""
     budget = base**level
     choices = product(*(responses_of(base, each) for each in classes))
-    return max(hockey_stick_exact(*product_laws(chosen), budget) for chosen in choices)
+    return max(hockey_stick_exact(*product_distributions(chosen), budget) for chosen in choices)
 
 
 # --- interactions -------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class ClassSequences(Domain):
     kinds: tuple[str, ...] = ("pure", "bounded range")
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a sequence."""
+        """Return whether `value` is such a sequence."""
         return (
             isinstance(value, ClassSequence)
             and value.base > 1
@@ -219,7 +219,7 @@ class ClassedInteractions(Domain):
     largest_length: int = 3
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is an interaction as long as its sequence, with rounds of the right classes."""
+        """Return whether `value` is an interaction as long as its sequence, with rounds of the right classes."""
         return (
             isinstance(value, ClassedInteraction)
             and len(value.sequence.classes) <= self.largest_length
@@ -297,7 +297,7 @@ class BatchesOnLattice(Domain):
     least_bounded: int = 0
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a batch."""
+        """Return whether `value` is such a batch."""
         return (
             isinstance(value, LatticeBatch)
             and value.base > 1
@@ -315,5 +315,5 @@ class Shares(Domain):
     length: int = 6
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a tuple."""
+        """Return whether `value` is such a tuple."""
         return isinstance(value, tuple) and len(value) == self.length and all(0 <= share <= 1 for share in value)

@@ -40,12 +40,12 @@ class StripDensity(Protocol):
 
     @property
     def widest_strip(self) -> float:
-        """The largest half-width worth trying."""
+        """The largest useful half-width of the strip."""
         ...
 
     @property
     def landmarks(self) -> Array:
-        """Places in float64 where the modulus off the axis may bulge, however far from the peak."""
+        """Float64 points at which the modulus off the axis may be large, far from the peak."""
         ...
 
     def log_value(self, x: arb) -> arb:

@@ -1,8 +1,10 @@
-"""Decisions between rational numbers: exact, equalities included."""
+"""Exact decisions between rational numbers, including equality."""
 
 import math
 from fractions import Fraction
 
+from dpassay.spec.ball import ball
+from dpassay.spec.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
 __all__ = ["Ratio", "at_most_exact", "below_exact", "equal_exact", "product", "show_ratio"]
@@ -32,6 +34,7 @@ def at_most_exact(truth: Fraction, bound: Fraction, what: str) -> Verdict:
     >>> at_most_exact(Fraction(1, 3), Fraction(1, 3), "delta").outcome
     <Outcome.HOLDS: 'holds'>
     """
+    note(lambda: ball(truth), lambda: ball(bound))
     tightness = float(bound / truth) if truth > 0 and bound > 0 else None
     if truth <= bound:
         return Holds(evidence=Evidence.EXACT, tightness=tightness)
@@ -41,6 +44,7 @@ def at_most_exact(truth: Fraction, bound: Fraction, what: str) -> Verdict:
 
 def below_exact(smaller: Fraction, larger: Fraction, what: str) -> Verdict:
     """Decide ``smaller < larger`` strictly."""
+    note(lambda: ball(smaller), lambda: ball(larger))
     if smaller < larger:
         return Holds(evidence=Evidence.EXACT)
     detail = f"{what} = {float(smaller):.12g} (exact), but less than {float(larger):.12g} is required"
@@ -49,6 +53,8 @@ def below_exact(smaller: Fraction, larger: Fraction, what: str) -> Verdict:
 
 def equal_exact(left: object, right: object, what: str) -> Verdict:
     """Decide whether two exact objects (rationals, finite distributions, lists of them) are equal."""
+    if isinstance(left, int | Fraction) and isinstance(right, int | Fraction):
+        note(lambda: ball(Fraction(left)), lambda: ball(Fraction(right)), equality=True)
     if left == right:
         return Holds(evidence=Evidence.EXACT)
     return Violated(evidence=Evidence.EXACT, detail=f"{what}: {left} differs from {right}")

@@ -1,4 +1,4 @@
-"""What a run of noise reduction releases: an answer with noise at falling times, seen from two data sets."""
+"""The releases of a run of noise reduction: an answer with noise at decreasing times, for two data sets."""
 
 import itertools
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Vector = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class ReleasedPath:
-    """What a run releases on the left of two answers: `left` plus `noise[k]` at `times[k]`.
+    """Releases of a run on the left of two answers: `left` plus `noise[k]` at `times[k]`.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class ReleasedPath:
         return self.times[-1]
 
     def residuals(self, answer: Vector) -> list[Vector]:
-        """Return the releases minus an answer: the noise, if it was the true one."""
+        """Return the releases minus an answer, which is the noise for the true answer."""
         return [tuple(a + b - c for a, b, c in zip(self.left, noise, answer, strict=True)) for noise in self.noise]
 
 
@@ -46,7 +46,7 @@ class ReleasedPaths(Domain):
     """Paths of a few releases in a few dimensions, the answers possibly equal."""
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a path."""
+        """Return whether `value` is such a path."""
         return (
             isinstance(value, ReleasedPath)
             and len(value.times) == len(value.noise) > 0

@@ -18,7 +18,14 @@ from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains import Domain
-from dpassay.spec.interactions import Branch, Interaction, LossLaw, Round, branches, loss_law_of_branches
+from dpassay.spec.interactions import (
+    Branch,
+    Interaction,
+    LossDistribution,
+    Round,
+    branches,
+    loss_distribution_of_branches,
+)
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.notions.conversions import zcdp_rho_of_pure
 from dpassay.spec.rational import Ratio, product
@@ -29,6 +36,7 @@ __all__ = [
     "SetwiseGame",
     "SetwiseGames",
     "SetwiseRule",
+    "best_analyst",
     "hockey_stick_at",
     "setwise_value",
 ]
@@ -60,14 +68,14 @@ class Parameter:
             raise UsageError(f"a parameter needs ratio > 1 and 0 <= delta < 1, got {self.ratio!r}, {self.delta!r}")
 
     def cdp(self) -> tuple[arb, arb]:
-        """Enclose (mu, tau) of the class, leaks left aside (Lemma 3.2)."""
+        """Enclose (mu, tau) of the class, without leaks (Lemma 3.2)."""
         epsilon = ball(self.ratio).log()
         if self.kind == "pure":
             return zcdp_rho_of_pure(epsilon), epsilon
         return mean_loss_of_bounded_range(epsilon), epsilon / 2
 
     def zcdp(self) -> tuple[arb, arb]:
-        """Enclose (xi, rho) of the class, leaks left aside (Lemmas 2.2 and 3.2)."""
+        """Enclose (xi, rho) of the class, without leaks (Lemmas 2.2 and 3.2)."""
         mu, tau = self.cdp()
         return mu - tau**2 / 2, tau**2 / 2
 
@@ -84,7 +92,7 @@ class Parameter:
         return FiniteDistribution({0: high, 1: 1 - high}), FiniteDistribution({0: low, 1: 1 - low})
 
     def admits(self, offer: Round) -> bool:
-        """Whether a mechanism is in the class: on all outcomes but the leaks, the losses keep the bound."""
+        """Return whether a mechanism is in the class: outside the leaks, its losses obey the bound."""
         rest = [o for o in offer.outcomes if o not in LEAKS]
         ratios = [offer.likelihood_ratio(o) for o in rest]
         leaked = [offer.left.probability("left"), offer.right.probability("right")]
@@ -98,21 +106,23 @@ class Parameter:
 
 @dataclass(frozen=True)
 class RegisteredRound(Round):
-    """A mechanism offered under the registered parameter number `index`."""
+    """A mechanism that is offered under the registered parameter number `index`."""
 
     index: int = 0
 
     @classmethod
     def of(cls, index: int, parameter: Parameter, pair: tuple[FiniteDistribution, FiniteDistribution]) -> Any:
         """Offer a pair under a parameter, after the leak that the parameter allows."""
-        left, right = (_after_leak(law, parameter.delta, own) for law, own in zip(pair, LEAKS, strict=True))
+        left, right = (
+            _after_leak(distribution, parameter.delta, own) for distribution, own in zip(pair, LEAKS, strict=True)
+        )
         return cls(left, right, Fraction(1), index=index)
 
 
-def _after_leak(law: FiniteDistribution, delta: Fraction, own: str) -> FiniteDistribution:
+def _after_leak(distribution: FiniteDistribution, delta: Fraction, own: str) -> FiniteDistribution:
     if not delta:
-        return law
-    kept: dict[Hashable, Fraction] = {o: (1 - delta) * p for o, p in law.weights.items()}
+        return distribution
+    kept: dict[Hashable, Fraction] = {o: (1 - delta) * p for o, p in distribution.weights.items()}
     return FiniteDistribution({**kept, own: delta})
 
 
@@ -127,11 +137,11 @@ class SetwiseRule:
         return frozenset(range(self.size))
 
     def admits(self, state: frozenset[int], offer: Any) -> bool:
-        """Whether the parameter of the offer is unused."""
+        """Return whether the parameter of the offer is unused."""
         return offer.index in state
 
     def spend(self, state: frozenset[int], offer: Any, outcome: Hashable) -> frozenset[int]:  # noqa: ARG002
-        """Remove the parameter of the offer, whatever came out."""
+        """Remove the parameter of the offer, for every outcome."""
         return state - {offer.index}
 
 
@@ -146,9 +156,9 @@ class SetwiseGame:
         """Enumerate the complete views with their probabilities for both values of the hidden bit."""
         return branches(self.analyst, SetwiseRule(len(self.parameters)))
 
-    def losses(self) -> LossLaw:
-        """Return the law of the likelihood ratio of the view."""
-        return loss_law_of_branches(self.views())
+    def losses(self) -> LossDistribution:
+        """Return the distribution of the likelihood ratio of the view."""
+        return loss_distribution_of_branches(self.views())
 
     def offers(self) -> list[Any]:
         """Return all offers of the analyst's tree, each once."""
@@ -169,15 +179,17 @@ class SetwiseGame:
         return 1 - kept
 
 
-def hockey_stick_at(law: LossLaw, epsilon: arb) -> arb:
+def hockey_stick_at(distribution: LossDistribution, epsilon: arb) -> arb:
     """Enclose E[(1 - e^(epsilon - loss))_+] at a real epsilon."""
     level = epsilon.exp()
-    terms = (ball(m) * ((1 - level / ball(r)) if r != inf else arb(1)).max(arb(0)) for r, m in law.masses.items())
+    terms = (
+        ball(m) * ((1 - level / ball(r)) if r != inf else arb(1)).max(arb(0)) for r, m in distribution.masses.items()
+    )
     return sum_balls(terms)
 
 
 def setwise_value(offers: Sequence[Any], size: int, budget: Fraction) -> Fraction:
-    """Return the most that an adaptive analyst achieves with these offers: the exact delta at e^epsilon = `budget`.
+    """Return the exact delta at e^epsilon = `budget` of the optimal adaptive analyst with these offers.
 
     D({}; r) = (1 - budget/r)_+ and D(E; r) = max over offers under an unused i of sum_o P(o) D(E - {i}; r P(o)/Q(o)).
     """
@@ -200,6 +212,31 @@ def setwise_value(offers: Sequence[Any], size: int, budget: Fraction) -> Fractio
     return solve(frozenset(range(size)), Fraction(1))
 
 
+def best_analyst(offers: Sequence[Any], size: int, budget: Fraction) -> Interaction | None:
+    """Return an optimal analyst: the best offer after every view, None to stop.
+
+    The tree is built outcome by outcome, so that its delta can be found by enumerating its views.
+    """
+
+    def build(unused: frozenset[int], p: Fraction, q: Fraction) -> tuple[Fraction, Interaction | None]:
+        best: tuple[Fraction, Interaction | None] = (max(Fraction(0), p - budget * q), None)
+        for offer in offers:
+            if offer.index in unused:
+                best = max(best, play(offer, unused - {offer.index}, p, q), key=lambda found: found[0])
+        return best
+
+    def play(offer: Any, rest: frozenset[int], p: Fraction, q: Fraction) -> tuple[Fraction, Interaction]:
+        total, after = Fraction(0), {}
+        for o in offer.outcomes:
+            value, child = build(rest, p * offer.left.probability(o), q * offer.right.probability(o))
+            total += value
+            if child is not None:
+                after[o] = child
+        return total, Interaction(offer, after)
+
+    return build(frozenset(range(size)), Fraction(1), Fraction(1))[1]
+
+
 @dataclass(frozen=True)
 class SetwiseGames(Domain):
     """Games with at most `largest_size` parameters, whose offers all belong to the class of their parameter.
@@ -216,7 +253,7 @@ class SetwiseGames(Domain):
     leaks: bool = False
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a game."""
+        """Return whether `value` is such a game."""
         if not (isinstance(value, SetwiseGame) and 1 <= len(value.parameters) <= self.largest_size):
             return False
         if not self.leaks and any(parameter.delta for parameter in value.parameters):

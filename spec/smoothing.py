@@ -1,4 +1,4 @@
-"""Normal means of entire functions: the whole line by the trapezoidal rule, a part of it by Arb's quadrature.
+"""Normal means of entire functions: over the real line by the trapezoidal rule, over an interval by Arb.
 
 A function comes with a bound on its growth,
 

@@ -157,13 +157,21 @@ BALCER_VADHAN_2018 = Source(
     venue="ITCS; arXiv 1709.05396",
     url="https://arxiv.org/abs/1709.05396",
 )
+DONG_2022 = Source(
+    key="dong2022",
+    authors="J. Dong, A. Roth and W. J. Su",
+    title="Gaussian Differential Privacy",
+    year=2022,
+    venue="Journal of the Royal Statistical Society B; arXiv 1905.02383",
+    url="https://arxiv.org/abs/1905.02383",
+)
 
 SOURCES: dict[str, Source] = {
     source.key: source
     for source in (
         DPASSAY, LEBENSOLD_2024, COHEN_2023, CESAR_2020, GABOARDI_2017, ROGERS_2023,
         BALLE_WANG_2018, MIRONOV_2017, BUN_STEINKE_2016, BALLE_2020, ZHU_WANG_2020, WHITEHOUSE_2023,
-        ERLINGSSON_2014, BALCER_VADHAN_2018,
+        ERLINGSSON_2014, BALCER_VADHAN_2018, DONG_2022,
     )
 }  # fmt: skip
 

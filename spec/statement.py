@@ -1,58 +1,113 @@
-"""Statements: published claims as values, and the registry that holds them.
+"""Statements: published claims as values, and their registry.
 
 A statement is made by the decorator `statement` from a typed function: its parameters are the quantifiers
 (each annotated with a `Domain`), its docstring the statement in words, its name the identifier. The body is
-always the *corrected* claim; what the print says instead is an `Erratum`, executable too.
+always the *corrected* claim; what the document says instead is an `Erratum`, executable too.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from dpassay.claims import Item, UsageError
 from dpassay.discovery import import_all_below
 from dpassay.spec.domains import Domain
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.steps import Proof
+from dpassay.spec.recording import Comparison, recorded
 from dpassay.spec.sources import ItemRow, Source, item_row, item_table
 from dpassay.spec.verdict import Verdict
 
-__all__ = ["Erratum", "Statement", "all_statements", "find_statement", "statement"]
+__all__ = ["Erratum", "Fault", "Severity", "Statement", "all_statements", "faults", "find_statement", "statement"]
 
+NO_FIGURES = Figures()
 ErratumClass = Literal["false", "loose", "proof"]
 
 
-@dataclass(frozen=True)
+class Severity(StrEnum):
+    """Severity of an erratum for a reader of the document."""
+
+    ERROR = "error"
+    """A published statement is false: applying it gives a wrong guarantee or a wrong number."""
+    MINOR = "minor"
+    """A mistake without consequence: in a proof or a remark, or corrected by the context of the document."""
+    INTERPRETATION = "interpretation"
+    """An informal sentence, a figure or an open convention that is false in one reading; not an error."""
+    SHARPENING = "sharpening"
+    """The published statement is correct and can be strengthened; not an error."""
+
+    @property
+    def counts(self) -> bool:
+        """Return whether the document has an erratum of this severity."""
+        return self in (Severity.ERROR, Severity.MINOR)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Erratum:
-    """What the print says instead, and where that fails.
+    """A published claim that differs from the statement, with a witness of the difference.
 
     Parameters
     ----------
     kind : {"false", "loose", "proof"}
-        ``false``: the printed claim is violated at the witness. ``loose``: it holds, and is certified weaker than
-        the corrected one at the witness. ``proof``: a step of the printed proof is violated at the witness,
+        ``false``: the published claim is violated at the witness. ``loose``: it holds, and is certified weaker than
+        the corrected one at the witness. ``proof``: a step of the published proof is violated at the witness,
         while the statement survives.
+    severity : Severity
+        How much it matters. Only errors and minor slips are counted as errata of the document.
+    location : str
+        The sentence that it refers to: section, line or equation, in our own words.
     printed_text : str
-        The printed claim and its fault, in our own words.
+        The published claim and its fault, in our own words.
+    answer : str
+        How an author could answer, in one sentence; ``none known`` is allowed.
     witness : Mapping
-        Parameters at which print and correction are evaluated.
+        Parameters at which the published and the corrected claim are evaluated.
     printed, corrected : callable
-        Claims of the witness' parameters. For a ``loose`` erratum `printed` includes that the print is strictly
-        weaker.
+        Claims of the witness' parameters. For a ``loose`` erratum `printed` includes that the published claim is
+        strictly weaker.
+    figures : Figures
+        The numbers on both sides of every comparison that the two claims decide at the witness.
     item : str, optional
         The name of the item that has the erratum, if it is not the first item of the statement.
+    consequence_of : str, optional
+        ``statement`` or ``statement/item``: the erratum there has the same cause. A consequence is checked and listed
+        with its cause and not counted again.
     """
 
     kind: ErratumClass
+    severity: Severity
+    location: str
     printed_text: str
+    answer: str
     witness: Mapping[str, Any]
     printed: Callable[..., Verdict]
     corrected: Callable[..., Verdict]
+    figures: Figures = NO_FIGURES
     item: str | None = None
+    consequence_of: str | None = None
+
+    def decide(self) -> tuple[Verdict, Verdict, Verdict]:
+        """Decide the published claim, the corrected claim, and whether both give the figures that are stated."""
+        (published, left), (corrected, right) = self.measured()
+        return published, corrected, self.figures.check(left, right)
+
+    def measured(self) -> tuple[tuple[Verdict, list[Comparison]], tuple[Verdict, list[Comparison]]]:
+        """Return the verdicts of the published and of the corrected claim, each with its comparisons."""
+        return _measured(self.printed, self.witness), _measured(self.corrected, self.witness)
+
+
+def _measured(claim: Callable[..., Verdict], witness: Mapping[str, Any]) -> tuple[Verdict, list[Comparison]]:
+    with recorded() as comparisons:
+        verdict = claim(**witness)
+    return verdict, comparisons
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A published claim: who says it, over what it quantifies, and how it is decided.
+    """A published claim: its source, its quantifiers, and its decision procedure.
 
     Calling it with values for the quantifiers returns a `Verdict`.
     """
@@ -62,12 +117,13 @@ class Statement:
     items: tuple[ItemRow, ...]
     sentence: str
     quantifiers: Mapping[str, Domain]
-    claim: Callable[..., Verdict]
+    claim: Callable[..., Verdict | Proof]
     where: str
     errata: tuple[Erratum, ...] = ()
     examples: tuple[Mapping[str, Any], ...] = ()
     cases: int = 40
     also: tuple[ItemRow, ...] = ()
+    pins: tuple[Pin, ...] = ()
 
     def __call__(self, **values: Any) -> Verdict:
         """Decide the claim at one point of its domain.
@@ -84,11 +140,22 @@ class Statement:
         for quantifier, domain in self.quantifiers.items():
             if not domain.contains(values[quantifier]):
                 raise UsageError(f"{self.name}: {quantifier} must be {domain.sentence}, got {values[quantifier]!r}")
-        return self.claim(**values)
+        found = self.claim(**values)
+        return found.decide() if isinstance(found, Proof) else found
+
+    def proof(self) -> Proof | None:
+        """Return the steps of a statement without quantifiers that is a proof; None for all others.
+
+        The steps are made, not checked; a claim without quantifiers that is decided otherwise is decided on the way.
+        """
+        if self.quantifiers:
+            return None
+        found = self.claim()
+        return found if isinstance(found, Proof) else None
 
     @property
     def item(self) -> ItemRow:
-        """The item that the statement states first of all."""
+        """The principal item of the statement."""
         return self.items[0]
 
     @property
@@ -107,8 +174,9 @@ def statement(
     examples: tuple[Mapping[str, Any], ...] = (),
     cases: int = 40,
     also: tuple[Item, ...] = (),
+    pins: tuple[Pin, ...] = (),
     kind: str = "theorem",
-) -> Callable[[Callable[..., Verdict]], Statement]:
+) -> Callable[[Callable[..., Verdict | Proof]], Statement]:
     """Make a `Statement` of a function and register it.
 
     Parameters
@@ -119,13 +187,15 @@ def statement(
         The items of that document that the statement covers, the main one first. A document whose items are not
         in the table (our own results, or literature that a statement cites) has labels here instead.
     errata : tuple of Erratum
-        What the print says instead.
+        What the document says instead.
     examples : tuple of Mapping
         Points that are always tried: worst cases, corners, former counterexamples.
     cases : int
         How many further points the quick profile draws (the thorough one draws ten times as many).
     also : tuple of (source key, name)
         Items of other documents that say the same.
+    pins : tuple of Pin
+        Points at which the sides of the inequality are known from a second derivation. Every bound needs one.
     kind : str
         Kind of the statement, for labels; items of the table have their own.
 
@@ -135,7 +205,7 @@ def statement(
         If the name is taken (both places are named), an item does not exist, or a quantifier has no domain.
     """
 
-    def register(claim: Callable[..., Verdict]) -> Statement:
+    def register(claim: Callable[..., Verdict | Proof]) -> Statement:
         where = f"{claim.__module__}:{claim.__name__}"
         made = Statement(
             name=claim.__name__,
@@ -149,6 +219,7 @@ def statement(
             examples=examples,
             cases=cases,
             also=tuple(item_row(*key) for key in also),
+            pins=pins,
         )
         if not made.sentence or not made.items:
             raise ValueError(f"{where} needs a docstring and at least one item: they are the statement")
@@ -166,7 +237,7 @@ def _row(source: Source, name: str, kind: str) -> ItemRow:
     return ItemRow(source.key, name, name, kind)
 
 
-def _quantifiers(claim: Callable[..., Verdict], where: str) -> dict[str, Domain]:
+def _quantifiers(claim: Callable[..., Verdict | Proof], where: str) -> dict[str, Domain]:
     hints = get_type_hints(claim, include_extras=True)
     quantifiers = {}
     for parameter in inspect.signature(claim).parameters:
@@ -197,3 +268,45 @@ def find_statement(name: str) -> Statement:
         if candidate.name == name:
             return candidate
     raise UsageError(f"there is no statement {name!r}; `dpassay list` shows what there is")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An erratum that is not a consequence of another one, with its consequences and their statements."""
+
+    statement: Statement
+    erratum: Erratum
+    consequences: tuple[tuple[Statement, Erratum], ...]
+
+
+def faults(statements: Iterable[Statement]) -> list[Fault]:
+    """Return the faults of the statements without repetition, in order of the statements.
+
+    The consequences are those of all statements, so that a fault is the same whichever statements are asked.
+
+    Raises
+    ------
+    UsageError
+        If an erratum is called the consequence of one that does not exist.
+    """
+    causes = [_cause(one, erratum) for one in statements for erratum in one.errata]
+    consequences = [(one, erratum) for one in all_statements() for erratum in one.errata if erratum.consequence_of]
+    return [
+        Fault(one, erratum, tuple(pair for pair in consequences if _cause(*pair) == (one, erratum)))
+        for one, erratum in _without_repeats(causes)
+    ]
+
+
+def _without_repeats(causes: list[tuple[Statement, Erratum]]) -> Iterable[tuple[Statement, Erratum]]:
+    return {id(erratum): (one, erratum) for one, erratum in causes}.values()
+
+
+def _cause(one: Statement, erratum: Erratum) -> tuple[Statement, Erratum]:
+    if erratum.consequence_of is None:
+        return one, erratum
+    name, _, item = erratum.consequence_of.partition("/")
+    cause = find_statement(name)
+    for candidate in cause.errata:
+        if candidate.consequence_of is None and item in {"", candidate.item or cause.item.name}:
+            return cause, candidate
+    raise UsageError(f"{one.name}: an erratum is called a consequence of {erratum.consequence_of!r}, which has none")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from flint import arb
 
 from dpassay.spec.answers import Block
-from dpassay.spec.distributions.above_threshold import GaussianAboveThresholdLaw, log_halting_probability
+from dpassay.spec.distributions.above_threshold import GaussianAboveThresholdDistribution, log_halting_probability
 from dpassay.spec.domains import Domain
 
 __all__ = ["AnyStreams", "NeighbouringStreams", "StreamPairs", "ThresholdSetting", "ThresholdSettings", "last_apart"]
@@ -42,7 +42,7 @@ class ThresholdSetting:
 
     @property
     def step(self) -> Fraction:
-        """How far an answer can move: the sensitivity, but no further than the range is wide."""
+        """Largest change of an answer: the sensitivity, at most the width of the range."""
         return min(self.sensitivity, self.width)
 
     @classmethod
@@ -71,9 +71,11 @@ class ThresholdSetting:
         """Enclose the log-probability that the answers `below` stay below and `above` passes (None: no more)."""
         return log_halting_probability(below, above, self.threshold, self.sigma_threshold, self.sigma_query)
 
-    def law(self, answers: Iterable[Fraction]) -> GaussianAboveThresholdLaw:
-        """Return the exact law of the halting time."""
-        return GaussianAboveThresholdLaw(tuple(answers), self.threshold, self.sigma_threshold, self.sigma_query)
+    def distribution(self, answers: Iterable[Fraction]) -> GaussianAboveThresholdDistribution:
+        """Return the exact distribution of the halting time."""
+        return GaussianAboveThresholdDistribution(
+            tuple(answers), self.threshold, self.sigma_threshold, self.sigma_query
+        )
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class ThresholdSettings(Domain):
     """Settings with any range, any positive sensitivity, thresholds in the range and well outside it."""
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a setting."""
+        """Return whether `value` is such a setting."""
         return isinstance(value, ThresholdSetting) and self._is_valid(value)
 
     @staticmethod
@@ -95,7 +97,7 @@ class ThresholdSettings(Domain):
 
 @dataclass(frozen=True)
 class NeighbouringStreams:
-    """The answers to a stream of queries on two neighbouring data sets, equal neighbours in it grouped."""
+    """The answers to a stream of queries on two neighbouring data sets, with equal consecutive queries grouped."""
 
     setting: ThresholdSetting
     blocks: tuple[Block, ...]
@@ -120,10 +122,10 @@ class NeighbouringStreams:
         """The right answers as (answer, count)."""
         return tuple((block.right, block.count) for block in self.blocks)
 
-    def laws(self) -> tuple[GaussianAboveThresholdLaw, GaussianAboveThresholdLaw]:
-        """Return the exact laws on both data sets."""
+    def distributions(self) -> tuple[GaussianAboveThresholdDistribution, GaussianAboveThresholdDistribution]:
+        """Return the exact distributions on both data sets."""
         left, right = ([x for x, n in side for _ in range(n)] for side in (self.left, self.right))
-        return self.setting.law(left), self.setting.law(right)
+        return self.setting.distribution(left), self.setting.distribution(right)
 
     def halting_loss(self) -> arb:
         """Enclose the privacy loss, left over right, of halting at the last query."""
@@ -153,7 +155,7 @@ class StreamPairs(Domain):
     non_negative: bool = False
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a valid pair of that size."""
+        """Return whether `value` is a valid pair of that size."""
         return (
             isinstance(value, NeighbouringStreams)
             and ThresholdSettings(self.sentence).contains(value.setting)

@@ -1,4 +1,4 @@
-"""Rectangular tables of positive rationals: likelihoods, mechanisms on bit strings, scores of many rounds."""
+"""Rectangular tables of positive rationals: likelihoods, mechanisms on bit strings, scores of several rounds."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,7 +32,7 @@ class RationalTables(Domain):
     high: Fraction
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a table."""
+        """Return whether `value` is such a table."""
         return (
             isinstance(value, tuple)
             and len(value) in self.rows

@@ -1,7 +1,7 @@
-"""Verdicts: what became of a claim, and by what argument.
+"""Verdicts: the result of a decision, with its evidence and scope.
 
-A verdict has three values and no truth value of its own: an undecided case is not a pass, and code that
-forgets to look fails loudly.
+A verdict has three values and no truth value: an undecided case is not a pass, and code that uses a verdict as a
+Boolean raises.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ __all__ = ["Evidence", "Holds", "Outcome", "Scope", "Undecided", "Verdict", "Vio
 
 
 class Evidence(IntEnum):
-    """How a verdict was reached, from the weakest to the strongest argument."""
+    """The kind of argument for a verdict, from the weakest to the strongest."""
 
     SAMPLED = 1
     """An e-value, with the error level that it certifies."""
@@ -34,7 +34,7 @@ class Evidence(IntEnum):
 
 
 class Scope(IntEnum):
-    """How far a verdict reaches, from the narrowest to the widest."""
+    """The range of a verdict, from the narrowest to the widest."""
 
     SAMPLES = 1
     POINTS = 2
@@ -48,7 +48,7 @@ class Scope(IntEnum):
 
 
 class Outcome(StrEnum):
-    """The three values."""
+    """The three values of a verdict."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -62,17 +62,19 @@ class Verdict:
     Parameters
     ----------
     evidence : Evidence
-        The weakest link of the argument.
+        The weakest evidence of the argument.
     scope : Scope
-        How far it reaches; a single decided case is `POINTS`.
+        The range of the verdict; a single decided case is `POINTS`.
     detail : str
-        What was compared, for a human reader.
+        The comparison, as text.
     tightness : float, optional
-        bound / truth at this case, for statements that bound something; at least 1 where the bound holds.
+        bound / bounded quantity in this case; at least 1 if the bound holds.
     slack : Fraction
-        Relative allowance with which an attained bound was compared; 0 where there was none.
+        Relative slack of the comparison of an attained bound; 0 if there was none.
     witness : Mapping
-        Parameters of the case, where the argument itself chose them.
+        Parameters of the case, if the argument chose them.
+    prose_steps : int
+        Number of steps that are not machine-checked.
     """
 
     evidence: Evidence
@@ -81,10 +83,11 @@ class Verdict:
     tightness: float | None = None
     slack: Fraction = Fraction(0)
     witness: Mapping[str, Any] = field(default_factory=dict)
+    prose_steps: int = 0
 
     @property
     def outcome(self) -> Outcome:
-        """Which of the three values this is."""
+        """The value of the verdict."""
         raise NotImplementedError
 
     def __bool__(self) -> Never:
@@ -114,7 +117,7 @@ class Violated(Verdict):
 
 
 class Undecided(Verdict):
-    """Neither: the budget or the precision did not suffice. `detail` says which."""
+    """The claim is neither established nor refuted; `detail` states the reason."""
 
     @property
     def outcome(self) -> Outcome:
@@ -126,7 +129,7 @@ def conjunction(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict on "all of these".
 
     Violated if any is violated, else undecided if any is undecided, else holds with the weakest evidence, the
-    narrowest scope, the largest slack and the best (smallest) tightness among them.
+    narrowest scope, the largest slack and the best (smallest) tightness among them, and the sum of the prose steps.
 
     Raises
     ------
@@ -147,4 +150,5 @@ def conjunction(verdicts: Iterable[Verdict]) -> Verdict:
         detail="; ".join(dict.fromkeys(part.detail for part in parts if part.detail)),
         tightness=min(ratios, default=None),
         slack=max(part.slack for part in parts),
+        prose_steps=sum(part.prose_steps for part in parts),
     )

@@ -1,18 +1,20 @@
-"""The pytest plugin: a marker, a profile, and the sum of the levels of the tests that ran.
+"""The pytest plugin: a marker, profiles, the sum of the levels of all assertions, and the weakest power.
 
-It imports dpassay only where a test has imported it already, so that a run without privacy tests pays nothing.
-The levels travel as user properties of the reports, which pytest-xdist sends to the controlling process.
+The plugin does not import dpassay unless a test has imported it; a run without privacy tests has no overhead.
+Levels and powers are user properties of the reports, which pytest-xdist sends to the controlling process. Powers are
+also properties of the test item, so that the JUnit report contains them.
 """
 
+import json
 import sys
 from collections.abc import Generator
 
 import pytest
 
 DEFAULT_LEVEL = 1e-9
-"""The probability with which one assertion may fail although its claim is true."""
+"""Bound on the probability that one assertion fails although its claim is true."""
 
-_PROPERTY = "dpassay level"
+_PROPERTY, _POWER = "dpassay level", "dpassay power"
 _PROFILES = ("ci", "thorough")
 
 
@@ -28,16 +30,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _add_library_options(parser: pytest.Parser) -> None:
-    """Add what `dpassay.properties.suite` reads: which library to assay, and where it is."""
+    """Add the options of `dpassay.properties.suite`: the library, its version, its interpreter."""
     group = parser.getgroup("dpassay")
-    group.addoption("--dpassay-library", metavar="NAME", help="library, or file of an adapter, to assay")
+    group.addoption("--dpassay-library", metavar="NAME", help="library to assay: a name, or the file of an adapter")
     group.addoption("--dpassay-version", metavar="V", help="release of the library to install and assay")
-    group.addoption("--dpassay-python", metavar="PATH", help="interpreter that has the library")
+    group.addoption("--dpassay-python", metavar="PATH", help="interpreter in which the library is installed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, load the profile and start to count levels."""
-    config.addinivalue_line("markers", "dpassay: a test of a claim of differential privacy")
+    """Register the marker, load the profile and start the count of levels."""
+    config.addinivalue_line("markers", "dpassay: test of a differential-privacy claim")
     config.pluginmanager.register(_LevelCounter(), "dpassay-levels")
     profile = config.getoption("--dpassay-profile")
     if profile is not None:
@@ -48,13 +50,13 @@ def _load_profile(profile: str) -> None:
     from hypothesis import settings
 
     settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100, print_blob=True)
-    # Stated, not left to the default: where the variable CI is set, hypothesis' default is to derandomise.
+    # Explicit, because hypothesis derandomises by default if the variable CI is set.
     settings.register_profile("thorough", derandomize=False, deadline=None, max_examples=2000, print_blob=True)
     settings.load_profile(profile)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """State the version, the profile and the level of an assertion that does not state its own."""
+    """Return the header line: the version, the profile and the default level of an assertion."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -62,35 +64,49 @@ def pytest_report_header(config: pytest.Config) -> str:
     except PackageNotFoundError:
         installed = "not installed"
     profile = config.getoption("--dpassay-profile") or "default"
-    return f"dpassay: {installed}, profile {profile}, level {DEFAULT_LEVEL:g} of each assertion unless stated"
+    return f"dpassay: {installed}, profile {profile}, default level {DEFAULT_LEVEL:g} per assertion"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item,  # noqa: ARG001  # the name is part of the hook
-    call: pytest.CallInfo[None],  # noqa: ARG001
+    item: pytest.Item,
+    call: pytest.CallInfo[None],  # noqa: ARG001  # the name is part of the hook
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the levels of the assertions made during the phase that ended."""
+    """Attach the levels and the powers of the assertions made during the phase that ended."""
     report = yield
     testing = sys.modules.get("dpassay.testing")
     if testing is not None:
         report.user_properties.extend((_PROPERTY, level) for level in testing.take_levels())
+        powers = [(_POWER, json.dumps({"weakness": w, "power": words})) for w, words in testing.take_powers()]
+        item.user_properties.extend(powers)
+        report.user_properties.extend(powers)
     return report
 
 
 class _LevelCounter:
-    """Adds up the levels of a run; the false-alarm probability of the whole run is at most their sum."""
+    """Adds up the levels of a run and keeps the weakest power.
+
+    The false-alarm probability of the whole run is at most the sum of the levels.
+    """
 
     def __init__(self) -> None:
         self.levels: list[float] = []
+        self.weakest: tuple[float, str] | None = None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.levels.extend(float(str(level)) for name, level in report.user_properties if name == _PROPERTY)
+        for name, value in report.user_properties:
+            if name == _POWER:  # several reports of a test may repeat the same power
+                power = json.loads(str(value))
+                if self.weakest is None or power["weakness"] > self.weakest[0]:
+                    self.weakest = power["weakness"], f"{power['power']} ({report.nodeid})"
 
     def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
         if self.levels:
             count, total = len(self.levels), sum(self.levels)
             terminalreporter.section("dpassay")
+            weakest = "" if self.weakest is None else f"; weakest power: {self.weakest[1]}"
             terminalreporter.line(
-                f"{count} assertion{'s' * (count != 1)} of privacy; probability of any false alarm at most {total:.3g}"
+                f"{count} privacy assertion{'s' * (count != 1)}; probability of any false alarm at most {total:.3g}"
+                f"{weakest}"
             )

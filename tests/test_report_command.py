@@ -14,7 +14,7 @@ import pytest
 
 import dpassay
 from dpassay.cli import main
-from dpassay.properties.audit.watching import Habit
+from dpassay.properties.audit.call_guard import Habit
 from dpassay.properties.verify import StatementReport
 from dpassay.spec.statement import Statement, all_statements
 
@@ -127,7 +127,7 @@ def test_the_same_lines_make_the_same_page(capsys: Capture, tmp_path: Path) -> N
     for _ in range(2):
         assert run(capsys, "--from", lines, "--output", output)[0] == 0
         text = output.read_text(encoding="utf-8").splitlines()
-        pages.append([line for line in text if not line.startswith(("<dt>Began", "<dt>Took"))])
+        pages.append([line for line in text if not line.startswith(("<dt>Started", "<dt>Duration"))])
     assert pages[0] == pages[1]
 
 
@@ -226,21 +226,24 @@ def test_what_the_commands_print_can_be_read(capsys: Capture, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("not JSON", "no JSON"),
-        ('{"schema": 1}', "no line that"),
-        ("[1]", "no JSON object"),
-        (json.dumps(STATEMENT | {"schema": 2}), "schema is 2"),
-        (json.dumps(STATEMENT | {"verdict": "maybe"}), "holds, violated, undecided is accepted"),
-        (json.dumps(STATEMENT | {"cases": -1}), "a count is accepted"),
-        (json.dumps(STATEMENT | {"tightness": [1]}), "tightness [1]"),
-        (json.dumps(STATEMENT | {"tightness": 10**400}), "tightness 1000"),
+        ("not JSON", "invalid JSON"),
+        ('{"schema": 1}', "unrecognized record"),
+        ("[1]", "not a JSON object"),
+        (json.dumps(STATEMENT | {"schema": 2}), "schema must be 1, got 2"),
+        (
+            json.dumps(STATEMENT | {"verdict": "maybe"}),
+            "verdict of the statement must be one of holds, violated, undecided, got",
+        ),
+        (json.dumps(STATEMENT | {"cases": -1}), "must be a count, got"),
+        (json.dumps(STATEMENT | {"tightness": [1]}), '-inf" or null, got [1]'),
+        (json.dumps(STATEMENT | {"tightness": 10**400}), "or null, got 1000"),
         (json.dumps(STATEMENT | {"seconds": float("nan")}), "NaN"),
-        (json.dumps(STATEMENT | {"as_expected": "true"}), "true or false is accepted"),
-        (json.dumps(HUNT | {"notes": "a note"}), "a list of strings is accepted"),
-        (json.dumps(FINDING | {"witness": []}), "an object or null is accepted"),
+        (json.dumps(STATEMENT | {"as_expected": "true"}), "must be true or false, got"),
+        (json.dumps(HUNT | {"notes": "a note"}), "must be a list of strings, got"),
+        (json.dumps(FINDING | {"witness": []}), "must be an object or null, got"),
         (json.dumps({name: value for name, value in STATEMENT.items() if name != "scope"}), "no field 'scope'"),
-        ("\udcff", "no JSON"),
-        ("[" * 100_000, "no JSON"),
+        ("\udcff", "invalid JSON"),
+        ("[" * 100_000, "invalid JSON"),
     ],
 )
 def test_a_bad_line_is_named_with_its_file_and_number(
@@ -258,7 +261,7 @@ def test_a_bad_line_is_named_with_its_file_and_number(
 def test_a_file_without_lines_is_no_success(capsys: Capture, tmp_path: Path) -> None:
     empty = saved(tmp_path / "empty.jsonl")
     status, _, err = run(capsys, "--from", empty, "--output", tmp_path / "page.html")
-    assert (status, "holds no line" in err) == (2, True)
+    assert (status, "contains no record" in err) == (2, True)
 
 
 def test_halves_of_surrogate_pairs_do_not_stop_the_page(capsys: Capture, tmp_path: Path) -> None:
@@ -286,8 +289,11 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--name", "nothing"], "no statement"),
         (["--jobs", "0"], "--jobs"),
         (["--from", "{here}/none.jsonl"], "none.jsonl"),
-        (["--from", "{here}/lines.jsonl", "--seed", "0"], "leave out --seed"),
-        (["--from", "{here}/lines.jsonl", "--output", "{here}/lines.jsonl"], "would replace it"),
+        (["--from", "{here}/lines.jsonl", "--seed", "0"], "omit --seed"),
+        (
+            ["--from", "{here}/lines.jsonl", "--output", "{here}/lines.jsonl"],
+            "would overwrite a file that --from reads",
+        ),
     ],
 )
 def test_wrong_usage_is_said_before_anything_runs(

@@ -1,1 +1,1 @@
-"""Bounds, calibration, composition, filters."""
+"""Bounds, calibration, composition and filters."""

@@ -1,4 +1,4 @@
-"""Ex-post losses of AboveThreshold with Gaussian noise: how much each outcome reveals, exactly."""
+"""Exact ex-post losses of AboveThreshold with Gaussian noise."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -36,7 +36,7 @@ def above_threshold_rdp(
     low: ArrayLike,
     sensitivity: ArrayLike,
 ) -> Array:
-    r"""Return a bound on the Renyi divergence of order alpha, without any condition on the noises, rounded up.
+    r"""Return a bound on the Renyi divergence of order alpha for any noise scales, rounded up.
 
     With w = Delta/sigma_X, s = 2 Delta/sigma_Z and v(x) = (sigma_X x + rho - low)/sigma_Z,
 
@@ -107,7 +107,7 @@ def _log_moment(alpha: Array, rho: Array, sigma_x: Array, sigma_z: Array, low: A
 
     def log_integrand(index: NDArray[np.intp], x: Array) -> Array:
         k = index[:, None]
-        v = (sigma_x[k] * x + rho[k] - low[k]) / sigma_z[k]
+        v = (sigma_x[k] * x + (rho[k] - low[k])) / sigma_z[k]
         ratio = np.exp(log_cdf_gain(-v - lift[k], lift[k])) if lift.any() else np.zeros_like(v)
         return (alpha[k] - 1) * ratio - np.square(x - mean[k]) / 2
 
@@ -122,7 +122,7 @@ def _log_moment_bound(
 ) -> Array:
     lift, slope = 2 * sensitivity / sigma_z, sigma_x / sigma_z
     power = (alpha - 1) * lift
-    centre = ((alpha - 1) * sensitivity + rho - low) / sigma_z  # of v, whose variance is slope^2
+    centre = ((alpha - 1) * sensitivity + (rho - low)) / sigma_z  # of v, whose variance is slope^2
     constant = (alpha - 1) * (lift * np.sqrt(2 / np.pi) + np.square(lift) / 2)
     return np.asarray(constant + np.logaddexp(0, power * centre + np.square(power * slope) / 2))
 

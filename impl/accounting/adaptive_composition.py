@@ -1,8 +1,8 @@
 """The optimal delta of adaptively chosen pure and bounded-range mechanisms in a given order.
 
-Whatever was released, the next pair of neighbouring laws is dominated by a response with losses t and t - epsilon,
-whose t the analyst chooses, and the rest is judged at the global epsilon minus the loss: the recursion of Cesar and
-Rogers 2020, Lemma 5.1. It is evaluated on a lattice of global epsilons, from both sides.
+Whatever was released, the next pair of neighbouring distributions is dominated by a response with losses t and t -
+epsilon, whose t the analyst chooses, and the rest is judged at the global epsilon minus the loss: the recursion of
+Cesar and Rogers 2020, Lemma 5.1. It is evaluated on a lattice of global epsilons, from both sides.
 
 *From below*, t is restricted to the lattice. *From above*, every delta is convex in e^epsilon, so that between lattice
 points it lies below its chord; with chords in place of the deltas, what the analyst maximises has the form
@@ -127,7 +127,7 @@ class AdaptiveComposition(AdaptiveAccountant):
         return Grid(grid.unit / finer, grid.steps * finer, grid.exact)
 
     def delta(self, epsilon: float) -> float:
-        """Return a bound on the optimal delta at any finite epsilon: above it by the square of the lattice unit."""
+        """Return an upper bound on the optimal delta at a finite epsilon; the excess is quadratic in the unit."""
         level = require_epsilon(epsilon)
         if level >= self.total_epsilon:
             return 0.0
@@ -135,7 +135,7 @@ class AdaptiveComposition(AdaptiveAccountant):
         return delta_upper(self._upper.above(level))
 
     def delta_lower(self, epsilon: float) -> float:
-        """Return a number that the optimal delta does not fall short of."""
+        """Return a lower bound on the optimal delta."""
         level = require_epsilon(epsilon)
         return delta_lower(self._lower.below(level + BACK_OFF * (abs(level) + self.total_epsilon)))
 

@@ -1,4 +1,4 @@
-"""Advanced composition: what many mechanisms cost together, and what each may cost."""
+"""Advanced composition: the epsilon of a composition, and the largest epsilon of each mechanism in it."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ _UP, _DOWN = 1 + 2.0**-45, 1 - 2.0**-45
 
 
 def advanced_composition_epsilon(copies: ArrayLike, epsilon: ArrayLike, delta: ArrayLike) -> Array:
-    """Return what mechanisms that are epsilon-DP each cost together, as an (epsilon', delta) guarantee.
+    """Return epsilon' such that the composition of epsilon-DP mechanisms is (epsilon', delta)-DP.
 
     epsilon' = r epsilon^2/2 + epsilon sqrt(2 r log(1/delta)), or r epsilon where that is less.
 
@@ -47,7 +47,7 @@ def advanced_composition_epsilon(copies: ArrayLike, epsilon: ArrayLike, delta: A
 
 
 def best_share(copies: ArrayLike, epsilon: ArrayLike, delta: ArrayLike) -> Array:
-    """Return the largest epsilon that each of some mechanisms may have so that together they are (epsilon, delta)-DP.
+    """Return the largest epsilon of each mechanism for which the composition is (epsilon, delta)-DP.
 
     By basic composition, epsilon/r, or by `advanced_composition_epsilon`, whichever is larger.
 

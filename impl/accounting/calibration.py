@@ -1,4 +1,4 @@
-"""The least noise that keeps a bound below a target; what is returned has been checked to do so."""
+"""Calibration: the least noise that keeps a bound below a target; the result is verified."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the accountants of composition share: adaptive or not, in the type; delta for epsilon, epsilon for delta.
+"""Base classes of the accountants of composition, with separate types for adaptive and batch composition.
 
 A *batch* is chosen before any interaction; an *adaptive* sequence may choose every mechanism, and the data sets it
 is compared on, from what was released. A bound for batches is unsafe for adaptive sequences as soon as bounded-range
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 MARGIN = 1 + 2.0**-34
-"""What every float64 delta is multiplied by: more than its rounding errors, below 1e-10."""
+"""Factor on every float64 delta; it exceeds the rounding errors, which are below 1e-10."""
 
 UNDERFLOW = 1e-300
 """More than what products below the range of float64 take away from a delta: a positive delta never becomes 0."""
@@ -87,11 +87,11 @@ class CompositionAccountant(ABC):
 
 
 class AdaptiveAccountant(CompositionAccountant):
-    """Its delta bounds adaptively chosen mechanisms; hence batches, too."""
+    """An accountant whose delta bounds adaptively chosen mechanisms, and therefore batches."""
 
 
 class BatchAccountant(CompositionAccountant):
-    """Its delta bounds mechanisms that are chosen before any interaction, and no others."""
+    """An accountant whose delta bounds batches only: mechanisms that are chosen before the interaction."""
 
 
 def delta_upper(computed: float) -> float:

@@ -1,4 +1,4 @@
-"""From Renyi DP to probabilistic and to approximate DP: two different conversions, which must not be mixed.
+"""Conversions from Renyi DP to probabilistic DP and to approximate DP.
 
 A privacy filter that charges what an outcome reports needs a bound on the privacy loss itself, that is probabilistic
 DP. The sharper conversion to approximate DP bounds a divergence only; its epsilon is no bound on the loss.

@@ -142,14 +142,15 @@ def _log_delta(epsilon: Array, m: Array) -> Array:
     upper, lower = mantissa(y), mantissa(y - m)
     by_difference = np.maximum(upper - lower + np.square(np.maximum(y, 0)) / 2, 0)
     rounding = 2.0**-49 * (1 + np.abs(upper) + np.abs(lower))
-    # For small m the difference cancels; then integrate its derivative, hazard(s) + s, by Gauss and Legendre.
+    # For small m the difference cancels; then integrate its derivative, hazard(s) + s, by Gauss and Legendre. With
+    # m (1 + |y|) < 1/4 five nodes are right to 2^-58: only rounding remains.
     short = m * (1 + np.abs(y)) < 0.25
     nodes, weights = np.polynomial.legendre.leggauss(5)
     by_quadrature = np.zeros_like(y)
     for node, weight in zip(nodes, weights, strict=True):
         s = y - m * (1 - node) / 2
         by_quadrature += weight / 2 * m * np.maximum(hazard(s) + s, 0)
-    rounding = np.where(short, 2.0**-49 * m * (1 + np.abs(y)) + 2.0**-40 * by_quadrature, rounding)
+    rounding = np.where(short, 2.0**-49 * m * (1 + np.abs(y)), rounding)
     gap = np.where(short, by_quadrature, by_difference) + rounding + 2.0**-51 * (np.square(m) / 2 + epsilon)
     log_cdf = upper - np.square(np.minimum(y, 0)) / 2
     log_delta = log_cdf + np.log(-np.expm1(-gap))

@@ -1,4 +1,4 @@
-r"""Expectations of products of powers of Phi under a standard normal, and by how much a lift raises them.
+r"""Expectations of products of powers of Phi under a standard normal, and their ratio under shifts of the arguments.
 
 Every selection bound with Gaussian noise is the logarithm of
 

@@ -1,4 +1,4 @@
-"""Noise on histograms: what `size` counts (the l0 sensitivity), each moved by at most the linf sensitivity, cost.
+"""Privacy parameters of noisy histograms: `size` counts change (l0 sensitivity), each by at most the linf sensitivity.
 
 Laplace noise has scale linf/epsilon on every count, Gaussian noise standard deviation linf sigma: sigma is a
 multiplier, and neither depends on how many counts there are in all.

@@ -1,4 +1,4 @@
-"""How far Laplace noise throws the answers to many queries that share a budget."""
+"""Accuracy of Laplace noise on many queries that share a budget."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ _UP = 1 + 2.0**-45
 
 
 def largest_laplace_error(queries: ArrayLike, scale: ArrayLike, failure: ArrayLike) -> Array:
-    """Return what the largest of some Laplace errors exceeds with probability `failure`, exactly that quantile.
+    """Return the quantile that the largest of several Laplace errors exceeds with probability `failure`.
 
     scale times -log(1 - (1 - failure)^(1/n)): a little less than the union bound scale log(n/failure).
 
@@ -57,7 +57,7 @@ def largest_laplace_error(queries: ArrayLike, scale: ArrayLike, failure: ArrayLi
 def split_budget_error(
     queries: ArrayLike, epsilon: ArrayLike, failure: ArrayLike, delta: ArrayLike | None = None
 ) -> Array:
-    """Return the largest error of counting queries that share a budget, exceeded with probability `failure` at most.
+    """Return a bound on the largest error of counting queries that share a budget, at failure probability `failure`.
 
     Parameters
     ----------

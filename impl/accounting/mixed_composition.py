@@ -3,7 +3,7 @@
 All bounded-range mechanisms of the worst batch have one common largest loss t, and the best t is one of at most
 k - m + 2 numbers: where one of the partial sums of the loss has its peak, and the two ends (Cesar and Rogers 2020,
 Thm 3; for bounded range only Dong, Durfee and Rogers 2020). At a given t the loss is epsilon (m - n) + t (k - m) with
-n = i + 2j, whose law is a convolution of two binomials.
+n = i + 2j, whose distribution is a convolution of two binomials.
 """
 
 from fractions import Fraction
@@ -87,11 +87,11 @@ class MixedBatch(BatchAccountant):
 
     @cached_property
     def _pure_cells(self) -> Array:
-        """The law of 2j: every pure mechanism that answers wrongly costs two steps of epsilon."""
-        law = np.zeros(2 * self.pure + 1)
+        """The distribution of 2j: every pure mechanism that answers wrongly costs two steps of epsilon."""
+        distribution = np.zeros(2 * self.pure + 1)
         wrong = np.exp(-self.mechanism_epsilon) / (1 + np.exp(-self.mechanism_epsilon))
-        law[::2] = stats.binom.pmf(np.arange(self.pure + 1), self.pure, wrong)
-        return law
+        distribution[::2] = stats.binom.pmf(np.arange(self.pure + 1), self.pure, wrong)
+        return distribution
 
 
 class BoundedRangeBatch(MixedBatch):

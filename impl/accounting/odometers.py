@@ -1,4 +1,4 @@
-"""An odometer: a running bound on the privacy loss of mechanisms that are chosen without a budget.
+"""An odometer: a running bound on the privacy loss of adaptively chosen mechanisms without a fixed budget.
 
 Rogers, Samorodnitsky, Wu and Ramdas 2023, Thm 5 with its drift, by a mixture over positive rates only. With V twice
 the zCDP parameters spent (sensitivity^2 / t for a round of Brownian noise reduction that ended at t), g the tuning and
@@ -122,7 +122,7 @@ def _nearest(exact: Fraction) -> float:
 
 
 class Odometer:
-    """Reads how much privacy has been lost so far; valid at all times at once, and so at any time that is picked.
+    """Bounds the privacy loss so far, simultaneously at all times and so at data-dependent stopping times.
 
     It has the interface of the filters: offers are counted, and with a limit they are refused before the reading would
     exceed it. The reading grows with V, so that everything admitted is (limit, delta)-DP, even probabilistically.
@@ -158,22 +158,22 @@ class Odometer:
 
     @property
     def information(self) -> float:
-        """V, twice the zCDP parameters spent; infinite beyond the range of float64."""
+        """V, twice the sum of the zCDP parameters; infinite beyond the range of float64."""
         return _nearest(self._information)
 
     @property
     def reading(self) -> float:
-        """The bound on the loss so far, in nats; 0 before anything is spent, infinite where float64 ends."""
+        """The bound on the loss so far, in nats; 0 before the first charge, infinite beyond the range of float64."""
         return self._reading_at(self._information)
 
     @property
     def claim(self) -> ApproximateDP:
-        """What holds of everything that an odometer with a finite limit ever admits."""
+        """The guarantee of all mechanisms that an odometer with a finite limit admits."""
         return ApproximateDP(self.limit, self.delta)
 
     @property
     def remaining(self) -> RemainingRho:
-        """The largest zCDP parameter that would still be admitted, to 2^-60 of the limit; infinite without one."""
+        """The largest zCDP parameter that is still admitted, to 2^-60 of the limit; infinite without a limit."""
         if self.limit == math.inf:
             return RemainingRho(math.inf, 0.0)
         low, high = 0.0, self.limit  # the reading is above half of V, and that is above rho
@@ -183,11 +183,11 @@ class Odometer:
         return RemainingRho(low, 0.0)
 
     def reading_after(self, rho: float) -> float:
-        """Return what the reading would be after a further mechanism, to decide whether to run it."""
+        """Return the reading after a further mechanism, before it runs."""
         return self._reading_at(self._information + 2 * exactly(require_at_least("rho", rho, 0)))
 
     def would_exceed(self, offer: ConcentratedOffer | NoiseReductionOffer) -> bool:
-        """Whether the reading would be above the limit after the dearest outcome of the offer.
+        """Return whether the reading would exceed the limit after the worst-case outcome of the offer.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Odometer:
         return self._reading_at(self._information + 2 * offer.largest_cost) > self.limit
 
     def spend(self, offer: ConcentratedOffer | NoiseReductionOffer, loss: float = math.nan) -> None:
-        """Count a concentrated mechanism as promised, noise reduction at the precision `loss` where it stopped.
+        """Charge a concentrated mechanism its rho, noise reduction the cost of the precision `loss` at its stop.
 
         Raises
         ------

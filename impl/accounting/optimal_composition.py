@@ -1,9 +1,9 @@
-"""The optimal composition of pure mechanisms, equal or different, adaptively chosen or not.
+"""Optimal composition of pure mechanisms, equal or different, chosen adaptively or not.
 
 The worst epsilon-DP mechanism is randomised response whatever the history, so that the privacy loss of the whole is a
 sum of independent losses, +epsilon_i with probability e^epsilon_i / (1 + e^epsilon_i) and -epsilon_i otherwise
-(Kairouz, Oh and Viswanath 2015; Cesar and Rogers 2020, Thm 1). The law of that sum is computed by dynamic programming
-on the multiples of a common unit. All terms are positive: nothing cancels.
+(Kairouz, Oh and Viswanath 2015; Cesar and Rogers 2020, Thm 1). The distribution of that sum is computed by dynamic
+programming on the multiples of a common unit. All terms are positive: nothing cancels.
 """
 
 import math
@@ -152,12 +152,12 @@ class PureComposition(AdaptiveAccountant):
 
     @property
     def exact(self) -> bool:
-        """Whether the epsilons have a common unit."""
+        """True if the epsilons have a common unit."""
         return self._grids[0].exact
 
     @cached_property
-    def _laws(self) -> tuple[tuple[Array, Array], ...]:
-        return tuple(loss_law(grid) for grid in self._grids)
+    def _distributions(self) -> tuple[tuple[Array, Array], ...]:
+        return tuple(loss_distribution(grid) for grid in self._grids)
 
     def delta(self, epsilon: float) -> float:
         """Return the optimal delta at any finite epsilon, rounded up."""
@@ -165,30 +165,30 @@ class PureComposition(AdaptiveAccountant):
         if level >= self._total:
             return 0.0
         level -= BACK_OFF * (abs(level) + self._total)
-        return delta_upper(_hinge_mean(*self._laws[0], level))
+        return delta_upper(_hinge_mean(*self._distributions[0], level))
 
     def delta_lower(self, epsilon: float) -> float:
-        """Return a number that the optimal delta does not fall short of."""
+        """Return a lower bound on the optimal delta."""
         level = require_epsilon(epsilon)
         level += BACK_OFF * (abs(level) + self._total)
-        return delta_lower(_hinge_mean(*self._laws[1], level))
+        return delta_lower(_hinge_mean(*self._distributions[1], level))
 
 
-def loss_law(grid: Grid) -> tuple[Array, Array]:
+def loss_distribution(grid: Grid) -> tuple[Array, Array]:
     """Return the possible losses, in nats, and their probabilities under the first of the two neighbours."""
     total = int(grid.steps.sum())
-    law = np.zeros(2 * total + 1)  # of the number of units, moved up by `total`
-    law[total], reach = 1.0, 0
+    distribution = np.zeros(2 * total + 1)  # of the number of units, moved up by `total`
+    distribution[total], reach = 1.0, 0
     for step in grid.steps.tolist():
         epsilon = grid.unit * step
         keep, lose = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(min(epsilon, 700.0)))
-        inside = law[total - reach : total + reach + 1].copy()
-        law[total - reach : total + reach + 1] = 0.0
-        law[total - reach + step : total + reach + step + 1] += keep * inside
-        law[total - reach - step : total + reach - step + 1] += lose * inside
+        inside = distribution[total - reach : total + reach + 1].copy()
+        distribution[total - reach : total + reach + 1] = 0.0
+        distribution[total - reach + step : total + reach + step + 1] += keep * inside
+        distribution[total - reach - step : total + reach - step + 1] += lose * inside
         reach += step
-    places = np.flatnonzero(law)
-    return np.asarray(grid.unit * (places - total)), law[places]
+    places = np.flatnonzero(distribution)
+    return np.asarray(grid.unit * (places - total)), distribution[places]
 
 
 def _hinge_mean(losses: Array, masses: Array, level: float) -> float:

@@ -1,4 +1,4 @@
-"""Composition of equal pure mechanisms, exactly: the hockey-stick curve of repeated randomised response.
+"""Exact composition of equal pure mechanisms: the hockey-stick curve of repeated randomised response.
 
 r calls that are epsilon-DP are no worse than r randomised responses, of which j truthful ones have the loss
 (2 j - r) epsilon. By the lemma of Neyman and Pearson their curve is a maximum over thresholds j,

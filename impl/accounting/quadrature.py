@@ -1,4 +1,4 @@
-"""The trapezoidal rule in the log domain, many integrals at a time, halving its step until it agrees with itself."""
+"""The trapezoidal rule in the log domain, vectorised; the step is halved until two results agree."""
 
 from collections.abc import Callable
 

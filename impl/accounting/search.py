@@ -1,4 +1,4 @@
-"""A search for the smallest accepted number that ends on the safe side."""
+"""Bisection for the smallest accepted number, with a result on the safe side."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ def smallest_accepted(
     geometric: bool = False,
     parts: int = 2,
 ) -> Array:
-    """Return, element by element, the end of a shrinking interval at which `accept` has been seen to hold.
+    """Return, elementwise, the accepted end of the final interval of a bisection.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ Notes
 Cesar and Rogers 2020, Section 3: Lemmas 3.3 and 3.4, eqs (2) and (3).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _ROUNDING = 1 + 2.0**-44
+_TINY = float(np.finfo(np.float64).tiny)
 _UNDERFLOW = 1e-300  # a tail that is positive never becomes 0
 _LARGEST = 1e150  # squares stay within float64
 _SERIES_TERMS = 16
@@ -49,7 +51,7 @@ _KAPPA_SERIES = (2 * _N + 1) * bernoulli(2 * _SERIES_TERMS)[2 * _N] / (2 * _N) /
 
 @dataclass(frozen=True)
 class LossProxy:
-    """What a registered parameter adds: a mean bound, a variance proxy, and a probability that is left out of both.
+    """Contribution of a registered parameter: a mean bound, a variance proxy, and an excluded probability.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ class LossProxy:
 
 @dataclass(frozen=True)
 class SetwiseAdaptive:
-    """(epsilon, delta)-DP of a registered set under set-wise adaptive composition, whatever the order."""
+    """(epsilon, delta)-DP of a registered set under set-wise adaptive composition in any order."""
 
     epsilon: float
     delta: float
@@ -85,7 +87,7 @@ class SetwiseAdaptive:
 def pure_mean_loss(epsilon: ArrayLike) -> Array:
     """Return epsilon tanh(epsilon/2), the largest mean loss of epsilon-DP, rounded up; relative error below 2^-43."""
     levels = real_array("epsilon", epsilon, low=0)
-    return levels * np.tanh(levels / 2) * _ROUNDING
+    return _rounded_up(levels * np.tanh(levels / 2), levels)
 
 
 def bounded_range_mean_loss(width: ArrayLike) -> Array:
@@ -108,38 +110,38 @@ def bounded_range_mean_loss(width: ArrayLike) -> Array:
     with np.errstate(under="ignore"):
         decay = np.exp(-large)
     direct = (large - np.log(large) - 1) + np.log1p(-decay) + large * decay / -np.expm1(-large)
-    return np.where(widths < 1, series, direct) * _ROUNDING
+    return _rounded_up(np.where(widths < 1, series, direct), widths)
 
 
 def concentrated_proxy(mu: float, tau: float) -> LossProxy:
-    """Return what a (mu, tau)-CDP parameter adds."""
+    """Return the contribution of a (mu, tau)-CDP parameter."""
     return LossProxy(_number("mu", mu), _square("tau", tau))
 
 
 def pure_proxy(epsilon: float, *, sharp: bool = False) -> LossProxy:
-    """Return what an epsilon-DP parameter adds; `sharp` takes the proxy 2 epsilon tanh(epsilon/2), not eq (3)'s."""
+    """Return the contribution of an epsilon-DP parameter; `sharp` uses proxy 2 epsilon tanh(epsilon/2), not eq (3)."""
     mean = float(pure_mean_loss(epsilon))
     square = _square("epsilon", epsilon)
-    return LossProxy(mean, min(2 * mean, square) if sharp else square)
+    return LossProxy(mean, 2 * mean if sharp else square)
 
 
 def bounded_range_proxy(width: float, *, sharp: bool = False) -> LossProxy:
-    """Return what an a-bounded-range parameter adds; `sharp` takes the proxy 2 kappa(a), not eq (3)'s."""
+    """Return the contribution of an a-bounded-range parameter; `sharp` uses the proxy 2 kappa(a), not eq (3)."""
     mean = float(bounded_range_mean_loss(width))
     square = _square("width", width) / 4
-    return LossProxy(mean, min(2 * mean, square) if sharp else square)
+    return LossProxy(mean, 2 * mean if sharp else square)
 
 
 def approximate_zcdp_proxy(rho: float, delta: float = 0.0, xi: float = 0.0) -> LossProxy:
-    """Return what a delta-approximate (xi, rho)-zCDP parameter adds; xi may be negative down to -rho."""
+    """Return the contribution of a delta-approximate (xi, rho)-zCDP parameter; xi is at least -rho."""
     _number("rho", rho)
     real_array("xi", xi, low=-rho)
     real_array("delta", delta, low=0, high=1)
-    return LossProxy(rho + xi, 2 * rho, delta)
+    return LossProxy((rho + xi) * _ROUNDING, 2 * rho, delta)
 
 
 def setwise_epsilon(registered: Sequence[LossProxy], delta: float) -> SetwiseAdaptive:
-    """Return epsilon for a chosen tail delta in (0, 1], rounded up; the delta of the result adds what is left out.
+    """Return epsilon for a tail delta in (0, 1], rounded up; the delta of the result adds the excluded probabilities.
 
     epsilon = sum mean_i + sqrt(2 sum variance_i log(1/delta)), delta + (1 - delta) (1 - prod (1 - delta_i)).
 
@@ -160,7 +162,10 @@ def setwise_epsilon(registered: Sequence[LossProxy], delta: float) -> SetwiseAda
 
 
 def setwise_delta(registered: Sequence[LossProxy], epsilon: float) -> SetwiseAdaptive:
-    """Return delta for a chosen epsilon >= 0, rounded up: the inverse of :func:`setwise_epsilon`."""
+    """Return delta for a chosen epsilon >= 0, rounded up: the inverse of :func:`setwise_epsilon`.
+
+    Above exp(-(epsilon - M)^2/(2 V)), for epsilon above M, by at most a relative 2^-42 (1 + epsilon^2/V).
+    """
     _number("epsilon", epsilon)
     mean, variance, kept = _totals(registered)
     gap = epsilon - mean - 2.0**-44 * (epsilon + abs(mean))
@@ -171,8 +176,8 @@ def setwise_delta(registered: Sequence[LossProxy], epsilon: float) -> SetwiseAda
 
 
 def _totals(registered: Sequence[LossProxy]) -> tuple[float, float, float]:
-    mean = sum(each.mean for each in registered)
-    variance = sum(each.variance for each in registered)
+    mean = math.fsum(each.mean for each in registered)  # a running sum of many numbers may fall short of the margins
+    variance = math.fsum(each.variance for each in registered)
     kept = float(np.sum(np.log1p([-each.delta for each in registered if each.delta < 1])))
     return mean, variance, -np.inf if any(each.delta == 1 for each in registered) else kept
 
@@ -186,5 +191,11 @@ def _number(name: str, value: float) -> float:
 
 
 def _square(name: str, value: float) -> float:
-    """Return the square of a number from 0 to 1e150."""
-    return float(real_array(name, value, low=0, high=_LARGEST) ** 2)
+    """Return the square of a number from 0 to 1e150, rounded up."""
+    given = real_array(name, value, low=0, high=_LARGEST)
+    return float(_rounded_up(given**2, given))
+
+
+def _rounded_up(computed: Array, positive: Array) -> Array:
+    """Return what was computed, rounded up; it does not underflow to 0 where `positive` is above 0."""
+    return np.where(positive > 0, np.maximum(computed * _ROUNDING, _TINY), 0.0)

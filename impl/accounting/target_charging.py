@@ -1,4 +1,4 @@
-"""What target charging costs: the privacy of calls that run until their targets have been hit tau times.
+"""Accounts of target charging: the privacy of calls that run until their targets have been hit tau times.
 
 Every call is (epsilon, delta_i)-DP with a target of quality q (Cohen and Lyu 2023); the accounts differ in how they
 bound the number of calls of the data holder, and in how they compose those. With r = (1 + alpha) tau/q:
@@ -60,7 +60,7 @@ _WINDOW = 12  # whole numbers scanned around the best of a grid: the curve has t
 
 @dataclass(frozen=True)
 class ChargingAccount:
-    """A guarantee and how it was reached.
+    """A guarantee of target charging and its derivation.
 
     Parameters
     ----------
@@ -137,7 +137,20 @@ def target_charging_delta(
 ) -> float:
     """Return the delta of target charging at epsilon' = `total` by the exact method, rounded up, at most 1.
 
-    The parameters are those of `target_charging_account`.
+    Parameters
+    ----------
+    hits : int
+        tau, the number of hits at which the interaction halts; at least 1.
+    epsilon : float
+        Largest privacy parameter of a call, nats, positive.
+    quality : float
+        Smallest quality q of a target at that epsilon, in (0, 1].
+    total : float
+        epsilon', the privacy parameter of the whole, nats.
+    delta_of_calls : float
+        Budget for the sum of the delta_i of the calls.
+    targets : int
+        Number of targets that are counted at once.
     """
     _require(hits, epsilon, quality, targets)
     require_at_least("total", total, 0)
@@ -157,7 +170,7 @@ def target_charging_delta(
 
 
 def holder_calls_tail(calls: Array | int, hits: int, quality: float) -> Array:
-    """Return Pr[Bin(calls, q) <= tau - 1], rounded up: the chance that more calls of the data holder are needed.
+    """Return Pr[Bin(calls, q) <= tau - 1], rounded up: the probability that the data holder needs more calls.
 
     Vectorised in `calls`; an incomplete beta function, good to a relative 1e-11.
     """
@@ -205,7 +218,7 @@ def target_hits_needed(slack: float, delta: float) -> int:
 
 
 def mixed_calls(epsilons: Sequence[float], qualities: Sequence[float]) -> tuple[float, float]:
-    """Return the (epsilon, q) at which calls of several kinds are charged: the largest and the smallest (Rem B.6).
+    """Return the (epsilon, q) that is charged for calls of several kinds: the largest and the smallest (Rem B.6).
 
     The kinds must be fixed before the interaction begins: a maximum over what was asked depends on the transcript.
 
@@ -226,9 +239,20 @@ def mixed_calls(epsilons: Sequence[float], qualities: Sequence[float]) -> tuple[
 def one_shot_top_k_account(
     k: int, epsilon: float, delta: float, *, delta_of_candidates: float = 0.0
 ) -> ChargingAccount:
-    """Return a guarantee for releasing the k best of any number of (epsilon, delta_i)-DP candidates (Lem 2.6).
+    """Return a guarantee for the release of the k best of (epsilon, delta_i)-DP candidates (Lem 2.6).
 
     k hits at (2 epsilon, q = 1/(e^(2 epsilon) + 1)); `delta_of_candidates` is the sum of the delta_i.
+
+    Parameters
+    ----------
+    k : int
+        Number of released candidates, at least 1.
+    epsilon : float
+        Privacy parameter of each candidate, nats, positive.
+    delta : float
+        Delta of the whole, in (0, 1).
+    delta_of_candidates : float
+        Sum of the delta_i of the candidates.
     """
     require_count("k", k)
     require_positive("epsilon", epsilon)
@@ -239,9 +263,22 @@ def one_shot_top_k_account(
 def largest_hits(
     total: float, delta: float, epsilon: float, quality: float, *, delta_of_calls: float = 0.0, targets: int = 1
 ) -> int:
-    """Return the largest tau whose guarantee at `delta` is at most `total`; 0 if even one hit costs more.
+    """Return the largest tau whose guarantee at `delta` is at most `total`; 0 if one hit exceeds it.
 
-    The parameters are those of `target_charging_account`.
+    Parameters
+    ----------
+    total : float
+        Privacy parameter of the whole, nats.
+    delta : float
+        Delta of the whole, in (0, 1).
+    epsilon : float
+        Largest privacy parameter of a call, nats, positive.
+    quality : float
+        Smallest quality q of a target at that epsilon, in (0, 1].
+    delta_of_calls : float
+        Budget for the sum of the delta_i of the calls.
+    targets : int
+        Number of targets that are counted at once.
     """
     require_at_least("total", total, 0)
 

@@ -1,4 +1,4 @@
-"""The quality of a target by linear programming: independent of the closed form, slower, and for delta > 0, too."""
+"""The quality of a target by linear programming: independent of the closed form, slower, and valid for delta > 0."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

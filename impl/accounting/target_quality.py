@@ -1,9 +1,9 @@
-"""The quality q of targets: the exact one of a pair of output distributions, and what is claimed for families.
+"""The quality q of targets: exact for a pair of output distributions, and closed forms for families of targets.
 
 A target T of an epsilon-DP algorithm has quality q if, on neighbouring data sets, its output is a mixture of one
-common law and of laws that are epsilon-indistinguishable and hit T with probability at least q (Cohen and Lyu 2023,
-Def 2.1). Target charging pays 1/q calls for a hit, and nothing else. All qualities are rounded down, all privacy
-parameters up; both are in nats where they are privacy parameters.
+common distribution and of distributions that are epsilon-indistinguishable and hit T with probability at least q
+(Cohen and Lyu 2023, Def 2.1). Target charging pays 1/q calls for a hit, and nothing else. All qualities are rounded
+down, all privacy parameters up; both are in nats where they are privacy parameters.
 """
 
 import numpy as np
@@ -163,7 +163,7 @@ def between_thresholds_quality(epsilon: ArrayLike, gap: ArrayLike) -> Array:
 
 
 def wrapped_test_epsilon(epsilon: ArrayLike) -> Array:
-    """Return the privacy parameter of a boundary-wrapped epsilon-DP *test*, rounded up; exact.
+    """Return the exact privacy parameter of a boundary-wrapped epsilon-DP *test*, rounded up.
 
     max(epsilon, log(3 (2 e^eps - 1)/(2 e^eps + 1))); with three outcomes or more it is larger
     (:func:`wrapped_classifier_epsilon`). Cohen and Lyu 2023 bound both by 4/3 epsilon (Lem 2.8, Lem E.1).

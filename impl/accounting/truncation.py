@@ -18,7 +18,7 @@ _SQRT_HALF = np.sqrt(0.5)
 
 
 def truncation_delta(half_width: ArrayLike, sigma: ArrayLike, linf: ArrayLike = 1.0, size: ArrayLike = 1) -> Array:
-    r"""Return the probability, at most, that one of `size` moved counts shows which data set it came from, rounded up.
+    r"""Return an upper bound on the probability that one of `size` changed counts identifies its data set.
 
     size (Phi(T/s) - Phi((T - linf)/s))/(2 Phi(T/s) - 1) with s = linf sigma, in the form Phi(-T/s) (e^g - 1) with g
     the gain of log Phi over 1/sigma; the printed form subtracts from 1 and is noise below 1e-16.

@@ -1,4 +1,4 @@
-"""How useful selections are: accuracy of a chosen candidate, F1 of a vector of alarms."""
+"""Utility of selections: accuracy of a selected candidate, F1 score of a vector of alarms."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +48,7 @@ def selection_accuracy(answers: ArrayLike, winners: ArrayLike) -> float:
 
 
 def f1_score(alarms: ArrayLike, truth: ArrayLike) -> float:
-    """Return 2 TP / (2 TP + FP + FN), or 1 where there is neither an alarm nor a reason for one.
+    """Return 2 TP / (2 TP + FP + FN), or 1 if the denominator is 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A budget of zCDP for a target (epsilon, delta), and the way back.
+"""Conversion of a target (epsilon, delta) to a zCDP budget, and its inverse.
 
 rho-zCDP is (rho + 2 sqrt(rho log(1/delta)), delta)-DP; with L = log(1/delta) that is (sqrt(rho) + sqrt(L))^2 - L, so
 that epsilon allows sqrt(rho) = sqrt(L + epsilon) - sqrt(L). Written as a quotient, which does not cancel.

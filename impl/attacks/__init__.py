@@ -1,1 +1,1 @@
-"""Attacks: what an adversary recovers from answers that are too accurate."""
+"""Attacks that recover the data from answers with too little noise."""

@@ -18,7 +18,7 @@ Bits = NDArray[np.int64]
 
 
 def hadamard_bits(answers: ArrayLike) -> Bits:
-    """Return the bits that noisy sums with the coefficients of a Hadamard matrix tell.
+    """Return the bits decoded from noisy sums with the coefficients of a Hadamard matrix.
 
     Parameters
     ----------

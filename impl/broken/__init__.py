@@ -1,1 +1,1 @@
-"""Deliberately wrong variants, each with the laws that must catch it."""
+"""Deliberately broken mechanisms, each with the laws that must detect it."""

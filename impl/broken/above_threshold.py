@@ -1,4 +1,4 @@
-"""AboveThreshold done wrong: in the sampler, or in the ex-post bound it claims."""
+"""Broken variants of AboveThreshold: faults in the sampler or in the claimed ex-post bound."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields

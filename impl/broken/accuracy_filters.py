@@ -1,4 +1,4 @@
-"""The filters of accuracy-first privacy done wrong, behind streams that show it; selection that claims too much."""
+"""Broken filters of accuracy-first privacy, run on streams that expose the fault; selection with a false claim."""
 
 import math
 from collections.abc import Sequence
@@ -157,7 +157,7 @@ class BothDirections(GumbelSelection):
 
     @property
     def neighbours(self) -> VectorNeighbours:
-        """Counts that move by at most 1, each as it likes."""
+        """Counts that move by at most 1, in any direction."""
         return VectorNeighbours(size=self.size, linf=1)
 
 

@@ -1,4 +1,4 @@
-"""Composition done wrong: accountants that claim too little, samplers with the arguments of a response exchanged."""
+"""Broken composition: accountants whose claims are too small, samplers with the arguments of a response exchanged."""
 
 import math
 from dataclasses import dataclass, field
@@ -71,7 +71,7 @@ class PForQ(GeneralizedRandomizedResponse):
 
 
 class BareExponent(RangeExponentialMechanism):
-    """Exponents epsilon u / sensitivity, with scores that move both ways: the range is twice the sensitivity."""
+    """Exponents epsilon u / sensitivity for scores that change in both directions: range 2 sensitivity."""
 
     @property
     def neighbours(self) -> VectorNeighbours:
@@ -81,7 +81,7 @@ class BareExponent(RangeExponentialMechanism):
 
 @dataclass(frozen=True)
 class TimidRange(GeneralizedRandomizedResponse):
-    """The right sampler with a claim of its own."""
+    """The correct sampler with a false claim."""
 
     claim: Claim = field(default=BoundedRange(0.0))
 

@@ -1,4 +1,4 @@
-"""Privacy filters done wrong, behind streams that show it."""
+"""Broken privacy filters, run on streams that expose the fault."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Textbook samplers in floating point: right on paper, but the floats that they can return depend on the data.
+"""Textbook samplers in floating point: private in real arithmetic, but the set of possible floats depends on the data.
 
 With few random bits the whole support is small, and the law of the outcome is known exactly. With 53 bits it is the
 sampler that libraries shipped: of 1 + noise near 0 no bit below 2^-53 is ever set, of 0 + noise many are, so that the
@@ -52,7 +52,7 @@ class TextbookSampler(ABC):
     scale: float = 1.0
 
     words = 1
-    """How many words one outcome takes."""
+    """Number of words per outcome."""
 
     @property
     def neighbours(self) -> VectorNeighbours:
@@ -62,7 +62,7 @@ class TextbookSampler(ABC):
     @property
     @abstractmethod
     def claims(self) -> tuple[Claim, ...]:
-        """What holds for real numbers."""
+        """The claim in real arithmetic."""
 
     @abstractmethod
     def noise_of(self, words: NDArray[np.int64]) -> Array:
@@ -85,7 +85,7 @@ class TextbookSampler(ABC):
         return in_chunks(draw, size, self.words)
 
     def accepts(self, words: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which rows of words are used; the others are drawn again."""
+        """Return which rows of words are accepted; the others are drawn again."""
         return np.ones(len(words), dtype=np.bool_)
 
     def unit(self, words: NDArray[np.int64]) -> Array:
@@ -137,7 +137,7 @@ class PolarGaussian(BoxMullerGaussian):
         return x, x * x + y * y
 
     def accepts(self, words: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which points lie in the circle, without its centre."""
+        """Return which points lie in the unit circle, without its centre."""
         _, square = self._point(words)
         return np.asarray((square < 1) & (square > 0))
 

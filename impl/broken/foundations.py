@@ -1,4 +1,4 @@
-"""Noise of the wrong size, for the wrong norm, or shared; exponents that are too large."""
+"""Broken additive noise and exponents: wrong scale, wrong norm, shared noise, exponents that are too large."""
 
 import math
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class InvertedScale(LaplaceMechanism):
 
 
 class UnscaledNoise(LaplaceMechanism):
-    """Noise of scale sensitivity, whatever epsilon is."""
+    """Noise of scale sensitivity, independent of epsilon."""
 
     @property
     def scale(self) -> float:
@@ -72,7 +72,7 @@ class UnscaledNoise(LaplaceMechanism):
 
 
 class MaximumNorm(LaplaceMechanism):
-    """Noise for the largest change of one answer, where all answers may change."""
+    """Noise for the largest change of one answer, although all answers may change."""
 
     @property
     def neighbours(self) -> VectorNeighbours:
@@ -90,7 +90,7 @@ class SharedNoise(LaplaceMechanism):
 
 
 class AllDiffer(LaplacePrefixSum):
-    """Running sums, calibrated for one answer that differs, where all may."""
+    """Running sums with noise calibrated for one changed answer, although all may change."""
 
     @property
     def neighbours(self) -> VectorNeighbours:
@@ -142,7 +142,7 @@ class HadamardAnswers:
 
 @dataclass(frozen=True)
 class NoisyDatabase(HadamardAnswers):
-    """Noise is added once, to the bits, and all sums are computed from the noisy bits; only one of them is paid for.
+    """Noise is added once to the bits, all sums are computed from the noisy bits, and the claim covers one sum only.
 
     A sum of n noisy bits has noise of scale about sqrt(n)/epsilon, and epsilon/sqrt(n) is claimed for it.
     """
@@ -154,7 +154,7 @@ class NoisyDatabase(HadamardAnswers):
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What a single sum might cost."""
+        """The claim for a single sum."""
         return (PureDP(self.epsilon / math.sqrt(self.size)),)
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
@@ -168,7 +168,7 @@ class NoisyDatabase(HadamardAnswers):
 
 
 class AnswersRepeatedly(RandomisedResponse):
-    """Tells the vector twice with fresh coins, and claims the cost of once."""
+    """Releases the vector twice with independent responses, and claims the cost of one release."""
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` rows of two responses."""

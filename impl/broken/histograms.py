@@ -1,4 +1,4 @@
-"""Noise on histograms and top-k lists done wrong: the wrong norm, the wrong scale, a phase that nobody pays for."""
+"""Broken histograms and top-k lists: wrong norm, wrong scale, a phase that is not charged."""
 
 from typing import Any
 

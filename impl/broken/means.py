@@ -1,4 +1,4 @@
-"""Means whose noise is scaled by the true number of records, which it thereby gives away."""
+"""Means with noise scaled by the true number of records, which the noise reveals."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ _SEEN = ("privacy_of_claim",)
 
 @dataclass(frozen=True)
 class LaplaceMeanOfTrueSize:
-    """The mean of n records plus Laplace noise of scale 2/(n epsilon): NonDPLaplace1 of the peers.
+    """The mean of n records plus Laplace noise of scale 2/(n epsilon): NonDPLaplace1 of the common benchmark.
 
     Without records the mean is 0 and n counts as 1.
     """
@@ -58,7 +58,7 @@ class LaplaceMeanOfTrueSize:
 
 @dataclass(frozen=True)
 class GaussianMeanOfTrueSize(LaplaceMeanOfTrueSize):
-    """The same with normal noise of standard deviation 2/(n epsilon): NonDPGaussian1 of the peers."""
+    """The mean of n records plus normal noise of deviation 2/(n epsilon): NonDPGaussian1 of the common benchmark."""
 
     delta: float = 1e-5
 

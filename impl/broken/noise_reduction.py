@@ -1,4 +1,4 @@
-"""Noise reduction done wrong: in the noise, in the stopping, or in what is claimed of a run."""
+"""Broken noise reduction: faults in the noise, in the stopping rule or in the claim."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ class FreshNoise(BrownianNoiseReduction):
 
 
 class NarrowBridge(BrownianNoiseReduction):
-    """The bridge from t down to s with variance s (t - s)/t^2, a time short."""
+    """A Brownian bridge from t to s with variance s (t - s)/t^2, too small by a factor of time."""
 
     def noise(self, rows: int, rng: np.random.Generator) -> Array:
         """Draw Brownian motions backwards with the wrong bridge."""
@@ -71,7 +71,7 @@ class TimesForDeviations(BrownianNoiseReduction):
 
 
 class ForwardRelease(LaplaceNoiseReduction):
-    """Releases in the order of rising times: the first release is the least noisy one."""
+    """Releases in order of increasing times: the first release has the least noise."""
 
     def noise(self, rows: int, rng: np.random.Generator) -> Array:
         """Draw the noises of the process in the wrong order."""
@@ -87,10 +87,10 @@ class FreshLaplaceNoise(LaplaceNoiseReduction):
 
 
 class FlatTooOften(LaplaceNoiseReduction):
-    """Increments that vanish with probability s/t in the place of (s/t)^2."""
+    """Increments that vanish with probability s/t instead of (s/t)^2."""
 
     def noise(self, rows: int, rng: np.random.Generator) -> Array:
-        """Draw processes that stand still too often."""
+        """Draw processes that are constant too often."""
         grid = np.array(self.times)
         below = np.append(grid[1:], 0.0)
         shape = rows, len(grid), self.size
@@ -100,28 +100,28 @@ class FlatTooOften(LaplaceNoiseReduction):
 
 
 class PeeksAtTheNoise(LaplaceNoiseReduction):
-    """Hands the rule the noise in the place of the release: it stops on the true error."""
+    """Passes the noise to the stopping rule instead of the release: the rule depends on the true error."""
 
     def released(self, answers: Array, noise: Array) -> NDArray[np.int64]:  # noqa: ARG002  # the mistake
-        """Return how many values each run releases, by its noise."""
+        """Return the number of releases of each run, determined by its noise."""
         return released_counts(self.stop, np.array(self.times), noise)
 
 
 class LooksAhead(LaplaceNoiseReduction):
-    """Hands the rule the release to come in the place of the last one."""
+    """Passes the next release to the stopping rule instead of the last one."""
 
     def released(self, answers: Array, noise: Array) -> NDArray[np.int64]:
-        """Return how many values each run releases, by the value that follows."""
+        """Return the number of releases of each run, determined by the next value."""
         values = answers + noise
         return released_counts(self.stop, np.array(self.times), np.roll(values, -1, axis=1))
 
 
 class PostProcessedBound(LaplaceNoiseReduction):
-    """Reports the last release alone, with the bound that a run of one release would have."""
+    """Publishes the last release only, with the bound of a run of one release."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Ex-post: the price of the largest time, read off an outcome that no longer tells the time."""
+        """Ex-post: the cost of the largest time, because the outcome no longer contains the time."""
         return (ExPost(lambda _: self.ex_post_epsilon(1), "price of the first release"),)
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:

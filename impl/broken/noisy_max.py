@@ -1,4 +1,4 @@
-"""Report-noisy-max done wrong: in the sampler, or in the epsilon it claims."""
+"""Broken report-noisy-max: faults in the sampler or in the claimed epsilon."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -68,7 +68,7 @@ class HalfScale(LaplaceNoisyMax):
 
 @dataclass(frozen=True)
 class WrongClaim(GaussianNoisyMax):
-    """The right sampler with an epsilon of its own."""
+    """The correct sampler with a false epsilon."""
 
     epsilon: float = 0.0
 

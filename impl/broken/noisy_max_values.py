@@ -1,4 +1,4 @@
-"""Noisy max done wrong: releases the largest noisy answer, halves the noise, breaks ties in the open."""
+"""Broken noisy max: it releases the largest noisy answer, halves the noise, or adds noise only to ties."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ _BENCHMARK: dict[str, Any] = {"size": 5, "epsilon": 0.1, "low": -10.0, "high": 1
 
 @dataclass(frozen=True)
 class LaplaceValue(LaplaceNoisyMax):
-    """Releases the largest noisy answer itself, noise Lap(2 sensitivity/epsilon). NoisyMax3 of the benchmark."""
+    """Releases the largest noisy answer, noise Lap(2 sensitivity/epsilon). NoisyMax3 of the common benchmark."""
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` largest noisy answers, wrongly."""
@@ -38,7 +38,7 @@ class LaplaceValue(LaplaceNoisyMax):
 
 @dataclass(frozen=True)
 class ExponentialValue(ExponentialNoisyMax):
-    """Releases the largest noisy answer itself, noise Exp(2 sensitivity/epsilon). NoisyMax4 of the benchmark."""
+    """Releases the largest noisy answer, noise Exp(2 sensitivity/epsilon). NoisyMax4 of the common benchmark."""
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` largest noisy answers, wrongly."""
@@ -60,7 +60,7 @@ class HalfExponentialScale(ExponentialNoisyMax):
 
 @dataclass(frozen=True)
 class NoiseOnTiesOnly(LaplaceNoisyMax):
-    """The index of the largest answer, uniformly among ties: random, but only where there are ties."""
+    """The index of the largest answer, uniform among ties: random only if there are ties."""
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` winners, wrongly."""

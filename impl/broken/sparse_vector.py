@@ -1,4 +1,4 @@
-"""The sparse vector technique done wrong: the broken rows of the common benchmark, and mutants beyond them.
+"""Broken sparse vector techniques: the broken rows of the common benchmark, and further mutants.
 
 Lyu, Su and Li 2017 compare six published variants, of which the third to the sixth are wrong; the numbers are theirs.
 """
@@ -59,7 +59,7 @@ class ReleasesTestedAnswer(LaplaceSparseVector):
 
 @dataclass(frozen=True)
 class QuarterSplit(LaplaceSparseVector):
-    """A quarter of the budget for the threshold, the rest for the answers, whatever the cutoff. SVT4."""
+    """A quarter of the budget for the threshold, the rest for the answers, independent of the cutoff. SVT4."""
 
     @property
     def threshold_scale(self) -> float:
@@ -127,7 +127,7 @@ class ThirdAndFourth(LaplaceSparseVector):
 
 @dataclass(frozen=True)
 class OneMoveForgotten(LaplaceSparseVector):
-    """Half of the noise on the answers: as if the last one and the threshold could not move against each other."""
+    """Half of the required noise on the answers, as if answer and threshold did not move in opposite directions."""
 
     @property
     def query_scale(self) -> float:
@@ -137,7 +137,7 @@ class OneMoveForgotten(LaplaceSparseVector):
 
 @dataclass(frozen=True)
 class StaleThresholdNoise(LaplaceSparseVector):
-    """One run's noise for `cutoff` runs: the threshold's is not drawn anew, the answers' is not scaled."""
+    """Noise of one run for `cutoff` runs: the threshold noise is not redrawn, the answer noise is not scaled."""
 
     @property
     def query_scale(self) -> float:
@@ -147,7 +147,7 @@ class StaleThresholdNoise(LaplaceSparseVector):
 
 @dataclass(frozen=True)
 class IgnoresEpsilon(LaplaceSparseVector):
-    """Noise as for epsilon = 1, whatever the budget."""
+    """Noise for epsilon = 1 at every budget."""
 
     @property
     def threshold_scale(self) -> float:
@@ -162,7 +162,7 @@ class IgnoresEpsilon(LaplaceSparseVector):
 
 @dataclass(frozen=True)
 class HaltsLate(LaplaceSparseVector):
-    """Halts one hit after the cutoff that the noise is made for."""
+    """Halts one hit after the cutoff for which the noise is calibrated."""
 
     @property
     def most_hits(self) -> int:

@@ -1,4 +1,4 @@
-"""Target charging done wrong: in the session, in the account it claims, in the records it charges."""
+"""Broken target charging: faults in the session, in the claimed account, or in the charges of records."""
 
 import math
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ class _ForgetsDeltas(TargetCharging):
 
 @dataclass(frozen=True)
 class CountedResponses:
-    """How many of `hits` randomised responses to one bit are 1: the whole range a target, so that each is a hit.
+    """The number of ones in `hits` randomised responses to one bit; the target is the whole range, so each is a hit.
 
     The claim is the second bound of Thm B.4 as it is printed, without the 2 under the root.
     """
@@ -115,7 +115,7 @@ class FinishedLevel(ResponseTopK):
 
 
 class CountsByValue(RepeatedSums):
-    """Copies of a record share one counter, which is charged once for each of them."""
+    """Copies of a record share one counter, which is charged once per copy."""
 
     def charges(self, records: Array, left: NDArray[np.int64]) -> NDArray[np.int64]:
         """Charge every record for all its copies."""

@@ -1,4 +1,4 @@
-"""Wrappers and targets done wrong: in the probability of the boundary, in the noise, or in what is charged."""
+"""Broken wrappers and targets: faults in the boundary probability, in the noise, or in the charge."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +55,7 @@ class WiderCap(BoundaryWrapper):
 
 
 class ClaimsTest(BoundaryWrapper):
-    """The right sampler with the epsilon of a wrapped test for three outcomes, as the paper extends its proof."""
+    """The correct sampler with the epsilon of a wrapped test for three outcomes, as the paper extends its proof."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:

@@ -1,4 +1,4 @@
-"""Truncated Gaussian counts done wrong: in the noise, in the half-width, in the threshold, in the order."""
+"""Broken truncated Gaussian counts: faults in the noise, the half-width, the threshold or the order."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from dpassay.impl.accounting.truncation import truncation_half_width
 from dpassay.impl.catalogue import Mutation, catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
-from dpassay.impl.mechanisms.trunc_gauss import TruncatedGaussianCounts
 from dpassay.impl.mechanisms.truncated_gaussian import truncated_normal
+from dpassay.impl.mechanisms.truncated_gaussian_histogram import TruncatedGaussianCounts
 from dpassay.impl.validation import require_vector
 
 __all__ = [

@@ -1,1 +1,1 @@
-"""Adapters for other people's libraries, and the worker process that each of them runs in."""
+"""Adapters for libraries, and the worker process in which each of them runs."""

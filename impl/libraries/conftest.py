@@ -1,3 +1,3 @@
-"""Adapters import libraries that are not here; nothing in their folders is a doctest."""
+"""Excludes adapters from the doctests, because their libraries are not installed here."""
 
 collect_ignore_glob = ["*/*.py"]

@@ -36,7 +36,7 @@ _QUIET: Callable[[str], None] = lambda _: None  # noqa: E731
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python to make environments from."""
+    """A Python interpreter with which environments are built."""
 
     path: str
     version: str
@@ -62,7 +62,7 @@ def cache_folder() -> Path:
 
 
 def newest_version(library: Library, python: str = sys.executable) -> str:
-    """Return the newest release on pip's index that this Python can install.
+    """Return the newest release on the package index that this Python can install.
 
     Raises
     ------
@@ -75,17 +75,17 @@ def newest_version(library: Library, python: str = sys.executable) -> str:
     )
     found = re.search(r"^Available versions: *([^,\s]+)", done.stdout, re.MULTILINE)
     if found is None:
-        remedy = f"give --version{_cached_versions(library)} or --python"
+        remedy = f"use --version{_cached_versions(library)} or --python"
         if "No module named pip" in done.stderr:
-            raise UsageError(f"{python} has no pip to ask for the newest release of {library.name}: {remedy}")
+            raise UsageError(f"{python} has no pip to look up the newest release of {library.name}: {remedy}")
         if _NO_NETWORK.search(done.stderr + done.stdout):
-            raise UsageError(f"no network to ask for the newest release of {library.name}: {remedy}")
-        raise UsageError(f"pip knows no release of {library.name}: {_complaint(done.stderr)}")
+            raise UsageError(f"no network to look up the newest release of {library.name}: {remedy}")
+        raise UsageError(f"pip found no release of {library.name}: {_complaint(done.stderr)}")
     return found[1]
 
 
 def _cached_versions(library: Library) -> str:
-    """Return in words which versions are in the cache, and need no network."""
+    """Return the cached versions, which need no network, as text."""
     versions = set()
     for marker in (cache_folder() / "environments").glob(f"*/{_BUILT}"):
         built = json.loads(marker.read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def _cached_versions(library: Library) -> str:
 
 
 def find_interpreter(accepted: str) -> Interpreter:
-    """Return this Python if the specifier accepts it, else another one on the search path that does.
+    """Return this Python if the specifier accepts it, else another one on the search path.
 
     Raises
     ------
@@ -114,11 +114,11 @@ def find_interpreter(accepted: str) -> Interpreter:
         version = done.stdout.strip()
         if done.returncode == 0 and specifier.contains(version, prereleases=True):
             return Interpreter(path, version)
-    raise UsageError(f"no Python {accepted} was found on the search path; install one, or use --python")
+    raise UsageError(f"no Python {accepted} was found on the search path; install one or use --python")
 
 
 def build_environment(library: Library, version: str, report: Callable[[str], None] = _QUIET) -> Path:
-    """Return the interpreter of an environment with this version of the library, building it if need be.
+    """Return the interpreter of an environment with this version of the library, building it if necessary.
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ def build_environment(library: Library, version: str, report: Callable[[str], No
     version : str
         An exact version.
     report : callable
-        Told in a line what takes long.
+        Receives one-line messages about slow steps.
 
     Raises
     ------
     UsageError
-        If it cannot be built: unknown version, no network, no suitable Python, requirements that contradict.
+        If it cannot be built: unknown version, no network, no suitable Python, contradictory requirements.
     """
     version = parse_version(version)
     recipe = library.recipe_for(version)
@@ -191,10 +191,14 @@ def _install(python: Path, requirements: Sequence[str], name: str, version: str)
     if done.returncode == 0:
         return
     if _NO_NETWORK.search(done.stderr + done.stdout):
-        raise UsageError(f"no network to install {name} {version}: use --python with an interpreter that has it")
+        raise UsageError(
+            f"no network to install {name} {version}; use --python with an interpreter in which it is installed"
+        )
     known = re.search(rf"requirement {re.escape(name)}=={re.escape(version)} \(from versions: (.*)\)", done.stderr)
     if known is not None:
-        raise UsageError(f"--version {version!r} of {name} is not on the index; there are: {known[1]}")
+        raise UsageError(
+            f"--version {version!r} of {name} is not on the package index; available versions: {known[1]}"
+        )
     raise UsageError(f"pip cannot install {' '.join(requirements)}: {_complaint(done.stderr)}")
 
 
@@ -211,7 +215,7 @@ def _complaint(text: str) -> str:
     """Return the line that says what went wrong."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
     errors = [line for line in lines if "error" in line.lower()]
-    return (errors or lines or ["it does not say why"])[0][:300]
+    return (errors or lines or ["no error message"])[0][:300]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Cases of an adapter in this interpreter: for libraries that live where dpassay does, and for trying a case out.
+"""Cases of an adapter in this interpreter: for libraries installed with dpassay, and for testing a case.
 
 >>> from dpassay.impl.libraries.kit import Nonsense
 >>> from dpassay.impl.libraries.remote import open_library
@@ -8,17 +8,18 @@
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from types import CodeType, FunctionType
 from typing import Any, Self
 
 from dpassay.impl.libraries.remote import Worker, error_named
-from dpassay.impl.libraries.worker import Adapter
+from dpassay.impl.libraries.worker import Adapter, is_own_error, is_unasked
 
 __all__ = ["InProcessWorker"]
 
 
 class InProcessWorker(Worker):
-    """Answers requests without a process: what crashes or hangs takes this interpreter with it.
+    """Answers requests in this process; a crash or hang of the library affects this interpreter.
 
     Parameters
     ----------
@@ -29,12 +30,13 @@ class InProcessWorker(Worker):
     def __init__(self, cases: Sequence[Any]) -> None:
         super().__init__("", "")
         self._adapter = Adapter(list(cases))
+        self._own_files = {code.co_filename for case in cases for code in _codes(case)}
 
     def __enter__(self) -> Self:
         return self
 
     def request(self, do: str, **fields: Any) -> Any:
-        """Carry out a request and return its value as JSON.
+        """Handle a request and return its value as JSON.
 
         Raises
         ------
@@ -44,5 +46,12 @@ class InProcessWorker(Worker):
         try:
             value = self._adapter.answer(json.loads(json.dumps({"do": do, **fields})))
         except Exception as error:  # noqa: BLE001  # whatever a library raises
-            raise error_named(type(error).__name__, str(error)) from None
+            blame = is_own_error(error, self._own_files), is_unasked(error, self._own_files)
+            raise error_named(type(error).__name__, str(error), *blame) from None
         return json.loads(json.dumps(value))
+
+
+def _codes(case: Any) -> Iterator[CodeType]:
+    """Yield the code of the functions of a case: the files that they are in are the adapter's own."""
+    functions = [*vars(case).values(), *getattr(case, "attempts", {}).values()]
+    yield from (function.__code__ for function in functions if isinstance(function, FunctionType))

@@ -1,9 +1,9 @@
-"""The words of an adapter: mechanisms to sample, and answers of accountants and calibrators to check.
+"""Classes for adapters: mechanisms to sample, answers of accountants and calibrators, and invalid calls.
 
 An adapter is a file with the name of a distribution, ``LIBRARY``, and a list ``CASES`` (or a function ``cases()`` that
 returns one; cases that this version of the library cannot build are left out there). It runs in a worker, in the
-interpreter where its library lives, of which nothing but the standard library and the library itself is expected:
-this module and :mod:`dpassay.impl.libraries.wire` are all of dpassay that exists there. Python 3.9 or newer.
+interpreter of the library, which needs only the standard library and the library itself. Of dpassay only this module,
+:mod:`dpassay.impl.libraries.codec` and the modules that it imports are available there. Python 3.9 or newer.
 
 >>> def noisy(data):
 ...     return data[0] + 1
@@ -26,61 +26,68 @@ if TYPE_CHECKING:
 
     Data = list[float]
 
-__all__ = ["Answer", "Mechanism", "Nonsense", "Raised", "answer_in_time", "present_cases"]
+__all__ = ["Answer", "Mechanism", "Nonsense", "Raised", "Refused", "answer_in_time", "present_cases"]
 
 
 @dataclass(frozen=True)
 class Raised:
-    """An outcome that stands for a call that raised: an exception that depends on the data is a leak."""
+    """Outcome of a call that raised; an exception that depends on the data is a privacy loss."""
 
     name: str
 
 
+class Refused(ValueError):  # noqa: N818  # a word of adapters
+    """Raised by an adapter where the answer of the library is as good as a refusal, such as an infinite loss.
+
+    Any other exception that an adapter raises by itself says that the library was not asked.
+    """
+
+
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism of the library with all its parameters fixed.
+    """A mechanism of the library with all parameters fixed.
 
     Parameters
     ----------
     name : str
-        Unique in the adapter; says the class and the parameters, such as ``Laplace(epsilon=1)``.
+        Unique in the adapter; the class and the parameters, such as ``Laplace(epsilon=1)``.
     neighbours : str
-        The neighbour relation in the words of the command line (``vector:...`` or ``records:...``). `data` is a list
-        of floats that obeys it; the adapter turns it into what the library wants.
+        The neighbour relation in the form of the command line (``vector:...`` or ``records:...``). `data` is a list
+        of floats that obeys it; the adapter converts it to the input of the library.
     claim : str or callable
-        The claim that the library makes, in the words of the command line, or a function that asks the library.
+        The claim of the library in the form of the command line, or a function that reads it from the library.
     once : callable, optional
         ``once(data)`` returns one outcome. An exception is an outcome.
     bulk : callable, optional
-        ``bulk(data, size)`` returns `size` independent outcomes at once (a numpy array or a sequence), where the
-        library can do that; faster, but an exception spoils all of them. One of `once` and `bulk` must be given.
+        ``bulk(data, size)`` returns `size` independent outcomes at once (a numpy array or a sequence). It is faster,
+        but an exception loses all of them. Exactly one of `once` and `bulk` must be given.
     seed : callable, optional
-        ``seed(number)`` seeds the library's randomness, where that is possible.
+        ``seed(number)`` seeds the random generator of the library, if possible.
     law : callable, optional
         ``law(data)`` returns the ideal distribution of the outcome as a mapping with a ``family`` and its parameters
-        *as the library really uses them* (the scale read from the object, say). Families:
+        *as the library uses them* (for example the scale of the object). Families:
         ``laplace`` and ``gaussian`` (``location``, ``scale``; for vectors a list of locations: independent
         coordinates), ``discrete laplace`` and ``discrete gaussian`` (the same; integers, Pr proportional to
         exp(-abs(x - location) / scale), exp(-(x - location)^2 / (2 scale^2))), ``bounded laplace`` and
-        ``clamped laplace`` (with ``low`` and ``high``: Laplace noise on the condition that the sum lies between them,
-        or moved to the nearer end), ``finite`` (``symbols``, ``probabilities`` up to a common factor).
+        ``clamped laplace`` (with ``low`` and ``high``: Laplace noise conditioned on a sum between them, or clamped
+        to the nearer end), ``finite`` (``symbols``, ``probabilities`` up to a common factor).
     noiseless : callable, optional
-        ``noiseless(data)`` returns what the mechanism computes before noise is added (a number or a list), or nearly
-        so, where the interface allows: noise turned off, or a huge epsilon.
+        ``noiseless(data)`` returns the value to which noise is added (a number or a list), at least approximately:
+        with noise turned off, or with a very large epsilon.
     sensitivity : float, optional
         The L1 sensitivity (L2 for Gaussian noise) of `noiseless` that the noise is calibrated to.
     floats : bool
-        Whether the library claims privacy for the float64 numbers that it returns. False where it documents that
-        it does not (idealised numerics): then the lowest bits are left out.
+        Whether the library claims privacy of the float64 numbers that it returns. If False (documented idealised
+        numerics), low-order bits are ignored.
     relative_error : float
-        How far the figures of the claim may be off, relatively, for want of more than float64: nothing near to what
-        anybody promises. The loss of `law` is held against the claim with this allowance.
-    exact_law : bool
-        Whether `law` must fit exactly; False where the library documents an approximation.
+        Relative rounding error of the claimed parameters. The loss of `law` is compared with the claim enlarged by
+        it.
+    exact_distribution : bool
+        Whether `law` is exact; False if the library documents an approximation.
     notes : str
-        What a reader should know: a documented restriction, say.
+        Remarks for readers, for example a documented restriction.
     calls : int, optional
-        The most outcomes that a sampled law may draw, for a mechanism that takes long.
+        Maximum number of outcomes that a sampled law draws, for slow mechanisms.
     """
 
     name: str
@@ -93,34 +100,42 @@ class Mechanism:
     noiseless: Callable[[Data], Any] | None = None
     sensitivity: float | None = None
     floats: bool = True
-    exact_law: bool = True
+    exact_distribution: bool = True
     relative_error: float = 0.0
     notes: str = ""
     calls: int | None = None
 
     def __post_init__(self) -> None:
         if (self.once is None) == (self.bulk is None):
-            raise ValueError(f"{self.name}: give one of once and bulk")
+            raise ValueError(f"{self.name}: exactly one of once and bulk must be given")
         if (self.noiseless is None) != (self.sensitivity is None):
-            raise ValueError(f"{self.name}: give both of noiseless and sensitivity, or neither")
+            raise ValueError(f"{self.name}: noiseless and sensitivity must be given together")
+        if self.sensitivity is not None:
+            _require_finite(self.name, "sensitivity", self.sensitivity)
+        _require_finite(self.name, "relative_error", self.relative_error)
         if self.calls is not None and self.calls < 1:
             raise ValueError(f"{self.name}: calls must be at least 1, got {self.calls!r}")
 
     def claimed(self) -> str:
-        """Return the claim in words, asking the library if that is how it is known."""
+        """Return the claim as text, reading it from the library if necessary."""
         return self.claim if isinstance(self.claim, str) else self.claim()
 
     def draw(self, data: Data, size: int, apart: bool = False) -> Any:
-        """Return `size` outcomes; with `once`, or if they are to be drawn `apart`, exceptions are outcomes."""
+        """Return `size` outcomes; with `once`, or if drawn `apart`, exceptions are outcomes."""
         bulk = self.bulk
         if bulk is not None and not apart:
             return bulk(list(data), size)
-        single = self.once if bulk is None else lambda one: bulk(one, 1)[0]
-        assert single is not None
-        return [_attempt(single, data) for _ in range(size)]
+        return [_attempt(self.draw_one, data) for _ in range(size)]
+
+    def draw_one(self, data: Data) -> Any:
+        """Return one outcome; exceptions of the library propagate."""
+        if self.once is not None:
+            return self.once(list(data))
+        assert self.bulk is not None
+        return self.bulk(list(data), 1)[0]
 
     def describe(self) -> dict[str, Any]:
-        """Return what the parent process needs to know."""
+        """Return the description that the parent process reads."""
         return {
             "kind": "mechanism",
             "name": self.name,
@@ -132,11 +147,17 @@ class Mechanism:
             "noiseless": self.noiseless is not None,
             "sensitivity": self.sensitivity,
             "floats": self.floats,
-            "exact_law": self.exact_law,
+            "exact_distribution": self.exact_distribution,
             "relative_error": self.relative_error,
             "notes": self.notes,
             "calls": self.calls,
         }
+
+
+def _require_finite(name: str, what: str, number: float) -> None:
+    """Raise `ValueError` unless a number is finite and at least 0."""
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"{name}: {what} must be a finite number of at least 0, got {number!r}")
 
 
 def _attempt(once: Callable[[Data], Any], data: Data) -> Any:
@@ -144,45 +165,44 @@ def _attempt(once: Callable[[Data], Any], data: Data) -> Any:
         return once(list(data))
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001  # whatever a library raises is what an adversary sees
+    except BaseException as error:  # noqa: BLE001  # any exception of a library is an outcome
         return Raised(type(error).__name__)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A function of an accountant, calibrator or converter that answers one of the questions with a known truth.
+    """A function of an accountant, calibrator or converter that answers a question with a certified value.
 
     Parameters
     ----------
     name : str
         Unique in the adapter, such as ``RdpAccountant.get_epsilon``.
     question : str
-        Which question; `dpassay.properties.assay.questions` lists them with their arguments.
+        Name of the question; `dpassay.properties.assay.questions` lists the questions and their arguments.
     compute : callable
-        Takes the question's arguments by name and returns a number. What it raises is a refusal.
+        Takes the arguments of the question by name and returns a number. An exception of the library is a refusal. A
+        ``raise`` in the adapter, except of `Refused`, means that the library was not asked.
     domain : mapping
-        Arguments that the library documents as restricted: name to (low, high), both included. Only what lies
-        inside is asked.
+        Documented bounds of arguments: name to (low, high), both included. Questions outside are not asked.
     claims_exact : bool
-        Whether the library says that its number is the truth up to rounding, and not a bound.
+        Whether the library documents its number as exact up to rounding, and not as a bound.
     relative_error, absolute_error : float
-        What the library documents, or was asked for, as the error of its number.
+        Documented or requested error of the number.
     looseness : float
-        How far from the truth, absolutely, the library says that its bound may lie on the safe side: within that,
-        answers need not be monotone.
+        Documented absolute distance of the bound from the true value, on the safe side; within it, answers need not
+        be monotone.
     certainty : str
-        ``upper`` where the library promises never to understate (the default), ``estimate`` where it says it may.
+        ``upper`` if the library promises never to understate (default), ``estimate`` if it may.
     notes : str
-        What a reader should know.
+        Remarks for readers.
     account : str, optional
-        What the answers of one method have in common: they must not contradict each other, as bounds of different
-        methods, or on grids of different widths, may. If it is not given it is
-        the name without what is asked and of which mechanism: ``PLD, gaussian, epsilon`` and ``PLD, laplace, delta``
-        belong to one account.
+        Name of the accounting method. Answers of one account must be consistent; bounds of different methods, or on
+        different grids, need not be. By default the name without the question and the mechanism:
+        ``PLD, gaussian, epsilon`` and ``PLD, laplace, delta`` belong to one account.
     splits : bool
-        Whether `compute` also takes a tuple for its `count`: so many repetitions, composed one after the other.
+        Whether `compute` accepts a tuple as its `count`: the repetitions of the parts, composed one after the other.
     calls : int, optional
-        The most questions that a law may ask, for a search that takes long.
+        Maximum number of questions of a law, for slow searches.
     """
 
     name: str
@@ -201,12 +221,14 @@ class Answer:
 
     def __post_init__(self) -> None:
         if self.certainty not in {"upper", "estimate"}:
-            raise ValueError(f"{self.name}: certainty must be upper or estimate, got {self.certainty!r}")
+            raise ValueError(f"{self.name}: certainty must be 'upper' or 'estimate', got {self.certainty!r}")
+        for what in ("relative_error", "absolute_error", "looseness"):
+            _require_finite(self.name, what, getattr(self, what))
         if self.calls is not None and self.calls < 1:
             raise ValueError(f"{self.name}: calls must be at least 1, got {self.calls!r}")
 
     def describe(self) -> dict[str, Any]:
-        """Return what the parent process needs to know."""
+        """Return the description that the parent process reads."""
         return {
             "kind": "answer",
             "name": self.name,
@@ -225,7 +247,7 @@ class Answer:
 
 
 def _account_named(name: str, question: str) -> str:
-    """Return a name without the words of its question, so `PLD, laplace, delta` is of the account `PLD`."""
+    """Return a name without the words of its question: `PLD, laplace, delta` belongs to the account `PLD`."""
     stem, _, asked = question.rpartition("_")
     rest = " ".join(word for word in re.split(r"[\s,_]+", name) if word not in {"", asked})
     account = " ".join(rest.replace(stem.replace("_", " "), " ").split()) if stem else rest
@@ -234,44 +256,44 @@ def _account_named(name: str, question: str) -> str:
 
 @dataclass(frozen=True)
 class Nonsense:
-    """Calls that a library must refuse: each entry that returns without raising is a finding.
+    """Invalid calls that a library must reject; each attempt that returns without raising is a finding.
 
     Parameters
     ----------
     name : str
         Unique in the adapter, such as ``Laplace``.
     attempts : mapping
-        What is asked, in words such as ``epsilon=-1``, to a function without arguments that asks it (and uses the
-        result: a parameter may be checked late).
+        Description such as ``epsilon=-1``, to a function without arguments that makes the call (and uses the result,
+        because a parameter may be checked late). The library must raise, or the adapter `Refused`.
     """
 
     name: str
     attempts: Mapping[str, Callable[[], Any]]
 
     def describe(self) -> dict[str, Any]:
-        """Return what the parent process needs to know."""
+        """Return the description that the parent process reads."""
         return {"kind": "nonsense", "name": self.name, "attempts": list(self.attempts)}
 
 
 def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
-    """Ask what may never be answered, first in a process of its own: no answer is no refusal, and must not hang us.
+    """Make a call that may hang, first in a child process with a time limit.
 
     Parameters
     ----------
     ask : callable
         An attempt of `Nonsense`.
     seconds : int
-        How long to wait.
+        Time limit.
 
     Returns
     -------
     object
-        The answer, or words that say that there was none.
+        The answer, or text that states that there was none.
 
     Raises
     ------
     Exception
-        What `ask` raises: a refusal.
+        The exception of `ask`, which is a refusal.
     """
     child = os.fork()
     if not child:
@@ -279,7 +301,7 @@ def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
         signal.alarm(seconds)
         try:
             ask()
-        except Exception:  # noqa: BLE001  # any refusal is one
+        except Exception:  # noqa: BLE001  # any exception is a refusal
             os._exit(1)
         os._exit(0)
     status = os.waitpid(child, 0)[1]
@@ -294,14 +316,14 @@ def present_cases(
 ) -> Iterator[Mechanism | Answer | Nonsense]:
     """Yield the cases of all groups that this version of a library can build.
 
-    A group that runs into what an older version lacks ends there, with a line on standard error.
+    A group ends at the first case that an older version cannot build, with a line on standard error.
 
     Parameters
     ----------
     *groups : callable
-        Functions that return cases, the newest parts of the library last.
+        Functions that return cases, the newest features of the library last.
     lacking : tuple of exceptions
-        By which the library shows that it lacks something.
+        Exceptions that indicate a missing feature.
 
     Examples
     --------
@@ -314,4 +336,4 @@ def present_cases(
         try:
             yield from group()
         except lacking as error:
-            sys.stderr.write(f"left out the rest of {group.__name__}: {error}\n")
+            sys.stderr.write(f"skipped the remaining cases of {group.__name__}: {error}\n")

@@ -1,4 +1,4 @@
-"""The libraries that have an adapter here, and adapters elsewhere: files, and the environments that they ask for."""
+"""The libraries with an adapter here, adapters in other places, and the environments that they require."""
 
 import re
 import tomllib
@@ -28,7 +28,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class EnvironmentRecipe:
-    """What must be installed beside some versions of a library so that they work.
+    """Additional requirements of some versions of a library.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ class EnvironmentRecipe:
     python: str = ""
 
     def suits(self, version: str) -> bool:
-        """Whether the recipe is for this version of the library."""
+        """Return whether the recipe applies to a version of the library."""
         return parse_specifier(self.versions).contains(version, prereleases=True)
 
 
 @dataclass(frozen=True)
 class Library:
-    """An adapter and what lies beside it.
+    """An adapter and the files beside it.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ class Library:
         for recipe in self.recipes:
             if recipe.suits(version):
                 return recipe
-        accepted = ", ".join(recipe.versions for recipe in self.recipes) or "none: use --python"
-        raise UsageError(f"--version {version!r} of {self.name} has no environment; versions that do: {accepted}")
+        accepted = ", ".join(recipe.versions for recipe in self.recipes) or "none; use --python"
+        raise UsageError(f"--version {version!r} of {self.name} has no environment; versions with one: {accepted}")
 
 
 def known_libraries() -> dict[str, Library]:
@@ -103,7 +103,7 @@ def known_libraries() -> dict[str, Library]:
 
 
 def find_library(name: str) -> Library:
-    """Return a library by its name, however it is spelled, or the adapter in a file.
+    """Return a library by its name in any normalised spelling, or the adapter in a file.
 
     Raises
     ------
@@ -164,7 +164,19 @@ def read_table(path: Path, fields: Mapping[str, type]) -> dict[str, Any]:
 
 
 def require_fields(path: Path, where: str, entry: Any, fields: Mapping[str, type]) -> None:
-    """Raise `UsageError` if a table of a file has an unknown key or a value of another type."""
+    """Raise `UsageError` if a table of a file has an unknown key or a value of another type.
+
+    Parameters
+    ----------
+    path : Path
+        File, for the message.
+    where : str
+        Name of the table, for the message.
+    entry : object
+        The table.
+    fields : mapping
+        Accepted keys and the types of their values.
+    """
     if not isinstance(entry, dict):
         raise UsageError(f"{path}: {where} must be a table, got {entry!r}")
     for name, value in entry.items():
@@ -175,7 +187,7 @@ def require_fields(path: Path, where: str, entry: Any, fields: Mapping[str, type
 
 
 def parse_specifier(text: str, where: str = "") -> SpecifierSet:
-    """Read a PEP 440 specifier, raising `UsageError` if it is none."""
+    """Read a PEP 440 specifier, raising `UsageError` if it is invalid."""
     try:
         return SpecifierSet(text)
     except InvalidSpecifier:
@@ -183,7 +195,7 @@ def parse_specifier(text: str, where: str = "") -> SpecifierSet:
 
 
 def parse_version(text: str) -> str:
-    """Return a version in its normal form, raising `UsageError` if it is none."""
+    """Return a version in its normal form, raising `UsageError` if it is invalid."""
     try:
         return str(Version(text))
     except InvalidVersion:

@@ -1,8 +1,9 @@
-"""The parent's side of a worker: another interpreter's mechanisms and answers, as objects of this one.
+"""The parent side of a worker: mechanisms and answers of another interpreter as local objects.
 
 A `Worker` is the process, `open_library` returns the cases of its adapter, and each of those asks the worker.
 """
 
+import builtins
 import json
 import math
 import queue
@@ -28,8 +29,9 @@ from dpassay.claims import (
     parse_neighbours,
     require_positive,
 )
+from dpassay.impl.libraries.codec import decode, encode
 from dpassay.impl.libraries.kit import Raised
-from dpassay.impl.libraries.wire import decode, encode
+from dpassay.impl.libraries.plain import numbers_of
 
 __all__ = [
     "BrokenCase",
@@ -55,23 +57,46 @@ _SEEDS = 2**32  # what every generator of random numbers accepts
 
 
 class WorkerError(Exception):
-    """The library, or its adapter, raised; `type` is the name of its exception."""
+    """The library, or its adapter, raised.
 
-    def __init__(self, type: str, message: str) -> None:  # noqa: A002  # the word of the protocol
+    Attributes
+    ----------
+    type, message : str
+        The name of its exception, and what it says.
+    is_own : bool
+        Whether the exception tells of a mistake in the adapter's own code.
+    is_unasked : bool
+        Whether the adapter raised on purpose, in place of the library.
+    """
+
+    def __init__(
+        self,
+        type: str,  # noqa: A002  # the word of the protocol
+        message: str,
+        is_own: bool = False,
+        is_unasked: bool = False,
+    ) -> None:
         super().__init__(message)
         self.type = type
         self.message = message
+        self.is_own = is_own
+        self.is_unasked = is_unasked
 
     def __str__(self) -> str:
         return f"{self.type}: {self.message}"
 
 
 class WorkerLostError(SamplerLostError):
-    """The worker crashed or did not answer in time: nothing was observed. The next request starts another one."""
+    """The worker crashed or did not answer in time; nothing was observed. The next request starts another worker."""
 
 
 class RefusedError(Exception):
-    """The library raised rather than to answer a question."""
+    """The library raised instead of answering; or the adapter, by mistake (`is_own`) or not (`is_unasked`)."""
+
+    def __init__(self, message: str, is_own: bool = False, is_unasked: bool = False) -> None:
+        super().__init__(message)
+        self.is_own = is_own
+        self.is_unasked = is_unasked
 
 
 class Worker:
@@ -135,7 +160,7 @@ class Worker:
             self._process = None
 
     def request(self, do: str, **fields: Any) -> Any:
-        """Carry out a request (see the worker) and return its value as JSON.
+        """Send a request (see the worker) and return its value as JSON.
 
         Raises
         ------
@@ -144,10 +169,10 @@ class Worker:
         WorkerLostError
             If the worker crashed or did not answer in time, or the deadline has passed.
         UsageError
-            If it cannot be started again.
+            If it cannot be restarted.
         """
         if time.monotonic() > self.deadline:
-            raise WorkerLostError("the time of this check was over")
+            raise WorkerLostError("the time limit of the check was reached")
         if self._process is None:
             self._start()
         assert self._process is not None
@@ -165,7 +190,7 @@ class Worker:
             self.close()
             raise
         if "error" in reply:
-            raise error_named(reply["error"]["type"], reply["error"]["message"])
+            raise error_named(**reply["error"])
         return reply["value"]
 
     def _start(self) -> None:
@@ -193,11 +218,11 @@ class Worker:
 
 
 class _LostError(Exception):
-    """What became of a process, as the end of a sentence about it."""
+    """A lost process; the message is the predicate of a sentence about it."""
 
 
 class _Process:
-    """A process that speaks JSON lines, read by threads so that a reader can give up waiting."""
+    """A process with a JSON-lines protocol, read by threads so that reading can time out."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._popen = subprocess.Popen(  # noqa: S603  # the interpreter that the user named
@@ -239,7 +264,7 @@ class _Process:
             raise _LostError(self._ending()) from None
         reply = self.read(timeout)
         if reply.get("id") != request["id"]:
-            raise _LostError("answered something else")
+            raise _LostError("sent an unexpected answer")
         return reply
 
     def read(self, timeout: float) -> dict[str, Any]:
@@ -255,7 +280,7 @@ class _Process:
         except ValueError:
             reply = None
         if not isinstance(reply, dict):
-            raise _LostError(f"wrote {line.strip()[:100]!r}, which is not of the protocol")
+            raise _LostError(f"wrote {line.strip()[:100]!r}, which is not a protocol message")
         return reply
 
     def _ending(self) -> str:
@@ -285,10 +310,15 @@ def _close(stream: IO[str]) -> None:
         return  # what was left to flush has no reader any more
 
 
-def error_named(kind: str, message: str) -> WorkerError:
-    """Return a `WorkerError` whose class is named like the library's: an audit sees exceptions by their names."""
-    error_class = type(kind, (WorkerError,), {})
-    error: WorkerError = error_class(kind, message)
+def error_named(
+    type: str,  # noqa: A002  # as above
+    message: str,
+    is_own: bool = False,
+    is_unasked: bool = False,
+) -> WorkerError:
+    """Return a `WorkerError` whose class has the name of the exception of the library."""
+    error_class = builtins.type(type, (WorkerError,), {})
+    error: WorkerError = error_class(type, message, is_own, is_unasked)
     return error
 
 
@@ -356,9 +386,19 @@ class RemoteMechanism(_Remote):
         drawn = self._drawn(data, size, self._seed(rng))
         return [_raised_symbol(row) if isinstance(row, Raised) else row for row in drawn]
 
+    def draw(self, data: Array) -> Any:
+        """Return one outcome.
+
+        Raises
+        ------
+        WorkerError
+            If the library, or its adapter, raised.
+        """
+        return decode(self._worker.request("draw", case=self.name, data=_sent(data)))
+
     @property
     def sampler(self) -> "RemoteSampler":
-        """What a hunt samples: it can draw call by call without a request for each."""
+        """The sampler of a hunt, which draws call by call without one request per call."""
         return RemoteSampler(self)
 
     def _seed(self, rng: np.random.Generator) -> int | None:
@@ -382,17 +422,17 @@ class RemoteMechanism(_Remote):
 
     def law(self, data: Array) -> dict[str, Any]:
         """Return the ideal distribution of an outcome as the adapter states it (``family`` and parameters)."""
-        value: dict[str, Any] = decode(self._worker.request("law", case=self.name, data=_sent(data)))
+        value: dict[str, Any] = numbers_of(decode(self._worker.request("law", case=self.name, data=_sent(data))))
         return value
 
     def noiseless(self, data: Array) -> Any:
-        """Return what the mechanism computes before noise is added: a number or a sequence of them."""
-        return decode(self._worker.request("noiseless", case=self.name, data=_sent(data)))
+        """Return the value to which noise is added: a number or a sequence of numbers."""
+        return numbers_of(decode(self._worker.request("noiseless", case=self.name, data=_sent(data))))
 
 
 @dataclass(frozen=True)
 class RemoteSampler:
-    """Samples a mechanism many at a time, or call by call (`apart`), where exceptions are outcomes.
+    """Samples a mechanism in batches, or call by call (`apart`), where exceptions are outcomes.
 
     Parameters
     ----------
@@ -409,6 +449,10 @@ class RemoteSampler:
     def apart(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
         """Draw `size` outcomes as :meth:`RemoteMechanism.sample_apart` does."""
         return self.mechanism.sample_apart(data, size, rng)
+
+    def raising(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:  # noqa: ARG002  # as a sampler
+        """Draw `size` outcomes one by one as :meth:`RemoteMechanism.draw` does."""
+        return [self.mechanism.draw(data) for _ in range(size)]
 
 
 class RemoteAnswer(_Remote):
@@ -430,7 +474,7 @@ class RemoteAnswer(_Remote):
         self.related: tuple[RemoteAnswer, ...] = ()
 
     def compute(self, **arguments: Any) -> float:
-        """Return the library's answer; what is not a number is NaN.
+        """Return the answer of the library; NaN if it is not a number.
 
         Raises
         ------
@@ -440,9 +484,9 @@ class RemoteAnswer(_Remote):
             If the worker crashed or hung.
         """
         try:
-            value = decode(self._worker.request("answer", case=self.name, arguments=encode(arguments)))
+            value = numbers_of(decode(self._worker.request("answer", case=self.name, arguments=encode(arguments))))
         except WorkerError as error:
-            raise RefusedError(str(error)) from None
+            raise RefusedError(str(error), error.is_own, error.is_unasked) from None
         if isinstance(value, np.ndarray) and value.size == 1:
             value = value.item()
         if not isinstance(value, (int, float)):
@@ -454,7 +498,7 @@ class RemoteAnswer(_Remote):
 
 
 class RemoteNonsense(_Remote):
-    """Calls that a library must refuse.
+    """Invalid calls that a library must reject.
 
     Attributes
     ----------
@@ -467,21 +511,25 @@ class RemoteNonsense(_Remote):
         self.attempts: tuple[str, ...] = tuple(description["attempts"])
 
     def attempt(self, words: str) -> tuple[bool, Any]:
-        """Return whether the library returned, and what it returned or the words of its exception.
+        """Return whether the library returned, and the returned value or the exception as text.
 
         Raises
         ------
+        WorkerError
+            If the adapter raised, by mistake or on purpose, so that the library was not asked.
         WorkerLostError
             If the worker crashed or hung.
         """
         try:
-            return True, decode(self._worker.request("attempt", case=self.name, attempt=words))
+            return True, numbers_of(decode(self._worker.request("attempt", case=self.name, attempt=words)))
         except WorkerError as error:
+            if error.is_own or error.is_unasked:
+                raise
             return False, str(error)
 
 
 class BrokenCase(_Remote):
-    """A case that the library, or its adapter, could not describe.
+    """A case that the library or its adapter cannot describe.
 
     Attributes
     ----------

@@ -1,15 +1,18 @@
-"""The worker: runs an adapter in the interpreter of its library and answers requests, a JSON line each.
+"""The worker: runs an adapter in the interpreter of its library and answers requests in JSON lines.
 
 Started as ``python worker.py ADAPTER.py``. It needs the standard library, and what the adapter imports. Requests and
 replies carry an ``id``; the first line that it writes is a greeting with the versions. What the library prints goes
 to standard error: standard output belongs to the protocol.
 
-Requests: ``describe``; ``sample`` (case, data, size, seed or null, apart); ``law`` and ``noiseless`` (case, data);
-``answer`` (case, arguments); ``attempt`` (case, attempt). A reply holds ``value`` or ``error`` (type and message).
+Requests: ``describe``; ``sample`` (case, data, size, seed or null, apart); ``draw`` (case, data: one outcome, with
+what it raises as the error); ``law`` and ``noiseless`` (case, data); ``answer`` (case, arguments); ``attempt`` (case,
+attempt). A reply holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is broken, and
+`is_unasked`: whether the adapter raised on purpose, in place of the library).
 """
 
 from __future__ import annotations
 
+import dis
 import importlib.util
 import json
 import os
@@ -27,9 +30,9 @@ HERE = Path(__file__).resolve().parent
 
 
 def install_adapter_modules() -> None:
-    """Let ``dpassay.impl.libraries.kit`` and ``.wire`` be imported where dpassay is not installed."""
+    """Make ``dpassay.impl.libraries.kit`` and ``.codec`` importable if dpassay is not installed."""
     try:
-        import dpassay.impl.libraries.wire  # noqa: F401  # an adapter may live where dpassay does
+        import dpassay.impl.libraries.codec  # noqa: F401  # an adapter may live where dpassay does
     except Exception:  # noqa: BLE001  # absent, or made for another version of Python: as good as absent
         for name in [name for name in sys.modules if name.split(".")[0] == "dpassay"]:
             del sys.modules[name]
@@ -40,7 +43,7 @@ def install_adapter_modules() -> None:
 
 
 def load_adapter(path: Path) -> tuple[str, list[Any]]:
-    """Run the adapter's file and return the distribution that it adapts (its ``LIBRARY``) and its cases.
+    """Run the file of the adapter and return its distribution (``LIBRARY``) and its cases.
 
     Raises
     ------
@@ -58,12 +61,12 @@ def load_adapter(path: Path) -> tuple[str, list[Any]]:
     names = [case.name for case in cases]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated or not names:
-        raise ValueError(f"an adapter needs cases of different names, got {repeated or 'none'}")
+        raise ValueError(f"the cases of an adapter must have different names, got {repeated or 'none'}")
     return str(module.LIBRARY), cases
 
 
 def installed_version(library: str) -> str | None:
-    """Return the version of a distribution, None where it is not installed as one."""
+    """Return the version of a distribution, None if it is not installed as one."""
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:
@@ -77,8 +80,8 @@ class Adapter:
         self._cases = {case.name: case for case in cases}
 
     def answer(self, request: dict[str, Any]) -> Any:
-        """Carry out one request and return its value as JSON."""
-        from dpassay.impl.libraries.wire import decode, encode
+        """Handle one request and return its value as JSON."""
+        from dpassay.impl.libraries.codec import decode, encode
 
         what = request["do"]
         if what == "describe":
@@ -88,6 +91,8 @@ class Adapter:
             if request.get("seed") is not None and case.seed is not None:
                 case.seed(request["seed"])
             return encode(case.draw(list(decode(request["data"])), request["size"], request.get("apart", False)))
+        if what == "draw":
+            return encode(case.draw_one(list(decode(request["data"]))))
         if what in {"law", "noiseless"}:
             return encode(getattr(case, what)(list(decode(request["data"]))))
         if what == "answer":
@@ -95,6 +100,61 @@ class Adapter:
         if what == "attempt":
             return encode(case.attempts[request["attempt"]]())
         raise ValueError(f"unknown request {what!r}")
+
+
+_BROKEN = (NameError, AttributeError, ImportError)
+_WRONG_CALLS = (
+    "unexpected keyword argument",
+    "required positional argument",
+    "required keyword-only argument",
+    "positional argument but",
+    "positional arguments but",
+    "takes no arguments",
+    "is not callable",
+)
+"""Words by which Python refuses a call that does not fit the signature of a Python function."""
+
+
+def is_own_error(error: BaseException, own_files: set[str]) -> bool:
+    """Return whether an exception indicates a mistake in the adapter, not a refusal by the library.
+
+    It does if the line that raised it is in one of the adapter's own files, and it is a name that does not exist or a
+    call that does not fit a signature. A library written in another language raises in the adapter's line, too, but
+    with its own words.
+    """
+    if _own_instruction(error, own_files) is None:
+        return False
+    return isinstance(error, _BROKEN) or (
+        isinstance(error, TypeError) and any(words in str(error) for words in _WRONG_CALLS)
+    )
+
+
+def is_unasked(error: BaseException, own_files: set[str]) -> bool:
+    """Return whether a ``raise`` or an ``assert`` of the adapter raised: then the library did not refuse.
+
+    An adapter that reads a refusal from an answer of the library says so with `dpassay.impl.libraries.kit.Refused`.
+    """
+    from dpassay.impl.libraries.kit import Refused
+
+    return _own_instruction(error, own_files) == "RAISE_VARARGS" and not isinstance(error, Refused)
+
+
+def _own_instruction(error: BaseException, own_files: set[str]) -> str | None:
+    """Return the instruction that raised, by its name in :mod:`dis`; None if it is not in one of the files."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None or place.tb_frame.f_code.co_filename not in own_files:
+        return None
+    return dis.opname[place.tb_frame.f_code.co_code[place.tb_lasti]]
+
+
+def files_of(adapter: Path) -> set[str]:
+    """Return the files of an adapter: its own, and the modules of its folder if that is not a package."""
+    path = adapter.resolve()
+    if (path.parent / "__init__.py").exists():
+        return {str(adapter), str(path)}
+    return {str(adapter), *(str(module) for module in path.parent.glob("*.py"))}
 
 
 def _described(case: Any) -> dict[str, Any]:
@@ -125,8 +185,20 @@ def arriving(requests: Any) -> queue.SimpleQueue[str | None]:
     return lines
 
 
-def serve(adapter: Adapter, requests: queue.SimpleQueue[str | None], replies: Any) -> None:
-    """Answer line by line until the input ends."""
+def serve(adapter: Adapter, requests: queue.SimpleQueue[str | None], replies: Any, own_files: set[str]) -> None:
+    """Answer requests line by line until the input ends.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        The adapter.
+    requests : queue
+        Lines of requests, None after the last one.
+    replies : file
+        Stream to which replies are written.
+    own_files : set of str
+        Files of the adapter, which tell its errors from refusals by the library.
+    """
     for line in iter(requests.get, None):
         request = json.loads(line)
         try:
@@ -134,13 +206,15 @@ def serve(adapter: Adapter, requests: queue.SimpleQueue[str | None], replies: An
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # whatever a library raises goes to the parent, a panic too
-            reply = {"id": request["id"], "error": {"type": type(error).__name__, "message": str(error)[:2000]}}
+            told = {"type": type(error).__name__, "message": str(error)[:2000]}
+            blame = {"is_own": is_own_error(error, own_files), "is_unasked": is_unasked(error, own_files)}
+            reply = {"id": request["id"], "error": {**told, **blame}}
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
 
 
 def main(arguments: list[str]) -> int:
-    """Load the adapter, greet, serve."""
+    """Load the adapter, send the greeting, and serve requests."""
     # the folder of this script holds folders named like libraries, which must not shadow them
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != HERE]
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -161,7 +235,7 @@ def main(arguments: list[str]) -> int:
     replies.flush()
     if adapter is None:
         return 1
-    serve(adapter, arriving(requests), replies)
+    serve(adapter, arriving(requests), replies, files_of(Path(arguments[0])))
     return 0
 
 

@@ -1,1 +1,1 @@
-"""Mechanisms, one family a file."""
+"""Mechanisms, one family per file."""

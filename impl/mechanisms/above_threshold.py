@@ -101,13 +101,13 @@ class GaussianAboveThreshold:
         return in_chunks(lambda rows: self.draw(answers, rows, rng), size, self.size + 1)
 
     def draw(self, answers: Array, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw `rows` outcomes on answers that have been checked; they may be fewer than `size`."""
+        """Draw `rows` outcomes on validated answers, which may be fewer than `size`."""
         noisy_threshold = self.threshold + self.sigma_threshold * rng.standard_normal((rows, 1))
         noisy_answers = answers + self.sigma_query * rng.standard_normal((rows, answers.size))
         return first_true(noisy_answers >= noisy_threshold)
 
     def session(self, rng: np.random.Generator) -> "AboveThresholdSession":
-        """Begin an interactive run, to which answers are fed one at a time; the threshold's noise is drawn here."""
+        """Start an interactive run that receives answers one at a time; the threshold noise is drawn here."""
 
         def query_noise() -> float:
             return self.sigma_query * float(rng.standard_normal())
@@ -124,11 +124,11 @@ def require_outcome(outcome: Any, size: int) -> int:
 
 
 class AboveThresholdSession(HaltingSession[GaussianAboveThreshold]):
-    """An interactive run of `GaussianAboveThreshold`, which tells what it has cost so far."""
+    """An interactive run of `GaussianAboveThreshold` with its privacy loss so far."""
 
     @property
     def loss(self) -> float:
-        """Ex-post bound of what has been revealed so far, in nats."""
+        """Ex-post bound of the outcomes so far, in nats."""
         if self.asked == 0:
             return 0.0
         m = self.mechanism

@@ -1,4 +1,4 @@
-"""The boundary wrapper: an extra outcome, hit when the answer of an algorithm is uncertain, as a target to charge."""
+"""The boundary wrapper: an extra outcome for uncertain answers of an algorithm, as a target to charge."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Brownian noise reduction: one Brownian motion, watched at falling times.
+"""Brownian noise reduction: one Brownian motion, observed at decreasing times.
 
 Rogers, Samorodnitsky, Wu and Ramdas 2023, Def 4.4. In *information time* u = 1/t the process u B(1/u) is a Brownian
 motion again, and u y(u) = u f + u B(1/u) grows by independent increments: so a run is drawn, and extended online, by
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 
 def brownian_noise(times: ArrayLike, runs: int, rng: np.random.Generator, *, dimension: int = 1) -> Array:
-    """Draw Brownian motions at falling times.
+    """Draw Brownian motions at decreasing times.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class BrownianRun(RefinedRun):
 
     @property
     def precision(self) -> float:
-        """The information spent: 1/time, 0 before the first release. For sensitivity D it costs D^2/2 of it in rho."""
+        """The precision spent: 1/time, 0 before the first release. At sensitivity D it costs rho = D^2 precision/2."""
         return self._precision
 
     def _noise_at(self, time: float) -> Array:
@@ -95,14 +95,14 @@ class BrownianRun(RefinedRun):
 
 @dataclass(frozen=True)
 class BrownianNoiseReduction(NoiseReduction):
-    """An answer with Brownian noise at falling variances, until a stopping rule is content.
+    """An answer with Brownian noise at decreasing variances, released until a stopping rule ends the run.
 
     Rogers, Samorodnitsky, Wu and Ramdas 2023, Def 4.4. The sensitivity is Euclidean.
     """
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Concentrated DP with rho = sensitivity^2 / (2 t) at the last time t of the grid: the price of a full run."""
+        """Concentrated DP with rho = sensitivity^2 / (2 t) at the last time t of the grid: the cost of a full run."""
         return (ZCDP(float(gaussian_zcdp(self.times[-1] ** 0.5, self.sensitivity)) * (1 + 2.0**-50)),)
 
     @property

@@ -1,7 +1,7 @@
-"""Conditional release: an outcome is published if it lies in a target, and may be asked for again with another.
+"""Conditional release: an outcome is published if it lies in a target, and may be revised with a further target.
 
-Cohen and Lyu 2023, Alg 2, inside the session that counts the hits (the print has no halt of its own). The outcome is
-drawn once and kept; a revision is charged at 2 epsilon, since what was withheld has been learnt.
+Cohen and Lyu 2023, Alg 2, inside the session that counts the hits (the published algorithm has no halt of its own).
+The outcome is drawn once and kept; a revision is charged at 2 epsilon, since the withheld part has been learnt.
 """
 
 import math
@@ -24,7 +24,7 @@ class Withheld:
 
 
 WITHHELD = Withheld()
-"""What is published in place of an outcome outside the target."""
+"""Published instead of an outcome outside the target."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Interval:
             raise UsageError(f"low must be below high, got low={self.low!r}, high={self.high!r}")
 
     def __contains__(self, value: Any) -> bool:
-        """Whether a number, or the score at the end of a tuple, lies in the interval."""
+        """Return whether a number, or the score at the end of a tuple, lies in the interval."""
         number = value[-1] if isinstance(value, tuple) else value
         return bool(self.low <= number < self.high or (math.isinf(self.high) and number == self.high))
 
     def meets(self, other: "Interval") -> bool:
-        """Whether two intervals have a number in common."""
+        """Return whether two intervals have a number in common."""
         return self.low < other.high and other.low < self.high
 
 
@@ -53,7 +53,7 @@ ReleaseTarget = frozenset[Any] | Interval
 
 @dataclass(frozen=True)
 class Released:
-    """What came of a conditional release: its identifier for revisions, and the outcome or `WITHHELD`."""
+    """Result of a conditional release: its identifier for revisions, and the outcome or `WITHHELD`."""
 
     identifier: int
     outcome: Any
@@ -83,7 +83,7 @@ class ConditionalReleases:
         self._held: dict[int, tuple[Any, list[ReleaseTarget]]] = {}
 
     def release(self, run: Callable[[], Any], target: ReleaseTarget, *, delta: float = 0.0) -> Released:
-        """Run a call once, keep its outcome, and publish it if it is in the target.
+        """Run a call once, store its outcome, and publish it if it lies in the target.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class ConditionalReleases:
         return Released(identifier, outcome)
 
     def revise(self, identifier: int, target: ReleaseTarget) -> Any:
-        """Publish the outcome that is kept if it lies in a further target, else `WITHHELD`.
+        """Publish the stored outcome if it lies in a further target, else `WITHHELD`.
 
         Raises
         ------

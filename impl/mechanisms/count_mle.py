@@ -1,4 +1,4 @@
-"""Gaussian counts, made consistent with a public order by least squares."""
+"""Gaussian counts, projected onto a public order by least squares."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,7 +93,7 @@ class CountMLE:
         return VectorNeighbours(size=self.size, linf=self.linf, low=0.0)
 
     def order_of(self, counts: Array) -> NDArray[np.int64]:  # noqa: ARG002  # what a mutant looks at
-        """Return the order to fit to, which does not depend on the counts."""
+        """Return the public order, which does not depend on the counts."""
         return np.arange(self.size) if self.order is None else np.array(self.order)
 
     def noise(self, rows: int, rng: np.random.Generator) -> Array:

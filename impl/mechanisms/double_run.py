@@ -1,4 +1,4 @@
-"""Running an algorithm twice: a target without a probability oracle."""
+"""Two runs of an algorithm: a target without a probability oracle."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DoubleRun:
-    """Two independent outcomes of an algorithm; that they differ is the target. Cohen and Lyu 2023, App. F.
+    """Two independent outcomes of an algorithm; the target is their disagreement. Cohen and Lyu 2023, App. F.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The doubling method: independent Gaussian releases of doubled precision until one is good enough, all paid."""
+"""The doubling method: Gaussian releases of doubled precision until one is accurate enough; all are charged."""
 
 import math
 from dataclasses import dataclass

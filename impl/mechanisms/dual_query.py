@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DualQuery:
-    """One synthetic record a round, the best answer to queries drawn where the synthetic data are most wrong.
+    """One synthetic record per round, the best answer to queries drawn where the synthetic data have large errors.
 
     Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014. In round t every query has the weight exp(eta sum_{t' < t}
     (q(D) - q(x_t'))): an exponential mechanism whose score moves by (t - 1)/n, n the number of records. `samples`

@@ -1,4 +1,4 @@
-"""The exponential mechanism and permute-and-flip: a candidate chosen by its exponentiated score.
+"""The exponential mechanism and permute-and-flip: selection of a candidate by its exponentiated score.
 
 The exponential mechanism comes in two conventions, which must not be mixed up. `ExponentialMechanism` divides by twice
 the sensitivity, whatever way the scores move. `RangeExponentialMechanism` divides by the range of the score
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _ScoreSelection:
-    """What the mechanisms of this file share: parameters, neighbours and scaled scores."""
+    """Base class of the mechanisms of this file: parameters, neighbours and scaled scores."""
 
     size: int
     epsilon: float
@@ -146,7 +146,7 @@ class RangeExponentialMechanism:
 
 @dataclass(frozen=True)
 class PermuteAndFlip(_ScoreSelection):
-    """The first of the candidates, in uniformly random order, whose coin comes up heads.
+    """The first candidate, in uniformly random order, whose biased coin shows heads.
 
     The coin of candidate i shows heads with probability exp(epsilon (score_i - best score) / (2 sensitivity)), so
     the best one always accepts. McKenna and Sheldon 2020, Algorithm 1.

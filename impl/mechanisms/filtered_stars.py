@@ -1,4 +1,4 @@
-"""A fixed stream of tiny mechanisms behind a privacy filter; the outcome is all that is released.
+"""A fixed stream of small mechanisms behind a privacy filter; the outcome is the released transcript.
 
 A *star* says nothing most of the time, and now and then names the secret bit, rightly or (less often) wrongly. It is
 the worst mechanism that its privacy parameters allow, so a filter that lets one too many pass shows it at once.
@@ -89,13 +89,13 @@ class Star:
 
 
 def randomised_response(epsilon: float) -> Star:
-    """Return the star that always speaks: epsilon-DP, and the worst such mechanism."""
+    """Return the star that is never silent: epsilon-DP, and the worst such mechanism."""
     return Star(1 / (1 + math.exp(-epsilon)), epsilon, Offer(epsilon))
 
 
 @dataclass(frozen=True)
 class FilteredStars:
-    """The transcript of a stream of stars behind a filter: a tuple of 0, 1 and `SILENT`, cut where the filter halts.
+    """The transcript of a stream of stars behind a filter: 0, 1 and `SILENT`, truncated where the filter halts.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class FilteredStars:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What the composition asserts."""
+        """The guarantee of the composition."""
         return (self.claim,)
 
     @property
@@ -144,7 +144,7 @@ class FilteredStars:
         return [transcripts[index] for index in np.ravel(which)]
 
     def released(self, symbols: Sequence[int]) -> tuple[int, ...]:
-        """Return the part of the stars' symbols that the filter lets out."""
+        """Return the symbols of the stars that the filter releases."""
 
         def choose(outcomes: Sequence[Any]) -> Round | None:
             place = len(outcomes)

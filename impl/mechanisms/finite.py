@@ -1,4 +1,4 @@
-"""Mechanisms with finitely many outcomes that know their probabilities: what the boundary wrapper needs."""
+"""Mechanisms with finitely many outcomes and known probabilities, as the boundary wrapper requires."""
 
 import math
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def pure_epsilon(mechanism: Mechanism) -> float:
 
 @dataclass(frozen=True)
 class FiniteMechanism:
-    """The mechanism with one law on each of two neighbouring data sets, the bits 0 and 1.
+    """The mechanism with one distribution on each of two neighbouring data sets, the bits 0 and 1.
 
     Parameters
     ----------

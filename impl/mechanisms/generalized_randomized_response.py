@@ -104,7 +104,7 @@ class GeneralizedRandomizedResponse:
 
 @dataclass(frozen=True)
 class ResponseSequence:
-    """The answers of responses to one bit, each chosen from the answers before it: the worst analyst, as a mechanism.
+    """The answers of responses to one bit, each chosen by the earlier answers: the worst analyst, as a mechanism.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class ResponseSequence:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What the composition asserts."""
+        """The guarantee of the composition."""
         return (self.claim,)
 
     @property
@@ -155,7 +155,7 @@ class ResponseSequence:
 
 
 def best_second(epsilon: float, level: float, first: float) -> Choice:
-    """Return the analyst of two bounded-range mechanisms who begins with t = `first` and answers as well as possible.
+    """Return the optimal analyst of two bounded-range mechanisms whose first has t = `first`.
 
     What is left of the global epsilon after a loss is a, and the best t is then (a + epsilon)/2, clipped.
     """

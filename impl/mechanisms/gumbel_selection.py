@@ -1,4 +1,4 @@
-"""Selection of a large count with Gumbel noise of scale 1/epsilon, for users who move all counts the same way."""
+"""Selection of a large count with Gumbel noise of scale 1/epsilon, for counts that change in one direction."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +51,7 @@ class GumbelSelection:
 
     @property
     def neighbours(self) -> VectorNeighbours:
-        """Counts that move by at most 1, all the same way."""
+        """Counts that change by at most 1, all in one direction."""
         return VectorNeighbours(size=self.size, linf=1, monotone=True)
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
@@ -67,8 +67,19 @@ class GumbelSelection:
 def peeling_order(counts: Array, epsilon: float, runs: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the orders in which repeated selection without replacement picks all counts, one row for each run.
 
-    Each selection with noise of its own among what is left has the law of sorting by one draw of noise: the largest
-    Gumbel variable and the rest, given that it is larger, are independent.
+    Each selection with noise of its own among what is left has the distribution of sorting by one draw of noise: the
+    largest Gumbel variable and the rest, given that it is larger, are independent.
+
+    Parameters
+    ----------
+    counts : array_like, shape (size,)
+        The counts.
+    epsilon : float
+        Privacy parameter of one selection, nats, positive.
+    runs : int
+        Number of runs.
+    rng : numpy.random.Generator
+        Source of randomness.
 
     Raises
     ------

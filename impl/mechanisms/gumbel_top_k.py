@@ -1,4 +1,4 @@
-"""The ranked list of the k largest counts, by Gumbel noise: k exponential mechanisms at once."""
+"""The ranked list of the k largest counts by Gumbel noise, equivalent to k exponential mechanisms."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +29,8 @@ def ranked_top_k(noisy: Array, k: int) -> NDArray[np.int64]:
 class GumbelTopK:
     """The labels of the k largest counts with Gumbel noise of scale linf/epsilon, in their noisy order.
 
-    Cesar and Rogers 2020, Table 1 (KnownGumb without its counts); the law is that of peeling, k exponential mechanisms
+    Cesar and Rogers 2020, Table 1 (KnownGumb without its counts); the distribution is that of peeling, k exponential
+    mechanisms
     without replacement, each epsilon-bounded-range for counts that all move the same way.
 
     Parameters
@@ -74,7 +75,7 @@ class GumbelTopK:
 
     @property
     def neighbours(self) -> VectorNeighbours:
-        """Counts that all move the same way, by at most linf each."""
+        """Counts that all change in one direction, each by at most linf."""
         return VectorNeighbours(size=self.size, linf=self.linf, monotone=True)
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:

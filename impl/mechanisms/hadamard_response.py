@@ -1,4 +1,4 @@
-"""Heavy hitters in the local model: Hadamard response, and the frequencies that its reports tell."""
+"""Heavy hitters in the local model: Hadamard response, and frequency estimates from its reports."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the threshold mechanisms share: the first query of a stream above a noisy threshold, all at once or live."""
+"""Common parts of the threshold mechanisms: the first query of a stream above a noisy threshold."""
 
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
@@ -12,7 +12,7 @@ __all__ = ["HaltedError", "HaltingSession", "Stream", "first_true"]
 
 
 class HaltedError(RuntimeError):
-    """Raised when a session that has halted is asked again."""
+    """Raised if a session that has halted receives a query."""
 
 
 def first_true(events: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Histogram:
-    """What the mechanisms of this file share: who is a neighbour, and how noise is added."""
+    """Base class of the mechanisms of this file: the neighbour relation, and the addition of noise."""
 
     size: int
     l0: int

@@ -1,4 +1,4 @@
-"""The sparse vector technique that charges records one by one.
+"""The sparse vector technique with individual charges per record.
 
 Cohen and Lyu 2023, Alg 5. Sums over the records are released with noise where they reach a threshold; a record that
 takes part in `hits` released queries leaves the data. Queries that concern other records go on for ever. The variant
@@ -88,7 +88,7 @@ class IndividualSVT(_ChargedRecords):
     """
 
     def ask(self, contribution: Contribution, threshold: float) -> Any:
-        """Publish the noisy sum of the contributions of the records that are still in, or `WITHHELD` below.
+        """Publish the noisy sum of the contributions of the active records, or `WITHHELD` below the threshold.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class IndividualSVT(_ChargedRecords):
 
 
 class IndividualBetween(_ChargedRecords):
-    """The same for comparisons with two thresholds: only "between" is charged, "below" and "above" are free.
+    """Comparisons with two thresholds: only "between" is charged, "below" and "above" are free.
 
     Cohen and Lyu 2023, Sections 2.6 and 2.8.
 
@@ -139,7 +139,7 @@ class IndividualBetween(_ChargedRecords):
         return float(between_thresholds_quality(self.epsilon, self.gap))
 
     def ask(self, contribution: Contribution, low: float, high: float) -> int:
-        """Tell whether the noisy sum of the contributions is `BELOW` low, `ABOVE` high, or `BETWEEN`.
+        """Return `BELOW`, `BETWEEN` or `ABOVE`, the position of the noisy sum of the contributions.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class IndividualBetween(_ChargedRecords):
 
 @dataclass(frozen=True)
 class RepeatedSums:
-    """The times at which the sum of all records is released, out of `queries` queries with one threshold.
+    """The queries, out of `queries` with one threshold, at which the sum of all records is released.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class RepeatedSums:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """Approximate DP, however many queries there are."""
+        """Approximate DP for any number of queries."""
         quality = float(not_prior_quality(self.epsilon))
         return (
             ApproximateDP(target_charging_account(self.hits, self.epsilon, quality, self.delta).epsilon, self.delta),
@@ -240,7 +240,7 @@ class RepeatedSums:
         return released
 
     def charges(self, records: Array, left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what a released query costs each record: one hit for all above 0 that are still in."""
+        """Return the charge of a released query to each record: one hit for each active record above 0."""
         return ((records > 0) & (left > 0)).astype(np.int64)
 
 

@@ -100,7 +100,7 @@ class LaplaceAboveThreshold:
         return in_chunks(draw, size, self.size + 1)
 
     def session(self, rng: np.random.Generator) -> "HaltingSession[LaplaceAboveThreshold]":
-        """Begin an interactive run, to which answers are fed one at a time; the threshold's noise is drawn here."""
+        """Start an interactive run that receives answers one at a time; the threshold noise is drawn here."""
 
         def query_noise() -> float:
             return float(rng.laplace(scale=self.query_scale))
@@ -109,7 +109,7 @@ class LaplaceAboveThreshold:
 
 
 def leads_over(threshold: float, answers: Array) -> Array:
-    """Return by how much the answers exceed the threshold, infinite where that is no float64.
+    """Return by how much the answers exceed the threshold, infinite if float64 overflows.
 
     Taken before any noise is added, which would be lost beside large numbers.
     """

@@ -1,9 +1,9 @@
-"""Laplace noise reduction: one process with Laplace marginals, watched at falling times.
+"""Laplace noise reduction: one process with Laplace marginals, observed at decreasing times.
 
 Rogers, Samorodnitsky, Wu and Ramdas 2023, appendix A. X has independent increments and X(t) has the density
-e^(-|x|/t)/(2t). Two samplers of one law: `forward_laplace_noise` goes up in time by increments that vanish with
-probability (s/t)^2 and are Laplace with scale t otherwise; `backward_laplace_step` goes down from a value, and so can
-be continued online. Times are scales.
+e^(-|x|/t)/(2t). Two samplers of one distribution: `forward_laplace_noise` goes up in time by increments that vanish
+with probability (s/t)^2 and are Laplace with scale t otherwise; `backward_laplace_step` goes down from a value, and so
+can be continued online. Times are scales.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _LARGEST_RATIO = 1e300
 
 
 def forward_laplace_noise(times: ArrayLike, runs: int, rng: np.random.Generator, *, dimension: int = 1) -> Array:
-    """Draw Laplace processes at falling times, by increments from the smallest time upwards.
+    """Draw Laplace processes at decreasing times, by increments from the smallest time upwards.
 
     Parameters
     ----------
@@ -105,7 +105,19 @@ def backward_laplace_step(values: ArrayLike, time: float, earlier: float, rng: n
 
 
 def backward_laplace_noise(times: ArrayLike, runs: int, rng: np.random.Generator, *, dimension: int = 1) -> Array:
-    """Draw what `forward_laplace_noise` draws, in the order of release: each value given the one before."""
+    """Draw the process of `forward_laplace_noise` in order of release: each value given the preceding one.
+
+    Parameters
+    ----------
+    times : array_like
+        Strictly decreasing positive times (scales).
+    runs : int
+        Number of runs.
+    rng : numpy.random.Generator
+        Source of randomness.
+    dimension : int
+        Number of independent coordinates.
+    """
     grid = require_times(times)
     shape = require_count("runs", runs, low=0), require_count("dimension", dimension)
     values = [rng.laplace(scale=grid[0], size=shape)]
@@ -131,7 +143,7 @@ class LaplaceRun(RefinedRun):
 
 @dataclass(frozen=True)
 class LaplaceNoiseReduction(NoiseReduction):
-    """An answer with Laplace noise at falling scales, until a stopping rule is content.
+    """An answer with Laplace noise at decreasing scales, released until a stopping rule ends the run.
 
     Rogers, Samorodnitsky, Wu and Ramdas 2023, Def A.1. The sensitivity is in the l1 norm.
     """

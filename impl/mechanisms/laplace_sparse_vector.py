@@ -92,7 +92,7 @@ class LaplaceSparseVector:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Pure DP, whatever the length of the stream."""
+        """Pure DP for streams of any length."""
         return (PureDP(self.epsilon),)
 
     @property
@@ -106,7 +106,7 @@ class LaplaceSparseVector:
         return in_chunks(lambda rows: self.draw(answers, rows, rng), size, self.size + 1)
 
     def draw(self, answers: Array, rows: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw `rows` outcomes on answers that have been checked."""
+        """Draw `rows` outcomes on validated answers."""
         leads = leads_over(self.threshold, answers)
         noise = self.query_scale * rng.laplace(size=(rows, self.size))
         return first_places(noise + leads >= self.threshold_scale * rng.laplace(size=(rows, 1)), self.most_hits)
@@ -144,7 +144,7 @@ class RestartedSparseVector(LaplaceSparseVector):
         return 2 * self.cutoff * self.sensitivity / self.epsilon
 
     def draw(self, answers: Array, rows: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw `rows` outcomes on answers that have been checked."""
+        """Draw `rows` outcomes on validated answers."""
         leads = leads_over(self.threshold, answers)
         noisy = leads + self.query_scale * rng.laplace(size=(rows, self.size))
         thresholds = self.threshold_scale * rng.laplace(size=(rows, self.most_hits + 1))
@@ -190,7 +190,7 @@ class NumericSparseVector(LaplaceSparseVector):
         return 3 * self.cutoff * self.sensitivity / self.epsilon
 
     def draw(self, answers: Array, rows: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw `rows` outcomes on answers that have been checked."""
+        """Draw `rows` outcomes on validated answers."""
         places = super().draw(answers, rows, rng)
         numbers = answers[places - 1] + self.value_scale * rng.laplace(size=places.shape)
         return interleaved(places, numbers)

@@ -1,4 +1,4 @@
-"""Laplace noise on one number many times, and on the terms of running sums."""
+"""Laplace noise on repeated copies of one number, and on the terms of running sums."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the noise-reduction mechanisms share: a grid of times, a stopping rule, the form of an outcome.
+"""Common parts of the noise-reduction mechanisms: grid of times, stopping rule, form of the outcome.
 
 A noise-reduction mechanism releases an answer again and again with less and less noise, and the last release says all
 that the earlier ones said: its noises at falling *times* (the variance of Brownian noise, the scale of Laplace noise)
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 class StoppingRule(Protocol):
-    """Decides after each release, from what was released alone, whether it was the last one."""
+    """Rule that decides after each release, from the releases only, whether the run ends."""
 
     def __call__(self, times: Array, values: Array) -> NDArray[np.bool_]:
         """Return which runs stop now.
@@ -52,7 +52,7 @@ class StoppingRule(Protocol):
 
 
 def never_stops(times: Array, values: Array) -> NDArray[np.bool_]:  # noqa: ARG001  # the signature of a rule
-    """Go on to the end of the grid."""
+    """Run to the end of the grid."""
     return np.zeros(len(values), dtype=np.bool_)
 
 
@@ -90,7 +90,7 @@ def require_times(times: ArrayLike) -> Array:
 
 
 def released_counts(stop: StoppingRule, times: Array, values: Array) -> NDArray[np.int64]:
-    """Return how many values of each run are released: until the rule stops it, or the grid ends.
+    """Return the number of releases of each run: until the rule stops it, or the grid ends.
 
     The rule is shown prefixes of the runs that are still going, and nothing else.
 
@@ -117,14 +117,14 @@ def released_counts(stop: StoppingRule, times: Array, values: Array) -> NDArray[
 
 
 def outcome_rows(counts: NDArray[np.int64], values: Array) -> Array:
-    """Return one row for each run: the number of releases, then the values released, 0 in the places of the rest."""
+    """Return one row per run: the number of releases, then the released values, padded with 0."""
     hidden = np.arange(values.shape[1]) >= counts[:, None]
     shown = np.where(hidden[:, :, None], 0.0, values).reshape(len(values), -1)
     return np.concatenate([counts[:, None].astype(np.float64), shown], axis=1)
 
 
 class RefinedRun(ABC):
-    """One run on one answer, refined as long as the analyst wishes; the grid may be chosen while it runs.
+    """One run on one answer, refined on demand; the grid may be chosen adaptively.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class RefinedRun(ABC):
 
 @dataclass(frozen=True)
 class NoiseReduction:
-    """A grid, a stopping rule and a sensitivity; subclasses say where the noise comes from and what they claim.
+    """A grid, a stopping rule and a sensitivity; subclasses define the noise and the claim.
 
     An outcome is a row: the number of releases, then the released values, one time after the other, filled up with
     zeros. The times are public.
@@ -235,7 +235,7 @@ class NoiseReduction:
         raise NotImplementedError
 
     def released(self, answers: Array, noise: Array) -> NDArray[np.int64]:
-        """Return how many values each run releases."""
+        """Return the number of releases of each run."""
         return released_counts(self.stop, require_times(self.times), answers + noise)
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:

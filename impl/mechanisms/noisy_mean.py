@@ -1,4 +1,4 @@
-"""The mean of records whose number is private, too: half the budget for the count, half for the sum."""
+"""The mean of records with a private count: half of the budget for the count, half for the sum."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +74,7 @@ class NoisyMean:
 
     @property
     def sum_scale(self) -> float:
-        """Scale of the noise on the sum, 0 if the records have no range; infinite if it is no float64."""
+        """Scale of the noise on the sum; 0 if the records have no range, infinite if float64 overflows."""
         return (self.high - self.low) / self.epsilon
 
     @property

@@ -139,7 +139,19 @@ def top_one_by_sweep(candidates: Sequence[Candidate], levels: Iterable[float]) -
 def above_threshold_selection(
     candidates: Sequence[Candidate], threshold: float, session: TargetCharging, epsilon: float
 ) -> list[Selected]:
-    """Publish the candidates whose score is at least the threshold, until the session halts: epsilon a hit."""
+    """Publish candidates with a score of at least the threshold until the session halts; each hit costs epsilon.
+
+    Parameters
+    ----------
+    candidates : sequence of callable
+        The private candidates.
+    threshold : float
+        Least score that is published.
+    session : TargetCharging
+        Session that charges the hits.
+    epsilon : float
+        Privacy parameter of a candidate, nats.
+    """
     releases, found = ConditionalReleases(session, epsilon), list[Selected]()
     for number, candidate in enumerate(candidates):
         if session.halted:
@@ -167,7 +179,7 @@ def _require_k(k: int, size: int) -> None:
 
 @dataclass(frozen=True)
 class ResponseTopK:
-    """The k best of `size` tests: each answers about its own bit, and its score is the answer.
+    """The k best of `size` tests; each test answers about its own bit, and its score is the answer.
 
     The outcome is the tuple of (candidate, score) of those selected, in order.
 
@@ -199,7 +211,7 @@ class ResponseTopK:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """Approximate DP, whatever the number of candidates, or their composition where that is less."""
+        """Approximate DP for any number of candidates, or their composition if that is less."""
         account = one_shot_top_k_account(self.k, self.epsilon, self.delta)
         return (ApproximateDP(min(account.epsilon, self.size * self.epsilon), self.delta),)
 
@@ -223,7 +235,7 @@ class ResponseTopK:
 
 @dataclass(frozen=True)
 class SweptTopK(ResponseTopK):
-    """The same selection by the sweep: conditional releases at level 1, then revisions at level 0, until k hits."""
+    """The selection of `ResponseTopK` by a sweep: releases at level 1, revisions at level 0, until k hits."""
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> Sequence[Any]:
         """Draw `size` selections on the bits `data`, one after the other."""
@@ -269,7 +281,7 @@ class LaplaceTopK:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """Approximate DP, whatever the number of answers, or their composition where that is less."""
+        """Approximate DP for any number of answers, or their composition if that is less."""
         account = one_shot_top_k_account(self.k, self.epsilon, self.delta)
         return (ApproximateDP(min(account.epsilon, self.size * self.epsilon), self.delta),)
 

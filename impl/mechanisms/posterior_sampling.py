@@ -50,7 +50,7 @@ class PosteriorSample:
 
     @property
     def log_likelihood_bound(self) -> float:
-        """B."""
+        """The bound B on the log-likelihood of a record."""
         return max(max(-math.log(bias), -math.log1p(-bias)) for bias in self.grid)
 
     @property

@@ -1,4 +1,4 @@
-"""Randomised response: every bit is told truly with a probability a little above one half."""
+"""Randomised response: each bit is reported truthfully with a probability above one half."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,7 @@ def truth_probability(epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class RandomisedResponse:
-    """Each of some bits, told truly with probability e^epsilon / (1 + e^epsilon), independently.
+    """A vector of bits, each reported truthfully with probability e^epsilon / (1 + e^epsilon), independently.
 
     Warner 1965; the mechanism that attains basic composition (Gaboardi 2017, S3).
 

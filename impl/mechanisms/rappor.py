@@ -1,4 +1,4 @@
-"""RAPPOR: a value in a Bloom filter, its bits told through a permanent and an instantaneous randomised response."""
+"""RAPPOR: the Bloom filter of a value, reported through permanent and instantaneous randomised response."""
 
 import hashlib
 import math
@@ -73,7 +73,7 @@ class Rappor:
 
     @property
     def neighbours(self) -> VectorNeighbours:
-        """Values that differ by 1: as far apart as any others, for a hash."""
+        """Values that differ by 1; for a hash they are as different as any other two values."""
         return VectorNeighbours(
             1, l0=1, linf=1.0, low=float(self.low_value), high=float(self.high_value), integer=True
         )

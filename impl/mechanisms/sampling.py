@@ -1,4 +1,4 @@
-"""Drawing outcomes in chunks, so that a large sample of a wide mechanism does not exhaust the memory."""
+"""Sampling in chunks, which limits the memory of a large sample of a wide mechanism."""
 
 from collections.abc import Callable
 from typing import Any

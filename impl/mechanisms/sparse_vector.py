@@ -57,7 +57,7 @@ class GaussianSparseVector:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Probabilistic DP, which implies the approximate one."""
+        """Probabilistic DP, which implies approximate DP."""
         return (ProbabilisticDP(self.epsilon, self.delta), ApproximateDP(self.epsilon, self.delta))
 
     @property
@@ -67,7 +67,7 @@ class GaussianSparseVector:
 
     @cached_property
     def offer(self) -> Offer:
-        """What every run promises: the smaller of its largest ex-post loss and the Renyi bound at delta/size."""
+        """The offer of every run: the smaller of its largest ex-post loss and the Renyi bound at delta/size."""
         run, delta = self.run, self.delta / self.run.size
         noise = (run.threshold, run.sigma_threshold, run.sigma_query, run.low, run.sensitivity)
         epsilon = best_probabilistic_epsilon(lambda alpha: above_threshold_rdp(alpha, *noise), delta)

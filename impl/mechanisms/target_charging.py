@@ -1,4 +1,4 @@
-"""Target charging: private calls are free until their targets are hit.
+"""Target charging: private calls are charged only if they hit their targets.
 
 Cohen and Lyu 2023, Alg 1, Alg 6 and Alg 8 in one session: one target or several, with a budget for the deltas of
 (epsilon, delta_i)-DP calls, which is asked before a call runs.
@@ -47,7 +47,7 @@ Target = Container[Any]
 
 
 class OutcomeError(UsageError):
-    """Raised when a call returned something outside its declared range; what it was is not told."""
+    """Raised if a call returns an outcome outside its declared range; the message does not contain the outcome."""
 
 
 class TargetCharging:
@@ -88,12 +88,12 @@ class TargetCharging:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How often each target was hit."""
+        """The number of hits of each target."""
         return tuple(self._counts)
 
     @property
     def halted(self) -> bool:
-        """Whether nothing more is answered."""
+        """True if the session has ended."""
         return self._closed or min(self._counts) >= self.hits
 
     @property
@@ -102,7 +102,7 @@ class TargetCharging:
         return float(self._delta_sum)
 
     def account(self, delta: float) -> ChargingAccount:
-        """Return what the session guarantees at a delta of the whole, whatever is asked of it."""
+        """Return the guarantee of the session at a total delta, for any calls."""
         return target_charging_account(
             self.hits, self.epsilon, self.quality, delta,
             delta_of_calls=self.delta_of_calls, targets=self.targets,
@@ -232,7 +232,7 @@ class ChargedResponses:
         return log_ratio_upper(Fraction(self.truth) / (1 - Fraction(self.truth)))
 
     def session(self) -> TargetCharging:
-        """Begin a session."""
+        """Start a session."""
         quality = float(not_prior_quality(self.epsilon))
         return TargetCharging(self.hits, self.epsilon, quality, targets=2 if self.both else 1)
 
@@ -258,7 +258,7 @@ class ChargedResponses:
         return [tuple(row[: row[-1]]) for row in drawn.tolist()]
 
     def lengths(self, answers: Array) -> NDArray[np.int64]:
-        """Return, for each row of answers to all bits, how many of them are published."""
+        """Return the number of published answers for each row of answers to all bits."""
         ones = np.cumsum(answers, axis=1)
         counts = np.minimum(ones, np.arange(1, self.size + 1) - ones) if self.both else ones
         published: NDArray[np.int64] = np.minimum(1 + (counts < self.hits).sum(axis=1), self.size)
@@ -271,7 +271,7 @@ NAMED_NOTHING = -1
 
 @dataclass(frozen=True)
 class LeakyCalls:
-    """Calls that name the bit with probability `leak` and are silent otherwise: (0, leak)-DP, never a hit.
+    """Calls that name the bit with probability `leak` and are silent otherwise: (0, leak)-DP, without hits.
 
     The session of Alg 6 lets them run while the budget for their deltas lasts. The outcome is the tuple of what the
     calls said: 0, 1, or -1 for silence.

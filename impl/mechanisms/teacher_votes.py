@@ -1,4 +1,4 @@
-"""Labels from the votes of teachers, at a charge only where the teachers disagree.
+"""Labels from the votes of teachers; only disagreement of the teachers is charged.
 
 Cohen and Lyu 2023, Section 2.7.1. Teachers are trained on disjoint parts of the private data, so that a record moves
 one vote. A label is drawn by the exponential mechanism on the counts, inside the boundary wrapper, whose extra outcome
@@ -29,13 +29,25 @@ def wrapped_vote(labels: int, epsilon: float) -> BoundaryWrapper:
 
 
 def affordable_hits(labels: int, epsilon: float, total: float, delta: float) -> int:
-    """Return how many boundary outcomes a budget of (total, delta) allows, 0 if not even one."""
+    """Return the number of boundary outcomes that a budget of (total, delta) allows; 0 if it allows none.
+
+    Parameters
+    ----------
+    labels : int
+        Number of labels.
+    epsilon : float
+        Privacy parameter of the exponential mechanism, nats.
+    total : float
+        Privacy parameter of the whole, nats.
+    delta : float
+        Delta of the whole, in (0, 1).
+    """
     wrapper = wrapped_vote(labels, epsilon)
     return largest_hits(total, delta, wrapper.epsilon, wrapper.quality)
 
 
 class TeacherVotes:
-    """A session that labels queries until the teachers have been found undecided `hits` times.
+    """A session that labels queries until the votes have been uncertain `hits` times.
 
     Parameters
     ----------
@@ -63,15 +75,15 @@ class TeacherVotes:
 
     @property
     def halted(self) -> bool:
-        """Whether no more queries are labelled."""
+        """True if the session has ended."""
         return self.session.halted
 
     def account(self, delta: float) -> ChargingAccount:
-        """Return what the session guarantees at a delta in (0, 1)."""
+        """Return the guarantee of the session at a delta in (0, 1)."""
         return self.session.account(delta)
 
     def ask(self, counts: ArrayLike) -> int:
-        """Return a label, or `BOUNDARY` (-1) where the votes are uncertain.
+        """Return a label, or `BOUNDARY` (-1) if the votes are uncertain.
 
         Parameters
         ----------

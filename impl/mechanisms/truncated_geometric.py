@@ -1,4 +1,4 @@
-"""The geometric mechanism on 0, ..., n with integer arithmetic alone, as in the common benchmark."""
+"""The geometric mechanism on 0, ..., n in integer arithmetic, as in the common benchmark."""
 
 import math
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class TruncatedGeometric:
 
     @classmethod
     def of_epsilon(cls, largest: int, epsilon: float) -> "TruncatedGeometric":
-        """Return the mechanism with k = ceil(log(2/epsilon)), as the benchmark has it; its claim is its own."""
+        """Return the mechanism with k = ceil(log(2/epsilon)), as in the benchmark; the claim follows from k."""
         return cls(largest, max(0, math.ceil(math.log(2 / require_positive("epsilon", epsilon)))))
 
     @property

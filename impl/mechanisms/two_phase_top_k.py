@@ -68,7 +68,7 @@ class TwoPhaseTopK:
 
     @property
     def neighbours(self) -> VectorNeighbours:
-        """Counts that all move the same way, by at most linf each."""
+        """Counts that all change in one direction, each by at most linf."""
         return self.ranking.neighbours
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:

@@ -1,9 +1,9 @@
-"""Laws for accountants, calibrators and converters: nothing is drawn, and every finding can be asked again."""
+"""Laws for accountants, calibrators and converters; they draw no samples, and every finding is reproducible."""
 
 from dpassay.properties.assay.answer_laws import NONSENSE_ARGUMENTS_LAW, RANGE_LAW
 from dpassay.properties.assay.composition_laws import COMPOSITION_LAWS
 from dpassay.properties.assay.finding import Law
-from dpassay.properties.assay.movement_laws import MOVEMENT_LAWS
+from dpassay.properties.assay.monotonicity_laws import MOVEMENT_LAWS
 from dpassay.properties.assay.round_trip_laws import ROUND_TRIP_LAWS
 from dpassay.properties.assay.sampling_laws import SAMPLING_LAWS
 from dpassay.properties.assay.soundness_laws import SOUNDNESS_LAWS
@@ -19,4 +19,4 @@ ACCOUNTANT_LAWS: tuple[Law, ...] = (
     *MOVEMENT_LAWS,
     NONSENSE_ARGUMENTS_LAW,
 )
-"""All of them, in the order in which they are checked: what answers are held against, then how they hang together."""
+"""The laws of accountants in order of checking: comparison with certified values first, then consistency."""

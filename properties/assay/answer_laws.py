@@ -1,4 +1,4 @@
-"""Laws of one answer alone: its range, and what it refuses."""
+"""Laws of a single answer: its range, and the rejection of invalid arguments."""
 
 import math
 from typing import Any
@@ -14,6 +14,7 @@ from dpassay.properties.assay.inquiry import (
     finding_about,
     looseness_of,
     required,
+    typical_point,
     unless_answer,
     words_of,
 )
@@ -35,8 +36,8 @@ def _check_range(case: RemoteCase, settings: Settings) -> Finding:
         answered += 1
         most = 1.0 + errors_of(answer)[0] + looseness_of(answer) if question.probability else math.inf
         if math.isnan(claimed) or not 0 <= claimed <= most:
-            accepted = "a probability" if question.probability else "a number, at least 0"
-            detail = f"{question.name}({words_of(arguments)}) = {claimed!r}, not {accepted}"
+            accepted = "a probability" if question.probability else "a number of at least 0"
+            detail = f"{question.name}({words_of(arguments)}) = {claimed!r}, but should be {accepted}"
             return finding_about("wrong answer", inquiry, arguments, claimed, detail)
     return inquiry.nothing_found(answered)
 
@@ -61,7 +62,7 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
     for argument in question.arguments:
         low, high = domain.get(argument.name, (-math.inf, math.inf))
         if low == high:
-            continue  # the library's function does not have this argument
+            continue  # the function of the library does not have this argument
         for value in _nonsense(argument):
             if inquiry.is_over:
                 break
@@ -71,21 +72,31 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
                 accepted.append(f"{argument.name}={value!r} gives {claimed!r}")
                 first = first or (arguments, claimed)
     if first is not None:
-        detail = f"{len(accepted)} of {inquiry.calls} nonsensical arguments accepted: {'; '.join(accepted)}"
+        asked = inquiry.calls - len(inquiry.unasked)
+        detail = f"{len(accepted)} of {asked} invalid arguments accepted: {'; '.join(accepted)}"
         return finding_about("wrong answer", inquiry, *first, detail)
-    if inquiry.losses:
-        return Finding("undecided", inquiry.losses[0], calls=inquiry.calls)
+    if inquiry.mistakes or inquiry.losses:
+        return inquiry.nothing_found(inquiry.calls)
+    asked = inquiry.calls - len(inquiry.unasked)
+    unasked = f"; not asked by the adapter: {'; '.join(inquiry.unasked)}" if inquiry.unasked else ""
+    silent = inquiry.control() if inquiry.calls else None
+    if silent is not None:
+        return silent
+    if not asked:
+        why = "the function of the library has no argument with invalid values"
+        return Finding("not applicable", f"{why}{unasked}", calls=inquiry.calls)
     return Finding(
         "ok",
-        f"{inquiry.calls} refused, or answered by what promises nothing",
+        f"{asked} rejected, or answered with a vacuous value{unasked}",
         evidence="exact",
         scope="points",
         calls=inquiry.calls,
+        power={"points": asked},
     )
 
 
 def _promises_nothing(question: Question, claimed: float) -> bool:
-    """Whether an answer is as good as a refusal: NaN, or one that is safe whatever the truth."""
+    """Return whether an answer is vacuous: NaN, or safe for every true value."""
     if question.safe == "below":
         return math.isnan(claimed) or claimed <= 0
     return math.isnan(claimed) or claimed == (1.0 if question.probability else math.inf)
@@ -95,10 +106,7 @@ def _filled(
     question: Question, domain: dict[str, tuple[float, float]], argument: Argument, value: Any
 ) -> dict[str, Any]:
     """Return the typical point, inside the domain, with one argument replaced; lists keep one length."""
-    point = {**question.typical, argument.name: value}
-    for name, (low, high) in domain.items():
-        if name in point and name != argument.name and not isinstance(point[name], list):
-            point[name] = type(point[name])(min(max(point[name], low), high))
+    point = {**typical_point(question, domain), argument.name: value}
     if argument.kind == "reals":
         return {name: v[: len(value)] if isinstance(v, list) else v for name, v in point.items()}
     return point
@@ -106,15 +114,15 @@ def _filled(
 
 RANGE_LAW = Law(
     "range",
-    "epsilon, rho and noise scales are numbers of at least 0, delta is a probability.",
+    "epsilon, rho and noise scales are at least 0; delta lies in [0, 1].",
     unless_answer,
     _check_range,
     sampled=False,
 )
 
 NONSENSE_ARGUMENTS_LAW = Law(
-    "refuses_nonsensical_arguments",
-    "NaN, negative numbers, probabilities above 1 and broken counts get no answer that promises anything.",
+    "rejects_invalid_arguments",
+    "NaN, negative numbers, probabilities above 1 and fractional counts raise or give a vacuous answer.",
     unless_answer,
     _check_nonsense,
     sampled=False,

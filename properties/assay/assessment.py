@@ -1,10 +1,10 @@
-"""Findings held against what was expected: the lines of a report."""
+"""Findings compared with the expected failures: the lines of a report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpassay.properties.assay.expected import FINE, ExpectedFailure, covering
+from dpassay.properties.assay.expected import FINE, ExpectedFailure, Severity, covering
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.suite import Plan, Result
 from dpassay.properties.records import SCHEMA, plain
@@ -14,24 +14,26 @@ __all__ = ["Assessment", "assess"]
 
 @dataclass(frozen=True)
 class Assessment:
-    """A finding in its place.
+    """A finding with its library, mechanism and law.
 
     Parameters
     ----------
     library, version : str
         The library; the version is None where it is not known.
     mechanism, law : str
-        Names, or the globs of an entry of the expected failures that fits nothing.
+        Names, or the globs of an expected failure that matches nothing.
     finding : Finding
-        What was found.
+        The finding.
     alpha : float or None
-        Probability of a false alarm of this line; None where it cannot be one.
+        Bound on the probability of a false alarm of this line; None if the check is not sampled.
     seconds : float
-        How long it took.
+        Duration of the check.
     expected : str or None
-        The entry's reason and upstream issue, where there is an entry.
+        Reason and upstream issue of the matching expected failure, if any.
+    severity : str or None
+        Severity of the finding, if the entry states it.
     as_expected : bool
-        False for a finding without an entry and for an entry without its finding.
+        False for a finding without an entry, and for an entry whose finding did not appear.
     """
 
     library: str
@@ -43,9 +45,10 @@ class Assessment:
     seconds: float = 0.0
     expected: str | None = None
     as_expected: bool = True
+    severity: Severity | None = None
 
     def record(self) -> dict[str, Any]:
-        """Return the line for machines."""
+        """Return the JSON record of the line."""
         found = self.finding
         return {
             "schema": SCHEMA,
@@ -55,6 +58,7 @@ class Assessment:
             "law": self.law,
             "claim": found.claim,
             "finding": found.kind,
+            "severity": self.severity,
             "claimed": plain(found.claimed),
             "certified": plain(found.certified),
             "evidence": found.evidence,
@@ -65,15 +69,17 @@ class Assessment:
             "witness": plain(found.witness),
             "expected": self.expected,
             "as_expected": self.as_expected,
+            "power": plain(found.power),
             "detail": found.detail,
         }
 
 
 def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFailure]) -> list[Assessment]:
-    """Return a line for each check, case by case, and one for each entry that fits nothing.
+    """Return a line for each check, case by case, and one for each entry that matches nothing.
 
-    A check without a result was interrupted. An entry is judged if all that it covers was run: then its finding must
-    appear in at least one of its lines; otherwise each of them is not as expected.
+    A check without a result was interrupted. A case is an error if every law that was checked turned out not to
+    apply, so that nothing was tested. An entry is judged if all checks that it covers were run: its finding must
+    then appear in at least one of its lines; otherwise each of these lines is unexpected.
     """
     found = {(result.check.mechanism, result.check.law.name): result for result in results}
     lines = {}
@@ -81,6 +87,7 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
         place = (check.mechanism, check.law.name)
         result = found.get(place) or Result(check, Finding("undecided", "interrupted"))
         lines[place] = _line(plan, result, entries)
+    _mark_untested(plan, lines)
     strangers = []
     for entry in entries:
         covered = [place for place in plan.names if entry.covers(*place)]
@@ -107,17 +114,29 @@ def _line(plan: Plan, result: Result, entries: Sequence[ExpectedFailure]) -> Ass
         result.seconds,
         None if entry is None else str(entry),
         finding.kind in FINE or entry is not None,
+        None if entry is None else entry.severity,
     )
 
 
+def _mark_untested(plan: Plan, lines: dict[tuple[str, str], Assessment]) -> None:
+    """Turn the lines of each untested case into errors."""
+    for mechanism in dict.fromkeys(name for name, _ in plan.names):
+        places = [place for place in plan.names if place[0] == mechanism]
+        if all(place in lines and lines[place].finding.kind == "not applicable" for place in places):
+            for place in places:
+                detail = f"not tested: {lines[place].finding.detail}"
+                finding = replace(lines[place].finding, kind="error", detail=detail)
+                lines[place] = replace(lines[place], finding=finding, as_expected=False)
+
+
 def _stranger(plan: Plan, entry: ExpectedFailure) -> Assessment:
-    finding = Finding("not applicable", "an expected failure names no mechanism and law of this library")
+    finding = Finding("not applicable", "the expected failure matches no mechanism and law of this library")
     return Assessment(
         plan.library, plan.version, entry.mechanism, entry.law, finding, expected=str(entry), as_expected=False
     )
 
 
 def _missed(line: Assessment, entry: ExpectedFailure) -> Assessment:
-    """Return the line as one where an entry's finding should have appeared."""
+    """Return the line, marked as lacking the finding of an entry."""
     detail = f"expected: {entry.finding}; found: {line.finding.detail}"
     return replace(line, finding=replace(line.finding, detail=detail), expected=str(entry), as_expected=False)

@@ -1,8 +1,8 @@
-"""Boundary inputs: where thresholds are met exactly, ties break, and sums round.
+"""Boundary inputs, at which implementations often fail: exact thresholds, ties, rounding of sums.
 
-The pairs of `dpassay.properties.search.pairs` sit where theorems are tight; these sit where code goes wrong: at the
-bounds and one ulp inside, at zero and beside it, at integers, with many equal records and one that differs, with all
-records different, with none.
+The pairs of `dpassay.properties.search.pairs` are those at which theorems are tight. The pairs here are at the bounds
+and one ulp inside, at and next to zero, at integers, with many equal records and one different, with all records
+different, and with no records.
 """
 
 import itertools
@@ -24,16 +24,16 @@ _MAGNITUDES = (2.0**53, 1e15, 1e300)
 
 
 def boundary_pairs(relation: NeighbourRelation, *, seed: int, limit: int) -> list[Pair]:
-    """Return at most `limit` different pairs of the relation; none is a pair that it does not admit.
+    """Return at most `limit` different pairs that the relation admits.
 
     Parameters
     ----------
     relation : NeighbourRelation
-        What makes neighbours.
+        The neighbour relation.
     seed : int
-        Decides the order after the first few.
+        Seed of the order after the first `limit` // 2 pairs.
     limit : int
-        Number of pairs.
+        Maximum number of pairs.
     """
     candidates = list(_records(relation) if isinstance(relation, RecordNeighbours) else _vectors(relation))
     order = np.random.default_rng([seed, 5]).permutation(len(candidates))
@@ -72,7 +72,7 @@ def _records(relation: RecordNeighbours) -> Iterator[Pair]:
 
 
 def _levels(low: float, high: float) -> list[float]:
-    """Return values at the bounds, one ulp inside, in the middle, at 0 and beside it, at integers."""
+    """Return values at the bounds, one ulp inside, in the middle, at and next to 0, and at integers."""
     middle = low + (high - low) / 2
     wanted = [low, high, middle, 0.0, math.nextafter(low, high), math.nextafter(high, low)]
     wanted += [_TINY, -_TINY, 1.0, math.floor(middle), math.nextafter(middle, high), low + (high - low) / 3]
@@ -96,7 +96,7 @@ def _vectors(relation: VectorNeighbours) -> Iterator[Pair]:
 
 
 def nearby_pairs(relation: NeighbourRelation, pair: Pair, rng: np.random.Generator) -> Iterator[Pair]:
-    """Yield random changes of a pair for ever, some of them outside the relation."""
+    """Yield random changes of a pair indefinitely, some of them outside the relation."""
     while True:
         left, right = pair[0].copy(), pair[1].copy()
         if isinstance(relation, RecordNeighbours):
@@ -113,7 +113,7 @@ def nearby_pairs(relation: NeighbourRelation, pair: Pair, rng: np.random.Generat
 def _changed_records(
     relation: RecordNeighbours, left: Array, right: Array, levels: Array, rng: np.random.Generator
 ) -> Pair:
-    """Change some of the common records alike, and sometimes the record that makes the difference."""
+    """Change some common records in both data sets, and sometimes the record that differs."""
     small, large = sorted((left, right), key=len)
     if relation.relation == "add-remove":
         count = int(rng.integers(0, len(small) + 1)) if rng.random() < 0.3 else len(small)

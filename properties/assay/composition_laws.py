@@ -1,4 +1,4 @@
-"""Laws of what is composed: nothing costs nothing, and neither order nor grouping changes what a batch costs."""
+"""Laws of composition: an empty batch costs 0, and order and grouping do not change the cost of a batch."""
 
 import math
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpassay.impl.libraries.remote import RemoteAnswer, RemoteCase
-from dpassay.properties.assay.agreement import Asked, agreement, costs_nothing
+from dpassay.properties.assay.consistency import Asked, agreement, costs_nothing
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import (
     Inquiry,
@@ -20,11 +20,11 @@ from dpassay.properties.assay.questions import QUESTIONS, Arguments, Question, i
 __all__ = ["COMPOSITION_LAWS"]
 
 _BATCHES = 24
-_CHEAP = 24  # questions of fewer points take libraries long
+_CHEAP = 24  # questions with fewer points are slow to answer
 _LONGEST_LIST = 40
 
 
-# --- nothing ------------------------------------------------------------------------------------------------
+# --- no repetitions ------------------------------------------------------------------------------------------------
 
 
 def _zero_applies(case: RemoteCase) -> str | None:
@@ -33,20 +33,20 @@ def _zero_applies(case: RemoteCase) -> str | None:
         return reason
     answer, question = required(case)
     if question.argument("count") is None and not _lists(question):
-        return "the question has no number of repetitions"
+        return "the question has no count of repetitions"
     nothing = _nothing(question, question.typical)
-    return None if inside(nothing, _domain_of_zero(answer)) else "no repetitions are outside the documented domain"
+    return None if inside(nothing, _domain_of_zero(answer)) else "zero repetitions are outside the documented domain"
 
 
 def _check_zero_repetitions(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = required(case)
     rng = np.random.default_rng([settings.seed, 3])
     points = (_nothing(question, arguments) for arguments in points_of(question, domain_of(answer), rng, 6))
-    return costs_nothing(Inquiry(answer, settings), points, "nothing was released")
+    return costs_nothing(Inquiry(answer, settings), points, "no mechanism was run")
 
 
 def _domain_of_zero(answer: RemoteAnswer) -> dict[str, tuple[float, float]]:
-    """Return the documented bounds of what is set to 0."""
+    """Return the documented bounds of the arguments that are set to 0."""
     return {name: bounds for name, bounds in domain_of(answer).items() if name in {"count", "epsilons", "deltas"}}
 
 
@@ -107,27 +107,27 @@ def _with_zeros(values: list[float], places: list[int]) -> list[float]:
     return padded
 
 
-# --- parts that are alike -----------------------------------------------------------------------------------
+# --- equal mechanisms -----------------------------------------------------------------------------------
 
-_ALIKE = ("pure_composition_epsilon", "approximate_composition_epsilon")
+_COUNTED = ("pure_composition_epsilon", "approximate_composition_epsilon")
 
 
-def _alike_applies(case: RemoteCase) -> str | None:
+def _equal_applies(case: RemoteCase) -> str | None:
     reason = unless_answer(case)
     if reason is not None:
         return reason
     answer, _ = required(case)
     if answer.question != "heterogeneous_composition_epsilon":
         return "the question has no list of mechanisms"
-    return None if related_to(answer, *_ALIKE) else "no other answer of this account counts repetitions"
+    return None if related_to(answer, *_COUNTED) else "this account has no answer for a count of repetitions"
 
 
-def _check_alike(case: RemoteCase, settings: Settings) -> Finding:
+def _check_equal(case: RemoteCase, settings: Settings) -> Finding:
     answer, _ = required(case)
     rng = np.random.default_rng([settings.seed, 10])
 
     def pairs() -> Iterator[tuple[Asked, Asked]]:
-        for other in related_to(answer, *_ALIKE):
+        for other in related_to(answer, *_COUNTED):
             domain = domain_of(other)
             for point in points_of(QUESTIONS[other.question], domain, rng, _BATCHES):
                 counted = {**point, "count": min(point["count"], _LONGEST_LIST)}
@@ -156,11 +156,11 @@ def _splits(case: RemoteCase) -> str | None:
         return reason
     answer, question = required(case)
     if question.argument("count") is None:
-        return "the question has no number of repetitions"
+        return "the question has no count of repetitions"
     if not answer.description["splits"]:
-        return "the adapter knows no way to compose part by part"
+        return "the adapter cannot compose part by part"
     _, most = domain_of(answer).get("count", (0.0, math.inf))
-    return None if most >= 2 else "the library's function has no repetitions"
+    return None if most >= 2 else "the function of the library has no repetitions"
 
 
 def _check_splitting(case: RemoteCase, settings: Settings) -> Finding:
@@ -184,35 +184,35 @@ def _check_splitting(case: RemoteCase, settings: Settings) -> Finding:
 COMPOSITION_LAWS = (
     Law(
         "zero_repetitions",
-        "What released nothing costs nothing.",
+        "Zero repetitions, or mechanisms that release nothing, cost 0.",
         _zero_applies,
         _check_zero_repetitions,
         sampled=False,
     ),
     Law(
-        "order_does_not_matter",
-        "A batch of mechanisms costs the same in any order.",
+        "order_invariance",
+        "The cost of a batch of mechanisms does not depend on their order.",
         _has_lists,
         _check_order,
         sampled=False,
     ),
     Law(
-        "free_parts_do_not_matter",
-        "Mechanisms that release nothing change nothing in a batch.",
+        "zero_cost_mechanisms",
+        "Mechanisms that release nothing do not change the cost of a batch.",
         _has_lists,
         _check_free_parts,
         sampled=False,
     ),
     Law(
-        "equal_parts_count",
-        "A list of equal mechanisms costs what so many repetitions cost by the same account.",
-        _alike_applies,
-        _check_alike,
+        "list_matches_count",
+        "A list of equal mechanisms costs as much as the same number of repetitions of one, in the same account.",
+        _equal_applies,
+        _check_equal,
         sampled=False,
     ),
     Law(
-        "splitting_does_not_matter",
-        "Repetitions composed in two parts cost the same as all at once.",
+        "splitting_invariance",
+        "Repetitions composed in two parts cost as much as all repetitions composed at once.",
         _splits,
         _check_splitting,
         sampled=False,

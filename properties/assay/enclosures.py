@@ -1,7 +1,7 @@
-"""Truths: enclosures of what a tight answer would be, and how a curve that is enclosed gives its inverse.
+"""Reference values: enclosures of tight answers, and enclosures of the inverse of an enclosed curve.
 
 `lower` and `upper` are float64 numbers rounded outward. An upper bound on a privacy parameter is unsound below
-`lower`; a calibrator that wants a large parameter is unsound above `upper`. None stands for what is not known.
+`lower`; a calibrator that maximises a parameter is unsound above `upper`. None means unknown.
 """
 
 import math
@@ -23,21 +23,21 @@ __all__ = [
 
 WORKING_BITS = 192
 LARGEST = 1e6
-"""Parameters are looked for up to here."""
+"""Largest parameter of the search for an inverse."""
 
 STEPS = 64
 
 
 @dataclass(frozen=True)
 class Truth:
-    """An enclosure of a tight answer; None where a side is not known."""
+    """An enclosure of a tight answer; None for an unknown side."""
 
     lower: float | None
     upper: float | None = None
 
     @classmethod
     def of(cls, value: Real) -> "Truth":
-        """Enclose a number, at growing precision; unknown where it cannot be enclosed."""
+        """Enclose a number, increasing the precision; a side that cannot be enclosed is None."""
         with precision(WORKING_BITS):
             first = value()
         if first == 0:
@@ -51,18 +51,18 @@ class Truth:
 
 
 Curve = Callable[[float], Truth]
-"""Encloses delta at an epsilon."""
+"""Function that encloses delta at an epsilon."""
 
 Truths = dict[str, Callable[..., Truth]]
-"""Truths by the question that they answer."""
+"""Reference values by the name of their question."""
 
 
 def least_argument(
     curve: Curve, delta: float, *, start: float = 2.0**-20, largest: float = LARGEST, steps: int = STEPS
 ) -> Truth:
-    """Enclose the least x >= 0 at which a curve that does not increase falls to delta.
+    """Enclose the least x >= 0 at which a non-increasing curve is at most delta.
 
-    Where the curve is only known from below, so is x.
+    If the curve has no upper bound, neither has x.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def least_argument(
     delta : float
         The level.
     start, largest : float
-        Where the search begins and ends.
+        Range of the search.
     steps : int
-        Bisections.
+        Number of bisections.
     """
     if not exceeds(curve(0.0), delta):
         return Truth(0.0, 0.0 if falls_to(curve(0.0), delta) else None)
@@ -96,10 +96,10 @@ def least_argument(
 
 
 def exceeds(truth: Truth, delta: float) -> bool:
-    """Whether something certainly lies above a level."""
+    """Return whether a value is certainly above a level."""
     return truth.lower is not None and truth.lower > delta
 
 
 def falls_to(truth: Truth, delta: float) -> bool:
-    """Whether something certainly lies at or below a level."""
+    """Return whether something certainly lies at or below a level."""
     return truth.upper is not None and truth.upper <= delta

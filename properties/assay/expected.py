@@ -1,43 +1,56 @@
-"""Expected failures: what is known of a library, so that only news fails a run.
+"""Expected failures: known findings of a library, which do not fail a run.
 
-A file ``expected_failures.toml`` lies beside the adapter; each entry names a mechanism and a law (globs), the versions
-that it is about, the kind of finding, a reason and where it was reported. An entry whose finding does not appear is
-as unexpected as a finding without an entry: somebody has mended it, or the harness no longer sees it.
+The file ``expected_failures.toml`` beside the adapter lists them. Each entry names a mechanism and a law (globs), the
+affected versions, the kind of finding, a reason and the upstream report. An entry whose finding does not appear is
+unexpected, like a finding without an entry: the library was fixed, or the harness no longer detects the fault.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Literal, get_args
 
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.registry import parse_specifier, read_table, require_fields
 from dpassay.properties.assay.finding import FINDING_KINDS, FindingKind
 
-__all__ = ["FINE", "ExpectedFailure", "covering", "load_expected"]
+__all__ = ["FINE", "SEVERITIES", "ExpectedFailure", "Severity", "covering", "load_expected"]
+
+Severity = Literal["critical", "theoretical", "negligible"]
+"""Severity of a finding.
+
+Critical: a privacy loss in documented use. Theoretical: a privacy loss that needs unusual parameters or
+the lowest bits of float64. Negligible: an accepted invalid argument, a sound number that is not tight, or a fault
+without a privacy loss.
+"""
+
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 FINE: frozenset[FindingKind] = frozenset({"ok", "not applicable"})
-"""The kinds that need no entry."""
+"""Kinds of finding that need no entry."""
 
 _FAILURE_FIELDS = ("mechanism", "law", "versions", "finding", "reason", "upstream")
 
 
 @dataclass(frozen=True)
 class ExpectedFailure:
-    """An entry of the file.
+    """An entry of the file of expected failures.
 
     Parameters
     ----------
     mechanism, law : str
         Names or globs.
     versions : str
-        PEP 440 specifier of the versions of the library that show it; empty for all.
+        PEP 440 specifier of the affected versions of the library; empty for all.
     finding : str
         The kind of finding.
     reason : str
-        What is wrong, in a line.
+        Description of the fault, in one line.
     upstream : str
-        Where it was reported; ``not reported`` where it was not.
+        Where the fault was reported, or ``not reported``.
+    severity : str, optional
+        One of `SEVERITIES`.
     """
 
     mechanism: str
@@ -46,18 +59,19 @@ class ExpectedFailure:
     finding: FindingKind
     reason: str
     upstream: str
+    severity: Severity | None = None
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.upstream})"
 
     def speaks_of(self, version: str | None) -> bool:
-        """Whether the entry is about this version (None: not a released one, which only entries for all include)."""
+        """Return whether the entry covers a version; only entries for all versions cover None, which is no release."""
         return not self.versions or (
             version is not None and parse_specifier(self.versions).contains(version, prereleases=True)
         )
 
     def covers(self, mechanism: str, law: str) -> bool:
-        """Whether the entry is about this mechanism and law."""
+        """Return whether the entry covers a mechanism and a law."""
         return _matches(mechanism, self.mechanism) and _matches(law, self.law)
 
 
@@ -66,12 +80,12 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def load_expected(path: Path, version: str | None) -> list[ExpectedFailure]:
-    """Return the entries of a file that speak of a version; none if there is no file.
+    """Return the entries of a file that cover a version; empty if there is no file.
 
     Raises
     ------
     UsageError
-        If the file is no TOML or an entry lacks a field or has a wrong one.
+        If the file is not TOML, or an entry has a missing or invalid field.
     """
     if not path.is_file():
         return []
@@ -80,7 +94,7 @@ def load_expected(path: Path, version: str | None) -> list[ExpectedFailure]:
 
 
 def _read(path: Path, entry: dict[str, str]) -> ExpectedFailure:
-    require_fields(path, "failure", entry, dict.fromkeys(_FAILURE_FIELDS, str))
+    require_fields(path, "failure", entry, dict.fromkeys((*_FAILURE_FIELDS, "severity"), str))
     missing = [name for name in _FAILURE_FIELDS if name not in entry]
     if missing:
         raise UsageError(f"{path}: the failure of {entry.get('mechanism')!r} lacks {', '.join(missing)}")
@@ -89,11 +103,23 @@ def _read(path: Path, entry: dict[str, str]) -> ExpectedFailure:
     if kind is None:
         accepted = ", ".join(kind for kind in FINDING_KINDS if kind not in FINE)
         raise UsageError(f"{path}: finding must be one of {accepted}, got {entry['finding']!r}")
+    if entry.get("severity", SEVERITIES[0]) not in SEVERITIES:
+        raise UsageError(f"{path}: severity must be one of {', '.join(SEVERITIES)}, got {entry['severity']!r}")
     return ExpectedFailure(**{**entry, "finding": kind})  # type: ignore[arg-type]
 
 
 def covering(
     entries: Sequence[ExpectedFailure], mechanism: str, law: str, kind: FindingKind
 ) -> ExpectedFailure | None:
-    """Return the first entry that expects this kind of finding of this mechanism and law."""
+    """Return the first entry that expects this kind of finding for a mechanism and a law, or None.
+
+    Parameters
+    ----------
+    entries : sequence of ExpectedFailure
+        The entries.
+    mechanism, law : str
+        Names of the case and the law.
+    kind : str
+        Kind of the finding.
+    """
     return next((entry for entry in entries if entry.finding == kind and entry.covers(mechanism, law)), None)

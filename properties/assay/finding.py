@@ -1,11 +1,13 @@
-"""What a law says of a case of a library: a finding, one of six kinds that are never mixed.
+"""Findings of laws about cases of a library; there are seven kinds.
 
-A *violation* is a mechanism whose certified loss exceeds the claim that the library makes for it; an *unsound
-number* an accountant, calibrator or converter that states less than the certified truth; a *wrong answer* is private,
-but not what it says it computes, or it is nonsense accepted silently. Only what is certified is a finding.
+*violation*: the certified privacy loss of a mechanism exceeds the claim of the library. *unsound number*: an
+accountant, calibrator or converter states less than the certified value. *wrong answer*: the result is private but
+not what the library documents, or an invalid argument is accepted silently. *error*: a mistake in the adapter, so that
+the library was not tested. *ok*: no fault found, with the power of the check. *undecided* and *not applicable*: no
+result. Violations, unsound numbers and wrong answers are always certified.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,31 +16,34 @@ from dpassay.impl.libraries.remote import RemoteCase
 
 __all__ = ["FINDING_KINDS", "Finding", "FindingKind", "Law", "Settings"]
 
-FindingKind = Literal["ok", "violation", "unsound number", "wrong answer", "not applicable", "undecided"]
+FindingKind = Literal["ok", "violation", "unsound number", "wrong answer", "not applicable", "undecided", "error"]
 
 FINDING_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one law found about one case.
+    """The finding of one law about one case.
 
     Parameters
     ----------
     kind : str
         One of `FINDING_KINDS`.
     detail : str
-        One line for a human reader.
+        Explanation, one line.
     claim : str, optional
-        The claim at issue, in the words of the command line where it has some.
+        The claim, in the form of the command line if it has one.
     claimed, certified : float, optional
-        The figure that the library states, and the certified one that it is held against.
+        The number that the library states, and the certified number.
     evidence, scope : str, optional
-        As for a verdict: how it is known, and how far it reaches.
+        Evidence and scope, as for a verdict.
     calls : int
-        Outcomes drawn, or questions asked.
+        Number of outcomes drawn or questions asked.
     witness : dict, optional
-        What shows it: arguments, or two inputs and an event.
+        The witness: arguments, or two inputs and an event.
+    power : mapping, optional
+        For "ok": the smallest detectable violation in the parameters of the claim, the smallest detectable
+        distortion of a distribution, or the number of decided points (``points``, at least 1).
     """
 
     kind: FindingKind
@@ -50,26 +55,31 @@ class Finding:
     scope: str | None = None
     calls: int = 0
     witness: dict[str, Any] | None = None
+    power: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in FINDING_KINDS:
             raise UsageError(f"kind must be one of {', '.join(FINDING_KINDS)}, got {self.kind!r}")
+        if self.kind == "ok" and (not self.power or self.power.get("points") == 0):
+            raise UsageError(
+                f"power must state the detectable violation of an ok finding, got {self.power!r} ({self.detail})"
+            )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a law may spend on one case.
+    """Limits of a law on one case.
 
     Parameters
     ----------
     alpha : float
-        Probability of a false alarm that this law may have on this case.
+        Bound on the probability of a false alarm of this law on this case.
     seed : int
-        Determines every random number, together with `calls`.
+        Determines all random numbers, together with `calls`.
     calls : int
-        Outcomes that a sampled law may draw. What it finds depends on these, never on the time.
+        Maximum number of outcomes that a sampled law draws. The finding depends on it, never on the time.
     seconds : float
-        A ceiling: a law that reaches it ends as undecided, or with what it has certified by then. May be infinite.
+        Time limit; a law that reaches it ends as undecided, or with what it has certified. May be infinite.
     """
 
     alpha: float
@@ -88,20 +98,20 @@ class Settings:
 
 @dataclass(frozen=True)
 class Law:
-    """A property that every case of some sort must have.
+    """A property that every case to which it applies must have.
 
     Parameters
     ----------
     name : str
         Unique; letters, digits and underscores.
     sentence : str
-        What must hold.
+        The property, in one sentence.
     applies : callable
-        Takes the case; returns None if the law applies to it, and otherwise the reason why not.
+        Takes the case; returns None if the law applies to it, otherwise the reason why it does not.
     check : callable
         Takes the case and the settings and returns the finding.
     sampled : bool
-        Whether a finding may be a false alarm: then it takes a share of the level of the run.
+        Whether a finding can be a false alarm; such a law gets a share of the level of the run.
     """
 
     name: str

@@ -1,13 +1,17 @@
-"""Asking a library what it computes, and telling what came of it: what all laws of accountants share."""
+"""Questions to the accountants of a library, with counts of answers and failures; used by all laws of accountants."""
 
+import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
 from dpassay.properties.assay.finding import Finding, FindingKind, Settings
-from dpassay.properties.assay.questions import QUESTIONS, Question
+from dpassay.properties.assay.questions import QUESTIONS, Arguments, Question, points_of
 
 __all__ = [
     "MONOTONE_ALLOWANCE",
@@ -20,68 +24,133 @@ __all__ = [
     "margin",
     "related_to",
     "required",
+    "typical_point",
     "unless_answer",
     "words_of",
 ]
 
 MONOTONE_ALLOWANCE = 2.0**-20
-"""A smaller relative step in the wrong direction, or between answers that should be one, is put down to rounding."""
+"""Relative differences up to this size count as rounding, in monotonicity and in agreement of answers."""
 
 _MOST_LOSSES = 2
+_CONTROLS = 8
 
 
 @dataclass
 class Inquiry:
-    """Asks a library, keeps count, and ends when time, patience or the calls are spent."""
+    """A series of questions to a library, with counts and limits of time, calls and losses.
+
+    Attributes
+    ----------
+    refusals, losses, mistakes, unasked : list of str
+        Questions that the library refused, that it did not answer in time, in which the code of the adapter raised by
+        mistake, and that the adapter does not ask.
+    calls, numbers : int
+        Number of questions to the case or related ones; number of numeric answers.
+    """
 
     case: RemoteAnswer
     settings: Settings
     refusals: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
+    mistakes: list[str] = field(default_factory=list)
+    unasked: list[str] = field(default_factory=list)
     calls: int = 0
+    numbers: int = 0
     _start: float = field(default_factory=time.monotonic)
 
     @property
     def is_over(self) -> bool:
-        """Whether no more may be asked."""
+        """True if a limit is reached."""
         late = time.monotonic() - self._start > self.settings.seconds
         return late or self.calls >= self.settings.calls or len(self.losses) >= _MOST_LOSSES
 
     def ask(self, arguments: dict[str, Any], of: RemoteAnswer | None = None) -> float | None:
-        """Return the answer, None if there was none; `of` is who is asked, if it is not the case itself."""
+        """Return the answer, or None if there was none; `of` is the function to ask, by default the case."""
         self.calls += 1
         try:
-            return (of or self.case).compute(**arguments)
+            answer = (of or self.case).compute(**arguments)
         except RefusedError as error:
-            self.refusals.append(f"{words_of(arguments)}: {error}")
+            self._kind_of(error).append(f"{words_of(arguments)}: {error}")
         except SamplerLostError as error:
             self.losses.append(f"{words_of(arguments)}: {error}")
+        else:
+            self.numbers += not math.isnan(answer)
+            return answer
         return None
 
+    def _kind_of(self, error: RefusedError) -> list[str]:
+        if error.is_own:
+            return self.mistakes
+        return self.unasked if error.is_unasked else self.refusals
+
+    def control(self) -> Finding | None:
+        """Ask valid questions until one has a numeric answer; return a finding if none has, else None.
+
+        If a law accepts refusals only, this distinguishes a library that refuses from one that never answers.
+        """
+        inquiry = Inquiry(self.case, self.settings)
+        for arguments in _sensible(self.case):
+            inquiry.ask(arguments)
+            self.calls += 1
+            if inquiry.numbers:
+                return None
+        return inquiry.without_answers()
+
+    def without_answers(self) -> Finding:
+        """Return the finding for a series without numeric answers."""
+        if self.losses:
+            return Finding("undecided", f"no answer: {self.losses[0]}", calls=self.calls)
+        raised = self.mistakes + self.refusals + self.unasked
+        if self.calls and len(raised) == self.calls:
+            return Finding("error", f"every call raises, also with valid arguments: {raised[0]}", calls=self.calls)
+        return Finding("undecided", f"none of {self.calls} answers is a number", calls=self.calls)
+
     def summary(self, answered: int) -> str:
-        """Tell how many were answered."""
+        """Return the numbers of answers, refusals and losses as text."""
         words = f"{answered} points"
         words += f", {len(self.refusals)} refused" if self.refusals else ""
+        words += f", {len(self.unasked)} not asked by the adapter" if self.unasked else ""
         return words + (f", {len(self.losses)} without an answer in time" if self.losses else "")
 
     def nothing_found(self, answered: int, detail: str = "") -> Finding:
-        """Return the finding where no answer was wrong: undecided if there was none at all, or one was lost."""
+        """Return the finding for a series without a wrong answer; undecided without answers or with a lost one."""
         words = self.summary(answered) + (f"; {detail}" if detail else "")
+        if self.mistakes:
+            return Finding("error", f"the code of the adapter raises: {self.mistakes[0]}", calls=self.calls)
         if answered == 0:
-            first = (self.losses + self.refusals + ["nothing to ask inside the documented domain"])[0]
-            return Finding("undecided", f"no answer: {first}", calls=self.calls)
+            silent = self.control() if not self.numbers and not self.losses else None
+            first = (self.losses + self.refusals + self.unasked + ["no question lies inside the documented domain"])[0]
+            return silent or Finding("undecided", f"no answer: {first}", calls=self.calls)
         if self.losses:
             return Finding("undecided", f"{words}: {self.losses[0]}", calls=self.calls, scope="points")
-        return Finding("ok", words, evidence="enclosed", scope="points", calls=self.calls)
+        power = {"points": answered}
+        return Finding("ok", words, evidence="enclosed", scope="points", calls=self.calls, power=power)
+
+
+def _sensible(case: RemoteAnswer) -> Iterator[Arguments]:
+    """Yield the typical point of a question inside the documented domain, and some random ones."""
+    question, domain = QUESTIONS[case.question], domain_of(case)
+    yield typical_point(question, domain)
+    yield from points_of(question, domain, np.random.default_rng(0), _CONTROLS)
+
+
+def typical_point(question: Question, domain: dict[str, tuple[float, float]]) -> Arguments:
+    """Return the typical point of a question, moved inside the documented domain."""
+    point = dict(question.typical)
+    for name, (low, high) in domain.items():
+        if name in point and not isinstance(point[name], list):
+            point[name] = type(point[name])(min(max(point[name], low), high))
+    return point
 
 
 def words_of(arguments: dict[str, Any]) -> str:
-    """Return arguments as they are written in a call."""
+    """Return arguments as text, as in a call."""
     return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
 
 
 def required(case: RemoteCase) -> tuple[RemoteAnswer, Question]:
-    """Return the answer and its question, of a case to which :func:`unless_answer` has no objection."""
+    """Return the answer and its question, for a case that :func:`unless_answer` accepts."""
     assert isinstance(case, RemoteAnswer)
     return case, QUESTIONS[case.question]
 
@@ -97,21 +166,37 @@ def errors_of(case: RemoteAnswer) -> tuple[float, float]:
 
 
 def looseness_of(case: RemoteAnswer) -> float:
-    """Return how far on the safe side the library says that its number may lie."""
+    """Return the documented distance of the bound from the true value, on the safe side."""
     return float(case.description["looseness"])
 
 
 def unless_answer(case: RemoteCase) -> str | None:
-    """Return None for an answer to a known question, else why the laws of accountants do not apply."""
+    """Return None for an answer to a known question, else the reason that the laws of accountants do not apply."""
     if not isinstance(case, RemoteAnswer):
         return "not an accountant, calibrator or converter"
-    return None if case.question in QUESTIONS else f"no truth is known for the question {case.question!r}"
+    return None if case.question in QUESTIONS else f"no certified value is known for the question {case.question!r}"
 
 
 def finding_about(
     kind: FindingKind, inquiry: Inquiry, arguments: dict[str, Any], claimed: float, detail: str, **fields: Any
 ) -> Finding:
-    """Return a finding about one answer, with what is needed to ask again."""
+    """Return a finding about one answer, with a witness that reproduces it.
+
+    Parameters
+    ----------
+    kind : str
+        One of `FINDING_KINDS`.
+    inquiry : Inquiry
+        The inquiry of the case.
+    arguments : dict
+        Arguments of the question.
+    claimed : float
+        The answer of the library.
+    detail : str
+        Explanation, one line.
+    **fields
+        Further fields of the finding; `evidence` is "exact" and `scope` is "points" by default.
+    """
     witness = {"question": inquiry.case.question, "arguments": arguments, "answer": claimed}
     certified = fields.get("certified")
     if certified is not None:
@@ -128,9 +213,9 @@ def finding_about(
 
 
 def margin(case: RemoteAnswer, number: float) -> float:
-    """Return by how much an answer may differ from another one that should be the same.
+    """Return the largest accepted difference between two answers that should be equal.
 
-    That is rounding, the error that the library documents, and how loose it says that its bound may be.
+    It is the sum of rounding, the documented error and the documented looseness.
     """
     relative, absolute = errors_of(case)
     return (MONOTONE_ALLOWANCE + relative) * abs(number) + absolute + looseness_of(case)
@@ -142,5 +227,5 @@ def related_to(case: RemoteAnswer, *questions: str) -> list[RemoteAnswer]:
 
 
 def is_vague(case: RemoteAnswer) -> bool:
-    """Whether the library calls its number an estimate, and does not say how far off it may be."""
+    """Return whether the library calls its number an estimate, and does not say how far off it may be."""
     return case.description["certainty"] == "estimate" and errors_of(case) == (0.0, 0.0)

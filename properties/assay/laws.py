@@ -1,8 +1,8 @@
-"""All laws, in the order in which they are checked: first what needs no samples."""
+"""All laws in order of checking; laws without samples come first."""
 
 from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
 from dpassay.properties.assay.finding import Law
-from dpassay.properties.assay.nonsense import NONSENSE_LAWS
+from dpassay.properties.assay.invalid_arguments import NONSENSE_LAWS
 from dpassay.properties.assay.parameter_laws import PARAMETER_LAWS
 from dpassay.properties.assay.privacy_laws import PRIVACY_LAWS
 from dpassay.properties.assay.sensitivity_laws import SENSITIVITY_LAWS

@@ -1,23 +1,23 @@
-"""What the laws for mechanisms share: a guard against libraries that fail, and claims as figures."""
+"""Helpers of the laws of mechanisms: handling of failing libraries, and claims as numbers."""
 
 import functools
 from collections.abc import Callable
 
 from dpassay.claims import BoundedRange, Claim, NeighbourRelation, PureDP, SamplerLostError, UsageError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteMechanism, WorkerError
-from dpassay.properties.assay.exact_laws import IdealLaw, ideal_loss
 from dpassay.properties.assay.finding import Finding, Law, Settings
-from dpassay.properties.search.figures import ALLOWANCE, allowed
+from dpassay.properties.assay.ideal_distributions import IdealDistribution, ideal_loss
+from dpassay.properties.search.idle import EveryCallRaisesError
 from dpassay.properties.search.pairs import adversarial_pairs
-from dpassay.properties.search.words import claim_words
 from dpassay.spec.ball import ball, float_lower, precision
+from dpassay.spec.notions.base import ALLOWANCE, allowed
 
 __all__ = ["BITS", "bound_of", "claim_in_words", "exceeds_claim", "has_pairs", "mechanism_law", "moves"]
 
 Check = Callable[[RemoteMechanism, Settings], Finding]
 
 BITS = 128
-"""Working precision of certified figures."""
+"""Working precision of certified numbers, bits."""
 
 
 def _is_mechanism(case: RemoteCase) -> str | None:
@@ -27,14 +27,14 @@ def _is_mechanism(case: RemoteCase) -> str | None:
 def mechanism_law(
     name: str, sentence: str, condition: Callable[[RemoteMechanism], str | None], check: Check, *, sampled: bool
 ) -> Law:
-    """Make a law for mechanisms whose check ends as undecided where the library or its worker fails.
+    """Make a law for mechanisms; it is undecided if the worker fails, an error if the case fails.
 
     Parameters
     ----------
     name, sentence, sampled
         As for `Law`.
     condition : callable
-        Returns None where the law applies to a mechanism, else the reason why not.
+        Returns None if the law applies to a mechanism, else the reason why it does not.
     check : callable
         Takes the mechanism and the settings.
     """
@@ -49,24 +49,26 @@ def mechanism_law(
             return check(case, settings)
         except SamplerLostError as error:
             return Finding("undecided", str(error), claim=claim_in_words(case))
-        except (WorkerError, UsageError) as error:
+        except (WorkerError, EveryCallRaisesError) as error:
+            return Finding("error", str(error), claim=claim_in_words(case))
+        except UsageError as error:
             return Finding("undecided", f"{type(error).__name__}: {error}", claim=claim_in_words(case))
 
     return Law(name, sentence, applies, guarded, sampled=sampled)
 
 
 def claim_in_words(case: RemoteMechanism) -> str:
-    """Return the claim of the library as the command line takes it."""
-    return claim_words(case.claims[0])
+    """Return the claim of the library in the form of the command line."""
+    return str(case.claims[0])
 
 
 def moves(case: RemoteMechanism) -> str | None:
-    """Return None where some inputs are neighbours and differ, else that there are none."""
+    """Return None if two different inputs are neighbours, else the reason that the law does not apply."""
     return None if has_pairs(case.neighbours) else "no two different inputs are neighbours"
 
 
 def has_pairs(relation: NeighbourRelation) -> bool:
-    """Whether two different inputs are neighbours."""
+    """Return whether two different inputs are neighbours."""
     try:
         adversarial_pairs(relation, seed=0, limit=1)
     except UsageError:
@@ -74,8 +76,20 @@ def has_pairs(relation: NeighbourRelation) -> bool:
     return True
 
 
-def exceeds_claim(claim: Claim, left: IdealLaw, right: IdealLaw, relative_error: float = 0.0) -> tuple[bool, float]:
-    """Tell whether the loss certainly exceeds the claim, and return a certified lower bound on it."""
+def exceeds_claim(
+    claim: Claim, left: IdealDistribution, right: IdealDistribution, relative_error: float = 0.0
+) -> tuple[bool, float]:
+    """Return whether the loss certainly exceeds the claim, and a certified lower bound on the loss.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    left, right : IdealDistribution
+        Output distributions of neighbouring inputs.
+    relative_error : float
+        Relative error allowed for the claimed parameters.
+    """
     with precision(BITS):
         loss = ideal_loss(claim, left, right)
         bound = allowed(claim) * (1 + ball(relative_error))
@@ -85,6 +99,6 @@ def exceeds_claim(claim: Claim, left: IdealLaw, right: IdealLaw, relative_error:
 
 
 def bound_of(claim: Claim) -> float:
-    """Return the figure that a claim allows, about."""
+    """Return the bound that a claim states, rounded to float64."""
     with precision(BITS):
         return float(allowed(claim).mid())

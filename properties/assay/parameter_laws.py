@@ -1,7 +1,8 @@
-"""Laws about the distribution that a library's own parameters say: samples follow it, and it obeys the claim."""
+"""Laws of the distribution that the parameters of a library state: samples follow it, and it obeys the claim."""
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 from dpassay.claims import NeighbourRelation
 from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.properties.assay.boundaries import boundary_pairs
-from dpassay.properties.assay.exact_laws import DECIDED_CLAIMS, IdealLaw, ideal_law
 from dpassay.properties.assay.finding import Finding, Law, Settings
-from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence
+from dpassay.properties.assay.fit_power import WEAK_DISTORTION
+from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence, joint_power
+from dpassay.properties.assay.ideal_distributions import DECIDED_CLAIMS, IdealDistribution, ideal_distribution
 from dpassay.properties.assay.mechanism_cases import (
     bound_of,
     claim_in_words,
@@ -22,6 +24,7 @@ from dpassay.properties.assay.mechanism_cases import (
 )
 from dpassay.properties.audit.outcomes import CallFailedError, Outcomes, call
 from dpassay.properties.records import plain
+from dpassay.properties.search.idle import EveryCallRaisesError, exception_of
 from dpassay.properties.search.pairs import Pair, adversarial_pairs
 
 __all__ = ["PARAMETER_LAWS"]
@@ -30,20 +33,24 @@ Array = NDArray[np.float64]
 
 _FIT_INPUTS = 4
 _FIT_BATCH = 16_384
-_LEAST_CALLS = 500
 _PARAMETER_PAIRS = 32
+_NEARLY_CERTAIN = 0.99
 
 
 def _fit_condition(case: RemoteMechanism) -> str | None:
     if not case.description["law"]:
-        return "the adapter states no ideal law"
-    return None if case.description["exact_law"] else "the library documents that the law is an approximation"
+        return "the adapter states no ideal distribution"
+    return (
+        None
+        if case.description["exact_distribution"]
+        else "the library documents that the distribution is an approximation"
+    )
 
 
 def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
     start, rng = time.monotonic(), np.random.default_rng([settings.seed, 7])
-    inputs = _fit_inputs(case.neighbours, settings.seed)
-    tests = [FitTest(ideal_law(case.law(data))) for data in inputs]
+    inputs = _fit_inputs(case, settings.seed)
+    tests = [FitTest(ideal_distribution(case.law(data))) for data in inputs]
     threshold, evidence = -math.log(settings.alpha), 0.0
     size = min(_FIT_BATCH, max(1, settings.calls // (4 * len(tests))))
     while sum(test.calls for test in tests) + len(tests) * size <= settings.calls:
@@ -54,12 +61,14 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
             break
     calls = sum(test.calls for test in tests)
     strength = f"e-value 10^{evidence / math.log(10):.1f} in {calls} calls"
+    if calls and all(test.only_failures for test in tests):
+        raise EveryCallRaisesError(f"every call raises: {exception_of(case.sampler, inputs[0])}")
     if evidence >= threshold:
         worst = max(range(len(tests)), key=lambda k: joint_evidence([tests[k]]))
         test, data = tests[worst], inputs[worst].tolist()
         detail = f"outcomes do not follow {plain(case.law(inputs[worst]))} ({strength})"
         if test.impossible is not None:
-            detail = f"{plain(case.law(inputs[worst]))} cannot give {test.impossible}, seen on {data}"
+            detail = f"{plain(case.law(inputs[worst]))} cannot produce {test.impossible}, observed on {data}"
         witness = {"data": data, "law": plain(case.law(inputs[worst])), "impossible": test.impossible}
         return Finding(
             "wrong answer",
@@ -70,17 +79,47 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
             calls=calls,
             witness=witness,
         )
-    if calls < min(_LEAST_CALLS, settings.calls // 2):
-        return Finding("undecided", f"only {calls} calls in {settings.seconds:g} s", claim_in_words(case), calls=calls)
-    return Finding("ok", strength, claim_in_words(case), evidence="sampled", scope="samples", calls=calls)
+    distortion = joint_power(tests, settings.alpha)
+    if distortion > WEAK_DISTORTION:
+        least = "no distortion" if math.isinf(distortion) else f"no total variation below {distortion:.3g}"
+        detail = f"weak test: {least} is detectable in {calls} calls"
+        return Finding("undecided", detail, claim_in_words(case), calls=calls)
+    return Finding(
+        "ok",
+        f"{strength}; power: total variation {distortion:.3g}",
+        claim_in_words(case),
+        evidence="sampled",
+        scope="samples",
+        calls=calls,
+        power={"total_variation": distortion, "weakness": distortion / WEAK_DISTORTION, "inputs": len(tests)},
+    )
 
 
-def _fit_inputs(relation: NeighbourRelation, seed: int) -> list[Array]:
-    if not has_pairs(relation):  # a law may be of interest on the one input that there is
+def _fit_inputs(case: RemoteMechanism, seed: int) -> list[Array]:
+    """Return two inputs of the first pair, then preferably inputs with a new, uncertain distribution."""
+    relation = case.neighbours
+    if not has_pairs(relation):  # goodness of fit can be tested on a single input
         return [_only_input(relation)]
-    pairs = [*adversarial_pairs(relation, seed=seed, limit=4), *boundary_pairs(relation, seed=seed, limit=2)]
-    inputs = {side.tobytes(): side for pair in pairs for side in pair}
-    return list(inputs.values())[:_FIT_INPUTS]
+    pairs = [
+        *adversarial_pairs(relation, seed=seed, limit=_PARAMETER_PAIRS),
+        *boundary_pairs(relation, seed=seed, limit=2),
+    ]
+    inputs = list({side.tobytes(): side for pair in pairs for side in pair}.values())
+    chosen, laws = inputs[:2], [case.law(data) for data in inputs[:2]]
+    passed_over = list[Array]()
+    for data in inputs[2:]:
+        if len(chosen) == _FIT_INPUTS:
+            break
+        law = case.law(data)
+        (passed_over if law in laws or _is_nearly_certain(law) else chosen).append(data)
+        laws.append(law)
+    return [*chosen, *passed_over][:_FIT_INPUTS]
+
+
+def _is_nearly_certain(law: dict[str, Any]) -> bool:
+    """Return whether one outcome has nearly all of the probability, as that to keep a partition of very many has."""
+    weights = [float(weight) for weight in law.get("probabilities", ())]
+    return bool(weights) and max(weights) > _NEARLY_CERTAIN * sum(weights)
 
 
 def _only_input(relation: NeighbourRelation) -> Array:
@@ -89,16 +128,16 @@ def _only_input(relation: NeighbourRelation) -> Array:
 
 
 def _drawn(case: RemoteMechanism, data: Array, size: int, rng: np.random.Generator) -> Outcomes:
-    """Draw a batch; a call that raised is an outcome that no law can produce."""
+    """Draw a batch, call by call if calls together raise; no ideal distribution produces a call that raised."""
     try:
         return call(case.sample, data, size, rng)
-    except CallFailedError as failure:
-        return Outcomes.of([failure.symbol])
+    except CallFailedError:
+        return call(case.sample_apart, data, size, rng)
 
 
 def _parameters_condition(case: RemoteMechanism) -> str | None:
     if not case.description["law"]:
-        return "the adapter states no ideal law"
+        return "the adapter states no ideal distribution"
     if not isinstance(case.claims[0], DECIDED_CLAIMS):
         return f"no certified loss is known for {claim_in_words(case)}"
     return moves(case)
@@ -107,7 +146,7 @@ def _parameters_condition(case: RemoteMechanism) -> str | None:
 def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
     claim, start = case.claims[0], time.monotonic()
     relative_error = float(case.description["relative_error"])
-    laws: dict[bytes, IdealLaw] = {}
+    laws: dict[bytes, IdealDistribution] = {}
     worst: tuple[float, Pair] | None = None
     compared, violated = 0, False
     pairs = [
@@ -119,19 +158,24 @@ def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
             break
         for data in pair:
             if data.tobytes() not in laws:
-                laws[data.tobytes()] = ideal_law(case.law(data))
+                laws[data.tobytes()] = ideal_distribution(case.law(data))
         for left, right in (pair, pair[::-1]):
             exceeds, figure = exceeds_claim(claim, laws[left.tobytes()], laws[right.tobytes()], relative_error)
             compared += 1
             if (exceeds, figure) > (violated, -math.inf if worst is None else worst[0]):
                 worst, violated = (figure, (left, right)), exceeds
+    if bound_of(claim) > 0 and compared and len(set(map(repr, laws.values()))) == 1:
+        return Finding(
+            "undecided", f"the adapter states the same distribution on all {len(laws)} inputs", claim_in_words(case)
+        )
     if worst is None:
-        return Finding("undecided", f"nothing compared in {settings.seconds:g} s", claim_in_words(case))
+        return Finding("undecided", f"no pair was compared in {settings.seconds:g} s", claim_in_words(case))
     bound = bound_of(claim)
     if violated:
         return _of_parameters(case, worst[1], worst[0], compared)
     detail = f"{compared} ordered pairs, largest certified {worst[0]:.6g} of {bound:.6g} claimed"
-    return Finding("ok", detail, claim_in_words(case), bound, max(0.0, worst[0]), "enclosed", "points", 0)
+    certified, power = max(0.0, worst[0]), {"points": compared}
+    return Finding("ok", detail, claim_in_words(case), bound, certified, "enclosed", "points", 0, power=power)
 
 
 def _of_parameters(case: RemoteMechanism, pair: Pair, figure: float, compared: int) -> Finding:
@@ -144,7 +188,7 @@ def _of_parameters(case: RemoteMechanism, pair: Pair, figure: float, compared: i
     }
     bound = bound_of(case.claims[0])
     detail = (
-        f"the laws {witness['law_left']} and {witness['law_right']} of neighbours have the loss {figure:.15g},"
+        f"the distributions {witness['law_left']} and {witness['law_right']} on neighbours have loss {figure:.15g},"
         f" claimed {bound:.15g} ({compared} ordered pairs)"
     )
     return Finding("violation", detail, claim_in_words(case), bound, figure, "enclosed", "points", 0, witness)
@@ -152,11 +196,15 @@ def _of_parameters(case: RemoteMechanism, pair: Pair, figure: float, compared: i
 
 PARAMETER_LAWS: tuple[Law, ...] = (
     mechanism_law(
-        "law_fits", "Outcomes follow the law that the parameters say.", _fit_condition, _check_fit, sampled=True
+        "goodness_of_fit",
+        "Outcomes follow the distribution that the parameters state.",
+        _fit_condition,
+        _check_fit,
+        sampled=True,
     ),
     mechanism_law(
         "claim_follows_from_parameters",
-        "The laws that the library's own parameters say on neighbouring inputs obey its claim.",
+        "The distributions that the parameters state on neighbouring inputs obey the claim of the library.",
         _parameters_condition,
         _check_parameters,
         sampled=False,

@@ -1,9 +1,10 @@
-"""Laws that put the claim of a library to a sampled test: the whole outcome, its lowest bits, each coordinate.
+"""Sampled tests of the claim of a library: the whole outcome, its low-order bits, each coordinate.
 
-What is sampled is refuted by e-values at the level of the law. Calls come from the settings; time is a ceiling.
+A claim is refuted by e-values at the level of the law. The settings limit the calls and the time.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,11 @@ from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.mechanism_cases import claim_in_words, mechanism_law, moves
 from dpassay.properties.audit.outcomes import CallFailedError, Sampler, call
-from dpassay.properties.checks.failure import bounded_quantity
+from dpassay.properties.notions.base import decisive_bound
 from dpassay.properties.records import plain
 from dpassay.properties.search.black_box import sample_pairs
+from dpassay.properties.search.formatting import figures_words, weakness_words
+from dpassay.properties.search.idle import CONSTANT_OUTCOME
 from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.search.result import HuntResult
 from dpassay.properties.search.task import Task
@@ -28,14 +31,17 @@ __all__ = ["PRIVACY_LAWS", "finding_of_hunt", "run_hunt"]
 Array = NDArray[np.float64]
 
 MOST_COORDINATES = 20
-"""Coordinates of an outcome that are looked at one by one."""
+"""Maximum number of coordinates that are tested separately."""
 
-_DESIGNED, _BOUNDARY = 32, 16  # pairs that are played on: each has an equal share of the level
+_DESIGNED, _BOUNDARY = 32, 16  # numbers of pairs
+MOST_SAMPLED_PAIRS = _DESIGNED + _BOUNDARY
+"""Maximum number of pairs that share the calls of a sampled law."""
+
 _LEAST_CALLS = 500
 
 
 def _pairs(relation: NeighbourRelation, seed: int) -> list[Pair]:
-    """Return the designed pairs and boundary inputs, each once."""
+    """Return the designed and boundary pairs without repetition."""
     designed = adversarial_pairs(relation, seed=seed, limit=_DESIGNED)
     known = {frozenset({left.tobytes(), right.tobytes()}) for left, right in designed}
     extra = [
@@ -54,7 +60,21 @@ def run_hunt(
     low_bits: bool,
     sampler: Sampler | None = None,
 ) -> HuntResult:
-    """Play on the pairs against the claim of the library, with the level, seed, calls and time of the settings."""
+    """Hunt on the pairs against the claim of the library, with the level, seed, calls and time of the settings.
+
+    Parameters
+    ----------
+    case : RemoteMechanism
+        The mechanism.
+    settings : Settings
+        Level, seed and limits.
+    pairs : list of pairs
+        Neighbouring inputs to test.
+    low_bits : bool
+        Whether to test the low-order bits of floats.
+    sampler : callable, optional
+        Sampler to test instead of that of the mechanism.
+    """
     task = Task(
         case,
         case.claims[0],
@@ -70,9 +90,22 @@ def run_hunt(
 
 
 def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResult, note: str = "") -> Finding:
-    """Return what a hunt found; undecided where time allowed nearly no calls."""
+    """Return the finding of a hunt; undecided if it is void or its test is weak.
+
+    Parameters
+    ----------
+    case : RemoteMechanism
+        The mechanism.
+    settings : Settings
+        Settings of the hunt.
+    result : HuntResult
+        Result of the hunt.
+    note : str
+        Text that is appended to the detail.
+    """
     claim = case.claims[0]
-    what, certified, claimed = bounded_quantity(result, claim)
+    bound = decisive_bound(claim, result)
+    what, certified, claimed = bound.label, bound.lower, 0.0 if bound.allowed is None else bound.allowed
     strength = f"e-value 10^{result.e_value_log10 or 0.0:.1f}"
     if result.verdict == "violated":
         figure = f"{what} >= {certified:.6g}, claimed {claimed:.6g}" if certified is not None else what
@@ -81,11 +114,26 @@ def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResul
         return Finding(
             "violation", detail, claim_in_words(case), claimed, certified, "sampled", "samples", result.calls, witness
         )
+    doubt = _doubt(result, settings)
+    if doubt is not None:
+        return Finding("undecided", f"{doubt}{note}", claim_in_words(case), claimed, calls=result.calls)
+    assert result.power is not None
+    power, found = result.power.record(), figures_words(result.power)
+    detail = f"not refuted in {result.calls} calls ({strength}; power: {found}){note}"
+    return Finding(
+        "ok", detail, claim_in_words(case), claimed, certified, "sampled", "samples", result.calls, power=power
+    )
+
+
+def _doubt(result: HuntResult, settings: Settings) -> str | None:
+    """Return the reason that a hunt without a violation does not count as a pass, or None if it does."""
+    if result.is_void or CONSTANT_OUTCOME in result.notes:
+        return "; ".join(result.notes)
     if result.calls < min(_LEAST_CALLS, settings.calls):
-        detail = f"only {result.calls} calls in {settings.seconds:g} s"
-        return Finding("undecided", detail, claim_in_words(case), claimed, calls=result.calls)
-    detail = f"not refuted in {result.calls} calls ({strength}){note}"
-    return Finding("ok", detail, claim_in_words(case), claimed, certified, "sampled", "samples", result.calls)
+        return f"only {result.calls} calls in {settings.seconds:g} s"
+    if result.power is None:
+        return "the power of the test is unknown"
+    return weakness_words(result.power, result.claim)
 
 
 def _check_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
@@ -97,14 +145,16 @@ def _check_float_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
     pairs = _pairs(case.neighbours, settings.seed)
     if not _has_floats(case, pairs[0], settings.seed):
         return Finding("not applicable", "no outcome is a float64 number", claim=claim_in_words(case))
-    return finding_of_hunt(case, settings, run_hunt(case, settings, pairs, low_bits=True), ", lowest bits included")
+    return finding_of_hunt(case, settings, run_hunt(case, settings, pairs, low_bits=True), ", low-order bits included")
 
 
 def _has_floats(case: RemoteMechanism, pair: Pair, seed: int) -> bool:
-    """Whether a few outcomes hold a float64 number; where calls fail, that is for the hunt to judge."""
+    """Return whether a few outcomes contain a float64 number; True if all calls raise, so that the hunt decides."""
     try:
         outcomes = [call(case.sample, data, 4, np.random.default_rng(seed)) for data in pair]
     except CallFailedError:
+        return True
+    if all(batch.failures == len(batch) for batch in outcomes):
         return True
     symbols = [symbol for batch in outcomes for symbol in batch.symbols()]
     parts = [part for symbol in symbols for part in (symbol if isinstance(symbol, tuple) else (symbol,))]
@@ -112,12 +162,14 @@ def _has_floats(case: RemoteMechanism, pair: Pair, seed: int) -> bool:
 
 
 def _float_condition(case: RemoteMechanism) -> str | None:
-    return moves(case) if case.description["floats"] else "the library does not claim privacy for the float64 numbers"
+    return moves(case) if case.description["floats"] else "the library does not claim privacy of its float64 numbers"
 
 
 def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
-    """Hunt on each marginal by itself, with the pairs that move its coordinate first."""
+    """Hunt on each marginal separately, on pairs that change its coordinate first."""
     width = _width(case, settings)
+    if width is None:
+        return _check_privacy(case, settings)
     if width < 2:
         return Finding("not applicable", "an outcome is not a sequence of numbers", claim=claim_in_words(case))
     places = range(min(width, MOST_COORDINATES))
@@ -138,22 +190,33 @@ def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
     for end in ends:
         if end.kind == "undecided":
             return Finding("undecided", end.detail, claim_in_words(case), calls=calls)
-    detail = f"{len(places)} of {width} coordinates, none refuted in {calls} calls"
-    return Finding("ok", detail, claim_in_words(case), evidence="sampled", scope="samples", calls=calls)
+    detail = f"{len(places)} of {width} coordinates, not refuted in {calls} calls"
+    weakest = max(ends, key=lambda end: _needed(end.power))
+    return Finding("ok", detail, claim_in_words(case), None, None, "sampled", "samples", calls, power=weakest.power)
 
 
-def _width(case: RemoteMechanism, settings: Settings) -> int:
+def _needed(power: Mapping[str, Any] | None) -> float:
+    """Return the nats per call that a detectable violation gains; larger for a weaker test."""
+    return math.inf if power is None else float(power["nats_per_call"])
+
+
+def _width(case: RemoteMechanism, settings: Settings) -> int | None:
+    """Return the length of the longest of a few outcomes, 0 if none is a vector; None if all calls raise."""
     ((left, _),) = adversarial_pairs(case.neighbours, seed=settings.seed, limit=1)
     try:
-        widths = call(case.sample, left, 4, np.random.default_rng(settings.seed)).widths()
+        outcomes = call(case.sample, left, 4, np.random.default_rng(settings.seed))
     except CallFailedError:
-        return 0
-    return max(widths, default=0)
+        return None
+    if outcomes.failures == len(outcomes):
+        return None
+    vectors = [symbol for symbol in outcomes.symbols() if isinstance(symbol, tuple)]
+    is_number = [all(isinstance(part, (int, float)) for part in vector) for vector in vectors]
+    return max((len(vector) for vector, numeric in zip(vectors, is_number, strict=True) if numeric), default=0)
 
 
 @dataclass(frozen=True)
 class _Marginal:
-    """Samples one coordinate; outcomes without it stay what they are."""
+    """Samples one coordinate; outcomes without that coordinate are unchanged."""
 
     case: RemoteMechanism
     place: int
@@ -168,13 +231,17 @@ class _Marginal:
         """Draw call by call."""
         return [_part(row, self.place) for row in self.case.sample_apart(data, size, rng)]
 
+    def raising(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
+        """Draw call by call and propagate exceptions."""
+        return self.case.sampler.raising(data, size, rng)
+
 
 def _part(row: Any, place: int) -> Any:
     return row[place] if isinstance(row, (tuple, list, np.ndarray)) and len(row) > place else row
 
 
 def _pairs_moving(relation: NeighbourRelation, place: int, width: int, seed: int) -> list[Pair]:
-    """Return pairs that move one coordinate alone, if the input has it, and a few that are designed."""
+    """Return pairs that change one coordinate only, if the input has it, and a few designed pairs."""
     designed = adversarial_pairs(relation, seed=seed, limit=4)
     if not isinstance(relation, VectorNeighbours) or relation.size != width:
         return designed
@@ -194,21 +261,21 @@ def _pairs_moving(relation: NeighbourRelation, place: int, width: int, seed: int
 PRIVACY_LAWS: tuple[Law, ...] = (
     mechanism_law(
         "privacy_of_claim",
-        "The claim of the library is not refuted, lowest bits left out.",
+        "Samples do not refute the claim of the library; low-order bits are ignored.",
         moves,
         _check_privacy,
         sampled=True,
     ),
     mechanism_law(
         "privacy_in_float64",
-        "Nor is it by the lowest bits of the float64 numbers.",
+        "Samples including the low-order bits of float64 numbers do not refute the claim.",
         _float_condition,
         _check_float_privacy,
         sampled=True,
     ),
     mechanism_law(
         "coordinates",
-        "No coordinate of an outcome breaks the claim by itself.",
+        "No single coordinate of the outcome refutes the claim.",
         moves,
         _check_coordinates,
         sampled=True,

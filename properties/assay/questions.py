@@ -1,8 +1,7 @@
-"""The questions that an accountant, calibrator or converter may be asked.
+"""The questions for accountants, calibrators and converters.
 
-Everywhere the sensitivity is 1 and privacy parameters are in nats. A question knows its arguments, where they are
-drawn from and where they are most telling, and how the answer must move with each of them; its truth is in
-:mod:`dpassay.properties.assay.truths`, under its name.
+The sensitivity is 1 and privacy parameters are in nats. A question has arguments with ranges, corner cases and the
+required direction of monotonicity. :mod:`dpassay.properties.assay.reference_values` has its certified value.
 """
 
 import math
@@ -18,7 +17,7 @@ __all__ = ["INVERSES", "QUESTIONS", "Argument", "Arguments", "Inverse", "Questio
 Arguments = dict[str, Any]
 
 _TRIES = 50
-"""How many points may be drawn in vain for each that is wanted."""
+"""Maximum number of rejected draws per point."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +27,19 @@ class Argument:
     Parameters
     ----------
     name : str
-        As the adapter's function takes it.
+        Keyword of the function in the adapter.
     low, high : float
-        Ends of the range that it is drawn from, logarithmically.
+        Ends of the range of random values, on a logarithmic scale.
     typical : float
-        The value while another argument is at a corner.
+        Value while another argument is at a corner.
     corners : tuple of float
-        Values outside or at the ends of the range that are always tried.
+        Values outside or at the ends of the range that are always used.
     direction : {-1, 0, 1}
-        How the answer moves as the argument grows; 0 where nothing is demanded.
+        Direction in which the answer moves as the argument grows; 0 if it need not be monotone.
     kind : {"real", "count", "reals"}
         A float, an int, or a list of floats.
     least, most : float
-        What makes sense at all, for the nonsense beyond it; the ends are sensible.
+        Bounds of valid values, included; values beyond are invalid.
     """
 
     name: str
@@ -54,7 +53,7 @@ class Argument:
     most: float = math.inf
 
     def within(self, low: float, high: float) -> "Argument":
-        """Return the argument with its range cut down to bounds."""
+        """Return the argument with its range restricted to bounds."""
         return replace(self, low=max(self.low, low), high=min(self.high, high))
 
     def value(self, number: float) -> float | int:
@@ -78,22 +77,22 @@ class Argument:
 
 @dataclass(frozen=True)
 class Question:
-    """A question with a known truth.
+    """A question with a certified answer.
 
     Parameters
     ----------
     name : str
-        Under which the truth is known, too.
+        Name of the question and of its certified value.
     sentence : str
-        What is asked.
+        Description of the answer.
     arguments : tuple of Argument
         Its arguments.
     probability : bool
         Whether the answer is a delta.
     safe : {"above", "below"}
-        On which side of the truth the answer errs on the safe side.
+        Side of the true value on which an answer is safe.
     points : int
-        How many points are asked by default.
+        Default number of points.
     """
 
     name: str
@@ -109,24 +108,24 @@ class Question:
 
     @property
     def typical(self) -> Arguments:
-        """The point where every argument has its typical value."""
+        """The point at which every argument has its typical value."""
         return {a.name: [a.typical] * 3 if a.kind == "reals" else a.value(a.typical) for a in self.arguments}
 
 
 @dataclass(frozen=True)
 class Inverse:
-    """Two questions of which the second undoes the first: its answer is an argument of the first again.
+    """A question and its inverse: the answer of the second is an argument of the first.
 
     Parameters
     ----------
     first, second : str
         The questions.
     found : str
-        The argument of the second that the first answers.
+        Argument of the second that is the answer of the first.
     level : str
-        The argument of the first that the second answers, and must not exceed.
+        Argument of the first that the answer of the second must not exceed.
     fixed : mapping
-        Arguments of the second that the first lacks.
+        Arguments of the second that the first does not have.
     """
 
     first: str
@@ -137,7 +136,7 @@ class Inverse:
 
     @property
     def calibrates(self) -> bool:
-        """Whether the first question is that of a calibrator."""
+        """True if the first question is that of a calibrator."""
         return self.found != "epsilon"
 
     def asked_back(self, arguments: Arguments, found: float) -> Arguments:
@@ -149,9 +148,20 @@ class Inverse:
 def points_of(
     question: Question, domain: Mapping[str, tuple[float, float]], rng: np.random.Generator, number: int
 ) -> Iterator[Arguments]:
-    """Yield points to ask at, all inside the domain: the typical one, then random ones in turn with corners.
+    """Yield points inside the domain: the typical point, then random points and corners in turn.
 
     Where the domain is so narrow that few of those lie inside, the rest is drawn from the domain itself.
+
+    Parameters
+    ----------
+    question : Question
+        The question.
+    domain : mapping
+        Documented bounds of arguments.
+    rng : numpy.random.Generator
+        Source of randomness.
+    number : int
+        Number of points.
     """
     found = 0
     for candidates in (_candidates(question, rng), _drawn_inside(question, domain, rng)):
@@ -207,7 +217,7 @@ def _same_lengths(question: Question, point: Arguments) -> Arguments:
 
 
 def inside(point: Arguments, domain: Mapping[str, tuple[float, float]]) -> bool:
-    """Whether every argument keeps to its documented bounds."""
+    """Return whether every argument keeps to its documented bounds."""
     for name, (low, high) in domain.items():
         values = point.get(name, low)
         if not all(low <= value <= high for value in (values if isinstance(values, list) else [values])):
@@ -407,4 +417,4 @@ INVERSES: tuple[Inverse, ...] = (
     Inverse("zcdp_rho", "zcdp_epsilon", "rho", "epsilon"),
     Inverse("zcdp_rho", "zcdp_delta", "rho", "delta"),
 )
-"""The questions that undo each other: what an account says one way must hold the other way round."""
+"""Pairs of inverse questions; the answers of one account must not contradict each other."""

@@ -1,7 +1,7 @@
-"""Laws of round trips: what an account says one way must hold by the same account the other way round.
+"""Laws of round trips: a conversion and its inverse in one account must not contradict each other.
 
-Both answers are upper bounds of one account, or calibrated by it. If epsilon is enough for delta, then delta at that
-epsilon must not exceed what was asked for; the opposite trip may lose tightness, which contradicts nothing.
+Both answers are upper bounds of one account, or calibrated by it. If an account states epsilon for a given delta, then
+its delta at that epsilon must not exceed the given delta. The opposite direction may lose tightness.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from dpassay.impl.libraries.remote import RemoteAnswer, RemoteCase
-from dpassay.properties.assay.agreement import Asked
+from dpassay.properties.assay.consistency import Asked
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import (
     Inquiry,
@@ -25,7 +25,7 @@ from dpassay.properties.assay.questions import INVERSES, Inverse, Question, insi
 
 __all__ = ["ROUND_TRIP_LAWS"]
 
-_POINTS, _CALIBRATIONS = 24, 8  # a calibrator searches, which may take it seconds
+_POINTS, _CALIBRATIONS = 24, 8  # a calibrator may take seconds for one answer
 
 
 def _ways_back(answer: RemoteAnswer, *, calibrates: bool) -> list[tuple[Inverse, RemoteAnswer]]:
@@ -40,8 +40,8 @@ def _law(name: str, sentence: str, *, calibrates: bool) -> Law:
             return reason
         answer, _ = required(case)
         if is_vague(answer):
-            return "the library calls its number an estimate, without a documented error"
-        return None if _ways_back(answer, calibrates=calibrates) else "no other answer of this account is its inverse"
+            return "the library documents its number as an estimate without an error bound"
+        return None if _ways_back(answer, calibrates=calibrates) else "this account has no inverse of the question"
 
     def check(case: RemoteCase, settings: Settings) -> Finding:
         return _check(case, settings, calibrates=calibrates)
@@ -81,7 +81,7 @@ def _contradiction(inquiry: Inquiry, there: Asked, found: float, back: Asked, va
 
 
 def _on_the_safe_side(answer: RemoteAnswer, question: Question, found: float) -> float:
-    """Return an answer moved by its documented error to where it promises less."""
+    """Return an answer shifted by its documented error to the safe side."""
     if question.safe == "above":
         return found + margin(answer, found)
     return max(found - margin(answer, found), 0.0)
@@ -90,12 +90,12 @@ def _on_the_safe_side(answer: RemoteAnswer, question: Question, found: float) ->
 ROUND_TRIP_LAWS = (
     _law(
         "epsilon_and_delta_agree",
-        "At the epsilon that an account states for a delta, the same account states no larger delta.",
+        "At the epsilon that an account states for a delta, it states a delta that is not larger.",
         calibrates=False,
     ),
     _law(
         "calibration_suffices",
-        "What a calibrator returns is enough by the account that it calibrates with.",
+        "The parameter that a calibrator returns satisfies its target in the same account.",
         calibrates=True,
     ),
 )

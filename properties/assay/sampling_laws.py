@@ -1,11 +1,11 @@
-"""Laws of the ends of a sampling rate: nobody is sampled, or everybody."""
+"""Laws of the sampling rates 0 and 1."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from dpassay.impl.libraries.remote import RemoteCase
-from dpassay.properties.assay.agreement import Asked, agreement, costs_nothing
+from dpassay.properties.assay.consistency import Asked, agreement, costs_nothing
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import (
     Inquiry,
@@ -22,7 +22,7 @@ _POINTS = 12
 
 
 def _points(case: RemoteCase, seed: list[int], rate: float) -> Iterator[Arguments]:
-    """Yield points at one rate; the domain of the rate itself is for `applies` to look at."""
+    """Yield points at one rate; `applies` checks the domain of the rate."""
     answer, question = required(case)
     domain = {name: bounds for name, bounds in domain_of(answer).items() if name != "rate"}
     for arguments in points_of(question, domain, np.random.default_rng(seed), _POINTS):
@@ -41,22 +41,22 @@ def _unless_sampled(case: RemoteCase, rate: float) -> str | None:
     )
 
 
-# --- nobody -------------------------------------------------------------------------------------------------
+# --- rate 0 -------------------------------------------------------------------------------------------------
 
 
-def _nobody_applies(case: RemoteCase) -> str | None:
+def _zero_applies(case: RemoteCase) -> str | None:
     reason = _unless_sampled(case, 0.0)
     if reason is None and required(case)[0].question.endswith("_sigma"):
-        return "nothing is demanded of the noise that nobody needs"
+        return "at sampling rate 0 any noise scale is valid"
     return reason
 
 
-def _check_nobody(case: RemoteCase, settings: Settings) -> Finding:
+def _check_zero(case: RemoteCase, settings: Settings) -> Finding:
     points = _points(case, [settings.seed, 12], 0.0)
-    return costs_nothing(Inquiry(required(case)[0], settings), points, "nobody is sampled")
+    return costs_nothing(Inquiry(required(case)[0], settings), points, "the sampling rate is 0")
 
 
-# --- everybody ----------------------------------------------------------------------------------------------
+# --- rate 1 ----------------------------------------------------------------------------------------------
 
 
 def _unsampled(question: str) -> str:
@@ -64,15 +64,15 @@ def _unsampled(question: str) -> str:
     return question.removeprefix("subsampled_")
 
 
-def _everybody_applies(case: RemoteCase) -> str | None:
+def _full_applies(case: RemoteCase) -> str | None:
     reason = _unless_sampled(case, 1.0)
     if reason is not None:
         return reason
     answer, _ = required(case)
-    return None if related_to(answer, _unsampled(answer.question)) else "no other answer of this account is unsampled"
+    return None if related_to(answer, _unsampled(answer.question)) else "this account has no answer without sampling"
 
 
-def _check_everybody(case: RemoteCase, settings: Settings) -> Finding:
+def _check_full(case: RemoteCase, settings: Settings) -> Finding:
     answer, _ = required(case)
 
     def pairs() -> Iterator[tuple[Asked, Asked]]:
@@ -90,17 +90,17 @@ def _check_everybody(case: RemoteCase, settings: Settings) -> Finding:
 
 SAMPLING_LAWS = (
     Law(
-        "nobody_is_sampled",
-        "At a sampling rate of 0 nothing is released, which costs nothing.",
-        _nobody_applies,
-        _check_nobody,
+        "zero_sampling_rate",
+        "At sampling rate 0 nothing is released; the privacy cost is 0.",
+        _zero_applies,
+        _check_zero,
         sampled=False,
     ),
     Law(
-        "everybody_is_sampled",
-        "A sampling rate of 1 costs what no sampling costs by the same account.",
-        _everybody_applies,
-        _check_everybody,
+        "full_sampling_rate",
+        "At sampling rate 1 the privacy cost equals that of the same account without sampling.",
+        _full_applies,
+        _check_full,
         sampled=False,
     ),
 )

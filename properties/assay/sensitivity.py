@@ -1,4 +1,4 @@
-"""How far what a mechanism computes can move between neighbours, by search, against what its noise is made for."""
+"""Search for the largest change of the noiseless value of a mechanism between neighbours."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,26 +17,26 @@ __all__ = ["WidestGap", "as_vector", "certain_gap", "widest_gap"]
 
 Array = NDArray[np.float64]
 Compute = Callable[[Array], Array | None]
-"""What is computed on an input, as a vector; None where it cannot be computed."""
+"""Function that returns the noiseless value on an input as a vector, or None if it cannot be computed."""
 
 _DESIGNED, _REPEATS = 48, 8
 NOISE_FACTOR = 1000
-"""Remaining noise counts as this many times the range of eight evaluations: noise with an exponential tail exceeds it
+"""Bound on remaining noise, as a multiple of the range of eight evaluations: noise with an exponential tail exceeds it
 with probability below 1e-11."""
 
 
 @dataclass(frozen=True)
 class WidestGap:
-    """The pair on which what is computed moves most.
+    """The pair with the largest change of the noiseless value.
 
     Parameters
     ----------
     pair : (left, right)
         The inputs.
     gap : float
-        The norm of the difference of what is computed on them.
+        Norm of the difference of the noiseless values.
     evaluations : int
-        How often it was computed.
+        Number of evaluations.
     """
 
     pair: Pair
@@ -47,27 +47,27 @@ class WidestGap:
 def widest_gap(
     compute: Compute, relation: NeighbourRelation, *, norm: int, seed: int, evaluations: int, seconds: float
 ) -> WidestGap | None:
-    """Search the neighbours for the largest movement: designed inputs, then changes of the best one.
+    """Search neighbouring inputs for the largest change: designed pairs, then variations of the best one.
 
     Parameters
     ----------
     compute : callable
-        What is computed.
+        Returns the noiseless value.
     relation : NeighbourRelation
-        Which pairs are admitted.
+        The neighbour relation.
     norm : {1, 2}
-        How movement is measured.
+        Norm of the change.
     seed : int
-        Decides the random changes.
+        Seed of the random variations.
     evaluations : int
-        How often something may be computed.
+        Maximum number of evaluations.
     seconds : float
-        Time after which nothing new is tried.
+        Time limit.
 
     Returns
     -------
     WidestGap or None
-        None where nothing could be computed on both inputs of any pair.
+        None if no pair has noiseless values on both sides.
     """
     known: dict[bytes, Array | None] = {}
     start = time.monotonic()
@@ -118,14 +118,14 @@ def _gap(left: Array | None, right: Array | None, norm: int) -> float | None:
 
 
 def certain_gap(compute: Compute, found: WidestGap, *, norm: int) -> tuple[float, bool]:
-    """Evaluate the pair again and return a gap that remaining noise does not explain, and whether there is none.
+    """Evaluate the pair again and return a gap that remaining noise does not explain.
 
     Returns
     -------
     gap : float
-        Where evaluations differ, less `NOISE_FACTOR` times their range on both sides.
+        The gap, reduced by `NOISE_FACTOR` times the range of repeated evaluations if they differ.
     is_deterministic : bool
-        Whether they all agreed.
+        Whether repeated evaluations agree.
     """
     sides = [[compute(data) for _ in range(_REPEATS)] for data in found.pair]
     known = [[value for value in side if value is not None] for side in sides]

@@ -1,18 +1,18 @@
-"""The law that what is computed moves between neighbours by no more than the noise is made for."""
+"""The law of sensitivity: between neighbours the noiseless value changes by at most the stated sensitivity."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import ZCDP, PureDP, RenyiDP
 from dpassay.impl.libraries.remote import RemoteMechanism, WorkerError
-from dpassay.properties.assay.exact_laws import ideal_law
 from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.ideal_distributions import ideal_distribution
 from dpassay.properties.assay.mechanism_cases import BITS, bound_of, claim_in_words, mechanism_law, moves
 from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
 from dpassay.properties.assay.sensitivity import WidestGap, as_vector, certain_gap, widest_gap
-from dpassay.properties.search.figures import allowed
 from dpassay.properties.search.pairs import adversarial_pairs
 from dpassay.spec.ball import ball, float_lower, precision
+from dpassay.spec.notions.base import allowed
 
 __all__ = ["SENSITIVITY_LAWS"]
 
@@ -21,18 +21,16 @@ Array = NDArray[np.float64]
 _EVALUATIONS = 600
 
 EXACT_ALLOWANCE, IDEAL_ALLOWANCE = 2.0**-40, 2.0**-20
-"""Relative excess over the sensitivity that is put down to rounding, where the library claims privacy for float64
-numbers, and where it does not."""
+"""Relative excess over the sensitivity that counts as rounding, if the library claims privacy of its float64
+numbers, and if it does not."""
 
 
 def _sensitivity_condition(case: RemoteMechanism) -> str | None:
-    return (
-        moves(case) if case.description["noiseless"] else "the interface does not show what is computed without noise"
-    )
+    return moves(case) if case.description["noiseless"] else "the interface does not expose the noiseless value"
 
 
 def _norm(case: RemoteMechanism, data: Array) -> int:
-    """Return the norm in which the sensitivity is meant; the smaller one where it is not known."""
+    """Return the norm of the sensitivity, 1 or 2."""
     if case.description["law"]:
         return 2 if str(case.law(data).get("family", "")).endswith("gaussian") else 1
     return 1 if isinstance(case.claims[0], PureDP) else 2
@@ -42,13 +40,17 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
     ((first, _),) = adversarial_pairs(case.neighbours, seed=settings.seed, limit=1)
     norm = _norm(case, first)
     failures: list[str] = []
+    returned = 0
 
     def compute(data: Array) -> Array | None:
+        nonlocal returned
         try:
-            return as_vector(case.noiseless(data))
+            value = case.noiseless(data)
         except WorkerError as error:
             failures.append(str(error))
             return None
+        returned += 1
+        return as_vector(value)
 
     found = widest_gap(
         compute,
@@ -59,25 +61,31 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
         seconds=settings.seconds / 2,
     )
     stated = float(case.description["sensitivity"])
+    if failures and not returned:
+        return Finding("error", f"noiseless raises on every input: {failures[0]}", claim_in_words(case))
     if found is None:
-        reason = failures[0] if failures else "it is never a number"
-        return Finding("undecided", f"what is computed is not known on any pair: {reason}", claim_in_words(case))
+        reason = failures[0] if failures else "it is not numeric"
+        return Finding("undecided", f"the noiseless value is unknown on every pair: {reason}", claim_in_words(case))
+    if found.gap == 0:
+        detail = f"the noiseless value is equal on all {found.evaluations} inputs"
+        return Finding("undecided", detail, claim_in_words(case), stated, calls=found.evaluations)
     gap, is_deterministic = certain_gap(compute, found, norm=norm)
     slack = EXACT_ALLOWANCE if case.description["floats"] else IDEAL_ALLOWANCE
     if not gap > stated * (1 + slack):
-        detail = f"moves by {found.gap:.6g} at most, {stated:.6g} stated ({found.evaluations} inputs)"
-        return Finding("ok", detail, None, stated, found.gap, "exact", "points", found.evaluations)
+        detail = f"largest change {found.gap:.6g}, stated sensitivity {stated:.6g} ({found.evaluations} inputs)"
+        power = {"points": found.evaluations}
+        return Finding("ok", detail, None, stated, found.gap, "exact", "points", found.evaluations, power=power)
     return _of_gap(case, settings, found, gap, is_deterministic=is_deterministic)
 
 
 def _of_gap(
     case: RemoteMechanism, settings: Settings, found: WidestGap, gap: float, *, is_deterministic: bool
 ) -> Finding:
-    """Turn a gap that is too wide into a violation where the loss can be certified, else into a wrong answer."""
+    """Return a violation if the loss of the gap is certified to exceed the claim, else a wrong answer."""
     left, right = found.pair
     stated = float(case.description["sensitivity"])
     witness = {"left": left.tolist(), "right": right.tolist(), "gap": gap, "sensitivity": stated}
-    detail = f"moves by {gap:.6g} between neighbours, but the noise is made for {stated:.6g}"
+    detail = f"the noiseless value changes by {gap:.6g} between neighbours, but the stated sensitivity is {stated:.6g}"
     evidence = "exact" if is_deterministic else "sampled"
     loss = _loss_of_gap(case, left, gap)
     if loss is not None and is_deterministic:
@@ -105,10 +113,10 @@ def _of_gap(
 
 
 def _loss_of_gap(case: RemoteMechanism, data: Array, gap: float) -> float | None:
-    """Return the certified loss of a gap under the noise that the library uses, if it exceeds the claim."""
+    """Return the certified loss of a gap under the noise of the library if it exceeds the claim, else None."""
     if not case.description["law"]:
         return None
-    law, claim = ideal_law(case.law(data)), case.claims[0]
+    law, claim = ideal_distribution(case.law(data)), case.claims[0]
     scales = {(c.family, c.scale) for c in law.coordinates}
     if len(scales) != 1:
         return None
@@ -129,7 +137,7 @@ def _loss_of_gap(case: RemoteMechanism, data: Array, gap: float) -> float | None
 SENSITIVITY_LAWS: tuple[Law, ...] = (
     mechanism_law(
         "sensitivity",
-        "What is computed moves between neighbours by no more than the noise is made for.",
+        "Between neighbours the noiseless value changes by at most the stated sensitivity.",
         _sensitivity_condition,
         _check_sensitivity,
         sampled=True,

@@ -1,7 +1,7 @@
-"""Laws that hold answers against certified truths.
+"""Laws that compare answers with certified values.
 
-A number is unsound when it lies on the wrong side of a certified truth by more than a relative 2^-50 and the error
-that the library documents.
+A number is unsound if it lies on the unsafe side of a certified value by more than a relative 2^-50 plus the
+documented error of the library.
 """
 
 import math
@@ -27,15 +27,15 @@ from dpassay.properties.assay.inquiry import (
     words_of,
 )
 from dpassay.properties.assay.questions import Question, points_of
-from dpassay.properties.assay.truths import truth_of
+from dpassay.properties.assay.reference_values import truth_of
 
 __all__ = ["SOUNDNESS_LAWS"]
 
 ALLOWANCE = 2.0**-50
-"""The relative error that a float64 number may have because it is one."""
+"""Relative error allowed for rounding to float64."""
 
 EXACT_ALLOWANCE = 2.0**-30
-"""The relative error of a number of which the library says that it is the truth up to rounding."""
+"""Relative error allowed for a number that the library documents as exact up to rounding."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,22 @@ class _Compared:
     claimed: float
     truth: Truth
     bound: float
-    """What is certified on the side where an answer is unsound."""
+    """Certified bound on the unsafe side of the true value."""
     is_unsound: bool
 
     @property
     def tightness(self) -> float:
-        """By which factor the answer is on the safe side; below 1 where it is unsound."""
+        """Ratio of the answer to the certified bound."""
         return self.claimed / self.bound if self.bound else math.inf
 
 
 def _compare(case: RemoteAnswer, question: Question, arguments: dict[str, Any], claimed: float) -> _Compared | None:
     try:
         truth = truth_of(question.name, **arguments)
-    except UsageError:  # beyond what can be certified in a reasonable time
+    except UsageError:  # cannot be certified in reasonable time
         return None
     relative, absolute = errors_of(case)
-    claimed = max(claimed, 0.0)  # a negative epsilon may even be true; it is the affair of the law of ranges
+    claimed = max(claimed, 0.0)  # the law `range` checks the sign
     if question.safe == "above":
         if truth.lower is None:
             return None
@@ -72,7 +72,7 @@ def _compare(case: RemoteAnswer, question: Question, arguments: dict[str, Any], 
 
 
 def _compared_points(inquiry: Inquiry, question: Question) -> Iterator[_Compared]:
-    """Yield the points that could be compared; after the planned ones, some near the tightest so far."""
+    """Yield the points that can be compared: the planned points, then points near the tightest ones."""
     case, rng = inquiry.case, np.random.default_rng([inquiry.settings.seed, 1])
     domain, tightest = domain_of(case), list[_Compared]()
     for arguments in points_of(question, domain, rng, question.points):
@@ -96,7 +96,7 @@ def _compared_points(inquiry: Inquiry, question: Question) -> Iterator[_Compared
 
 
 def _safety(question: Question, compared: _Compared) -> float:
-    """Return a number that is the lower the nearer an answer is to the wrong side."""
+    """Return a measure of the distance from the unsafe side; lower is nearer."""
     ratio = compared.tightness
     if question.safe == "below":
         ratio = 1 / ratio if ratio > 0 else math.inf
@@ -106,7 +106,7 @@ def _safety(question: Question, compared: _Compared) -> float:
 def _asked(inquiry: Inquiry, question: Question, arguments: dict[str, Any]) -> _Compared | None:
     claimed = inquiry.ask(arguments)
     if claimed is None or math.isnan(claimed):
-        return None  # what is no number is another law's affair
+        return None  # other laws check that the answer is a number
     return _compare(inquiry.case, question, arguments, claimed)
 
 
@@ -148,7 +148,7 @@ def _soundness_applies(case: RemoteCase) -> str | None:
     if reason is not None:
         return reason
     if is_vague(required(case)[0]):
-        return "the library calls its number an estimate, without a documented error"
+        return "the library documents its number as an estimate without an error bound"
     return None
 
 
@@ -165,7 +165,7 @@ def _check_exactness(case: RemoteCase, settings: Settings) -> Finding:
         wrong = compared.claimed > far + slack if question.safe == "above" else compared.claimed < far - slack
         if wrong:
             asked = f"{question.name}({words_of(compared.arguments)})"
-            detail = f"{asked} = {compared.claimed!r} is said to be exact, but {far!r} is certified"
+            detail = f"{asked} = {compared.claimed!r} is documented as exact, but the certified value is {far!r}"
             return finding_about(
                 "wrong answer",
                 inquiry,
@@ -182,20 +182,20 @@ def _exactness_applies(case: RemoteCase) -> str | None:
     reason = unless_answer(case)
     if reason is not None:
         return reason
-    return None if case.description["claims_exact"] else "the library does not say that its number is exact"
+    return None if case.description["claims_exact"] else "the library does not document its number as exact"
 
 
 SOUNDNESS_LAWS = (
     Law(
         "soundness",
-        "The answer never lies on the wrong side of a certified truth.",
+        "The answer never lies on the unsafe side of the certified value.",
         _soundness_applies,
         _check_soundness,
         sampled=False,
     ),
     Law(
         "exactness",
-        "What is said to be exact agrees with the truth up to rounding.",
+        "A number documented as exact agrees with the certified value up to rounding.",
         _exactness_applies,
         _check_exactness,
         sampled=False,

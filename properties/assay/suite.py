@@ -1,10 +1,11 @@
-"""The suite: which law is asked of which case, with what share of the level and of the time, and in what order.
+"""The suite: pairs cases with laws, shares the level and the time, and runs the checks.
 
-What is found depends on the seed, the level and the calls, and is the same for a mechanism alone as in the whole run,
-with any number of processes. Time is a ceiling: what it cuts off is undecided.
+A finding depends on the seed, the level and the calls. It does not depend on the selection of mechanisms and laws or
+on the number of processes. A check that exceeds the time limit is undecided.
 """
 
 import hashlib
+import math
 import signal
 import threading
 import time
@@ -13,18 +14,34 @@ from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from types import FrameType
 
 import joblib
 
-from dpassay.claims import UsageError, require_positive
-from dpassay.impl.libraries.remote import BrokenCase, RemoteCase, Worker, WorkerError, WorkerLostError, open_library
+from dpassay.claims import Claim, UsageError, require_positive
+from dpassay.impl.libraries.remote import (
+    BrokenCase,
+    RemoteAnswer,
+    RemoteCase,
+    RemoteMechanism,
+    Worker,
+    WorkerError,
+    WorkerLostError,
+    open_library,
+)
 from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.inquiry import unless_answer
+from dpassay.properties.assay.mechanism_cases import moves
+from dpassay.properties.assay.privacy_laws import MOST_SAMPLED_PAIRS
+from dpassay.properties.audit.power import power_of
 
 __all__ = [
     "DEFAULT_CALLS",
     "DESCRIBED",
+    "MOST_CALLS",
+    "TESTED",
     "Budget",
     "Check",
     "Plan",
@@ -36,25 +53,45 @@ __all__ = [
     "run_plan",
 ]
 
-DEFAULT_CALLS = 10_000
-"""Outcomes that a sampled law may draw, unless the adapter says that its mechanism is too slow for that."""
+DEFAULT_CALLS, MOST_CALLS = 10_000, 200_000
+"""Calls of a sampled law, unless the adapter sets a limit: the default, and the maximum for claims that need more."""
 
 DESCRIBED = Law(
     "described",
-    "The library can say what the case claims.",
+    "The adapter can describe the case.",
     applies=lambda case: None if isinstance(case, BrokenCase) else "the case was described",
     check=lambda case, _: Finding("undecided", case.error if isinstance(case, BrokenCase) else "described"),
     sampled=False,
 )
-"""The law of the cases that could not even be described; no other applies to them."""
+"""The law of cases that the adapter cannot describe; no other law applies to them."""
 
-_SHARE_OF_TIME, _LEAST_SECONDS = 8.0, 10.0  # one slow mechanism must not take the time of all others
-_PATIENCE = 2.0  # a law ends by itself when its time is over, after the batch that it is at
+TESTED = Law(
+    "tested",
+    "At least one law applies to the case.",
+    applies=lambda _: "another law applies to the case",
+    check=lambda case, _: Finding("error", f"no law applies to the case: {_why_untested(case)}"),
+    sampled=False,
+)
+"""The law of cases to which no other law applies; such a case is a mistake in the adapter."""
+
+
+def _why_untested(case: RemoteCase) -> str:
+    if isinstance(case, RemoteAnswer):
+        return unless_answer(case) or "no question lies inside the documented domain"
+    return (
+        moves(case) or "the description is incomplete" if isinstance(case, RemoteMechanism) else "it has no attempts"
+    )
+
+
+_SHARE_OF_TIME, _LEAST_SECONDS = 8.0, 10.0  # one slow mechanism must not use the time of the others
+_MARGIN = 1.05  # factor on the calls that are just enough
+_LEAST_LOG_WEIGHT = -6.0  # log weight of a pair among some dozens
+_PATIENCE = 2.0  # factor on the time limit of a law, which ends after its current batch
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where a library runs: the interpreter, the adapter's file, and how long a request may take there."""
+    """Where a library runs: the interpreter, the file of the adapter, and the time limit of a request in seconds."""
 
     python: str
     adapter: str
@@ -62,13 +99,13 @@ class Target:
     timeout: float = 60.0
 
     def worker(self) -> Worker:
-        """Return a worker, not started yet."""
+        """Return a worker that is not started yet."""
         return Worker(self.python, self.adapter, timeout=self.timeout, isolated=self.isolated)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One law asked of one case.
+    """A check of one law on one case.
 
     Parameters
     ----------
@@ -77,9 +114,9 @@ class Check:
     law : Law
         The law.
     reason : str or None
-        Why the law does not apply; None if it does.
+        Reason that the law does not apply; None if it does.
     settings : Settings
-        What it may spend; `seconds` is infinite until the run sets it.
+        Limits of the check; `seconds` is infinite until the run sets it.
     claim : str or None
         The claim of the case.
     """
@@ -100,11 +137,11 @@ class Plan:
     target : Target
         Where the library runs.
     library, version : str
-        What the worker says of itself; the version is None where the library is not installed as a distribution.
+        As reported by the worker; the version is None if the library is not installed as a distribution.
     checks : tuple of Check
-        The checks to carry out, including those that do not apply.
+        The selected checks, including those that do not apply.
     names : frozenset of (str, str)
-        Mechanism and law of every check that applies, chosen or not.
+        Mechanism and law of every check that applies, selected or not.
     """
 
     target: Target
@@ -116,7 +153,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a check; `losses` tells why the worker had to be started again meanwhile."""
+    """The result of a check; `losses` has the reasons for restarts of the worker during the check."""
 
     check: Check
     finding: Finding
@@ -126,20 +163,20 @@ class Result:
 
 @dataclass(frozen=True)
 class Budget:
-    """When a run must end (on the clock of `time.time`), and what one check may take of it, in seconds."""
+    """Time limits: the deadline of a run (as `time.time`) and the limit of one check, in seconds."""
 
     deadline: float
     each: float
 
     @classmethod
     def of(cls, seconds: float, checks: int, jobs: int) -> "Budget":
-        """Share a time from now on between checks."""
+        """Share a time, starting now, between checks."""
         share = seconds * jobs / max(checks, 1)
         each = seconds if checks <= jobs else min(max(_SHARE_OF_TIME * share, _LEAST_SECONDS), seconds / 2)
         return cls(time.time() + seconds, each)
 
     def left(self) -> float:
-        """Return what the next check may take; not positive when the time is over."""
+        """Return the time limit of the next check; not positive after the deadline."""
         return min(self.deadline - time.time(), self.each)
 
 
@@ -149,29 +186,31 @@ def make_plan(
     *,
     alpha: float = 1e-6,
     seed: int = 0,
-    calls: int = DEFAULT_CALLS,
+    calls: int | None = None,
     mechanism: str = "*",
     law: str = "*",
 ) -> Plan:
-    """Ask a library for its cases and pair them with the laws.
+    """Read the cases of a library and pair them with the laws.
 
     Parameters
     ----------
     target : Target
         Where the library runs.
     laws : sequence of Law
-        The laws, the most important first.
+        The laws, in order of importance.
     alpha : float
-        Level of the whole run, split evenly over every sampled check that there is, chosen or not.
-    seed, calls : int
+        Level of the run, split evenly over all sampled checks, selected or not.
+    seed : int
         As for `Settings`.
+    calls : int, optional
+        As for `Settings`; by default `DEFAULT_CALLS`, or more if the claim needs them.
     mechanism, law : str
-        Globs that choose.
+        Globs that select checks.
 
     Raises
     ------
     UsageError
-        If the worker cannot be started, or nothing is chosen.
+        If the worker cannot be started, or no check is selected.
     """
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha must lie strictly between 0 and 1, got {alpha!r}")
@@ -183,6 +222,8 @@ def make_plan(
         greeting = worker.greeting
         pairs = [(case, law, _reason(case, law)) for case in cases for law in (*laws, DESCRIBED)]
     pairs = [pair for pair in pairs if pair[1] is not DESCRIBED or pair[2] is None]
+    tested = {case.name for case, _, reason in pairs if reason is None}
+    pairs += [(case, TESTED, None) for case in cases if case.name not in tested and laws]
     sampled = sum(reason is None and law.sampled for _, law, reason in pairs)
     share = alpha / max(sampled, 1)
     checks = [
@@ -190,7 +231,7 @@ def make_plan(
             case.name,
             one,
             reason,
-            Settings(share, _seed_of(seed, case.name, one.name), min(calls, _affordable(case, calls)), float("inf")),
+            Settings(share, _seed_of(seed, case.name, one.name), _calls_of(case, one, calls, share), float("inf")),
             case.description.get("claim"),
         )
         for case, one, reason in pairs
@@ -209,13 +250,26 @@ def _reason(case: RemoteCase, law: Law) -> str | None:
         return "the case could not be described"
     try:
         return law.applies(case)
-    except Exception:  # noqa: BLE001  # then it is for the check to say what is wrong with the case
+    except Exception:  # noqa: BLE001  # the check reports the error
         return None
 
 
-def _affordable(case: RemoteCase, calls: int) -> int:
+def _calls_of(case: RemoteCase, law: Law, calls: int | None, alpha: float) -> int:
+    """Return the calls that a law may make: at most the limit of the adapter, by default enough for the claim."""
     limit: int | None = case.description.get("calls")
-    return calls if limit is None else limit
+    allowed = DEFAULT_CALLS if calls is None else calls
+    if calls is None and law.sampled and isinstance(case, RemoteMechanism):
+        allowed = _enough_for(case.claims[0], alpha)
+    return allowed if limit is None else min(allowed, limit)
+
+
+@lru_cache
+def _enough_for(claim: Claim, alpha: float) -> int:
+    """Return the default calls, or the calls that a test needs not to be weak, if at most `MOST_CALLS`."""
+    power = power_of(claim, calls=DEFAULT_CALLS, alpha=alpha, log_weight=_LEAST_LOG_WEIGHT, pairs=MOST_SAMPLED_PAIRS)
+    if power.calls_needed is None or power.calls_needed > MOST_CALLS:
+        return DEFAULT_CALLS
+    return max(DEFAULT_CALLS, math.ceil(_MARGIN * power.calls_needed))
 
 
 def _seed_of(seed: int, mechanism: str, law: str) -> int:
@@ -237,18 +291,18 @@ def _complain_of_choice(mechanisms: set[str], mechanism: str, laws: set[str], la
 
 
 def run_plan(plan: Plan, *, budget: float = 170.0, jobs: int = 1) -> Iterator[Result]:
-    """Carry out the checks and yield their results as they come, in an order that is always the same.
+    """Run the checks and yield their results in a fixed order.
 
-    Law by law, those that compute before those that sample: if the time runs out, every mechanism was looked at.
+    The order is law by law, computed laws first, so that every mechanism is checked before the time ends.
 
     Parameters
     ----------
     plan : Plan
         The plan.
     budget : float
-        Seconds after which no check begins; what is left is undecided.
+        Time limit in seconds; no check starts after it, and the remaining checks are undecided.
     jobs : int
-        Processes, each with a worker of its own; -1 means one per core.
+        Number of processes, each with its own worker; -1 for one per core.
 
     Raises
     ------
@@ -278,15 +332,15 @@ def _run_here(target: Target, checks: Sequence[Check], limits: Budget) -> Iterat
     with _interruptions() as noticed:
         for check in checks:
             result = run_check(target, check, limits)
-            if not noticed or result.finding.kind not in FINE:  # what was cut short is no pass
+            if not noticed or result.finding.kind not in FINE:  # an interrupted check is not a pass
                 yield result
-            if noticed:  # a hunt ends early, with what it has, and forgets that the keyboard asked for it
+            if noticed:  # a hunt that is interrupted returns normally
                 raise KeyboardInterrupt
 
 
 @contextmanager
 def _interruptions() -> Iterator[list[int]]:
-    """Note interruptions from the keyboard in a list, also where somebody swallows them."""
+    """Record keyboard interruptions in a list, even if other code suppresses them."""
     noticed: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield noticed
@@ -312,7 +366,7 @@ def _run_elsewhere(target: Target, checks: Sequence[Check], limits: Budget, proc
             done += 1
             yield result
     except BrokenExecutor as error:
-        why = f"a process of the harness ended before it answered: {type(error).__name__}"
+        why = f"a process of dpassay ended without an answer: {type(error).__name__}"
         yield from (Result(check, Finding("undecided", why)) for check in checks[done:])
 
 
@@ -322,10 +376,12 @@ def _in_running_order(checks: Sequence[Check]) -> list[Check]:
 
 
 def run_check(target: Target, check: Check, limits: Budget) -> Result:
-    """Carry out one check in this process, with the worker that it keeps open."""
+    """Run one check in this process, with its open worker."""
     left = limits.left()
     if left <= 0:
-        return Result(check, Finding("undecided", "the time was over before this check began; see --budget"))
+        return Result(
+            check, Finding("undecided", "the time limit was reached before this check started; see --budget")
+        )
     start = time.perf_counter()
     losses: tuple[str, ...] = ()
     try:
@@ -336,7 +392,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
             finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))
         finally:
             losses = tuple(session.worker.losses[lost_before:])
-    except Exception as error:  # noqa: BLE001  # a law that fails must not end the run, and is no pass either
+    except Exception as error:  # noqa: BLE001  # a failing law must not end the run and is not a pass
         finding = Finding("undecided", losses[-1] if losses else f"the check raised {type(error).__name__}: {error}")
     seconds = time.perf_counter() - start
     if finding.kind == "ok" and check.law.sampled and seconds >= left and finding.calls < check.settings.calls:
@@ -346,8 +402,8 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
 
 def _cut_off(finding: Finding, check: Check) -> str:
     return (
-        f"the time was over after {finding.calls} of {check.settings.calls} calls, without a finding: "
-        "give more --budget, or the mechanism fewer calls in the adapter"
+        f"the time limit was reached after {finding.calls} of {check.settings.calls} calls, without a finding: "
+        "increase --budget, or set fewer calls for the mechanism in the adapter"
     )
 
 
@@ -359,7 +415,7 @@ class _Session:
 
 
 _sessions: list[_Session] = []
-"""The open worker of this process, at most one: processes are kept, and so are their workers."""
+"""The open worker of this process, at most one; processes and workers are reused."""
 
 
 def _session_of(target: Target) -> _Session:
@@ -372,6 +428,6 @@ def _session_of(target: Target) -> _Session:
 
 
 def close_session() -> None:
-    """End the worker that this process keeps open."""
+    """End the open worker of this process."""
     while _sessions:
         _sessions.pop().worker.close()

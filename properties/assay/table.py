@@ -1,21 +1,22 @@
-"""Findings for a human reader."""
+"""Tables and summaries of findings."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpassay.properties.assay.assessment import Assessment
 from dpassay.properties.assay.finding import FINDING_KINDS
 from dpassay.properties.assay.versions import Change
 
-__all__ = ["CHANGE_COLUMNS", "COLUMNS", "change_rows", "rows", "summary"]
+__all__ = ["CHANGE_COLUMNS", "COLUMNS", "change_rows", "power_words", "rows", "summary"]
 
-COLUMNS = ("mechanism", "law", "finding", "claimed", "certified", "detail")
+COLUMNS = ("mechanism", "law", "finding", "claimed", "certified", "power", "detail")
+_FIGURES = ("epsilon", "delta", "rho", "mu", "tau", "total_variation", "points")
 CHANGE_COLUMNS = ("mechanism", "law", "before", "after", "detail")
 
 
 def rows(lines: Sequence[Assessment]) -> list[dict[str, Any]]:
-    """Return the rows of the table: what applies, and what is not as expected."""
+    """Return the rows of the table: laws that apply, and unexpected findings."""
     return [_row(line) for line in lines if line.finding.kind != "not applicable" or not line.as_expected]
 
 
@@ -28,8 +29,27 @@ def _row(line: Assessment) -> dict[str, Any]:
         "finding": f"{line.finding.kind}{mark}",
         "claimed": line.finding.claimed,
         "certified": line.finding.certified,
+        "power": power_words(line.finding.power),
         "detail": detail,
     }
+
+
+def power_words(power: Mapping[str, Any] | None) -> str | None:
+    """Return the figures of the power of a finding as text.
+
+    Examples
+    --------
+    >>> power_words({"epsilon": 1.25, "weakness": 0.5})
+    'epsilon 1.25'
+    """
+    if power is None:
+        return None
+    shown = {name: value for name, value in power.items() if name in _FIGURES and value is not None}
+    return ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in shown.items()) or "unknown"
+
+
+def _number(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def change_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
@@ -38,7 +58,7 @@ def change_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
 
 
 def summary(lines: Sequence[Assessment], seconds: float) -> str:
-    """Return one line: what was asked of how many, what was found how often, and the level of the run."""
+    """Return one line with the counts of laws, cases and findings, and the level of the run."""
     counts = Counter(line.finding.kind for line in lines)
     kinds = ", ".join(f"{counts[kind]} {kind}" for kind in FINDING_KINDS if counts[kind])
     applied = [line for line in lines if line.finding.kind != "not applicable"]

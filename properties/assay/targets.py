@@ -1,4 +1,4 @@
-"""Where the versions of a library run: environments that are built, or an interpreter that exists."""
+"""Interpreters for the versions of a library: new environments, or an existing interpreter."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -14,19 +14,19 @@ __all__ = ["targets_of"]
 def targets_of(
     library: Library, versions: Sequence[str], python: str | None, report: Callable[[str], None] = print
 ) -> Iterator[Target]:
-    """Yield where each version of a library runs, building environments.
+    """Yield the target of each version of a library, building environments as needed.
 
     Parameters
     ----------
     library : Library
         The library.
     versions : sequence of str
-        Releases; without any, and without `python`, the newest one, or this interpreter for an adapter that is not
-        one of dpassay's own.
+        Releases. By default, without `python`, the newest release; for an adapter outside dpassay, the current
+        interpreter.
     python : str, optional
-        An interpreter that has the library.
+        Interpreter in which the library is installed.
     report : callable
-        Told in a line what takes long.
+        Receives one-line messages about slow steps.
 
     Raises
     ------
@@ -34,11 +34,10 @@ def targets_of(
         If the options contradict each other, or an environment cannot be built.
     """
     if versions and python is not None:
-        raise UsageError("--version builds an environment and --python uses one that exists: give one of them")
+        raise UsageError("--version builds an environment and --python uses an existing one; give only one of them")
     if not library.recipes and versions:
         raise UsageError(
-            f"--version needs an environment, and no library.toml with one lies beside {str(library.adapter)!r}; "
-            "give --python"
+            f"--version needs a library.toml with an environment beside {str(library.adapter)!r}; use --python instead"
         )
     adapter = str(library.adapter)
     if python is not None or not (versions or library.shipped):

@@ -1,4 +1,4 @@
-"""What changed between two versions of a library."""
+"""Comparison of the findings of two versions of a library."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from dpassay.properties.assay.assessment import Assessment
 __all__ = ["ABSENT", "Change", "compare"]
 
 ABSENT = "absent"
-"""In place of a finding, where a version does not have the mechanism."""
+"""Stands for the finding if a version does not have the mechanism."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A finding that two versions do not share.
+    """A difference between the findings of two versions.
 
-    `law` is ``*`` where the mechanism itself is in one of them only; `before` and `after` are kinds of findings.
+    `law` is ``*`` if only one version has the mechanism; `before` and `after` are kinds of findings.
     """
 
     mechanism: str
@@ -26,7 +26,7 @@ class Change:
 
 
 def compare(before: Sequence[Assessment], after: Sequence[Assessment]) -> list[Change]:
-    """Return what differs, in the order of the later version, then what only the earlier one has."""
+    """Return the differences in the order of the later version, then the mechanisms of the earlier one only."""
     earlier, later = _by_place(before), _by_place(after)
     old, new = {name for name, _ in earlier}, {name for name, _ in later}
     changes = [

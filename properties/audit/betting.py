@@ -34,6 +34,7 @@ __all__ = [
     "CAP_FRACTIONS",
     "ERROR_PER_CALL",
     "LEVELS",
+    "PROCESSES",
     "WEIGHTS",
     "Direction",
     "Ledger",
@@ -41,6 +42,7 @@ __all__ = [
     "last_refuted",
     "log_factors",
     "log_wealth",
+    "process_shares",
     "to_levels",
 ]
 
@@ -49,6 +51,10 @@ Direction = Literal["both", "left over right", "right over left"]
 
 CAP_FRACTIONS = (1.0, 1 / 8, 1 / 64)
 """For delta > 0: the declared lambda_max, as fractions of the largest one; a lower one pays a lower fee."""
+
+_DIRECTIONS: tuple[Direction, ...] = ("both", "left over right", "right over left")
+PROCESSES: tuple[tuple[Direction, float], ...] = tuple((way, part) for way in _DIRECTIONS for part in CAP_FRACTIONS)
+"""The processes that are mixed for delta > 0: a direction and a fraction of the largest cap."""
 
 _SMALL_DELTA, _FIRST_SHARE = 1e-3, 15 / 16
 """For a delta this small fees hardly count, and the bet on both directions at the largest cap has this share."""
@@ -112,7 +118,7 @@ def log_factors(
     Returns
     -------
     left, right : ndarray
-        Logarithms; the mean of the factors under any law that obeys the claim is at most 1.
+        Logarithms; the mean of the factors under any distribution that obeys the claim is at most 1.
 
     Raises
     ------
@@ -276,12 +282,15 @@ def _mixed_log_wealth(ledger: Ledger, epsilon: Array, delta: Array) -> Array:
         )
         return _weighted(on_left, left) + _weighted(on_right, right)
 
-    directions: Sequence[Direction] = ("both", "left over right", "right over left")
-    parts = np.array([process(way, fraction) for way in directions for fraction in CAP_FRACTIONS])
-    first = np.where(delta <= _SMALL_DELTA, _FIRST_SHARE, 1 / len(parts))
-    shares = np.vstack([first, np.tile((1 - first) / (len(parts) - 1), (len(parts) - 1, 1))])
-    mixed: Array = logsumexp(parts, axis=0, b=shares) - ERROR_PER_CALL
+    parts = np.array([process(way, fraction) for way, fraction in PROCESSES])
+    mixed: Array = logsumexp(parts, axis=0, b=process_shares(delta)) - ERROR_PER_CALL
     return mixed
+
+
+def process_shares(delta: Array) -> Array:
+    """Return the shares of `PROCESSES` in the mixture against each positive delta, shape (processes, claims)."""
+    first = np.where(delta <= _SMALL_DELTA, _FIRST_SHARE, 1 / len(PROCESSES))
+    return np.vstack([first, np.tile((1 - first) / (len(PROCESSES) - 1), (len(PROCESSES) - 1, 1))])
 
 
 def best_weight(ledger: Ledger, epsilon: float) -> float:
@@ -290,7 +299,8 @@ def best_weight(ledger: Ledger, epsilon: float) -> float:
     Fair sides unless another weight would have been better by 3/10: pairs that are alike in both directions gain
     nothing. Fair sides also where the evidence against epsilon + 1 falls off by more than the factor e^2: then the
     predictions hardly reach beyond epsilon, and to learn better ones takes calls of both sides. The sides' own
-    frequencies of the levels stand for their laws, so any calls of the past tell, whatever their weights were.
+    frequencies of the levels stand for their distributions, so any calls of the past tell, whatever their weights
+    were.
     """
     growths = _growths(ledger, np.array([epsilon, epsilon + 1]))
     best = int(np.argmax(growths[:, 0]))

@@ -8,21 +8,22 @@ at the same level; the evidence against the claim itself is those fifteen parts.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from dpassay.claims import BoundedRange, Claim, ExPost, UsageError
+from dpassay.claims import Claim, ExPost, UsageError
 from dpassay.properties.audit.betting import last_refuted
+from dpassay.properties.audit.families import Family
 from dpassay.properties.audit.game import FIRST_BATCH, Draw, PairGame
-from dpassay.properties.audit.hypotheses import Family, families_of
 from dpassay.properties.audit.outcomes import Outcomes
+from dpassay.properties.audit.screening import Point, Screening
+from dpassay.properties.notions.base import audited, families_of
 
-__all__ = ["Bounds", "Campaign", "RunDraws"]
+__all__ = ["Campaign", "RunDraws"]
 
 Array = NDArray[np.float64]
 RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
@@ -30,6 +31,10 @@ RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 
 _TOGETHER = 8
 _GROWTH = 1.5
+_OPEN_PLACES, _OPEN_SHARE = 24, 1 / 8
+"""Pairs that the screening may add, and the part of the wealth that is set aside for them, in equal shares: it costs
+the others 0.13 nats. What is set aside for a place that stays empty is not bet."""
+
 _FLATNESS = 3
 """The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
 
@@ -52,16 +57,6 @@ _PROMISED = math.log(20)
 _FEW_PAIRS = 2
 _UNHURRIED = 1024
 _OWN_SHARE = 1 / 16
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Lower confidence bounds, each at level 1 - alpha; None for what the claim does not speak of."""
-
-    epsilon: float
-    delta: float | None = None
-    rho: float | None = None
-    renyi_epsilon: float | None = None
 
 
 def _falling_weights(count: int) -> Array:
@@ -97,7 +92,9 @@ class Campaign:
     seed : int
         Determines every random number.
     ignored : frozenset of str
-        Features of the outcomes that nobody may bet on.
+        Features of the outcomes that are not bet on.
+    further : iterator of (left, right), optional
+        More pairs, which a screening looks at with few calls each; the most promising are added to the games.
 
     Raises
     ------
@@ -112,30 +109,72 @@ class Campaign:
         *,
         seed: int,
         ignored: frozenset[str] = frozenset(),
+        further: Iterator[tuple[Array, Array]] | None = None,
     ) -> None:
         if not pairs:
             raise UsageError("neighbours admits no pair of different inputs")
         self.claim = claim
-        ex_post = claim if isinstance(claim, ExPost) else None
-        self.games = [
-            PairGame(left, right, seed=seed, index=k, ex_post=ex_post, ignored=ignored)
-            for k, (left, right) in enumerate(pairs)
-        ]
-        self._families = families_of(claim)
+        self._seed, self._ignored = seed, ignored
+        self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs)]
+        self._families, self._compares_pairs = families_of(claim), audited(claim).compares_pairs
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
-        self._scores = np.zeros(len(pairs))
+        self._scores = [0.0] * len(pairs)
         self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(pairs)
+        first_further = None if further is None else next(further, None)
+        self._compares = len(pairs) > 1 or first_further is not None
+        self._screening: Screening | None = None
+        if further is not None and first_further is not None:
+            candidates = chain([first_further], further)
+            self._screening = Screening(candidates, self._points(), seed=seed, ignored=ignored)
         self.weights = _falling_weights(len(pairs))
+        if self._screening is not None:
+            open_weights = np.full(_OPEN_PLACES, _OPEN_SHARE / _OPEN_PLACES)
+            self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
         self._references = self._spread_references()
-        nothing = np.zeros((self._references.size if len(pairs) > 1 else 0) or 1)
-        self._records: list[list[tuple[int, Array]]] = [[(0, nothing)] for _ in pairs]
-        self._won: list[tuple[int, Array]] = [(1, nothing) for _ in pairs]
+        self._nothing = np.zeros((self._references.size if self._compares else 0) or 1)
+        self._records: list[list[tuple[int, Array]]] = [[(0, self._nothing)] for _ in pairs]
+        self._won: list[tuple[int, Array]] = [(1, self._nothing) for _ in pairs]
 
     @property
     def calls(self) -> int:
-        """Calls spent on all pairs."""
-        return sum(game.calls for game in self.games)
+        """Calls spent on all pairs, those of the screening included."""
+        return sum(game.calls for game in self.games) + (self._screening.calls if self._screening else 0)
+
+    # --- pairs that the screening adds --------------------------------------------------------------------------
+
+    def _new_game(self, index: int, pair: tuple[Array, Array]) -> PairGame:
+        ex_post = self.claim if isinstance(self.claim, ExPost) else None
+        return PairGame(*pair, seed=self._seed, index=index, ex_post=ex_post, ignored=self._ignored)
+
+    def _points(self) -> list[Point]:
+        """Return a few points of the curve that the claim implies; an ex-post claim is compared with equality."""
+        if self._claimed is None:
+            return [(0.0, 0.0)]
+        epsilon, delta = (curve[self._claimed.claimed] for curve in (self._claimed.epsilon, self._claimed.delta))
+        chosen = dict.fromkeys((0, len(epsilon) // 2, len(epsilon) - 1))
+        return [(float(epsilon[k]), float(delta[k])) for k in chosen]
+
+    def _screen(self, run: RunDraws, most_calls: float) -> bool:
+        """Carry out the next round of the screening, if it is due and can be paid; return whether it was."""
+        if self._screening is None or len(self.games) == len(self.weights):
+            return False
+        draws = self._screening.due(self.calls)
+        if not draws or sum(draw.size for draw in draws) > most_calls:
+            return False
+        for pair in self._screening.observe(list(run(draws))):
+            if len(self.games) < len(self.weights):
+                self._add(pair)
+        return True
+
+    def _add(self, pair: tuple[Array, Array]) -> None:
+        index = len(self.games)
+        self.games.append(self._new_game(index, pair))
+        self._scores.append(0.0)
+        self._claim_wealths.append((0, 0.0))
+        self._records.append([(0, self._nothing)])
+        self._won.append((1, self._nothing))
+        self._plan.append([index])
 
     # --- playing ------------------------------------------------------------------------------------------------
 
@@ -150,8 +189,10 @@ class Campaign:
         The rounds depend on what was seen and on the seed, never on time or on the number of workers. After an
         interruption each game stands as it was before or after its batch, so that bounds and evidence are valid.
         """
-        orders = self._next_orders()
         left_over = math.inf if most_calls is None else most_calls
+        if not self._plan and self._screen(run, left_over):
+            return True
+        orders = self._next_orders()
         prepared = []
         for index, size in orders:
             affordable = int(min(size, left_over))
@@ -170,6 +211,13 @@ class Campaign:
     def is_hopeless(self) -> bool:
         """Whether every call on the first pairs raised: then there is a mistake to report, not a leak to find."""
         return all(game.calls and game.only_failures for game in self.games[:_TOGETHER])
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether all outcomes on the first pairs are of one type that cannot be read: no further call tells more."""
+        first = self.games[:_TOGETHER]
+        types = {kind for game in first for kind in game.unread.values()}
+        return len(types) == 1 and all(game.calls and game.blanks == game.calls for game in first)
 
     def _plan_pilot(self) -> list[list[int]]:
         everyone = list(range(len(self.games)))
@@ -201,7 +249,7 @@ class Campaign:
         promises = np.array([self._promise(index, total) for index in range(len(self.games))])
         is_open = np.isneginf(promises)
         won = np.array([float(gain[0]) for _, gain in self._won])
-        looking: Array = self.weights * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
+        looking: Array = self.weights[: len(self.games)] * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
         looking /= looking.sum()
         leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
         shares = share * looking + (1 - share) * _by_rank(leading)
@@ -260,7 +308,7 @@ class Campaign:
         claimed = self._claim_wealth(index)
         self._scores[index] = claimed + 3 * float(game.log_wealth(0.0, 0.0)[0]) / max(game.calls, 1)
         wealth = np.array([claimed])
-        if self._claimed is not None and len(self.games) > 1:
+        if self._claimed is not None and self._compares:
             wealth = self._family_wealth(self._claimed, game, self._references)
         self._records[index].append((game.calls, wealth))
         self._won[index] = self._later_half(index)
@@ -283,7 +331,7 @@ class Campaign:
 
     def _family_wealth(self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)) -> Array:
         part = Family(family.parameter, family.grid[rows], family.epsilon[rows], family.delta[rows], -1)
-        if isinstance(self.claim, BoundedRange) and not part.delta.any():
+        if self._compares_pairs and not part.delta.any():
             return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
         return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
 
@@ -310,13 +358,12 @@ class Campaign:
         """Return the game with the most evidence."""
         return self.games[int(np.argmax(self._scores))]
 
-    def bounds(self, alpha: float) -> Bounds:
-        """Return the lower confidence bounds at this moment, each valid at level 1 - alpha.
+    def bounds(self, alpha: float) -> dict[str, float]:
+        """Return the lower confidence bound on each quantity at this moment, each valid at level 1 - alpha.
 
         For a claim that is not of the form (epsilon, delta), `epsilon` is the bound at delta 0.
         """
-        values = {family.parameter: self._bound(family, -math.log(alpha)) for family in self._families}
-        return Bounds(values["epsilon"], values.get("delta"), values.get("rho"), values.get("renyi epsilon"))
+        return {family.parameter: self._bound(family, -math.log(alpha)) for family in self._families}
 
     def epsilon_lower(self, alpha: float) -> float:
         """Return the lower confidence bound on epsilon alone, which takes far less time than all `bounds`."""

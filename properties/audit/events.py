@@ -2,11 +2,11 @@
 
     outcome in {0, 3, None}        argmax(outcome) > 2.0        outcome[0] in (-1.5, 2.0]
     outcome[0] <= 0.0 and outcome[1] > 1.0        not (outcome <= 0.0 or outcome > 1.0)
+    outcome['total'] >= 3.5    outcome.count == 4.0    words(outcome['label'])[0] in {'high'}
 
 Candidates come from the past only: thresholds, cells and sets of symbols.
 """
 
-import ast
 import itertools
 import math
 import re
@@ -19,8 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError
-from dpassay.properties.audit.outcomes import LEFT_VALUES, RIGHT_VALUES, Outcomes, comparable
+from dpassay.impl.libraries.plain import written
+from dpassay.properties.audit.columns import CODE
+from dpassay.properties.audit.flattening import MISSING
+from dpassay.properties.audit.outcomes import LEFT_VALUES, OUTCOME, RIGHT_VALUES, Outcomes, comparable
 from dpassay.properties.audit.side_tree import quantile_edges
+from dpassay.properties.audit.value_words import is_expression, parse_values
 
 __all__ = [
     "AllOf",
@@ -53,9 +57,9 @@ class Interval:
         if self.low == math.nextafter(self.high, -math.inf):
             return f"{self.feature} == {self.high!r}"
         if self.low == -math.inf:
-            return f"{self.feature} <= {self.high!r}"
+            return f"{self.feature} {_shorter('<=', self.high, '<')}"
         if self.high == math.inf:
-            return f"{self.feature} > {self.low!r}"
+            return f"{self.feature} {_shorter('>', self.low, '>=')}"
         return f"{self.feature} in ({self.low!r}, {self.high!r}]"
 
     def holds(self, outcomes: Outcomes) -> Sides:
@@ -67,19 +71,26 @@ class Interval:
         return member if self.low > -math.inf else member | (values == -math.inf)
 
 
+def _shorter(relation: str, bound: float, other: str) -> str:
+    """Write a bound, or the next number above it with the other relation if that takes fewer digits."""
+    above = math.nextafter(bound, math.inf)
+    return f"{other} {above!r}" if len(repr(above)) < len(repr(bound)) else f"{relation} {bound!r}"
+
+
 @dataclass(frozen=True)
 class Symbols:
-    """The outcomes in a finite set."""
+    """The outcomes in a finite set, or those with a word in such a set at some place."""
 
     members: tuple[Hashable, ...]
+    place: str = OUTCOME
 
     def __str__(self) -> str:
-        return f"outcome in {{{', '.join(map(_written, self.members))}}}"
+        return f"{self.place} in {{{', '.join(written(comparable(member)) for member in self.members)}}}"
 
     def holds(self, outcomes: Outcomes) -> Sides:
         """Tell for each outcome whether it belongs to the event."""
         known = set(map(comparable, self.members))
-        return np.array([symbol in known for symbol in outcomes.atoms()], dtype=np.bool_)
+        return np.array([symbol in known for symbol in outcomes.words(self.place)], dtype=np.bool_)
 
 
 Simple = Interval | Symbols
@@ -164,7 +175,7 @@ def _enlarged(rest: NoneOf, added: list[Simple | AllOf | NoneOf]) -> NoneOf:
     """Return the rest of a partition together with cells that it was the rest of."""
     left_out = tuple(member for member in rest.members if member not in added)
     if not left_out or len(left_out) + len(added) != len(rest.members):
-        raise UsageError("the rest of a partition can be joined with some of the cells that it leaves out only")
+        raise UsageError("a complement can only be merged with cells that it excludes")
     return NoneOf(left_out)
 
 
@@ -196,20 +207,6 @@ def mirrored(event: Event) -> Event:
         case AllOf() | AnyOf() | NoneOf():
             members: Any = tuple(map(mirrored, event.members))  # of the same kinds as before
             return type(event)(members)
-
-
-def _written(symbol: Hashable) -> str:
-    if isinstance(symbol, float) and math.isinf(symbol):
-        return "1e999" if symbol > 0 else "-1e999"  # a literal that reads as infinity; inf is none
-    if isinstance(symbol, tuple):
-        return f"({', '.join(map(_written, symbol))}{',' * (len(symbol) == 1)})"
-    if isinstance(symbol, float) and symbol.is_integer() and abs(symbol) < 2**53:
-        return repr(int(symbol))
-    return repr(comparable(symbol))
-
-
-_NUMBER = r"(-?(?:inf|[0-9][0-9.e+-]*))"
-_FEATURE = r"(outcome(?:\[-?\d+\])?|outcome\[\d+\]-outcome\[\d+\]|[a-z_]+\(outcome\))"
 
 
 def parse_event(text: str) -> Event:
@@ -259,33 +256,46 @@ def _split(text: str, separator: str) -> list[str]:
             quote = "" if letter == quote else quote
         elif letter in "'\"":
             quote = letter
+        elif depth == 0 and text.startswith(separator, position):
+            parts.append(text[start:position])
+            start = position + len(separator)
+            position = start - 1
+            depth += separator[-1] in "([{"
         else:
             depth += (letter in "([{") - (letter in ")]}")
-            if depth == 0 and text.startswith(separator, position):
-                parts.append(text[start:position])
-                start = position + len(separator)
-                position = start - 1
         position += 1
     return [*parts, text[start:]]
 
 
+_NUMBER = r"(-?(?:inf|[0-9][0-9.e+-]*))"
+
+
 def _parse_simple(text: str) -> Simple | None:
-    if match := re.fullmatch(rf"{_FEATURE} == {_NUMBER}", text):
-        return Interval(match[1], math.nextafter(float(match[2]), -math.inf), float(match[2]))
-    if match := re.fullmatch(rf"{_FEATURE} <= {_NUMBER}", text):
-        return Interval(match[1], -math.inf, float(match[2]))
-    if match := re.fullmatch(rf"{_FEATURE} > {_NUMBER}", text):
-        return Interval(match[1], float(match[2]), math.inf)
-    if match := re.fullmatch(rf"{_FEATURE} in \({_NUMBER}, {_NUMBER}\]", text):
-        return Interval(match[1], float(match[2]), float(match[3]))
-    if match := re.fullmatch(r"outcome in \{(.*)\}", text, re.DOTALL):
-        try:
-            members = ast.literal_eval(f"({match[1]},)")
-        except (SyntaxError, ValueError):
-            members = None
-        if members is not None:
-            return Symbols(members)
+    """Read a feature and a set of its values; the feature may hold brackets, quotes and relations of its own."""
+    for separator in (" in {", " in (", " == ", " <= ", " >= ", " < ", " > "):
+        feature, *rest = _split(text, separator)
+        if len(rest) == 1 and is_expression(feature):
+            return (
+                _parse_symbols(feature, rest[0]) if separator == " in {" else _parse_range(feature, separator, rest[0])
+            )
     return None
+
+
+def _parse_symbols(place: str, text: str) -> Symbols | None:
+    members = parse_values(text.removesuffix("}")) if text.endswith("}") else None
+    return None if members is None else Symbols(members, place)
+
+
+def _parse_range(feature: str, separator: str, text: str) -> Interval | None:
+    if separator == " in (":
+        match = re.fullmatch(rf"{_NUMBER}, {_NUMBER}\]", text)
+        return Interval(feature, float(match[1]), float(match[2])) if match else None
+    if not re.fullmatch(_NUMBER, text):
+        return None
+    bound = float(text)
+    below = math.nextafter(bound, -math.inf)
+    ends = {"==": (below, bound), "<=": (-math.inf, bound), "<": (-math.inf, below), ">": (bound, math.inf)}
+    return Interval(feature, *ends.get(separator.strip(), (below, math.inf)))
 
 
 # --- choosing -----------------------------------------------------------------------------------------------
@@ -367,9 +377,11 @@ def _deviation(a: int, b: int, total: tuple[int, int], epsilon: float, delta: fl
 
 
 def _intervals(outcomes: Outcomes, is_left: Sides, epsilons: Array, ignored: frozenset[str]) -> Iterator[Candidate]:
-    for feature, values in outcomes.features.items():
-        if feature in ignored:
+    words = CODE.partition("{}")[0]
+    for feature in outcomes.common_features():
+        if feature in ignored or feature.startswith(words):
             continue
+        values = outcomes.features[feature]
         edges = quantile_edges(values)
         cells = np.searchsorted(edges, values)
         cells[np.isnan(values)] = len(edges) + 1
@@ -391,14 +403,20 @@ def _intervals(outcomes: Outcomes, is_left: Sides, epsilons: Array, ignored: fro
 
 
 def _symbol_sets(outcomes: Outcomes, is_left: Sides, epsilons: Array) -> Iterator[Candidate]:
-    if outcomes.is_continuous:
+    if outcomes.is_continuous and not outcomes.typed:
         return
+    for place in (OUTCOME, *outcomes.worded()):
+        yield from _word_sets(place, outcomes.words(place), is_left, epsilons)
+
+
+def _word_sets(place: str, words: list[Hashable], is_left: Sides, epsilons: Array) -> Iterator[Candidate]:
     left: Counter[Hashable] = Counter()
     right: Counter[Hashable] = Counter()
     bound: dict[Hashable, float] = {}
-    for symbol, side, epsilon in zip(outcomes.atoms(), is_left.tolist(), epsilons.tolist(), strict=True):
+    for symbol, side, epsilon in zip(words, is_left.tolist(), epsilons.tolist(), strict=True):
         (left if side else right)[symbol] += 1
         bound[symbol] = max(epsilon, bound.get(symbol, 0.0))
+    bound.pop(MISSING, None)
     for a, b in ((left, right), (right, left)):
         ranked = sorted(bound, key=lambda s: math.exp(min(bound[s], 50.0)) * (b[s] + 0.5) / (a[s] + 0.5))
         likely = [s for s in ranked[:_MOST_SYMBOLS] if a[s] > math.exp(min(bound[s], 50.0)) * b[s]]
@@ -407,7 +425,7 @@ def _symbol_sets(outcomes: Outcomes, is_left: Sides, epsilons: Array) -> Iterato
         for count in range(1, len(likely) + 1):
             chosen = tuple(likely[:count])
             yield (
-                Symbols(chosen),
+                Symbols(chosen, place),
                 sum(left[s] for s in chosen),
                 sum(right[s] for s in chosen),
                 max(bound[s] for s in chosen),

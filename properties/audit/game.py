@@ -1,7 +1,8 @@
 """One game: a pair of neighbouring inputs, the learners that watch it, and the wealth won against every claim."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,10 @@ from dpassay.properties.audit.betting import (
     log_wealth,
     to_levels,
 )
-from dpassay.properties.audit.hypotheses import ex_post_bound
 from dpassay.properties.audit.learners import Ensemble
 from dpassay.properties.audit.outcomes import CallFailedError, Outcomes, Sampler, call
 from dpassay.properties.audit.threads import one_thread
+from dpassay.spec.notions.ex_post import ex_post_bound
 
 __all__ = ["Batch", "Draw", "ExPostLedger", "PairGame", "sample_side"]
 
@@ -158,6 +159,10 @@ class PairGame:
         self.archive: list[tuple[Outcomes, NDArray[np.bool_]]] = []
         self.calls = 0
         self.only_failures = True
+        self.unread: dict[str, str] = {}
+        self.blanks = 0
+        self._types: set[Any] = set()
+        self._arrays_differ = False
         self._ex_post = ex_post
         self.ignored, self._ensemble = ignored, Ensemble(ignored)
         self._seed, self._index, self._batches = seed, index, 0
@@ -197,11 +202,27 @@ class PairGame:
             return
         parts = [result for result in results if result is not None]
         is_left = np.repeat([True, False], [sum(d.size for d in batch.left), sum(d.size for d in batch.right)])
-        outcomes = Outcomes.joined(parts).with_inputs(self.left, self.right)
+        outcomes = replace(Outcomes.joined(parts), inputs=(self.left, self.right), typed=self.sees_types)
         with one_thread():
             self._settle(outcomes, is_left, batch.weight)
             self._ensemble.observe(*_balanced(outcomes, is_left, batch.weight))
+        self._note_types(parts)
         self._remember(outcomes, is_left)
+
+    @property
+    def sees_types(self) -> bool:
+        """Whether the type of an outcome is bet on: it is once outcomes of different types have come."""
+        return len(self._types) > 1
+
+    def _note_types(self, parts: list[Outcomes]) -> None:
+        """Note the types of outcomes. An array of many has one type, which tells nothing of a single outcome.
+
+        Where types differ and such arrays come, the calls are made one by one from then on.
+        """
+        arrays = [part for part in parts if part.types is None]
+        for part in parts:
+            self._types |= {part.array_type} if part.types is None else set(part.types)
+        self._arrays_differ = self._arrays_differ or (bool(arrays) and self.sees_types)
 
     def _settle(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
         logits = self._ensemble.logits(outcomes)
@@ -221,7 +242,9 @@ class PairGame:
     def _remember(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
         failures = outcomes.failures
         self.only_failures = self.only_failures and failures == len(outcomes)
-        self._one_by_one = self._books.failed or failures > 0 or self.calls < FIRST_BATCH
+        self.unread |= outcomes.unread
+        self.blanks += outcomes.blanks
+        self._one_by_one = self._books.failed or failures > 0 or self.calls < FIRST_BATCH or self._arrays_differ
         self.largest_batch = max(FIRST_BATCH, min(LARGEST_BATCH, MOST_NUMBERS // max(outcomes.width, 1)))
         self.archive.append((outcomes if self._ex_post is not None else outcomes.condensed(), is_left))
         while len(self.archive) > 2 and sum(len(o) for o, _ in self.archive[1:]) > ARCHIVED_CALLS:
@@ -263,7 +286,7 @@ def _balanced(outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> 
     is_rare = is_left if weight < WEIGHTS[0] else ~is_left
     times = round(max(weight, 1 - weight) / min(weight, 1 - weight))
     order = np.concatenate([np.flatnonzero(~is_rare), np.repeat(np.flatnonzero(is_rare), times)])
-    return Outcomes(outcomes.rows[order], None, outcomes.inputs), is_left[order]
+    return outcomes.taken(order), is_left[order]
 
 
 def _rounded_up(bound: float) -> float:

@@ -6,15 +6,21 @@ is able to see.
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import Mechanism, SamplerLostError, UsageError
+from dpassay.impl.libraries.plain import NAN, Record
+from dpassay.impl.libraries.reading import read
+from dpassay.properties.audit.columns import Columns
+from dpassay.properties.audit.flattening import MISSING, OUTCOME, Flat, flattened, to_float, type_words
+from dpassay.properties.audit.numeric_features import LOWEST_BIT, lowest_bit, numeric_features
 
 __all__ = [
     "LEFT_VALUES",
@@ -22,6 +28,7 @@ __all__ = [
     "LOWEST_BIT",
     "OUTCOME",
     "RIGHT_VALUES",
+    "TYPE",
     "CallFailedError",
     "Outcomes",
     "Sampler",
@@ -34,8 +41,9 @@ __all__ = [
 Array = NDArray[np.float64]
 Sampler = Callable[[Array, int, np.random.Generator], Any]
 
-OUTCOME = "outcome"
-LOWEST_BIT = "lowest_bit(outcome)"
+TYPE = "type(outcome)"
+"""The word for the type of an outcome and of its parts. It is looked at once types were seen to differ."""
+
 INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(outcome)", "right_values(outcome)"
 """How many numbers of the outcome are values of an input, and how many are so of one input alone; NaN for none."""
 
@@ -47,9 +55,9 @@ SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(ou
 LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
 
-_SHOWN_COORDINATES = 6
 _RAISES = "<raises "
-_SIZED = -2  # the group of outcomes that have a length and are not all numbers
+_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
+_WIDEST = 8  # bytes of a number that float64 or int64 holds
 
 
 class CallFailedError(Exception):
@@ -67,39 +75,59 @@ class Outcomes:
     Parameters
     ----------
     rows : ndarray
-        Numbers of shape (n,) or (n, k), or hashable objects of shape (n,).
-    summary : dict, optional
+        Numbers of shape (n,) or (n, k), or plain values of shape (n,).
+    summary : mapping, optional
         The features, where the rows themselves were forgotten.
     inputs : (left, right), optional
         The pair of the game, fixed before anything is drawn: outcomes may coincide with its values.
+    shape : tuple of int, optional
+        The shape of each outcome, where rows of numbers are arrays of two or more dimensions.
+    types : ndarray of str, optional
+        The type of each outcome in words; None where it is one of the batch: of an array that holds many outcomes.
+    typed : bool
+        Whether the features tell the types. A decision of the past: types differ in few mechanisms.
     """
 
     rows: NDArray[Any]
-    summary: dict[str, Array] | None = None
+    summary: Mapping[str, Array] | None = None
     inputs: tuple[Array, Array] | None = None
+    shape: tuple[int, ...] | None = None
+    types: NDArray[Any] | None = None
+    typed: bool = False
 
     @classmethod
     def of(cls, raw: Any) -> "Outcomes":
-        """Bring what a target returned into the normal form: numbers where all rows are, tuples for sequences."""
-        if isinstance(raw, np.ndarray) and raw.dtype.kind in "biuf" and raw.ndim in {1, 2}:
-            return cls(raw.copy())  # a target may use its buffer again
-        symbols = [_symbol(row) for row in raw]
+        """Bring what a target returned into the normal form: numbers where all rows are, plain values otherwise."""
+        if type(raw) is np.ndarray and raw.dtype.kind in _KINDS and raw.dtype.itemsize <= _WIDEST:
+            return cls._of_numbers(raw)
+        listed = _listed(raw)
+        symbols, types = _symbols_and_types(listed)
         shapes = {len(s) if isinstance(s, tuple) else -1 for s in symbols}
         if len(shapes) == 1 and 0 not in shapes and all(map(_is_exact, symbols)):
-            return cls(np.array(symbols))
-        return cls(_objects(symbols))
+            return cls(np.array(symbols), types=types)
+        return cls(_objects(symbols), types=types)
+
+    @classmethod
+    def _of_numbers(cls, raw: NDArray[Any]) -> "Outcomes":
+        types = _objects([_type_of_rows(raw.dtype, raw.shape[1:])]) if len(raw) == 1 else None
+        if raw.ndim <= 2:
+            return cls(raw.copy(), types=types)  # a target may use its buffer again
+        width = math.prod(raw.shape[1:])
+        if width == 0:
+            return cls(_objects([read(row) for row in raw]), types=types)
+        return cls(raw.reshape(len(raw), width).copy(), shape=raw.shape[1:], types=types)
 
     @classmethod
     def joined(cls, parts: Sequence["Outcomes"]) -> "Outcomes":
         """Put batches one after the other."""
-        # of different types, numbers would change: what an outcome is must not depend on the others
-        if len({(part.rows.dtype, part.rows.shape[1:]) for part in parts}) == 1 and not any(
-            part.summary is not None for part in parts
-        ):
-            return cls(np.concatenate([part.rows for part in parts]))
+        types, typed = _joined_types(parts), any(part.typed for part in parts)
         if any(part.summary is not None for part in parts):
-            return cls(_objects([atom for part in parts for atom in part.atoms()]), _stacked(parts))
-        return cls.of([symbol for part in parts for symbol in part.symbols()])
+            atoms = _objects([atom for part in parts for atom in part.atoms()])
+            return cls(atoms, _stacked(parts), types=types, typed=typed)
+        # of different types, numbers would change: what an outcome is must not depend on the others
+        if len({(part.rows.dtype, part.rows.shape[1:], part.shape) for part in parts}) == 1:
+            return cls(np.concatenate([part.rows for part in parts]), None, None, parts[0].shape, types, typed)
+        return replace(cls.of([symbol for part in parts for symbol in part.symbols()]), types=types, typed=typed)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -110,12 +138,18 @@ class Outcomes:
 
     def every_other(self, first: int) -> "Outcomes":
         """Return every second outcome, from the first (0) or the second (1) on."""
-        chosen = slice(first, None, 2)
-        summary = None if self.summary is None else {name: values[chosen] for name, values in self.summary.items()}
-        return Outcomes(self.rows[chosen], summary, self.inputs)
+        return self.taken(np.arange(first, len(self), 2))
+
+    def taken(self, places: NDArray[np.intp]) -> "Outcomes":
+        """Return the outcomes at some places, in this order."""
+        summary = None if self.summary is None else {name: values[places] for name, values in self.summary.items()}
+        types = None if self.types is None else self.types[places]
+        return replace(self, rows=self.rows[places], summary=summary, types=types)
 
     def symbols(self) -> list[Hashable]:
-        """Return each outcome as a hashable Python object, as an ex-post bound or an event sees it."""
+        """Return each outcome as a plain value, as an ex-post bound or an event sees it."""
+        if self.shape is not None:
+            return [_tupled(row) for row in self.rows.reshape(len(self), *self.shape).tolist()]
         listed: list[Any] = self.rows.tolist()
         return [tuple(row) for row in listed] if self.rows.ndim == 2 else listed
 
@@ -143,39 +177,84 @@ class Outcomes:
             return int(self.rows.shape[1])
         if self.rows.dtype != object:
             return 1
-        return max((len(row) for row in self.rows if isinstance(row, (tuple, str, bytes))), default=1)
+        return max((_size(row) for row in self.rows), default=1)
 
     def condensed(self) -> "Outcomes":
         """Return all that events look at, without long rows."""
-        return self if self.width <= LONGEST_ATOM else Outcomes(_objects(self.atoms()), self.features, self.inputs)
+        if self.width <= LONGEST_ATOM:
+            return self
+        summary = {name: self.features[name] for name in self.common_features()}
+        return Outcomes(_objects(self.atoms()), summary, self.inputs, None, self.types, self.typed)
+
+    # --- features -----------------------------------------------------------------------------------------------
 
     @cached_property
-    def features(self) -> dict[str, Array]:
+    def features(self) -> Mapping[str, Array]:
         """Numbers that summarise an outcome, by the expression that computes them; NaN where there is none.
 
         Each is a function of its own outcome alone, whatever else is in the batch: a bet on an outcome must not
-        depend on other outcomes of the batch. A feature that is not listed is NaN for the whole batch.
+        depend on other outcomes of the batch. A feature that is not listed is NaN for the whole batch. Of structured
+        outcomes there may be very many: see `common_features`.
         """
         if self.summary is not None:
             return self.summary
-        return self._plain_features() | self._structural_features()
+        if self.rows.dtype != object and not self.typed:
+            shape = self.shape or self.rows.shape[1:]
+            return numeric_features(self.rows, shape) | self._structural_features()
+        return self._columns
 
-    def _plain_features(self) -> dict[str, Array]:
+    def common_features(self, most: int = 128) -> list[str]:
+        """Return the names of the features, of those that most outcomes have if there are more than `most`."""
+        features = self.features
+        return features.common(most) if isinstance(features, Columns) else list(features)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return Columns(
+            self._vector_features() | self._structural_features(), *self._flats, types=self._visible_types()
+        )
+
+    def _visible_types(self) -> NDArray[Any] | None:
+        return self.types if self.typed else None
+
+    @cached_property
+    def _flats(self) -> tuple[list[Flat], NDArray[np.intp]]:
+        """The different structured outcomes of the batch, and which of them each outcome is; -1 for numbers."""
+        flats: list[Flat] = []
+        known: dict[Hashable, int] = {}
+        kinds = np.full(len(self), -1, dtype=np.intp)
+        if self.rows.dtype == object:
+            for position, symbol in enumerate(self.rows):
+                if _shape_of(symbol) is None:
+                    if symbol not in known:
+                        known[symbol] = len(flats)
+                        flats.append(flattened(symbol))
+                    kinds[position] = known[symbol]
+        return flats, kinds
+
+    def _vector_features(self) -> dict[str, Array]:
         if self.rows.dtype != object:
-            return _numeric_features(self.rows)
+            return numeric_features(self.rows, self.shape or self.rows.shape[1:])
         result: dict[str, Array] = {}
-        groups: dict[int, list[int]] = {}
+        groups: dict[tuple[int, ...], list[int]] = {}
         for position, symbol in enumerate(self.rows):
-            if _is_numeric(symbol):
-                groups.setdefault(len(symbol) if isinstance(symbol, tuple) else -1, []).append(position)
-            elif isinstance(symbol, (str, bytes, tuple)):
-                groups.setdefault(_SIZED, []).append(position)
-        for width, positions in groups.items():
-            members = [self.rows[k] for k in positions]
-            partial = _sized_features(members) if width == _SIZED else _numeric_features(_floats(members, width))
-            for name, values in partial.items():
+            shape = _shape_of(symbol)
+            if shape is not None:
+                groups.setdefault(shape, []).append(position)
+        for shape, positions in groups.items():
+            rows = _floats([self.rows[k] for k in positions], shape)
+            for name, values in numeric_features(rows, shape).items():
                 result.setdefault(name, np.full(len(self), np.nan))[positions] = values
-        return result
+        return result | self._lowest_bits(result.get(LOWEST_BIT))
+
+    def _lowest_bits(self, known: Array | None) -> dict[str, Array]:
+        """Return the lowest bit of all numbers in structured outcomes beside that of vectors."""
+        flats, kinds = self._flats
+        if not any(flat.leaves for flat in flats):
+            return {} if known is None else {LOWEST_BIT: known}
+        least = [lowest_bit(np.array(flat.leaves)).min() if flat.leaves else np.nan for flat in flats]
+        own = np.array([*least, np.nan])[kinds]
+        return {LOWEST_BIT: own if known is None else np.where(kinds >= 0, own, known)}
 
     def _structural_features(self) -> dict[str, Array]:
         """Count what continuous noise never shows: where no outcome has any of it, it costs next to nothing."""
@@ -197,38 +276,44 @@ class Outcomes:
             ordered = np.sort(self.rows, axis=1) if self.rows.ndim == 2 else np.empty((len(self), 0))
             later = ordered[:, 1:]
             return np.nonzero((later == ordered[:, :-1]) & (later != 0) & (later != 1))[0]
-        numbers = (list(filter(_is_telling, row)) for row in self._tuples())
+        numbers = (list(filter(_is_telling, leaves)) for leaves in self._leaves())
         return np.repeat(np.arange(len(self)), [len(listed) - len(set(listed)) for listed in numbers])
 
-    def _tuples(self) -> list[tuple[Any, ...]]:
-        return [row if isinstance(row, tuple) else (row,) for row in self.rows]
+    def _leaves(self) -> list[list[float]]:
+        """Return the numbers of each outcome."""
+        flats, kinds = self._flats
+        pairs = zip(self.rows, kinds.tolist(), strict=True)
+        return [flats[kind].leaves if kind >= 0 else _numbers_of(symbol) for symbol, kind in pairs]
 
     def _numbers(self) -> tuple[Array, NDArray[np.intp]]:
         """Return all numbers in the outcomes, and which outcome each belongs to."""
         if self.rows.dtype != object:
             width = self.rows.shape[1] if self.rows.ndim == 2 else 1
             return self.rows.astype(np.float64).ravel(), np.repeat(np.arange(len(self)), width)
-        listed = [
-            (_float(part), k) for k, row in enumerate(self._tuples()) for part in row if isinstance(part, (int, float))
-        ]
-        return np.array([value for value, _ in listed], np.float64), np.array([k for _, k in listed], np.intp)
+        leaves = self._leaves()
+        owners = np.repeat(np.arange(len(self)), [len(listed) for listed in leaves])
+        return np.array([value for listed in leaves for value in listed], np.float64), owners
 
     def widths(self) -> list[int]:
-        """Return the different lengths of the outcomes that are vectors of numbers, in order of appearance."""
+        """Return how many numbers there are in outcomes with parts, the different ones in order of appearance."""
         if self.rows.dtype != object:
             return [int(self.rows.shape[1])] if self.rows.ndim == 2 else []
-        return list(dict.fromkeys(len(row) for row in self.rows if isinstance(row, tuple) and _is_numeric(row)))
+        return list(dict.fromkeys(self._row_widths))
+
+    @cached_property
+    def _row_widths(self) -> list[int]:
+        single = [isinstance(row, (int, float)) for row in self.rows]
+        return [0 if alone else len(leaves) for alone, leaves in zip(single, self._leaves(), strict=True)]
 
     def vectors(self, width: int) -> tuple[NDArray[np.intp], Array]:
-        """Return the positions of the outcomes that are vectors of so many numbers, and their coordinates."""
+        """Return the positions of the outcomes with parts in which there are so many numbers, and these numbers."""
         if self.rows.dtype != object:
             fits = self.rows.ndim == 2 and self.rows.shape[1] == width
             positions = np.arange(len(self) if fits else 0)
             return positions, (self.rows if fits else np.empty((0, width))).astype(np.float64)
-        found = [
-            k for k, row in enumerate(self.rows) if isinstance(row, tuple) and len(row) == width and _is_numeric(row)
-        ]
-        return np.array(found, dtype=np.intp), _floats([self.rows[k] for k in found], width)
+        positions = np.flatnonzero(np.array(self._row_widths, dtype=np.intp) == width)
+        leaves = self._leaves()
+        return positions, np.array([leaves[k] for k in positions], np.float64).reshape(len(positions), width)
 
     def feature(self, name: str) -> Array | None:
         """Return a feature by its expression, None if there is no such feature.
@@ -237,17 +322,59 @@ class Outcomes:
         """
         if name in self.features:
             return self.features[name]
-        match = re.fullmatch(r"(?:(outcome\[\d+\])-)?outcome\[(\d+)\]", name)
+        match = re.fullmatch(r"(?:(outcome\[\d+\])-)?outcome((?:\[\d+\])+)", name)
         if match is None or self.summary is not None:
             return None
         if match[1]:
-            first, second = self.feature(match[1]), self.feature(f"outcome[{match[2]}]")
+            first, second = self.feature(match[1]), self.feature(f"outcome{match[2]}")
             return None if first is None or second is None else first - second
-        place = int(match[2])
-        if self.rows.dtype != object:
-            inside = self.rows.ndim == 2 and place < self.rows.shape[1]
-            return np.asarray(self.rows[:, place], dtype=np.float64) if inside else None
-        return np.array([_coordinate(symbol, place) for symbol in self.rows])
+        return self._coordinate(tuple(int(place) for place in re.findall(r"\d+", match[2])))
+
+    def _coordinate(self, place: tuple[int, ...]) -> Array | None:
+        if self.rows.dtype == object:
+            return np.array([_part(symbol, place) for symbol in self.rows])
+        shape = self.shape or self.rows.shape[1:]
+        if len(place) != len(shape) or any(k >= size for k, size in zip(place, shape, strict=True)):
+            return None
+        return np.asarray(self.rows[:, np.ravel_multi_index(place, shape)], dtype=np.float64)
+
+    def words(self, expression: str) -> list[Hashable]:
+        """Return the word at an expression for each outcome, the outcome itself for ``outcome``."""
+        if expression == OUTCOME:
+            return self.atoms()
+        if expression == TYPE:
+            return [MISSING] * len(self) if self.types is None else list(self.types)
+        if self.summary is not None or self.rows.dtype != object:
+            return [MISSING] * len(self)
+        return self._columns.words(expression)
+
+    def worded(self) -> list[str]:
+        """Return the expressions that have words."""
+        if self.summary is not None:
+            return []
+        return self._columns.worded() if self.rows.dtype == object or self.typed else []
+
+    @property
+    def array_type(self) -> str:
+        """The type of the rows of an array of numbers, in words."""
+        return _type_of_rows(self.rows.dtype, self.shape or self.rows.shape[1:])
+
+    # --- what could not be read ---------------------------------------------------------------------------------
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """The types of the parts of outcomes that could not be read, by expression."""
+        if self.rows.dtype != object or self.summary is not None:
+            return {}
+        return {path: kind for flat in self._flats[0] for path, kind in flat.unread.items()}
+
+    @property
+    def blanks(self) -> int:
+        """How many of the outcomes show nothing but their types."""
+        if self.rows.dtype != object or self.summary is not None:
+            return 0
+        flats, kinds = self._flats
+        return sum(kind >= 0 and not flats[kind].readable for kind in kinds.tolist())
 
     @cached_property
     def is_continuous(self) -> bool:
@@ -258,91 +385,71 @@ class Outcomes:
         return np.unique(sample).size > 0.95 * sample.size
 
 
-def _numeric_features(rows: NDArray[Any]) -> dict[str, Array]:
-    values = np.asarray(rows, dtype=np.float64)
-    if values.ndim == 1:
-        return {OUTCOME: values, LOWEST_BIT: lowest_bit(values)}
-    count, width = values.shape
-    result = {"len(outcome)": np.full(count, float(width))}
-    # copies: a view would keep all of the rows
-    result |= {f"outcome[{k}]": values[:, k].copy() for k in range(min(width, _SHOWN_COORDINATES))}
-    if width > 1:
-        result |= {
-            "outcome[-1]": values[:, -1].copy(),
-            "max(outcome)": values.max(axis=1),
-            "min(outcome)": values.min(axis=1),
-        }
-        with np.errstate(over="ignore", invalid="ignore"):
-            result["sum(outcome)"] = reduce(np.add, values.T)  # in the same order for every shape and layout
-        result["argmax(outcome)"] = values.argmax(axis=1).astype(np.float64)
-        result[LOWEST_BIT] = lowest_bit(values).min(axis=1)
-    return result
+# --- symbols ------------------------------------------------------------------------------------------------
 
 
-def lowest_bit(values: Array) -> Array:
-    """Return the exponent of the lowest set bit of each float64: the finest lattice of powers of two it lies on.
-
-    Noise that is computed in float64 and added to an answer lies on a lattice that depends on the answer (Mironov
-    2012). 0, infinity and NaN have no lowest bit: they get one above all others.
-
-    Examples
-    --------
-    >>> lowest_bit(np.array([1.0, 0.75, 6.0, 0.1])).tolist()
-    [0.0, -2.0, 1.0, -55.0]
-    """
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
-    biased = (bits >> 52) & 0x7FF
-    mantissa = (bits & ((1 << 52) - 1)) | np.where(biased > 0, 1 << 52, 0)
-    trailing = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
-    exponents = (np.maximum(biased, 1) - 1075 + trailing).astype(np.float64)
-    return np.where((mantissa == 0) | (biased == 0x7FF), 1100.0, exponents)
+def _listed(raw: Any) -> Sequence[Any]:
+    """Return the outcomes of a batch one by one: the rows of a table, not its columns."""
+    if sys.modules.get("pandas") is not None and hasattr(raw, "to_dict") and hasattr(raw, "columns"):
+        records: list[Any] = raw.to_dict("records")
+        return records
+    return list(raw)
 
 
-def _sized_features(symbols: Sequence[Any]) -> dict[str, Array]:
-    result = {"len(outcome)": np.array([float(len(symbol)) for symbol in symbols])}
-    for k in range(_SHOWN_COORDINATES):
-        result[f"outcome[{k}]"] = np.array([_coordinate(symbol, k) for symbol in symbols])
-    result["outcome[-1]"] = np.array([_coordinate(s, len(s) - 1) if len(s) > 1 else math.nan for s in symbols])
-    return result
+def _symbols_and_types(listed: Sequence[Any]) -> tuple[list[Any], NDArray[Any]]:
+    kinds = set(map(type, listed))
+    if kinds <= {int, float, bool, str}:
+        return list(listed), _objects([type(row).__name__ for row in listed])
+    symbols = [read(row) for row in listed]
+    pairs = zip(listed, symbols, strict=True)
+    return symbols, _objects([("list" if type(row) is list else "") + type_words(symbol) for row, symbol in pairs])
 
 
-def _floats(symbols: Sequence[Any], width: int) -> Array:
-    """Return numbers or equally long tuples of numbers as an array; integers beyond float64 become infinite."""
-    flat = [part for symbol in symbols for part in (symbol if isinstance(symbol, tuple) else (symbol,))]
-    values = np.array([_float(part) for part in flat])
-    return values if width < 0 else values.reshape(len(symbols), width)
+def _type_of_rows(dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:
+    """Return the type of the outcomes in an array, in the words of `type_words`."""
+    return "[" * len(shape) + _KINDS[dtype.kind] + "]" * len(shape)
 
 
-def _float(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+def _joined_types(parts: Sequence[Outcomes]) -> NDArray[Any] | None:
+    if all(part.types is None for part in parts):
+        return None
+    return np.concatenate([_objects([MISSING] * len(part)) if part.types is None else part.types for part in parts])
 
 
-def _symbol(row: Any) -> Hashable:
-    if isinstance(row, (np.generic, np.ndarray)):
-        row = row.tolist()
-    if isinstance(row, (list, tuple)):
-        return tuple(_symbol(part) for part in row)
-    if isinstance(row, Mapping):
-        return _in_one_order((_symbol(key), _symbol(value)) for key, value in row.items())
-    if isinstance(row, (set, frozenset)):
-        return _in_one_order(map(_symbol, row))
-    return row if row is None or isinstance(row, (bool, int, float, str, bytes)) else _description(row)
+def _shape_of(symbol: Any) -> tuple[int, ...] | None:
+    """Return the shape of a number, a vector or an array of numbers, None for anything else."""
+    if isinstance(symbol, (int, float)):
+        return ()
+    if not isinstance(symbol, tuple) or not symbol:
+        return None
+    shapes = {_shape_of(part) for part in symbol}
+    (first, *others) = shapes
+    return None if others or first is None else (len(symbol), *first)
 
 
-def _in_one_order(parts: Iterable[Hashable]) -> Hashable:
-    """Order what has no order of its own: the order of a hash table tells the process, not the outcome."""
-    return tuple(sorted(parts, key=repr))
+def _floats(symbols: Sequence[Any], shape: tuple[int, ...]) -> Array:
+    """Return numbers or arrays of one shape as rows; integers beyond float64 become infinite."""
+    values = np.array([number for symbol in symbols for number in _numbers_of(symbol)], np.float64)
+    return values.reshape(len(symbols), -1) if shape else values
 
 
-def _description(row: Any) -> str:
-    """Describe any other object by its value, without the addresses that tell one process or call from another."""
-    try:
-        return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(row))
-    except Exception:  # noqa: BLE001  # whatever a foreign __repr__ raises
-        return f"<{type(row).__qualname__}>"
+def _numbers_of(symbol: Any) -> list[float]:
+    if isinstance(symbol, (int, float)):
+        return [to_float(symbol)]
+    return [number for part in symbol for number in _numbers_of(part)]
+
+
+def _tupled(listed: Any) -> Any:
+    return tuple(map(_tupled, listed)) if isinstance(listed, list) else listed
+
+
+def _size(symbol: Any) -> int:
+    """Return how many numbers and characters a plain value holds, about."""
+    if isinstance(symbol, (str, bytes)):
+        return len(symbol)
+    if isinstance(symbol, Record):
+        return sum(_size(part) for _, part in symbol.parts)
+    return sum(map(_size, symbol)) if isinstance(symbol, tuple) else 1
 
 
 def _is_numeric(symbol: Any) -> bool:
@@ -350,10 +457,9 @@ def _is_numeric(symbol: Any) -> bool:
     return all(isinstance(part, (int, float)) for part in parts)
 
 
-def _is_telling(part: Any) -> bool:
+def _is_telling(part: float) -> bool:
     """Whether it says something that a part of an outcome comes twice; NaN equals nothing, not even itself."""
-    is_number = isinstance(part, int) or (isinstance(part, float) and not math.isnan(part))
-    return is_number and part not in {0, 1}
+    return not math.isnan(part) and part not in {0, 1}
 
 
 def _is_exact(symbol: Any) -> bool:
@@ -368,19 +474,25 @@ def _objects(symbols: Sequence[Any]) -> NDArray[Any]:
     return rows
 
 
-def _coordinate(symbol: Any, k: int) -> float:
-    if isinstance(symbol, tuple) and k < len(symbol) and isinstance(symbol[k], (int, float)):
-        return _float(symbol[k])
-    return math.nan
+def _part(symbol: Any, place: tuple[int, ...]) -> float:
+    for k in place:
+        if not isinstance(symbol, tuple) or k >= len(symbol):
+            return math.nan
+        symbol = symbol[k]
+    return to_float(symbol) if isinstance(symbol, (int, float)) else math.nan
 
 
 def comparable(symbol: Hashable) -> Hashable:
-    """Return a symbol that equals itself: NaN by its name, also inside tuples; what is too long by its length."""
+    """Return a symbol that equals itself: NaN by its name, also inside; what is too long by its length."""
     if isinstance(symbol, (tuple, str, bytes)) and len(symbol) > LONGEST_ATOM:
         return _too_long(len(symbol))
     if isinstance(symbol, tuple):
         return tuple(map(comparable, symbol))
-    return "<nan>" if isinstance(symbol, float) and math.isnan(symbol) else symbol
+    if isinstance(symbol, Record):
+        if len(symbol.parts) > LONGEST_ATOM:
+            return _too_long(len(symbol.parts))
+        return Record(symbol.kind, tuple((accessor, comparable(part)) for accessor, part in symbol.parts))
+    return NAN if isinstance(symbol, float) and math.isnan(symbol) else symbol
 
 
 def _too_long(length: int) -> str:
@@ -388,7 +500,7 @@ def _too_long(length: int) -> str:
 
 
 def _stacked(parts: Sequence["Outcomes"]) -> dict[str, Array]:
-    names = {name: None for part in parts for name in part.features}
+    names = {name: None for part in parts for name in part.common_features()}
     return {
         name: np.concatenate([part.features.get(name, np.full(len(part), np.nan)) for part in parts]) for name in names
     }

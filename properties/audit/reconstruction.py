@@ -65,7 +65,7 @@ class Recovery:
 
 def _require_level(alpha: float) -> None:
     if not require_probability("alpha", alpha):
-        raise UsageError("alpha must be positive: no finite evidence refutes a claim at level 0")
+        raise UsageError("alpha must be positive, because no finite evidence refutes a claim at level 0")
 
 
 def audit_reconstruction(
@@ -107,7 +107,7 @@ def audit_reconstruction(
     _require_level(alpha)
     claim = mechanism.claims[0]
     if not isinstance(claim, PureDP):
-        raise UsageError(f"mechanism must claim pure DP: a rate of recovery says nothing about {claim!r}")
+        raise UsageError(f"mechanism must claim pure DP: a recovery rate does not bound {claim!r}")
     recovery = Recovery()
     for _ in range(outcomes):
         secret = rng.integers(0, 2, bits)

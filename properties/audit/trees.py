@@ -17,6 +17,9 @@ Sides = NDArray[np.bool_]
 
 _IN_ORDER = "outcome[0], then outcome[1]"
 _MEMORY = 1 << 18
+_MOST_FEATURES = 256
+"""Features of structured outcomes whose names are random have no end; the first ones are looked at."""
+
 _RECUT, _REFIT = 2.0, 1.2
 """Cells are cut anew, and chances estimated anew, when the calls have grown by these factors."""
 
@@ -116,8 +119,8 @@ class TreeLearner:
     def _remember(self, outcomes: Outcomes, is_left: Sides) -> None:
         """Keep the features of a batch; plant trees on those that turn out to differ from all others."""
         self._sides.append(is_left)
-        for name in (*outcomes.features, _IN_ORDER):
-            if name not in self._past and name not in self._left_out:
+        for name in (*outcomes.common_features(), _IN_ORDER):
+            if len(self._past) < _MOST_FEATURES and name not in self._past and name not in self._left_out:
                 self._past[name] = [np.full(self._calls, np.nan)] if self._calls else []
         for name, parts in self._past.items():
             parts.append(_feature(outcomes, name))

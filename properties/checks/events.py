@@ -15,7 +15,7 @@ from scipy.stats import beta
 
 from dpassay.claims import Claim, Mechanism
 from dpassay.discovery import import_all_below
-from dpassay.properties.audit.hypotheses import epsilon_delta_of, families_of
+from dpassay.properties.notions.base import epsilon_delta_of, families_of
 
 __all__ = ["KnownEvent", "implied_points", "known_events", "privacy_at_known_events", "register_events"]
 

@@ -1,4 +1,4 @@
-"""Experiments of the papers, on real or synthetic data: tables as CSV, figures where matplotlib is installed."""
+"""Experiments of the papers, on real or synthetic data: tables as CSV, figures if matplotlib is installed."""
 
 from dpassay.discovery import import_all_below
 from dpassay.properties.experiments.base import Experiment, registered_experiments

@@ -1,4 +1,4 @@
-"""What an experiment is, and the registry of them."""
+"""Experiments and their registry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from dpassay.claims import Item, UsageError
 __all__ = ["Experiment", "Progress", "Runner", "experiment", "registered_experiments"]
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done and the share of it that is done, between 0 and 1."""
+"""Progress callback: takes a description and the fraction done, between 0 and 1."""
 
 
 class Runner(Protocol):
-    """The body of an experiment."""
+    """The function that runs an experiment."""
 
     def __call__(self, out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
         """Write tables and figures into the folder `out` and return their paths.
@@ -35,7 +35,7 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of a paper: its name on the command line, what it shows, which items it covers."""
+    """One experiment of a paper: its name on the command line, its summary, its items."""
 
     name: str
     summary: str

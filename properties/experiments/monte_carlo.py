@@ -1,4 +1,4 @@
-"""Monte Carlo estimates of the privacy of Gaussian noisy max: why the expectation is integrated instead.
+"""Monte Carlo estimates of the privacy of Gaussian noisy max, and their error.
 
 Both estimate epsilon = log E[Phi(z - (c - 2 Delta)/sigma)^(d-1)] - log E[Phi(z - c/sigma)^(d-1)] (Lebensold, Precup
 and Balle 2024, Thm 8 with its logarithm). The integrand lives several standard deviations from where z does.
@@ -24,7 +24,7 @@ class NoisyMaxPoint:
 
     @property
     def leads(self) -> tuple[float, float]:
-        """What is added to z in the numerator and in the denominator."""
+        """The shifts of z in the numerator and in the denominator."""
         return (2 * self.sensitivity - self.width) / self.sigma, -self.width / self.sigma
 
 

@@ -1,4 +1,4 @@
-"""What experiments write: tables row by row, and figures where matplotlib is installed."""
+"""Output of experiments: tables row by row, and figures if matplotlib is installed."""
 
 import csv
 import importlib.util
@@ -21,7 +21,7 @@ Cell = int | float | str
 
 
 class Table:
-    """A CSV file under way; every row is on disk as soon as it is written.
+    """A CSV file that is being written; each row is flushed to disk.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Table:
         self._put(columns)
 
     def write(self, **row: Cell) -> None:
-        """Append one row, given by the names of all columns; floats are written to be read back exactly."""
+        """Append one row, given by the names of all columns; floats are written without loss."""
         if set(row) != set(self.columns):
             raise ValueError(f"a row needs the columns {self.columns}, got {tuple(row)}")
         self._put(tuple(_plain(row[column]) for column in self.columns))
@@ -55,13 +55,13 @@ def _plain(cell: Cell) -> Cell:
 
 @contextmanager
 def table(path: Path, *columns: str) -> Iterator[Table]:
-    """Open a CSV file for rows with these columns; what was written stays, whatever happens later."""
+    """Open a CSV file for rows with these columns; written rows survive an error."""
     with path.open("w", encoding="utf-8", newline="") as lines:
         yield Table(columns, lines)
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is installed."""
+    """Return whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 
@@ -108,7 +108,7 @@ def mean_and_error(values: Any) -> tuple[float, float]:
 
 
 def repetitions(trials: int | None, default: int) -> int:
-    """Return how often to repeat: `trials` if it is given, else the paper's own number.
+    """Return the number of repetitions: `trials` if it is given, else that of the paper.
 
     Raises
     ------

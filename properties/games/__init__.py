@@ -1,1 +1,1 @@
-"""Optimal adaptive adversaries."""
+"""Optimal adaptive adversaries against filters and accounts."""

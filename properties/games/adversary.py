@@ -9,8 +9,8 @@ The delta of the whole interaction at epsilon is the largest mean, under the lef
 
     (1 - e^(epsilon - loss))_+,
 
-because the hockey-stick divergence of two transcript laws is a sum over transcripts, and each transcript's share
-depends on its own loss only.
+because the hockey-stick divergence of two transcript distributions is a sum over transcripts, and each transcript's
+share depends on its own loss only.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -25,14 +25,14 @@ from dpassay.spec.rational import Ratio, product
 __all__ = ["Game", "Payoff", "exceeds", "hockey_stick_payoff"]
 
 Payoff = Callable[[Ratio], Fraction]
-"""What a transcript with this likelihood ratio is worth to the adversary."""
+"""Payoff of a transcript as a function of its likelihood ratio."""
 
 Position = tuple[int, Any, Ratio]
 """Rounds left, state of the filter, likelihood ratio so far."""
 
 
 def hockey_stick_payoff(budget: Fraction) -> Payoff:
-    """Pay (1 - e^epsilon / ratio)_+, e^epsilon = `budget`: the value of the game is the exact delta(epsilon)."""
+    """Return the payoff (1 - e^epsilon / ratio)_+, e^epsilon = `budget`: the value is the exact delta(epsilon)."""
 
     def payoff(ratio: Ratio) -> Fraction:
         if not isinstance(ratio, Fraction):
@@ -43,13 +43,13 @@ def hockey_stick_payoff(budget: Fraction) -> Payoff:
 
 
 def exceeds(budget: Fraction) -> Payoff:
-    """Pay 1 if the loss exceeds epsilon: the value of the game is the largest Pr[loss > epsilon]."""
+    """Return the payoff 1 if the loss exceeds epsilon: the value is the largest Pr[loss > epsilon]."""
     return lambda ratio: Fraction(int(ratio > budget))
 
 
 @dataclass
 class Game:
-    """A menu, a filter rule, a number of rounds, and what the adversary is after.
+    """A game: a menu, a filter rule, a number of rounds, and the payoff of the adversary.
 
     Parameters
     ----------
@@ -85,16 +85,16 @@ class Game:
 
     @property
     def value(self) -> Fraction:
-        """The most that an adaptive adversary can achieve."""
+        """The largest expected payoff of an adaptive adversary."""
         return self._solve((self.horizon, self.rule.start(), Fraction(1)))[0]
 
     @property
     def positions(self) -> int:
-        """How many positions the last solution visited."""
+        """Number of positions that the last solution visited."""
         return len(self._known)
 
     def analyst(self, transcript: Transcript) -> Round | None:
-        """Play the optimal strategy: what to offer after a transcript, None to stop."""
+        """Return the optimal offer after a transcript, None to stop."""
         position: Position = self.horizon, self.rule.start(), Fraction(1)
         for outcome in transcript:
             move = self._solve(position)[1]

@@ -1,4 +1,4 @@
-"""For each filter the worst delta that an optimal adaptive adversary reaches, held against its claim.
+"""The worst delta of an optimal adaptive adversary for each filter, compared with its claim.
 
 Budgets are cut into levels and losses into units so that a response of k units costs what it must: k^2 levels of
 zCDP where a unit u and a level u^2/2 belong together, k levels where ex-post bounds are summed. For pure mechanisms
@@ -35,7 +35,7 @@ WIDTH = Fraction(1, 2**38)
 
 @dataclass(frozen=True)
 class FilterGame:
-    """One filter at one setting of its budgets against one menu.
+    """A filter with given budgets against a menu of mechanisms.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class FilterGame:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the worst delta, rounded up, stays within the claim, enlarged by `WIDTH`: it may be attained."""
+        """The verdict that the worst delta, rounded up, is at most the claim, enlarged by `WIDTH`."""
         worst = Fraction(self.game.value[1])
         return at_most_exact(worst, self.delta * (1 + WIDTH), "worst delta").with_(slack=WIDTH)
 
     def row(self) -> dict[str, float | str]:
-        """Return the line of the table."""
+        """Return the row of the table."""
         low, high = self.game.value
         gaussian = float_upper(self.gaussian()) if self.gaussian is not None else float("nan")
         return {
@@ -102,7 +102,21 @@ def _gaussian(rho: Fraction, epsilon: Real) -> Real:
 def zcdp_game(
     rho: Fraction, epsilon: Real, *, levels: int = LEVELS, rounds: int = LEVELS, responses: tuple[int, ...] = RESPONSES
 ) -> LatticeGame:
-    """Make the game of Thm 2: responses of k units cost k^2 levels, discretised Gaussians of k responses k levels."""
+    """Make the game of Thm 2: responses of k units cost k^2 levels, discretised Gaussians of k responses k levels.
+
+    Parameters
+    ----------
+    rho : Fraction
+        Budget of zCDP.
+    epsilon : callable
+        Encloses the epsilon of the claim.
+    levels : int
+        Number of levels of the budget.
+    rounds : int
+        Largest number of rounds.
+    responses : tuple of int
+        Sizes of the responses, in units.
+    """
     unit = _rho_unit(rho, levels)
     moves = [response(unit, k, (k * k,)) for k in responses if k * k <= levels]
     moves.append(discretised_gaussian(unit, max(1, levels // 4), (max(1, levels // 4),)))

@@ -1,4 +1,4 @@
-"""The filter theorems held against the optimal adaptive adversary, with their tightness."""
+"""The filter theorems against the optimal adaptive adversary, with their tightness."""
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction

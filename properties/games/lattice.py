@@ -49,7 +49,7 @@ class LatticeOutcome:
 
 @dataclass(frozen=True)
 class LatticeMove:
-    """A mechanism that may be offered: what must be left of each budget before it runs, and its outcomes."""
+    """A mechanism that may be offered: its requirements on each budget, and its outcomes."""
 
     name: str
     needs: tuple[int, ...]
@@ -82,7 +82,7 @@ class LatticeGame:
     Raises
     ------
     UsageError
-        If there is no move, the budgets of moves and filter do not match, or outcomes are no pair of laws.
+        If there is no move, the budgets of moves and filter do not match, or outcomes are no pair of distributions.
     """
 
     moves: Sequence[LatticeMove]
@@ -101,10 +101,10 @@ class LatticeGame:
         if any(level < 0 for level in self.levels):
             raise UsageError(f"levels must be at least 0, got {self.levels!r}")
         for move in self.moves:
-            self._require_laws(move)
+            self._require_distributions(move)
 
-    def _require_laws(self, move: LatticeMove) -> None:
-        """Raise `UsageError` unless the outcomes are a law, and q = p e^-loss at most one, too."""
+    def _require_distributions(self, move: LatticeMove) -> None:
+        """Raise `UsageError` unless the outcomes are a distribution, and q = p e^-loss at most one, too."""
         with precision(BITS):
             unit = self.unit()
             weights = [(o.probability(), o.loss) for o in move.outcomes]
@@ -116,7 +116,7 @@ class LatticeGame:
 
     @cached_property
     def reach(self) -> int:
-        """The largest modulus of a finite loss, in units, that any play can reach."""
+        """The largest absolute value of a finite loss, in units, that is reachable."""
         shape = tuple(level + 1 for level in self.levels)
         most = np.zeros(shape, dtype=np.int64)
         for _ in range(self.rounds):

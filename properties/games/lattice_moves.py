@@ -1,4 +1,4 @@
-"""The mechanisms that the lattice adversary plays: responses, stars, leaks, discretised Gaussians, stopped runs.
+"""Mechanisms of the lattice adversary: responses, stars, leaks, discretised Gaussians, stopped runs.
 
 Charges are given budget by budget; a mechanism that has nothing to do with a budget needs 0 of it.
 """
@@ -21,9 +21,20 @@ def _truth(unit: Real, steps: int) -> Real:
 
 
 def response(unit: Real, steps: int, charge: Levels, needs: Levels | None = None) -> LatticeMove:
-    """Tell a bit: loss `steps` with probability 1/(1 + e^-loss), minus that otherwise; either way the same charge.
+    """Reveal a bit: loss `steps` with probability 1/(1 + e^-loss), otherwise -`steps`, with the same charge.
 
-    It needs as much as it is charged, if nothing else is said.
+    By default the requirement equals the charge.
+
+    Parameters
+    ----------
+    unit : callable
+        Encloses the unit of losses, nats.
+    steps : int
+        Loss in units.
+    charge : tuple of int
+        Charge to each budget.
+    needs : tuple of int, optional
+        Requirement on each budget before the move.
     """
     outcomes = (
         LatticeOutcome(_truth(unit, steps), steps, charge),
@@ -33,7 +44,7 @@ def response(unit: Real, steps: int, charge: Levels, needs: Levels | None = None
 
 
 def discretised_gaussian(unit: Real, steps: int, charge: Levels) -> LatticeMove:
-    """Release the sum of `steps` unit responses at once: a binomial in place of a normal loss."""
+    """Release the sum of `steps` unit responses: a binomial instead of a normal loss."""
 
     def probability(truths: int) -> Real:
         def enclosed() -> arb:
@@ -47,7 +58,21 @@ def discretised_gaussian(unit: Real, steps: int, charge: Levels) -> LatticeMove:
 
 
 def star(unit: Real, truth: Exact, steps: int, needs: Levels, silence: Levels) -> LatticeMove:
-    """Name the bit with probability `truth`, lie with truth e^-loss, else say nothing, for the charge `silence`."""
+    """Name the bit with probability `truth`, the other with truth e^-loss, else be silent at charge `silence`.
+
+    Parameters
+    ----------
+    unit : callable
+        Encloses the unit of losses, nats.
+    truth : exact number
+        Probability of naming the bit.
+    steps : int
+        Loss in units.
+    needs : tuple of int
+        Requirement on each budget before the move.
+    silence : tuple of int
+        Charge of silence to each budget.
+    """
 
     def lie() -> arb:
         return ball(truth) * (-steps * unit()).exp()
@@ -61,7 +86,7 @@ def star(unit: Real, truth: Exact, steps: int, needs: Levels, silence: Levels) -
 
 
 def leak(delta: Exact, charge: Levels) -> LatticeMove:
-    """Name the data set with probability delta, else say nothing."""
+    """Name the data set with probability delta, else release nothing."""
     outcomes = (
         LatticeOutcome(lambda: ball(delta), None, charge),
         LatticeOutcome(lambda: 1 - ball(delta), 0, charge),
@@ -70,5 +95,17 @@ def leak(delta: Exact, charge: Levels) -> LatticeMove:
 
 
 def stopped_step(unit: Real, steps: int, needs: Levels, charge: Levels) -> LatticeMove:
-    """Begin a run of noise reduction whose longest course needs `needs`, and stop it after one response."""
+    """Start a run of noise reduction with largest requirement `needs`, and stop it after one response.
+
+    Parameters
+    ----------
+    unit : callable
+        Encloses the unit of losses, nats.
+    steps : int
+        Loss in units.
+    needs : tuple of int
+        Requirement of the whole run on each budget.
+    charge : tuple of int
+        Charge of one step to each budget.
+    """
     return LatticeMove(f"stopped({steps} of {needs})", needs, response(unit, steps, charge).outcomes)

@@ -61,7 +61,7 @@ class _OrderedRule(SetwiseRule):
         object.__setattr__(self, "order", order)
 
     def admits(self, state: frozenset[int], offer: Any) -> bool:
-        """Whether the parameter of the offer is the next one."""
+        """Return whether the parameter of the offer is the next one."""
         order: tuple[int, ...] = self.__dict__["order"]
         return bool(state) and offer.index == order[self.size - len(state)]
 
@@ -69,18 +69,30 @@ class _OrderedRule(SetwiseRule):
 def fixed_order_delta(
     registered: Sequence[Parameter], order: tuple[int, ...], budget: Fraction, lattice: int
 ) -> Fraction:
-    """Return the exact delta of the optimal analyst who must take the parameters in this order."""
+    """Return the exact delta of the optimal analyst who uses the parameters in this order.
+
+    Parameters
+    ----------
+    registered : sequence of Parameter
+        The registered parameters.
+    order : tuple of int
+        Order of their use.
+    budget : Fraction
+        e^epsilon.
+    lattice : int
+        Number of steps of the lattice of t.
+    """
     menu = lattice_menu(registered, lattice)
     return Game(menu, _OrderedRule(order), len(order), hockey_stick_payoff(budget)).value
 
 
 def setwise_gain(registered: Sequence[Parameter], budget: Fraction, lattice: int = LATTICE) -> Fraction:
-    """Return what choosing the order adaptively gains over the best fixed order; 0 wherever it was computed."""
+    """Return the gain of the best adaptive order over the best fixed order; 0 in all computed cases."""
     return optimal_delta(registered, budget, lattice) - best_fixed_order(registered, budget, lattice)
 
 
 def setwise_bound_holds(registered: Sequence[Parameter], budget: Fraction, lattice: int = LATTICE) -> Verdict:
-    """Decide eq (2) against the optimal analyst: his delta at epsilon is at most that for which eq (2) gives epsilon.
+    """Decide eq (2) against the optimal analyst: the exact delta at epsilon is at most that of eq (2).
 
     With M = sum mu_i and V = sum tau_i^2 that is exp(-(epsilon - M)^2/(2 V)) for epsilon >= M, and 1 below.
     """

@@ -43,7 +43,7 @@ _NEGLIGIBLE = 1e-13
 
 @dataclass(frozen=True)
 class Bracket:
-    """A number between two others, but for float64 rounding of a relative 1e-9."""
+    """A lower and an upper bound of a number, up to float64 rounding of a relative 1e-9."""
 
     lower: float
     upper: float
@@ -118,6 +118,17 @@ def _before_a_hit(payoff: Array, after: Array, epsilon: float, above: float, bel
 def adaptive_epsilon(hits: int, epsilon: float, delta: float, *, accuracy: float = 1e-4) -> Bracket:
     """Return the epsilon' at which the best adaptive analyst has exactly `delta`, within a relative `accuracy`.
 
+    Parameters
+    ----------
+    hits : int
+        tau, the number of hits at which the interaction halts.
+    epsilon : float
+        Privacy parameter of a call, nats.
+    delta : float
+        Target delta, in (0, 1).
+    accuracy : float
+        Relative accuracy of the result.
+
     Raises
     ------
     UsageError
@@ -163,7 +174,18 @@ def compared_accounts(hits: int, epsilon: float, delta: float) -> Iterator[dict[
 def short_game_delta(hits: int, ratio: Fraction, budget: Fraction, horizon: int) -> Fraction:
     """Return the exact delta at e^epsilon' = `budget` of the best analyst who makes at most `horizon` calls.
 
-    He offers common and rare NotPrior targets, either way round.
+    The analyst offers common and rare NotPrior targets in both orientations.
+
+    Parameters
+    ----------
+    hits : int
+        tau, the number of hits at which the interaction halts.
+    ratio : Fraction
+        e^epsilon of a call.
+    budget : Fraction
+        e^epsilon' of the whole.
+    horizon : int
+        Largest number of calls.
     """
     menu = [
         not_prior_response(ratio, mirrored=mirrored, rarity=rarity)
@@ -174,7 +196,21 @@ def short_game_delta(hits: int, ratio: Fraction, budget: Fraction, horizon: int)
 
 
 def target_charging_is_private(hits: int, ratio: Fraction, budget: Fraction, horizon: int, calls: int) -> Verdict:
-    """Decide the exact account with R = `calls`, and its basic form, in the worst case over short games."""
+    """Decide the exact account with R = `calls`, and its basic form, in the worst case over short games.
+
+    Parameters
+    ----------
+    hits : int
+        tau, the number of hits at which the interaction halts.
+    ratio : Fraction
+        e^epsilon of a call.
+    budget : Fraction
+        e^epsilon' of the whole.
+    horizon : int
+        Largest number of calls in the game.
+    calls : int
+        R of the account.
+    """
     quality = not_prior_quality(ratio)
     truth = short_game_delta(hits, ratio, budget, horizon)
     basic = short_game_delta(hits, ratio, ratio**calls, horizon)

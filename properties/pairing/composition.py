@@ -1,4 +1,4 @@
-"""Responses to a bit, sequences of them, and the exponential mechanism by score range: exact laws and worst cases."""
+"""Responses to a bit, sequences of them, and the exponential mechanism: exact distributions and worst cases."""
 
 from fractions import Fraction
 
@@ -9,10 +9,13 @@ from dpassay.claims import BoundedRange, Claim, PureDP
 from dpassay.impl.broken.composition import BareExponent, TimidRange
 from dpassay.impl.mechanisms.exponential import RangeExponentialMechanism
 from dpassay.impl.mechanisms.generalized_randomized_response import GeneralizedRandomizedResponse, ResponseSequence
-from dpassay.properties.search.laws import register_law, register_worst_case
+from dpassay.properties.search.distributions import register_distribution, register_worst_case
 from dpassay.spec.ball import Real, ball
-from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
-from dpassay.spec.distributions.generalized_randomized_response import RandomizedResponseTreeLaw, RenamedLaw
+from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
+from dpassay.spec.distributions.generalized_randomized_response import (
+    RandomizedResponseTreeDistribution,
+    RenamedDistribution,
+)
 
 Array = NDArray[np.float64]
 
@@ -20,15 +23,15 @@ LONGEST = 8
 """Sequences up to this length are certified answer by answer."""
 
 
-def _response_law(mechanism: GeneralizedRandomizedResponse, data: Array) -> RenamedLaw:
-    law = RandomizedResponseTreeLaw(int(data[0]), 1, lambda _: (mechanism.epsilon, mechanism.top))
-    return RenamedLaw(law, {0: (0,), 1: (1,)})
+def _response_distribution(mechanism: GeneralizedRandomizedResponse, data: Array) -> RenamedDistribution:
+    distribution = RandomizedResponseTreeDistribution(int(data[0]), 1, lambda _: (mechanism.epsilon, mechanism.top))
+    return RenamedDistribution(distribution, {0: (0,), 1: (1,)})
 
 
-def _sequence_law(mechanism: ResponseSequence, data: Array) -> RandomizedResponseTreeLaw | None:
+def _sequence_distribution(mechanism: ResponseSequence, data: Array) -> RandomizedResponseTreeDistribution | None:
     if mechanism.length > LONGEST:
         return None
-    return RandomizedResponseTreeLaw(int(data[0]), mechanism.length, mechanism.choose)
+    return RandomizedResponseTreeDistribution(int(data[0]), mechanism.length, mechanism.choose)
 
 
 def _response_worst_case(mechanism: GeneralizedRandomizedResponse, claim: Claim) -> Real | None:
@@ -43,8 +46,10 @@ def _response_worst_case(mechanism: GeneralizedRandomizedResponse, claim: Claim)
             return None
 
 
-def _range_law(mechanism: RangeExponentialMechanism, data: Array) -> ExponentialMechanismLaw:
-    return ExponentialMechanismLaw(tuple(data.tolist()), mechanism.epsilon, mechanism.score_range, monotone=True)
+def _range_distribution(mechanism: RangeExponentialMechanism, data: Array) -> ExponentialMechanismDistribution:
+    return ExponentialMechanismDistribution(
+        tuple(data.tolist()), mechanism.epsilon, mechanism.score_range, monotone=True
+    )
 
 
 def _range_worst_case(mechanism: RangeExponentialMechanism, claim: Claim) -> Real | None:
@@ -53,9 +58,9 @@ def _range_worst_case(mechanism: RangeExponentialMechanism, claim: Claim) -> Rea
 
 
 for response_type in (GeneralizedRandomizedResponse, TimidRange):
-    register_law(response_type, _response_law)
+    register_distribution(response_type, _response_distribution)
 register_worst_case(GeneralizedRandomizedResponse, _response_worst_case)
-register_law(ResponseSequence, _sequence_law)
+register_distribution(ResponseSequence, _sequence_distribution)
 for exponential_type in (RangeExponentialMechanism, BareExponent):
-    register_law(exponential_type, _range_law)
+    register_distribution(exponential_type, _range_distribution)
 register_worst_case(RangeExponentialMechanism, _range_worst_case)

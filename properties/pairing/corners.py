@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpassay.claims import NeighbourRelation, VectorNeighbours
 from dpassay.properties.search.pairs import Pair
 from dpassay.spec.ball import Exact, Real
-from dpassay.spec.distributions.selection import SelectionLaw, selection_rate
+from dpassay.spec.distributions.selection import SelectionDistribution, selection_rate
 from dpassay.spec.theorems.foundations.noisy_max_values import corner_of_selection, selection_corner_loss
 
 __all__ = ["bounded_selection_loss", "corner_pair", "corner_range", "selection_corners"]
@@ -22,12 +22,12 @@ WIDE = 16.0
 """Where a relation has no bounds, answers this many scales of the noise away stand for infinitely far ones."""
 
 
-def bounded_selection_loss(mechanism: Any, epsilon: Exact, law: type[SelectionLaw]) -> Real:
+def bounded_selection_loss(mechanism: Any, epsilon: Exact, distribution: type[SelectionDistribution]) -> Real:
     """Return the exact largest loss of noisy max on answers in [low, high], with noise for `epsilon`."""
     low, high, step = Fraction(mechanism.low), Fraction(mechanism.high), Fraction(mechanism.sensitivity)
     corner = corner_of_selection(low, high, step, mechanism.size)
     rate = selection_rate(epsilon, mechanism.sensitivity)
-    return lambda: selection_corner_loss(corner, rate, law.log_report_probability)
+    return lambda: selection_corner_loss(corner, rate, distribution.log_report_probability)
 
 
 def corner_range(relation: VectorNeighbours, mechanism: Any, centre: float, reach: float) -> tuple[float, float]:

@@ -1,7 +1,8 @@
-"""Samplers in floating point with few random bits: their laws, by running through all words.
+"""Samplers in floating point with few random bits: their distributions, by running through all words.
 
-The law of such a sampler is a structural fact: the float64 function that it is, applied to every equally likely word.
-It is enumerated with the mechanism's own arithmetic, which is what is examined, and not what real numbers would give.
+The distribution of such a sampler is a structural fact: the float64 function that it is, applied to every equally
+likely word. It is enumerated with the mechanism's own arithmetic, which is what is examined, and not what real numbers
+would give.
 """
 
 import itertools
@@ -13,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.impl.broken.floats import BoxMullerGaussian, InversionLaplace, PolarGaussian, TextbookSampler
-from dpassay.properties.search.laws import register_law
+from dpassay.properties.search.distributions import register_distribution
 from dpassay.spec.distributions.discrete import FiniteDistribution
 
-__all__ = ["MOST_WORD_BITS", "enumerated_law"]
+__all__ = ["MOST_WORD_BITS", "enumerated_distribution"]
 
 MOST_WORD_BITS = 12
 
 
-def enumerated_law(mechanism: TextbookSampler, data: NDArray[np.float64]) -> FiniteDistribution | None:
-    """Return the law of a sampler on a number, None if one outcome takes more than `MOST_WORD_BITS` random bits."""
+def enumerated_distribution(mechanism: TextbookSampler, data: NDArray[np.float64]) -> FiniteDistribution | None:
+    """Return the distribution of a sampler on a number, None if an outcome takes over `MOST_WORD_BITS` random bits."""
     if mechanism.bits * mechanism.words > MOST_WORD_BITS or data.shape != (1,):
         return None
     words = np.array(list(itertools.product(range(2**mechanism.bits), repeat=mechanism.words)), dtype=np.int64)
@@ -33,4 +34,4 @@ def enumerated_law(mechanism: TextbookSampler, data: NDArray[np.float64]) -> Fin
 
 
 for sampler_type in (InversionLaplace, BoxMullerGaussian, PolarGaussian):
-    register_law(sampler_type, enumerated_law)
+    register_distribution(sampler_type, enumerated_distribution)

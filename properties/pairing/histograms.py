@@ -1,4 +1,4 @@
-"""The mechanisms of set-wise composition: the exact law of ranked lists, and the worst events of noisy counts."""
+"""The mechanisms of set-wise composition: the distribution of ranked lists, and the worst events of noisy counts."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,12 +10,12 @@ from dpassay.impl.broken.histograms import HalfTheScale
 from dpassay.impl.mechanisms.count_mle import CountMLE
 from dpassay.impl.mechanisms.gumbel_top_k import GumbelTopK
 from dpassay.impl.mechanisms.histograms import GaussianHistogram, LaplaceHistogram
-from dpassay.impl.mechanisms.trunc_gauss import TruncatedGaussianCounts
+from dpassay.impl.mechanisms.truncated_gaussian_histogram import TruncatedGaussianCounts
 from dpassay.impl.mechanisms.two_phase_top_k import TwoPhaseTopK
 from dpassay.properties.checks.events import KnownEvent, register_events
-from dpassay.properties.search.laws import register_law
+from dpassay.properties.search.distributions import register_distribution
 from dpassay.spec.ball import exact
-from dpassay.spec.distributions.peeling import PeelingLaw
+from dpassay.spec.distributions.peeling import PeelingDistribution
 
 Array = NDArray[np.float64]
 Rows = NDArray[Any]
@@ -27,14 +27,14 @@ MOST_LISTS = 1000
 # --- ranked lists -------------------------------------------------------------------------------------------
 
 
-def _peeling_law(mechanism: GumbelTopK, data: Array, factor: int = 1) -> PeelingLaw | None:
+def _peeling_distribution(mechanism: GumbelTopK, data: Array, factor: int = 1) -> PeelingDistribution | None:
     rate = factor * exact("epsilon", mechanism.epsilon) / exact("linf", mechanism.linf)
-    law = PeelingLaw(tuple(data.tolist()), mechanism.k, rate)
-    return law if len(law.outcomes) <= MOST_LISTS else None
+    distribution = PeelingDistribution(tuple(data.tolist()), mechanism.k, rate)
+    return distribution if len(distribution.outcomes) <= MOST_LISTS else None
 
 
-register_law(GumbelTopK, _peeling_law)
-register_law(HalfTheScale, lambda mechanism, data: _peeling_law(mechanism, data, 2))
+register_distribution(GumbelTopK, _peeling_distribution)
+register_distribution(HalfTheScale, lambda mechanism, data: _peeling_distribution(mechanism, data, 2))
 
 
 # --- truncated Gaussian noise -------------------------------------------------------------------------------

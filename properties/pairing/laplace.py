@@ -28,10 +28,15 @@ from dpassay.impl.mechanisms.laplace import LaplaceMechanism
 from dpassay.impl.mechanisms.laplace_sums import LaplaceParallel, LaplacePrefixSum
 from dpassay.impl.mechanisms.noisy_mean import NoisyMean
 from dpassay.properties.audit.events import AllOf, Interval, NoneOf
-from dpassay.properties.search.laws import LawPair, PushedForward, register_pair_law, register_worst_case
+from dpassay.properties.search.distributions import (
+    DistributionPair,
+    PushedForward,
+    register_pair_distribution,
+    register_worst_case,
+)
 from dpassay.spec.ball import Exact, Real, ball, exact, log_normal_cdf, log_normal_sf, sum_balls
-from dpassay.spec.distributions.laplace import LaplaceLaw, Side
-from dpassay.spec.distributions.noisy_mean import NoisyMeanLaw
+from dpassay.spec.distributions.laplace import LaplaceDistribution, Side
+from dpassay.spec.distributions.noisy_mean import NoisyMeanDistribution
 
 __all__ = ["laplace_cells"]
 
@@ -50,7 +55,9 @@ def _coordinate(place: int, size: int) -> str:
     return f"outcome[{place}]" if size > 1 else "outcome"
 
 
-def laplace_cells(left: Sequence[float], right: Sequence[float], scale: Exact, *, name: Name = _coordinate) -> LawPair:
+def laplace_cells(
+    left: Sequence[float], right: Sequence[float], scale: Exact, *, name: Name = _coordinate
+) -> DistributionPair:
     """Return the distributions of two noisy vectors through a partition made by the coordinates that differ.
 
     A product of the intervals of each coordinate as long as there are at most `MOST_CELLS`, with finer pieces for
@@ -74,19 +81,19 @@ def laplace_cells(left: Sequence[float], right: Sequence[float], scale: Exact, *
     boxes = {_event(box, names): box for box in itertools.product(*sides)}
 
     def pushed(centres: Sequence[float]) -> PushedForward:
-        law = LaplaceLaw(tuple(centres), scale)
-        return PushedForward({event: _log_box(law, box) for event, box in boxes.items()})
+        distribution = LaplaceDistribution(tuple(centres), scale)
+        return PushedForward({event: _log_box(distribution, box) for event, box in boxes.items()})
 
     return pushed(left), pushed(right)
 
 
-def _log_box(law: LaplaceLaw, box: Box) -> Real:
-    return lambda: law.log_box(box)
+def _log_box(distribution: LaplaceDistribution, box: Box) -> Real:
+    return lambda: distribution.log_box(box)
 
 
-def _log_rest(law: LaplaceLaw, boxes: Sequence[Box]) -> Real:
+def _log_rest(distribution: LaplaceDistribution, boxes: Sequence[Box]) -> Real:
     def rest() -> arb:
-        inside = sum_balls(law.log_box(box).exp() for box in boxes)
+        inside = sum_balls(distribution.log_box(box).exp() for box in boxes)
         return (1 - inside).log()
 
     return rest
@@ -101,7 +108,7 @@ def _sides(a: float, b: float, pieces: int) -> list[Side]:
 
 def _extreme_cells(
     left: Sequence[float], right: Sequence[float], moved: list[int], scale: Exact, names: list[str]
-) -> LawPair:
+) -> DistributionPair:
     """Return the box where each answer of the left is the more likely, its mirror image, and the rest."""
     boxes: list[Box] = []
     for near, far in ((left, right), (right, left)):
@@ -109,9 +116,11 @@ def _extreme_cells(
     events = [_event(box, names) for box in boxes]
 
     def pushed(centres: Sequence[float]) -> PushedForward:
-        law = LaplaceLaw(tuple(centres), scale)
-        cells: dict[Hashable, Real] = {event: _log_box(law, box) for event, box in zip(events, boxes, strict=True)}
-        cells[NoneOf(tuple(events))] = _log_rest(law, boxes)
+        distribution = LaplaceDistribution(tuple(centres), scale)
+        cells: dict[Hashable, Real] = {
+            event: _log_box(distribution, box) for event, box in zip(events, boxes, strict=True)
+        }
+        cells[NoneOf(tuple(events))] = _log_rest(distribution, boxes)
         return PushedForward(cells)
 
     return pushed(left), pushed(right)
@@ -132,11 +141,11 @@ def _ends(side: Side) -> tuple[float, float]:
 
 
 def _accepted(data: tuple[Array, ...], size: int, low: float, high: float) -> bool:
-    """Whether data are vectors of `size` numbers in [low, high]: others are refused, and have no law."""
+    """Whether data are vectors of `size` numbers in [low, high]: others are refused, and have no distribution."""
     return all(x.shape == (size,) and bool(np.all((x >= low) & (x <= high))) for x in data)
 
 
-def _laplace_pair(mechanism: LaplaceMechanism, left: Array, right: Array) -> LawPair | None:
+def _laplace_pair(mechanism: LaplaceMechanism, left: Array, right: Array) -> DistributionPair | None:
     if not _accepted((left, right), mechanism.size, mechanism.low, mechanism.high):
         return None
     return laplace_cells(left.tolist(), right.tolist(), Fraction(mechanism.scale))
@@ -165,14 +174,14 @@ def _maximum_norm_worst_case(mechanism: MaximumNorm, claim: Claim) -> Real | Non
 
 
 for laplace_type in (LaplaceMechanism, InvertedScale, UnscaledNoise):
-    register_pair_law(laplace_type, _laplace_pair)
+    register_pair_distribution(laplace_type, _laplace_pair)
     register_worst_case(laplace_type, _laplace_worst_case)
-register_pair_law(MaximumNorm, _laplace_pair)
+register_pair_distribution(MaximumNorm, _laplace_pair)
 register_worst_case(MaximumNorm, _maximum_norm_worst_case)
 
 
-def _shared_noise_pair(mechanism: SharedNoise, left: Array, right: Array) -> LawPair | None:
-    """Return the laws of a difference of two answers, which has no noise; float64 sums round it by a little."""
+def _shared_noise_pair(mechanism: SharedNoise, left: Array, right: Array) -> DistributionPair | None:
+    """Return the distributions of a difference of two answers, which has no noise; float64 sums round it slightly."""
     if not _accepted((left, right), mechanism.size, mechanism.low, mechanism.high):
         return None
     moved = [
@@ -200,14 +209,14 @@ def _shared_noise_worst_case(mechanism: SharedNoise, claim: Claim) -> Real | Non
     return arb.pos_inf if isinstance(claim, PureDP) and mechanism.size > 1 and mechanism.sensitivity > 0 else None
 
 
-register_pair_law(SharedNoise, _shared_noise_pair)
+register_pair_distribution(SharedNoise, _shared_noise_pair)
 register_worst_case(SharedNoise, _shared_noise_worst_case)
 
 
 # --- the same number many times, and running sums -----------------------------------------------------------
 
 
-def _parallel_pair(mechanism: LaplaceParallel, left: Array, right: Array) -> LawPair | None:
+def _parallel_pair(mechanism: LaplaceParallel, left: Array, right: Array) -> DistributionPair | None:
     if not _accepted((left, right), 1, mechanism.low, mechanism.high):
         return None
     here, there = ([float(data[0])] * mechanism.copies for data in (left, right))
@@ -219,8 +228,8 @@ def _parallel_worst_case(mechanism: LaplaceParallel, claim: Claim) -> Real | Non
     return (lambda: ball(mechanism.copies * Fraction(mechanism.epsilon))) if isinstance(claim, PureDP) else None
 
 
-def _prefix_pair(mechanism: LaplacePrefixSum, left: Array, right: Array) -> LawPair | None:
-    """Return the laws of the noisy terms, which are differences of successive sums."""
+def _prefix_pair(mechanism: LaplacePrefixSum, left: Array, right: Array) -> DistributionPair | None:
+    """Return the distributions of the noisy terms, which are differences of successive sums."""
     if not _accepted((left, right), mechanism.size, mechanism.low, mechanism.high):
         return None
     return laplace_cells(left.tolist(), right.tolist(), 1 / Fraction(mechanism.epsilon), name=_term)
@@ -240,26 +249,26 @@ def _prefix_worst_case_of_all(mechanism: AllDiffer, claim: Claim) -> Real | None
     return (lambda: ball(mechanism.size * Fraction(mechanism.epsilon))) if isinstance(claim, PureDP) else None
 
 
-register_pair_law(LaplaceParallel, _parallel_pair)
+register_pair_distribution(LaplaceParallel, _parallel_pair)
 register_worst_case(LaplaceParallel, _parallel_worst_case)
-register_pair_law(LaplacePrefixSum, _prefix_pair)
+register_pair_distribution(LaplacePrefixSum, _prefix_pair)
 register_worst_case(LaplacePrefixSum, _prefix_worst_case)
-register_pair_law(AllDiffer, _prefix_pair)
+register_pair_distribution(AllDiffer, _prefix_pair)
 register_worst_case(AllDiffer, _prefix_worst_case_of_all)
 
 
 # --- answers about bits -------------------------------------------------------------------------------------
 
 
-def _hadamard_pair(mechanism: HadamardAnswers, left: Array, right: Array) -> LawPair | None:
+def _hadamard_pair(mechanism: HadamardAnswers, left: Array, right: Array) -> DistributionPair | None:
     if not _accepted((left, right), mechanism.size, 0.0, 1.0):
         return None
     here, there = (mechanism.answers(data).tolist() for data in (left, right))
     return laplace_cells(here, there, Fraction(mechanism.scale))
 
 
-def _noisy_database_pair(mechanism: NoisyDatabase, left: Array, right: Array) -> LawPair | None:
-    """Return the laws of the noisy bits a and b, of which the sums are a + b and a - b."""
+def _noisy_database_pair(mechanism: NoisyDatabase, left: Array, right: Array) -> DistributionPair | None:
+    """Return the distributions of the noisy bits a and b, of which the sums are a + b and a - b."""
     if mechanism.size != 2 or not _accepted((left, right), 2, 0.0, 1.0):
         return None
     here, there = ([2.0 * float(bit) for bit in data] for data in (left, right))
@@ -277,42 +286,45 @@ def _noisy_database_worst_case(mechanism: NoisyDatabase, claim: Claim) -> Real |
     return _cost_of_distance(1, mechanism.scale, claim)
 
 
-register_pair_law(HadamardAnswers, _hadamard_pair)
+register_pair_distribution(HadamardAnswers, _hadamard_pair)
 register_worst_case(HadamardAnswers, _hadamard_worst_case)
-register_pair_law(NoisyDatabase, _noisy_database_pair)
+register_pair_distribution(NoisyDatabase, _noisy_database_pair)
 register_worst_case(NoisyDatabase, _noisy_database_worst_case)
 
 
 # --- means --------------------------------------------------------------------------------------------------
 
 
-def _noisy_mean_pair(mechanism: NoisyMean, left: Array, right: Array) -> LawPair | None:
-    """Return the laws of the outcomes with a small noisy count, where the mean tells the noisy sum."""
+def _noisy_mean_pair(mechanism: NoisyMean, left: Array, right: Array) -> DistributionPair | None:
+    """Return the distributions of the outcomes with a small noisy count, where the mean tells the noisy sum."""
     if not all(_accepted((data,), data.size, mechanism.low, mechanism.high) for data in (left, right)):
         return None
     if mechanism.low == mechanism.high:
         return None  # the sum has no noise, and needs none
-    laws = [
-        NoisyMeanLaw(tuple(data.tolist()), mechanism.epsilon, mechanism.low, mechanism.high) for data in (left, right)
+    distributions = [
+        NoisyMeanDistribution(tuple(data.tolist()), mechanism.epsilon, mechanism.low, mechanism.high)
+        for data in (left, right)
     ]
     most = min(len(left), len(right), 1)
-    low, high = sorted(float(law.total) for law in laws)
+    low, high = sorted(float(distribution.total) for distribution in distributions)
     sides: list[Side] = [(None, low), (low, high), (high, None)] if low < high else [(None, low), (low, None)]
     middle = mechanism.middle
 
-    def pushed(law: NoisyMeanLaw) -> PushedForward:
-        cells: dict[Hashable, Real] = {Interval("outcome[0]", most, math.inf): lambda: law.log_many(most)}
+    def pushed(distribution: NoisyMeanDistribution) -> PushedForward:
+        cells: dict[Hashable, Real] = {Interval("outcome[0]", most, math.inf): lambda: distribution.log_many(most)}
         for side in sides:
             bottom, top = _ends(side)
             few = Interval("outcome[0]", -math.inf, most)
-            cells[AllOf((few, Interval("outcome[1]", middle + bottom, middle + top)))] = _log_few(law, most, side)
+            cells[AllOf((few, Interval("outcome[1]", middle + bottom, middle + top)))] = _log_few(
+                distribution, most, side
+            )
         return PushedForward(cells)
 
-    return pushed(laws[0]), pushed(laws[1])
+    return pushed(distributions[0]), pushed(distributions[1])
 
 
-def _log_few(law: NoisyMeanLaw, most: int, side: Side) -> Real:
-    return lambda: law.log_few(most, side)
+def _log_few(distribution: NoisyMeanDistribution, most: int, side: Side) -> Real:
+    return lambda: distribution.log_few(most, side)
 
 
 def _noisy_mean_worst_case(mechanism: NoisyMean, claim: Claim) -> Real | None:
@@ -320,8 +332,8 @@ def _noisy_mean_worst_case(mechanism: NoisyMean, claim: Claim) -> Real | None:
     return (lambda: ball(mechanism.epsilon)) if isinstance(claim, PureDP) else None
 
 
-def _true_size_pair(mechanism: LaplaceMeanOfTrueSize, left: Array, right: Array) -> LawPair | None:
-    """Return the laws between ever farther points: noise of two scales, the loss has no bound."""
+def _true_size_pair(mechanism: LaplaceMeanOfTrueSize, left: Array, right: Array) -> DistributionPair | None:
+    """Return the distributions between ever farther points: noise of two scales, the loss has no bound."""
     if not all(_accepted((data,), data.size, 0.0, 1.0) for data in (left, right)):
         return None
     centres, scales = zip(*((mechanism.centre(data), mechanism.scale(data)) for data in (left, right)), strict=True)
@@ -331,10 +343,10 @@ def _true_size_pair(mechanism: LaplaceMeanOfTrueSize, left: Array, right: Array)
     gaussian = isinstance(mechanism, GaussianMeanOfTrueSize)
 
     def pushed(centre: float, scale: float) -> PushedForward:
-        law = LaplaceLaw((centre,), scale)
+        distribution = LaplaceDistribution((centre,), scale)
         return PushedForward({
             Interval("outcome", *_ends(side)): (
-                _log_normal_side(centre, scale, side) if gaussian else _log_box(law, ((0, side),))
+                _log_normal_side(centre, scale, side) if gaussian else _log_box(distribution, ((0, side),))
             )
             for side in sides
         })  # fmt: skip
@@ -354,7 +366,7 @@ def _log_normal_side(centre: float, sigma: float, side: Side) -> Real:
     return enclosed
 
 
-register_pair_law(NoisyMean, _noisy_mean_pair)
+register_pair_distribution(NoisyMean, _noisy_mean_pair)
 register_worst_case(NoisyMean, _noisy_mean_worst_case)
-register_pair_law(LaplaceMeanOfTrueSize, _true_size_pair)
-register_pair_law(GaussianMeanOfTrueSize, _true_size_pair)
+register_pair_distribution(LaplaceMeanOfTrueSize, _true_size_pair)
+register_pair_distribution(GaussianMeanOfTrueSize, _true_size_pair)

@@ -1,4 +1,4 @@
-"""Responses of single users, noisy counts, and samples of posteriors and of synthetic data: exact laws."""
+"""Responses of single users, noisy counts, and samples of posteriors and of synthetic data: exact distributions."""
 
 from fractions import Fraction
 
@@ -19,15 +19,21 @@ from dpassay.impl.mechanisms.randomised_response import RandomisedResponse, trut
 from dpassay.impl.mechanisms.rappor import Rappor
 from dpassay.impl.mechanisms.truncated_geometric import TruncatedGeometric
 from dpassay.properties.audit.events import AllOf, Interval
-from dpassay.properties.search.laws import LawPair, PushedForward, register_law, register_pair_law, register_worst_case
+from dpassay.properties.search.distributions import (
+    DistributionPair,
+    PushedForward,
+    register_distribution,
+    register_pair_distribution,
+    register_worst_case,
+)
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.distributions.dual_query import DualQueryLaw
-from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
-from dpassay.spec.distributions.local_responses import bloom_report_law, hadamard_response_law
-from dpassay.spec.distributions.posterior import PosteriorLaw
+from dpassay.spec.distributions.dual_query import DualQueryDistribution
+from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
+from dpassay.spec.distributions.local_responses import bloom_report_distribution, hadamard_response_distribution
+from dpassay.spec.distributions.posterior import PosteriorDistribution
 from dpassay.spec.distributions.randomised_response import responses
-from dpassay.spec.distributions.truncated_geometric import truncated_geometric_law
+from dpassay.spec.distributions.truncated_geometric import truncated_geometric_distribution
 from dpassay.spec.theorems.foundations.local_model import rappor_ratio
 from dpassay.spec.theorems.foundations.projects import dual_query_epsilon
 
@@ -38,7 +44,7 @@ MOST_PATHS = 5_000
 
 
 def _whole(data: Array, size: int, low: float, high: float) -> bool:
-    """Whether the data are `size` whole numbers in [low, high]: others the mechanism refuses, and they have no law."""
+    """Return whether the data are `size` integers in [low, high]; the mechanism refuses all others."""
     return data.shape == (size,) and bool(np.all((data >= low) & (data <= high) & (data == np.floor(data))))
 
 
@@ -49,16 +55,18 @@ def _bits_of(data: Array) -> tuple[int, ...]:
     return tuple(int(bit) for bit in data)
 
 
-def _response_law(mechanism: RandomisedResponse, data: Array) -> FiniteDistribution | None:
+def _response_distribution(mechanism: RandomisedResponse, data: Array) -> FiniteDistribution | None:
     if mechanism.size > MOST_BITS or not _whole(data, mechanism.size, 0.0, 1.0):
         return None
-    law = responses(_bits_of(data), Fraction(truth_probability(mechanism.epsilon)))
+    distribution = responses(_bits_of(data), Fraction(truth_probability(mechanism.epsilon)))
     if mechanism.size > 1:
-        return law
-    return FiniteDistribution({outcome[0]: w for outcome, w in law.weights.items() if isinstance(outcome, tuple)})
+        return distribution
+    return FiniteDistribution(
+        {outcome[0]: w for outcome, w in distribution.weights.items() if isinstance(outcome, tuple)}
+    )
 
 
-def _two_responses_law(mechanism: AnswersRepeatedly, data: Array) -> FiniteDistribution | None:
+def _two_responses_distribution(mechanism: AnswersRepeatedly, data: Array) -> FiniteDistribution | None:
     if 2 * mechanism.size > MOST_BITS or not _whole(data, mechanism.size, 0.0, 1.0):
         return None
     return responses(_bits_of(data) * 2, Fraction(truth_probability(mechanism.epsilon)))
@@ -70,18 +78,20 @@ def _response_worst_case(mechanism: RandomisedResponse, claim: Claim) -> Real | 
     return (lambda: ball(truth / (1 - truth)).log()) if isinstance(claim, PureDP) else None
 
 
-register_law(RandomisedResponse, _response_law)
+register_distribution(RandomisedResponse, _response_distribution)
 register_worst_case(RandomisedResponse, _response_worst_case)
-register_law(AnswersRepeatedly, _two_responses_law)
+register_distribution(AnswersRepeatedly, _two_responses_distribution)
 
 
 # --- counts and values --------------------------------------------------------------------------------------
 
 
-def _geometric_law(mechanism: TruncatedGeometric, data: Array) -> FiniteDistribution | None:
+def _geometric_distribution(mechanism: TruncatedGeometric, data: Array) -> FiniteDistribution | None:
     if not _whole(data, 1, 0.0, float(mechanism.largest)):
         return None
-    return truncated_geometric_law(int(data[0]), mechanism.largest, Fraction(2**mechanism.bits, 2**mechanism.bits + 1))
+    return truncated_geometric_distribution(
+        int(data[0]), mechanism.largest, Fraction(2**mechanism.bits, 2**mechanism.bits + 1)
+    )
 
 
 def _geometric_worst_case(mechanism: TruncatedGeometric, claim: Claim) -> Real | None:
@@ -90,7 +100,7 @@ def _geometric_worst_case(mechanism: TruncatedGeometric, claim: Claim) -> Real |
     return (lambda: ball(inverse_decay).log()) if isinstance(claim, PureDP) else None
 
 
-register_law(TruncatedGeometric, _geometric_law)
+register_distribution(TruncatedGeometric, _geometric_distribution)
 register_worst_case(TruncatedGeometric, _geometric_worst_case)
 
 
@@ -99,10 +109,10 @@ def _hadamard_ratio(mechanism: HadamardResponse) -> Fraction:
     return truth / (1 - truth)
 
 
-def _hadamard_law(mechanism: HadamardResponse, data: Array) -> FiniteDistribution | None:
+def _hadamard_distribution(mechanism: HadamardResponse, data: Array) -> FiniteDistribution | None:
     if not _whole(data, 1, 0.0, float(mechanism.values - 1)):
         return None
-    return hadamard_response_law(int(data[0]), mechanism.values, _hadamard_ratio(mechanism))
+    return hadamard_response_distribution(int(data[0]), mechanism.values, _hadamard_ratio(mechanism))
 
 
 def _hadamard_worst_case(mechanism: HadamardResponse, claim: Claim) -> Real | None:
@@ -110,12 +120,12 @@ def _hadamard_worst_case(mechanism: HadamardResponse, claim: Claim) -> Real | No
     return (lambda: ball(_hadamard_ratio(mechanism)).log()) if isinstance(claim, PureDP) else None
 
 
-register_law(HadamardResponse, _hadamard_law)
+register_distribution(HadamardResponse, _hadamard_distribution)
 register_worst_case(HadamardResponse, _hadamard_worst_case)
 
 
-def _rappor_pair(mechanism: Rappor, left: Array, right: Array) -> LawPair | None:
-    """Return the laws of the bits in which two filters differ: the others are equally distributed."""
+def _rappor_pair(mechanism: Rappor, left: Array, right: Array) -> DistributionPair | None:
+    """Return the distributions of the bits in which two filters differ: the others are equally distributed."""
     if not all(_whole(data, 1, mechanism.low_value, mechanism.high_value) for data in (left, right)):
         return None
     filters = [mechanism.filter_of(int(data[0])) for data in (left, right)]
@@ -125,14 +135,17 @@ def _rappor_pair(mechanism: Rappor, left: Array, right: Array) -> LawPair | None
     if not places:  # a collision of all hashes
         whole = PushedForward({Interval("outcome[0]", -1.0, 1.0): lambda: ball(1).log()})
         return whole, whole
-    laws = [
-        bloom_report_law(tuple(bits[places].tolist()), Fraction(mechanism.permanent), Fraction(mechanism.high))
+    distributions = [
+        bloom_report_distribution(
+            tuple(bits[places].tolist()), Fraction(mechanism.permanent), Fraction(mechanism.high)
+        )
         for bits in filters
     ]
     cells = {told: AllOf(tuple(_bit(p, b) for p, b in zip(places, told, strict=True)))
-             for told in laws[0].outcomes if isinstance(told, tuple)}  # fmt: skip
+             for told in distributions[0].outcomes if isinstance(told, tuple)}  # fmt: skip
     pushed = [
-        PushedForward({cell: _log_weight(law, told) for told, cell in cells.items()}, cost=0.005) for law in laws
+        PushedForward({cell: _log_weight(distribution, told) for told, cell in cells.items()}, cost=0.005)
+        for distribution in distributions
     ]
     return pushed[0], pushed[1]
 
@@ -141,8 +154,8 @@ def _bit(place: int, told: int) -> Interval:
     return Interval(f"outcome[{place}]", told - 0.5, told + 0.5)
 
 
-def _log_weight(law: FiniteDistribution, told: tuple[int, ...]) -> Real:
-    return lambda: law.log_probability(told)
+def _log_weight(distribution: FiniteDistribution, told: tuple[int, ...]) -> Real:
+    return lambda: distribution.log_probability(told)
 
 
 def _rappor_worst_case(mechanism: Rappor, claim: Claim) -> Real | None:
@@ -151,17 +164,17 @@ def _rappor_worst_case(mechanism: Rappor, claim: Claim) -> Real | None:
     return (lambda: ball(ratio).log()) if isinstance(claim, PureDP) else None
 
 
-register_pair_law(Rappor, _rappor_pair)
+register_pair_distribution(Rappor, _rappor_pair)
 register_worst_case(Rappor, _rappor_worst_case)
 
 
 # --- exponential mechanisms in disguise ---------------------------------------------------------------------
 
 
-def _posterior_law(mechanism: PosteriorSample, data: Array) -> PosteriorLaw | None:
+def _posterior_distribution(mechanism: PosteriorSample, data: Array) -> PosteriorDistribution | None:
     if not bool(np.all((data >= 0) & (data <= 1))):
         return None
-    return PosteriorLaw(mechanism.grid, tuple(data.tolist()))
+    return PosteriorDistribution(mechanism.grid, tuple(data.tolist()))
 
 
 def _posterior_worst_case(mechanism: PosteriorSample, claim: Claim) -> Real | None:
@@ -171,19 +184,19 @@ def _posterior_worst_case(mechanism: PosteriorSample, claim: Claim) -> Real | No
     return (lambda: -factor * ball(min(sides)).log()) if isinstance(claim, PureDP) else None
 
 
-register_law(PosteriorSample, _posterior_law)
+register_distribution(PosteriorSample, _posterior_distribution)
 register_worst_case(PosteriorSample, _posterior_worst_case)
-register_law(HalvesTheLikelihoodBound, _posterior_law)
+register_distribution(HalvesTheLikelihoodBound, _posterior_distribution)
 
 
-def _dual_query_law(mechanism: DualQuery, data: Array) -> DualQueryLaw | None:
+def _dual_query_distribution(mechanism: DualQuery, data: Array) -> DualQueryDistribution | None:
     queries = tuple(tuple(int(q) for q in row) for row in mechanism.queries)
     whole = all(q == int(q) for row in mechanism.queries for q in row)
     inside = len(data) == mechanism.records and bool(np.all((data >= 0) & (data <= 1)))
     if mechanism.samples > 1 or not (whole and inside) or len(queries) ** mechanism.rounds > MOST_PATHS:
         return None
     counts = np.bincount(mechanism.elements(data), minlength=len(queries[0]))
-    return DualQueryLaw(queries, tuple(counts.tolist()), mechanism.rounds, Fraction(mechanism.eta))
+    return DualQueryDistribution(queries, tuple(counts.tolist()), mechanism.rounds, Fraction(mechanism.eta))
 
 
 def _dual_query_worst_case(mechanism: DualQuery, claim: Claim) -> Real | None:
@@ -192,15 +205,17 @@ def _dual_query_worst_case(mechanism: DualQuery, claim: Claim) -> Real | None:
     return (lambda: ball(bound)) if isinstance(claim, PureDP) else None
 
 
-register_law(DualQuery, _dual_query_law)
+register_distribution(DualQuery, _dual_query_distribution)
 register_worst_case(DualQuery, _dual_query_worst_case)
-register_law(ClaimsTheLastRound, _dual_query_law)
+register_distribution(ClaimsTheLastRound, _dual_query_distribution)
 
 
-def _doubled_law(mechanism: DoubledExponent, data: Array) -> ExponentialMechanismLaw | None:
+def _doubled_distribution(mechanism: DoubledExponent, data: Array) -> ExponentialMechanismDistribution | None:
     if data.size != mechanism.size:
         return None
-    return ExponentialMechanismLaw(tuple(data.tolist()), 2 * Fraction(mechanism.epsilon), mechanism.sensitivity)
+    return ExponentialMechanismDistribution(
+        tuple(data.tolist()), 2 * Fraction(mechanism.epsilon), mechanism.sensitivity
+    )
 
 
-register_law(DoubledExponent, _doubled_law)
+register_distribution(DoubledExponent, _doubled_distribution)

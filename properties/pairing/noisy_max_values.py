@@ -27,11 +27,11 @@ from dpassay.properties.pairing.corners import (
     corner_range,
     selection_corners,
 )
-from dpassay.properties.search.laws import (
-    LawPair,
+from dpassay.properties.search.distributions import (
+    DistributionPair,
     PushedForward,
-    register_law,
-    register_pair_law,
+    register_distribution,
+    register_pair_distribution,
     register_worst_case,
     register_worst_pairs,
 )
@@ -39,7 +39,11 @@ from dpassay.properties.search.pairs import Pair
 from dpassay.spec.ball import Real, ball, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.laplace import Side
-from dpassay.spec.distributions.noisy_max_values import ExponentialNoisyMaxLaw, Noise, NoisyMaxValueLaw
+from dpassay.spec.distributions.noisy_max_values import (
+    ExponentialNoisyMaxDistribution,
+    Noise,
+    NoisyMaxValueDistribution,
+)
 
 Array = NDArray[np.float64]
 
@@ -49,10 +53,10 @@ LARGEST_SIZE = 500
 # --- the index ----------------------------------------------------------------------------------------------
 
 
-def _exponential_law(mechanism: ExponentialNoisyMax, data: Array) -> ExponentialNoisyMaxLaw | None:
+def _exponential_distribution(mechanism: ExponentialNoisyMax, data: Array) -> ExponentialNoisyMaxDistribution | None:
     if mechanism.size > LARGEST_SIZE or data.size != mechanism.size:
         return None
-    return ExponentialNoisyMaxLaw(tuple(data.tolist()), _epsilon_of_noise(mechanism), mechanism.sensitivity)
+    return ExponentialNoisyMaxDistribution(tuple(data.tolist()), _epsilon_of_noise(mechanism), mechanism.sensitivity)
 
 
 def _epsilon_of_noise(mechanism: ExponentialNoisyMax) -> Fraction:
@@ -65,7 +69,7 @@ def _exponential_worst_case(mechanism: ExponentialNoisyMax, claim: Claim) -> Rea
         return None
     epsilon = _epsilon_of_noise(mechanism)
     if math.isfinite(mechanism.high - mechanism.low):
-        return bounded_selection_loss(mechanism, epsilon, ExponentialNoisyMaxLaw)
+        return bounded_selection_loss(mechanism, epsilon, ExponentialNoisyMaxDistribution)
     return lambda: ball(epsilon)
 
 
@@ -76,7 +80,7 @@ def _uniform_on_ties(_mechanism: NoiseOnTiesOnly, data: Array) -> FiniteDistribu
 # --- the value ----------------------------------------------------------------------------------------------
 
 
-def _value_pair(mechanism: Any, left: Array, right: Array, noise: Noise) -> LawPair:
+def _value_pair(mechanism: Any, left: Array, right: Array, noise: Noise) -> DistributionPair:
     """Cut the line at all answers: half-lines below them attain the loss under Laplace noise."""
     cuts = [None, *sorted({*left.tolist(), *right.tolist()}), None]
     sides: list[Side] = list(itertools.pairwise(cuts))
@@ -85,24 +89,25 @@ def _value_pair(mechanism: Any, left: Array, right: Array, noise: Noise) -> LawP
     ]
 
     def pushed(answers: Array) -> PushedForward:
-        law = NoisyMaxValueLaw(tuple(answers.tolist()), mechanism.scale, noise)
+        distribution = NoisyMaxValueDistribution(tuple(answers.tolist()), mechanism.scale, noise)
         cells: dict[Hashable, Real] = {
-            Interval("outcome", *pair): _log_interval(law, side) for pair, side in zip(ends, sides, strict=True)
+            Interval("outcome", *pair): _log_interval(distribution, side)
+            for pair, side in zip(ends, sides, strict=True)
         }
         return PushedForward(cells)
 
     return pushed(left), pushed(right)
 
 
-def _log_interval(law: NoisyMaxValueLaw, side: Side) -> Real:
-    return lambda: law.log_interval(side)
+def _log_interval(distribution: NoisyMaxValueDistribution, side: Side) -> Real:
+    return lambda: distribution.log_interval(side)
 
 
-def _laplace_value_pair(mechanism: LaplaceValue, left: Array, right: Array) -> LawPair:
+def _laplace_value_pair(mechanism: LaplaceValue, left: Array, right: Array) -> DistributionPair:
     return _value_pair(mechanism, left, right, "laplace")
 
 
-def _exponential_value_pair(mechanism: ExponentialValue, left: Array, right: Array) -> LawPair:
+def _exponential_value_pair(mechanism: ExponentialValue, left: Array, right: Array) -> DistributionPair:
     return _value_pair(mechanism, left, right, "exponential")
 
 
@@ -135,19 +140,19 @@ def _one_leads(mechanism: Any, relation: NeighbourRelation) -> Iterator[Pair]:
 
 # --- registration -------------------------------------------------------------------------------------------
 
-register_law(ExponentialNoisyMax, _exponential_law)
+register_distribution(ExponentialNoisyMax, _exponential_distribution)
 register_worst_case(ExponentialNoisyMax, _exponential_worst_case)
-register_law(HalfExponentialScale, _exponential_law)
+register_distribution(HalfExponentialScale, _exponential_distribution)
 register_worst_case(HalfExponentialScale, _exponential_worst_case)
 for selection_type in (ExponentialNoisyMax, HalfExponentialScale, LaplaceNoisyMax):
     register_worst_pairs(selection_type, selection_corners)
 
-register_law(NoiseOnTiesOnly, _uniform_on_ties)
+register_distribution(NoiseOnTiesOnly, _uniform_on_ties)
 
-register_pair_law(LaplaceValue, _laplace_value_pair)
+register_pair_distribution(LaplaceValue, _laplace_value_pair)
 register_worst_pairs(LaplaceValue, _all_rise)
 register_worst_case(LaplaceValue, _cost_of_every_answer)
 
-register_pair_law(ExponentialValue, _exponential_value_pair)
+register_pair_distribution(ExponentialValue, _exponential_value_pair)
 register_worst_pairs(ExponentialValue, _one_leads)
 register_worst_case(ExponentialValue, _infinite)

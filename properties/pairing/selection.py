@@ -16,19 +16,19 @@ from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
 from dpassay.properties.pairing.corners import bounded_selection_loss
-from dpassay.properties.search.laws import register_law, register_worst_case, register_worst_pairs
+from dpassay.properties.search.distributions import register_distribution, register_worst_case, register_worst_pairs
 from dpassay.properties.search.pairs import Pair
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.distributions.above_threshold import (
     ALL_BELOW,
-    GaussianAboveThresholdLaw,
-    IndependentComparisonsLaw,
+    GaussianAboveThresholdDistribution,
+    IndependentComparisonsDistribution,
 )
-from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
-from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxLaw
-from dpassay.spec.distributions.noisy_max import GaussianNoisyMaxLaw
-from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipLaw
-from dpassay.spec.distributions.selection import SelectionLaw
+from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
+from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribution
+from dpassay.spec.distributions.noisy_max import GaussianNoisyMaxDistribution
+from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipDistribution
+from dpassay.spec.distributions.selection import SelectionDistribution
 from dpassay.spec.streams import ThresholdSetting
 from dpassay.spec.theorems.gaussian_selection.above_threshold_expost import all_below_epsilon, halting_epsilon
 from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon
@@ -41,8 +41,8 @@ LONGEST_STREAM = 64
 # --- noisy max ----------------------------------------------------------------------------------------------
 
 
-def _noisy_max_law(mechanism: GaussianNoisyMax, data: Array) -> GaussianNoisyMaxLaw:
-    return GaussianNoisyMaxLaw(tuple(data.tolist()), mechanism.sigma)
+def _noisy_max_distribution(mechanism: GaussianNoisyMax, data: Array) -> GaussianNoisyMaxDistribution:
+    return GaussianNoisyMaxDistribution(tuple(data.tolist()), mechanism.sigma)
 
 
 def _noisy_max_worst_case(mechanism: GaussianNoisyMax, claim: Claim) -> Real | None:
@@ -64,15 +64,17 @@ def _one_against_all(mechanism: GaussianNoisyMax, relation: NeighbourRelation) -
 
 
 register_worst_pairs(GaussianNoisyMax, _one_against_all)
-register_law(GaussianNoisyMax, _noisy_max_law)
+register_distribution(GaussianNoisyMax, _noisy_max_distribution)
 register_worst_case(GaussianNoisyMax, _noisy_max_worst_case)
 
 
 # --- AboveThreshold -----------------------------------------------------------------------------------------
 
 
-def _above_threshold_law(mechanism: GaussianAboveThreshold, data: Array) -> GaussianAboveThresholdLaw:
-    return GaussianAboveThresholdLaw(
+def _above_threshold_distribution(
+    mechanism: GaussianAboveThreshold, data: Array
+) -> GaussianAboveThresholdDistribution:
+    return GaussianAboveThresholdDistribution(
         tuple(data.tolist()), mechanism.threshold, mechanism.sigma_threshold, mechanism.sigma_query
     )
 
@@ -99,15 +101,17 @@ def _above_threshold_worst_case(mechanism: GaussianAboveThreshold, claim: Claim)
     return largest_excess
 
 
-register_law(GaussianAboveThreshold, _above_threshold_law)
+register_distribution(GaussianAboveThreshold, _above_threshold_distribution)
 register_worst_case(GaussianAboveThreshold, _above_threshold_worst_case)
 
 
 # --- selection by scores ------------------------------------------------------------------------------------
 
 
-def _selection_law(law: type[SelectionLaw]) -> Callable[[Any, Array], SelectionLaw]:
-    return lambda mechanism, data: law(tuple(data.tolist()), mechanism.epsilon, mechanism.sensitivity)
+def _selection_distribution(
+    distribution: type[SelectionDistribution],
+) -> Callable[[Any, Array], SelectionDistribution]:
+    return lambda mechanism, data: distribution(tuple(data.tolist()), mechanism.epsilon, mechanism.sensitivity)
 
 
 def _epsilon_of_the_theorem(mechanism: Any, claim: Claim) -> Real | None:
@@ -116,47 +120,51 @@ def _epsilon_of_the_theorem(mechanism: Any, claim: Claim) -> Real | None:
     Answers of noisy max in a bounded range lose less, and how much is known.
     """
     if isinstance(mechanism, LaplaceNoisyMax) and math.isfinite(mechanism.high - mechanism.low):
-        bounded = bounded_selection_loss(mechanism, mechanism.epsilon, LaplaceNoisyMaxLaw)
+        bounded = bounded_selection_loss(mechanism, mechanism.epsilon, LaplaceNoisyMaxDistribution)
         return bounded if isinstance(claim, PureDP) else None
     covered = (PureDP, BoundedRange) if isinstance(mechanism, ExponentialMechanism) else PureDP
     return (lambda: ball(mechanism.epsilon)) if isinstance(claim, covered) else None
 
 
-for mechanism_type, law_type in (
-    (ExponentialMechanism, ExponentialMechanismLaw),
-    (PermuteAndFlip, PermuteAndFlipLaw),
-    (LaplaceNoisyMax, LaplaceNoisyMaxLaw),
+for mechanism_type, distribution_type in (
+    (ExponentialMechanism, ExponentialMechanismDistribution),
+    (PermuteAndFlip, PermuteAndFlipDistribution),
+    (LaplaceNoisyMax, LaplaceNoisyMaxDistribution),
 ):
-    register_law(mechanism_type, _selection_law(law_type))
+    register_distribution(mechanism_type, _selection_distribution(distribution_type))
     register_worst_case(mechanism_type, _epsilon_of_the_theorem)
 
 
-# --- mutants whose law is known -----------------------------------------------------------------------------
+# --- mutants whose distribution is known -----------------------------------------------------------------------------
 
-register_law(WrongClaim, _noisy_max_law)
-register_law(WrongBound, _above_threshold_law)
-
-
-def _noisy_max_law_of_squared_sigma(mechanism: VarianceForSigma, data: Array) -> GaussianNoisyMaxLaw:
-    return GaussianNoisyMaxLaw(tuple(data.tolist()), Fraction(mechanism.sigma) ** 2)
+register_distribution(WrongClaim, _noisy_max_distribution)
+register_distribution(WrongBound, _above_threshold_distribution)
 
 
-def _above_threshold_law_of_squared_sigmas(mechanism: VariancesForSigmas, data: Array) -> GaussianAboveThresholdLaw:
+def _noisy_max_distribution_of_squared_sigma(mechanism: VarianceForSigma, data: Array) -> GaussianNoisyMaxDistribution:
+    return GaussianNoisyMaxDistribution(tuple(data.tolist()), Fraction(mechanism.sigma) ** 2)
+
+
+def _above_threshold_distribution_of_squared_sigmas(
+    mechanism: VariancesForSigmas, data: Array
+) -> GaussianAboveThresholdDistribution:
     squares = (Fraction(sigma) ** 2 for sigma in (mechanism.sigma_threshold, mechanism.sigma_query))
-    return GaussianAboveThresholdLaw(tuple(data.tolist()), mechanism.threshold, *squares)
+    return GaussianAboveThresholdDistribution(tuple(data.tolist()), mechanism.threshold, *squares)
 
 
-def _independent_comparisons_law(mechanism: RedrawnThresholdNoise, data: Array) -> IndependentComparisonsLaw:
-    return IndependentComparisonsLaw(
+def _independent_comparisons_distribution(
+    mechanism: RedrawnThresholdNoise, data: Array
+) -> IndependentComparisonsDistribution:
+    return IndependentComparisonsDistribution(
         tuple(data.tolist()), mechanism.threshold, mechanism.sigma_threshold, mechanism.sigma_query
     )
 
 
-def _law_of_a_quarter_of_the_scale(mechanism: HalfScale, data: Array) -> LaplaceNoisyMaxLaw:
-    return LaplaceNoisyMaxLaw(tuple(data.tolist()), 4 * Fraction(mechanism.epsilon), mechanism.sensitivity)
+def _distribution_of_a_quarter_of_the_scale(mechanism: HalfScale, data: Array) -> LaplaceNoisyMaxDistribution:
+    return LaplaceNoisyMaxDistribution(tuple(data.tolist()), 4 * Fraction(mechanism.epsilon), mechanism.sensitivity)
 
 
-register_law(VarianceForSigma, _noisy_max_law_of_squared_sigma)
-register_law(VariancesForSigmas, _above_threshold_law_of_squared_sigmas)
-register_law(RedrawnThresholdNoise, _independent_comparisons_law)
-register_law(HalfScale, _law_of_a_quarter_of_the_scale)
+register_distribution(VarianceForSigma, _noisy_max_distribution_of_squared_sigma)
+register_distribution(VariancesForSigmas, _above_threshold_distribution_of_squared_sigmas)
+register_distribution(RedrawnThresholdNoise, _independent_comparisons_distribution)
+register_distribution(HalfScale, _distribution_of_a_quarter_of_the_scale)

@@ -1,4 +1,4 @@
-"""AboveThreshold and sparse vector with Laplace noise: exact laws, worst pairs and worst cases.
+"""AboveThreshold and sparse vector with Laplace noise: exact distributions, worst pairs and worst cases.
 
 What is released besides places goes through cells at the pair: half-lines beyond all answers, where the loss of a
 number with Laplace noise is largest, and what lies between.
@@ -35,11 +35,11 @@ from dpassay.impl.mechanisms.laplace_sparse_vector import (
 )
 from dpassay.properties.audit.events import AllOf, Interval, NoneOf
 from dpassay.properties.pairing.corners import WIDE, corner_pair, corner_range
-from dpassay.properties.search.laws import (
-    LawPair,
+from dpassay.properties.search.distributions import (
+    DistributionPair,
     PushedForward,
-    register_law,
-    register_pair_law,
+    register_distribution,
+    register_pair_distribution,
     register_worst_case,
     register_worst_pairs,
 )
@@ -47,13 +47,13 @@ from dpassay.properties.search.pairs import Pair
 from dpassay.spec.ball import START_BITS, Real, ball, midpoint, precision, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution
 from dpassay.spec.distributions.laplace import Side
-from dpassay.spec.distributions.laplace_above_threshold import LaplaceAboveThresholdLaw
+from dpassay.spec.distributions.laplace_above_threshold import LaplaceAboveThresholdDistribution
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 from dpassay.spec.distributions.sparse_vector import (
-    BareQueriesLaw,
-    NumericSparseVectorLaw,
+    BareQueriesDistribution,
+    NumericSparseVectorDistribution,
     Places,
-    SparseVectorLaw,
+    SparseVectorDistribution,
     hit_places,
     number_of_outcomes,
 )
@@ -76,33 +76,33 @@ def _setting(mechanism: Any) -> LaplaceThreshold:
 # --- outcome by outcome -------------------------------------------------------------------------------------
 
 
-def _above_threshold_law(mechanism: LaplaceAboveThreshold, data: Array) -> DiscreteDistribution | None:
+def _above_threshold_distribution(mechanism: LaplaceAboveThreshold, data: Array) -> DiscreteDistribution | None:
     if mechanism.size > LONGEST_STREAM or data.size != mechanism.size:
         return None
-    return LaplaceAboveThresholdLaw(tuple(data.tolist()), _setting(mechanism))
+    return LaplaceAboveThresholdDistribution(tuple(data.tolist()), _setting(mechanism))
 
 
-def _places_law(mechanism: LaplaceSparseVector, data: Array) -> DiscreteDistribution | None:
+def _places_distribution(mechanism: LaplaceSparseVector, data: Array) -> DiscreteDistribution | None:
     if number_of_outcomes(mechanism.size, mechanism.most_hits) > MOST_OUTCOMES or data.size != mechanism.size:
         return None
     refreshed = isinstance(mechanism, RestartedSparseVector)
-    return SparseVectorLaw(tuple(data.tolist()), _setting(mechanism), mechanism.most_hits, refreshed)
+    return SparseVectorDistribution(tuple(data.tolist()), _setting(mechanism), mechanism.most_hits, refreshed)
 
 
-def _law_about_the_first(mechanism: ThresholdFromData, data: Array) -> DiscreteDistribution | None:
-    return _places_law(mechanism, data - (data[0] - mechanism.threshold))
+def _distribution_about_the_first(mechanism: ThresholdFromData, data: Array) -> DiscreteDistribution | None:
+    return _places_distribution(mechanism, data - (data[0] - mechanism.threshold))
 
 
-def _bare_law(mechanism: BareQueries, data: Array) -> DiscreteDistribution:
-    return BareQueriesLaw(tuple(data.tolist()), mechanism.threshold, mechanism.threshold_scale)
+def _bare_distribution(mechanism: BareQueries, data: Array) -> DiscreteDistribution:
+    return BareQueriesDistribution(tuple(data.tolist()), mechanism.threshold, mechanism.threshold_scale)
 
 
 # --- places and numbers -------------------------------------------------------------------------------------
 
 
-def _numeric_law(mechanism: LaplaceSparseVector, answers: Array) -> NumericSparseVectorLaw:
+def _numeric_distribution(mechanism: LaplaceSparseVector, answers: Array) -> NumericSparseVectorDistribution:
     scale = mechanism.value_scale if isinstance(mechanism, NumericSparseVector) else None
-    return NumericSparseVectorLaw(tuple(answers.tolist()), _setting(mechanism), mechanism.most_hits, scale)
+    return NumericSparseVectorDistribution(tuple(answers.tolist()), _setting(mechanism), mechanism.most_hits, scale)
 
 
 def _edges(mechanism: LaplaceSparseVector, left: Array, right: Array) -> tuple[Fraction, ...]:
@@ -137,39 +137,41 @@ def _event(cell: Cell) -> AllOf:
     return AllOf(tuple(members))
 
 
-def _numeric_pair(mechanism: LaplaceSparseVector, left: Array, right: Array) -> LawPair | None:
+def _numeric_pair(mechanism: LaplaceSparseVector, left: Array, right: Array) -> DistributionPair | None:
     cells = list(itertools.islice(_cells(mechanism, left, right), MOST_OUTCOMES + 1))
     if len(cells) > MOST_OUTCOMES or left.size != mechanism.size:
         return None
     events: dict[Hashable, Cell] = {_event(cell): cell for cell in cells}
 
     def pushed(answers: Array) -> PushedForward:
-        law = _numeric_law(mechanism, answers)
-        return PushedForward({event: _log_cell(law, cell) for event, cell in events.items()}, cost=0.1)
+        distribution = _numeric_distribution(mechanism, answers)
+        return PushedForward({event: _log_cell(distribution, cell) for event, cell in events.items()}, cost=0.1)
 
     return pushed(left), pushed(right)
 
 
-def _log_cell(law: NumericSparseVectorLaw, cell: Cell) -> Real:
-    return lambda: law.log_cell(*cell)
+def _log_cell(distribution: NumericSparseVectorDistribution, cell: Cell) -> Real:
+    return lambda: distribution.log_cell(*cell)
 
 
 # --- two mechanisms on one input ----------------------------------------------------------------------------
 
 
-def _parallel_pair(mechanism: ThirdAndFourth, left: Array, right: Array) -> LawPair | None:
+def _parallel_pair(mechanism: ThirdAndFourth, left: Array, right: Array) -> DistributionPair | None:
     """Join the most and the least telling cell of the one part with those of the other, and the rest."""
     third, fourth = mechanism.parts
     if number_of_outcomes(mechanism.size, mechanism.cutoff) > MOST_OUTCOMES or left.size != mechanism.size:
         return None
-    released = [_numeric_law(third, answers) for answers in (left, right)]
-    compared = [SparseVectorLaw(tuple(x.tolist()), _setting(fourth), fourth.most_hits) for x in (left, right)]
+    released = [_numeric_distribution(third, answers) for answers in (left, right)]
+    compared = [SparseVectorDistribution(tuple(x.tolist()), _setting(fourth), fourth.most_hits) for x in (left, right)]
     cells = list(_cells(third, left, right))
     with precision(START_BITS):
-        by_cell = sorted(cells, key=lambda cell: midpoint(_difference([law.log_cell(*cell) for law in released])))
+        by_cell = sorted(
+            cells, key=lambda cell: midpoint(_difference([distribution.log_cell(*cell) for distribution in released]))
+        )
         places = sorted(
             hit_places(fourth.size, fourth.most_hits),
-            key=lambda o: midpoint(_difference([law.log_probability(o) for law in compared])),
+            key=lambda o: midpoint(_difference([distribution.log_probability(o) for distribution in compared])),
         )
     joint = [(by_cell[-1], places[-1]), (by_cell[0], places[0])]
     events = [_joint_event(cell, o) for cell, o in joint]
@@ -324,7 +326,7 @@ def _order_is_revealed(mechanism: BareQueries, claim: Claim) -> Real | None:
 
 # --- registration -------------------------------------------------------------------------------------------
 
-register_law(LaplaceAboveThreshold, _above_threshold_law)
+register_distribution(LaplaceAboveThreshold, _above_threshold_distribution)
 register_worst_pairs(LaplaceAboveThreshold, _corners)
 register_worst_case(LaplaceAboveThreshold, _worst_case)
 
@@ -333,25 +335,25 @@ PLACES: tuple[type[LaplaceSparseVector], ...] = (
     IgnoresEpsilon, HaltsLate,
 )  # fmt: skip
 for places_type in PLACES:
-    register_law(places_type, _places_law)
+    register_distribution(places_type, _places_distribution)
     register_worst_pairs(places_type, _corners)
     register_worst_case(places_type, _worst_case)
 
-register_law(ThresholdFromData, _law_about_the_first)
+register_distribution(ThresholdFromData, _distribution_about_the_first)
 register_worst_pairs(ThresholdFromData, _first_and_last_fall)
 
-register_law(BareQueries, _bare_law)
+register_distribution(BareQueries, _bare_distribution)
 register_worst_pairs(BareQueries, _order_changes)
 register_worst_case(BareQueries, _order_is_revealed)
 
-register_pair_law(NumericSparseVector, _numeric_pair)
+register_pair_distribution(NumericSparseVector, _numeric_pair)
 register_worst_pairs(NumericSparseVector, _corners)
 register_worst_case(NumericSparseVector, _worst_case)
 
-register_pair_law(ReleasesTestedAnswer, _numeric_pair)
+register_pair_distribution(ReleasesTestedAnswer, _numeric_pair)
 register_worst_pairs(ReleasesTestedAnswer, _rise_then_fall)
 register_worst_case(ReleasesTestedAnswer, _cost_of_every_query)
 
-register_pair_law(ThirdAndFourth, _parallel_pair)
+register_pair_distribution(ThirdAndFourth, _parallel_pair)
 register_worst_pairs(ThirdAndFourth, _rise_then_fall)
 register_worst_case(ThirdAndFourth, _sum_of_parts)

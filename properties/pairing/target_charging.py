@@ -1,4 +1,4 @@
-"""Target charging: exact laws of its mechanisms on bits."""
+"""Target charging: exact distributions of its mechanisms on bits."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,10 +11,14 @@ from dpassay.impl.broken.target_charging import CountedResponses, CountsByValue,
 from dpassay.impl.mechanisms.individual_svt import RepeatedSums
 from dpassay.impl.mechanisms.one_shot_top_k import ResponseTopK, SweptTopK
 from dpassay.impl.mechanisms.target_charging import ChargedResponses
-from dpassay.properties.search.laws import register_law
-from dpassay.spec.distributions.charged_responses import charged_responses_law, response_top_k_law, truthful_count_law
+from dpassay.properties.search.distributions import register_distribution
+from dpassay.spec.distributions.charged_responses import (
+    charged_responses_distribution,
+    response_top_k_distribution,
+    truthful_count_distribution,
+)
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.distributions.repeated_sums import RepeatedSumsLaw, one_for_each_record
+from dpassay.spec.distributions.repeated_sums import RepeatedSumsDistribution, one_for_each_record
 
 Array = NDArray[np.float64]
 
@@ -23,37 +27,37 @@ def _bits(data: Array) -> list[int]:
     return [int(bit) for bit in data]
 
 
-def _charged_law(mechanism: ChargedResponses, data: Array) -> FiniteDistribution:
-    return charged_responses_law(_bits(data), Fraction(mechanism.truth), mechanism.hits, both=mechanism.both)
+def _charged_distribution(mechanism: ChargedResponses, data: Array) -> FiniteDistribution:
+    return charged_responses_distribution(_bits(data), Fraction(mechanism.truth), mechanism.hits, both=mechanism.both)
 
 
-def _top_k_law(mechanism: ResponseTopK, data: Array) -> FiniteDistribution:
-    return response_top_k_law(_bits(data), Fraction(mechanism.truth), mechanism.k)
+def _top_k_distribution(mechanism: ResponseTopK, data: Array) -> FiniteDistribution:
+    return response_top_k_distribution(_bits(data), Fraction(mechanism.truth), mechanism.k)
 
 
-def _sums_law(mechanism: RepeatedSums, data: Array) -> RepeatedSumsLaw:
+def _sums_distribution(mechanism: RepeatedSums, data: Array) -> RepeatedSumsDistribution:
     records = tuple(Fraction(record) for record in data.tolist())
     scale = 1 / Fraction(mechanism.epsilon)
-    return RepeatedSumsLaw(records, mechanism.queries, mechanism.hits, scale, mechanism.threshold)
+    return RepeatedSumsDistribution(records, mechanism.queries, mechanism.hits, scale, mechanism.threshold)
 
 
-register_law(RepeatedSums, _sums_law)
-register_law(ChargedResponses, _charged_law)
-register_law(ResponseTopK, _top_k_law)
-register_law(SweptTopK, _top_k_law)
+register_distribution(RepeatedSums, _sums_distribution)
+register_distribution(ChargedResponses, _charged_distribution)
+register_distribution(ResponseTopK, _top_k_distribution)
+register_distribution(SweptTopK, _top_k_distribution)
 
 
-# --- mutants whose law is known -----------------------------------------------------------------------------
+# --- mutants whose distribution is known -----------------------------------------------------------------------------
 
 
-def _counted_law(mechanism: CountedResponses, data: Array) -> FiniteDistribution:
+def _counted_distribution(mechanism: CountedResponses, data: Array) -> FiniteDistribution:
     truth = Fraction(mechanism.truth)
-    return truthful_count_law(mechanism.hits, truth if data[0] else 1 - truth)
+    return truthful_count_distribution(mechanism.hits, truth if data[0] else 1 - truth)
 
 
-def _finished_law(mechanism: FinishedLevel, data: Array) -> FiniteDistribution:
+def _finished_distribution(mechanism: FinishedLevel, data: Array) -> FiniteDistribution:
     truth = Fraction(mechanism.truth)
-    return truthful_count_law(mechanism.size, truth if data[0] else 1 - truth)
+    return truthful_count_distribution(mechanism.size, truth if data[0] else 1 - truth)
 
 
 def _shared_counters(records: Sequence[Fraction], left: Sequence[int]) -> list[int]:
@@ -61,15 +65,15 @@ def _shared_counters(records: Sequence[Fraction], left: Sequence[int]) -> list[i
     return [cost * records.count(record) for cost, record in zip(costs, records, strict=True)]
 
 
-def _law_of_shared_counters(mechanism: CountsByValue, data: Array) -> RepeatedSumsLaw:
-    return replace(_sums_law(mechanism, data), charge=_shared_counters)
+def _distribution_of_shared_counters(mechanism: CountsByValue, data: Array) -> RepeatedSumsDistribution:
+    return replace(_sums_distribution(mechanism, data), charge=_shared_counters)
 
 
-def _law_of_the_wrong_scale(mechanism: EpsilonForItsInverse, data: Array) -> RepeatedSumsLaw:
-    return replace(_sums_law(mechanism, data), scale=Fraction(mechanism.epsilon))
+def _distribution_of_the_wrong_scale(mechanism: EpsilonForItsInverse, data: Array) -> RepeatedSumsDistribution:
+    return replace(_sums_distribution(mechanism, data), scale=Fraction(mechanism.epsilon))
 
 
-register_law(CountsByValue, _law_of_shared_counters)
-register_law(EpsilonForItsInverse, _law_of_the_wrong_scale)
-register_law(CountedResponses, _counted_law)
-register_law(FinishedLevel, _finished_law)
+register_distribution(CountsByValue, _distribution_of_shared_counters)
+register_distribution(EpsilonForItsInverse, _distribution_of_the_wrong_scale)
+register_distribution(CountedResponses, _counted_distribution)
+register_distribution(FinishedLevel, _finished_distribution)

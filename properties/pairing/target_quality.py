@@ -13,45 +13,45 @@ from dpassay.impl.mechanisms.between_thresholds import BetweenThresholds
 from dpassay.impl.mechanisms.boundary_wrapper import BoundaryWrapper
 from dpassay.impl.mechanisms.double_run import DoubleRun
 from dpassay.impl.mechanisms.finite import FiniteMechanism, pure_epsilon
-from dpassay.properties.search.laws import exact_law, register_law, register_worst_case
+from dpassay.properties.search.distributions import exact_distribution, register_distribution, register_worst_case
 from dpassay.spec.ball import Real, ball
-from dpassay.spec.distributions.between_thresholds import BetweenThresholdsLaw
-from dpassay.spec.distributions.boundary_wrapper import BOUNDARY, BoundaryWrappedLaw, boundary_wrapped
+from dpassay.spec.distributions.between_thresholds import BetweenThresholdsDistribution
+from dpassay.spec.distributions.boundary_wrapper import BOUNDARY, BoundaryWrappedDistribution, boundary_wrapped
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution
-from dpassay.spec.distributions.double_run import DoubleRunLaw
+from dpassay.spec.distributions.double_run import DoubleRunDistribution
 from dpassay.spec.theorems.target_charging.boundary_wrapper import wrapped_classifier_ratio
 
 Array = NDArray[np.float64]
 
 
-# --- laws ---------------------------------------------------------------------------------------------------
+# --- distributions ---------------------------------------------------------------------------------------------------
 
 
-def _finite_law(mechanism: FiniteMechanism, data: Array) -> FiniteDistribution:
+def _finite_distribution(mechanism: FiniteMechanism, data: Array) -> FiniteDistribution:
     return FiniteDistribution.of(*(mechanism.one if data[0] else mechanism.zero))
 
 
-def _between_law(mechanism: BetweenThresholds, data: Array, factor: int = 1) -> BetweenThresholdsLaw:
+def _between_distribution(mechanism: BetweenThresholds, data: Array, factor: int = 1) -> BetweenThresholdsDistribution:
     rate = factor * Fraction(mechanism.epsilon) / Fraction(mechanism.sensitivity)
-    return BetweenThresholdsLaw(float(data[0]), mechanism.low, mechanism.high, rate)
+    return BetweenThresholdsDistribution(float(data[0]), mechanism.low, mechanism.high, rate)
 
 
-def _wrapped_law(mechanism: BoundaryWrapper, data: Array) -> DiscreteDistribution | None:
-    base = exact_law(mechanism.base, data)
+def _wrapped_distribution(mechanism: BoundaryWrapper, data: Array) -> DiscreteDistribution | None:
+    base = exact_distribution(mechanism.base, data)
     if base is None:
         return None
-    return boundary_wrapped(base) if isinstance(base, FiniteDistribution) else BoundaryWrappedLaw(base)
+    return boundary_wrapped(base) if isinstance(base, FiniteDistribution) else BoundaryWrappedDistribution(base)
 
 
-def _double_law(mechanism: DoubleRun, data: Array) -> DoubleRunLaw | None:
-    base = exact_law(mechanism.base, data)
-    return DoubleRunLaw(base) if base is not None else None
+def _double_distribution(mechanism: DoubleRun, data: Array) -> DoubleRunDistribution | None:
+    base = exact_distribution(mechanism.base, data)
+    return DoubleRunDistribution(base) if base is not None else None
 
 
-register_law(FiniteMechanism, _finite_law)
-register_law(BetweenThresholds, _between_law)
-register_law(BoundaryWrapper, _wrapped_law)
-register_law(DoubleRun, _double_law)
+register_distribution(FiniteMechanism, _finite_distribution)
+register_distribution(BetweenThresholds, _between_distribution)
+register_distribution(BoundaryWrapper, _wrapped_distribution)
+register_distribution(DoubleRun, _double_distribution)
 
 
 # --- worst cases --------------------------------------------------------------------------------------------
@@ -79,21 +79,21 @@ register_worst_case(BoundaryWrapper, _wrapped_epsilon)
 register_worst_case(DoubleRun, _double_epsilon)
 
 
-# --- mutants whose law is known -----------------------------------------------------------------------------
+# --- mutants whose distribution is known -----------------------------------------------------------------------------
 
 
 def _wrapped_with(cap: Fraction) -> Callable[[BoundaryWrapper, Array], FiniteDistribution]:
-    """Return the law with the boundary at min(cap, pi), of a finite mechanism."""
+    """Return the distribution with the boundary at min(cap, pi), of a finite mechanism."""
 
-    def law(mechanism: BoundaryWrapper, data: Array) -> FiniteDistribution:
-        base = _finite_law(mechanism.base, data)  # type: ignore[arg-type]  # the mutants wrap nothing else
+    def distribution(mechanism: BoundaryWrapper, data: Array) -> FiniteDistribution:
+        base = _finite_distribution(mechanism.base, data)  # type: ignore[arg-type]  # the mutants wrap nothing else
         boundary = min(cap, 1 - max(base.weights.values()))
         return FiniteDistribution({**{o: p * (1 - boundary) for o, p in base.weights.items()}, BOUNDARY: boundary})
 
-    return law
+    return distribution
 
 
-register_law(UncappedDoubt, _wrapped_with(Fraction(1, 3)))
-register_law(WiderCap, _wrapped_with(Fraction(1, 2)))
-register_law(ClaimsTest, _wrapped_law)
-register_law(HalfAsMuchNoise, lambda mechanism, data: _between_law(mechanism, data, 2))
+register_distribution(UncappedDoubt, _wrapped_with(Fraction(1, 3)))
+register_distribution(WiderCap, _wrapped_with(Fraction(1, 2)))
+register_distribution(ClaimsTest, _wrapped_distribution)
+register_distribution(HalfAsMuchNoise, lambda mechanism, data: _between_distribution(mechanism, data, 2))

@@ -1,7 +1,7 @@
-"""The lines that the commands print with ``--json``, read again and checked: what kind each is, and that it is whole.
+"""Read and validate the records that the commands print with ``--json``.
 
-A page may be made of lines that another version or another program wrote, so nothing of them is taken on trust: a
-line of no known kind, or one that lacks a field of its kind, is refused with its file and number.
+The records may come from another version or another program. A record of an unknown kind, or with a missing or invalid
+field, is rejected with its file and line number.
 """
 
 import json
@@ -18,12 +18,12 @@ from dpassay.spec.verdict import Outcome
 
 __all__ = ["KINDS", "Line", "line_of", "read_lines"]
 
-LARGEST = 1e300  # a number beyond is none that a command prints, and float64 may not hold it
+LARGEST = 1e300  # no command prints a larger number, and float64 may not represent it
 
 
 @dataclass(frozen=True)
 class Field:
-    """What a field of a line may hold: in words, and as a test."""
+    """The accepted values of a field: a description and a predicate."""
 
     accepted: str
     accepts: Callable[[Any], bool]
@@ -37,6 +37,18 @@ def _one_of(*words: str) -> Field:
     return Field(f"one of {', '.join(words)}", lambda value: isinstance(value, str) and value in words)
 
 
+def _tells(consequence: dict[str, Any]) -> bool:
+    return all(isinstance(consequence.get(name), str) for name in ("item", "text"))
+
+
+def _is_bound(value: Any) -> bool:
+    """Return whether a value is an object with the fields of a bound."""
+    if not isinstance(value, dict):
+        return False
+    words = all(isinstance(value.get(name), str) for name in ("quantity", "label"))
+    return words and all(NUMBER.accepts(value.get(name)) for name in ("lower", "upper", "allowed"))
+
+
 TEXT = Field("a string", lambda value: isinstance(value, str))
 TEXT_OR_NULL = Field("a string or null", lambda value: value is None or isinstance(value, str))
 COUNT = Field("a count", lambda value: _is_number(value) and isinstance(value, int) and value >= 0)
@@ -45,24 +57,29 @@ FLAG = Field("true or false", lambda value: isinstance(value, bool))
 TEXTS = Field(
     "a list of strings", lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value)
 )
+CONSEQUENCES = Field(
+    "a list of objects with an item and a text",
+    lambda value: isinstance(value, list) and all(isinstance(one, dict) and _tells(one) for one in value),
+)
+BOUNDS = Field("a list of bounds", lambda value: isinstance(value, list) and all(map(_is_bound, value)))
 OBJECT_OR_NULL = Field("an object or null", lambda value: value is None or isinstance(value, dict))
 OUTCOME = _one_of(*Outcome)
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind of line; there is one object for each.
+    """A kind of record; each kind has one object.
 
     Parameters
     ----------
     name, plural : str
-        What it is called.
+        Noun for the kind.
     marks : collection of str
-        Fields that no line of a kind further down the list has together.
+        Fields that identify the kind: no kind further down the list has all of them.
     needs : Mapping
-        Fields that every line has, and what they may hold.
+        Required fields and their accepted values.
     may_have : Mapping
-        Fields that are null, or empty, where a line lacks them.
+        Optional fields; null or empty if absent.
     """
 
     name: str
@@ -87,7 +104,7 @@ SHOWN = Kind(  # becomes a statement
     ("statement", "sentence"),
     {"statement": TEXT, "sentence": TEXT, "quantifiers": TEXTS, "source": TEXT, "items": TEXTS, "where": TEXT}
     | _DECIDED,
-    {"argument": TEXT_OR_NULL, "errata": TEXTS},
+    {"argument": TEXT_OR_NULL, "errata": TEXTS, "prose_steps": COUNT, "proof": TEXTS},
 )
 STATEMENT = Kind(
     "statement",
@@ -96,7 +113,7 @@ STATEMENT = Kind(
     {"statement": TEXT, "source": TEXT, "item": TEXT, "kind": TEXT}
     | _DECIDED
     | {"seconds": NUMBER, "as_expected": FLAG},
-    {"witness": OBJECT_OR_NULL, "detail": TEXT_OR_NULL},
+    {"witness": OBJECT_OR_NULL, "detail": TEXT_OR_NULL, "prose_steps": COUNT},
 )
 ERRATUM = Kind(
     "erratum",
@@ -104,7 +121,7 @@ ERRATUM = Kind(
     ("erratum_of",),
     {"erratum_of": TEXT, "source": TEXT, "item": TEXT, "class": TEXT, "printed": OUTCOME, "corrected": OUTCOME}
     | {"witness": OBJECT_OR_NULL, "evidence": TEXT, "as_expected": FLAG},
-    {"text": TEXT_OR_NULL, "detail": TEXT_OR_NULL},
+    dict.fromkeys(("severity", "location", "text", "answer", "detail"), TEXT_OR_NULL) | {"consequences": CONSEQUENCES},
 )
 HUNT = Kind(
     "hunt",
@@ -113,7 +130,15 @@ HUNT = Kind(
     {"target": TEXT, "claim": TEXT, "verdict": _one_of("violated", "not refuted", "holds"), "epsilon_lower": NUMBER}
     | {"delta_lower": NUMBER, "rho_lower": NUMBER, "evidence": TEXT, "scope": TEXT, "alpha": NUMBER}
     | {"e_value_log10": NUMBER, "calls": COUNT, "seconds": NUMBER, "witness": OBJECT_OR_NULL, "replay": TEXT},
-    {"epsilon_upper": NUMBER, "stopped": TEXT_OR_NULL, "notes": TEXTS},
+    {
+        "epsilon_upper": NUMBER,
+        "bounds": BOUNDS,
+        "also_refutes": TEXTS,
+        "renyi_epsilon_lower": NUMBER,
+        "stopped": TEXT_OR_NULL,
+        "notes": TEXTS,
+        "power": OBJECT_OR_NULL,
+    },
 )
 FINDING = Kind(
     "finding",
@@ -123,7 +148,7 @@ FINDING = Kind(
     | {"finding": _one_of(*FINDING_KINDS), "claimed": NUMBER, "certified": NUMBER, "evidence": TEXT_OR_NULL}
     | {"scope": TEXT_OR_NULL, "alpha": NUMBER, "calls": COUNT, "seconds": NUMBER, "witness": OBJECT_OR_NULL}
     | {"expected": TEXT_OR_NULL, "as_expected": FLAG},
-    {"detail": TEXT_OR_NULL},
+    {"detail": TEXT_OR_NULL, "power": OBJECT_OR_NULL},
 )
 ITEM = Kind(
     "item",
@@ -152,27 +177,29 @@ KINDS = (SHOWN, STATEMENT, ERRATUM, HUNT, FINDING, ITEM, MECHANISM)
 
 @dataclass(frozen=True)
 class Line:
-    """One line: its kind and its fields, with None or an empty list for those that it may lack."""
+    """A validated record: its kind and its fields, with None or an empty list for absent optional fields."""
 
     kind: Kind
     record: dict[str, Any]
 
 
 def line_of(value: object) -> Line:
-    """Return the line that an object is.
+    """Return the record of a JSON object.
 
     Raises
     ------
     UsageError
-        If it is of no known kind, or a field of its kind is missing or holds what it must not.
+        If the kind is unknown, or a field is missing or has an invalid value.
     """
     if not isinstance(value, dict):
-        raise UsageError("this is no JSON object")
+        raise UsageError("not a JSON object")
     if value.get("schema") != SCHEMA:
-        raise UsageError(f"schema is {value.get('schema')!r}, {SCHEMA} is accepted")
+        raise UsageError(f"schema must be {SCHEMA}, got {value.get('schema')!r}")
     kind = next((kind for kind in KINDS if all(mark in value for mark in kind.marks)), None)
     if kind is None:
-        raise UsageError("this is no line that verify, list, show, hunt or assay prints with --json")
+        raise UsageError(
+            "unrecognized record: expected the output of dpassay verify, list, show, hunt or assay with --json"
+        )
     for name, wanted in kind.needs.items():
         if name not in value:
             raise UsageError(f"the {kind.name} has no field {name!r}")
@@ -182,7 +209,7 @@ def line_of(value: object) -> Line:
         if name in value and value[name] is not None:
             _check(kind, name, wanted, value[name])
         else:
-            record[name] = [] if wanted is TEXTS else None
+            record[name] = None if wanted.accepts(None) else []
     return Line(STATEMENT, _verified(record)) if kind is SHOWN else Line(kind, record)
 
 
@@ -190,11 +217,11 @@ def _check(kind: Kind, name: str, wanted: Field, value: Any) -> None:
     if not wanted.accepts(value):
         given = json.dumps(value)
         shown = given if len(given) <= 40 else f"{given[:40]}..."
-        raise UsageError(f"the {kind.name} has {name} {shown}; {wanted.accepted} is accepted")
+        raise UsageError(f"{name} of the {kind.name} must be {wanted.accepted}, got {shown}")
 
 
 def _verified(shown: dict[str, Any]) -> dict[str, Any]:
-    """Return what `show` says of a statement in the words of `verify`, which leave nothing of it out."""
+    """Convert a record of `show` to a record of `verify`."""
     keys = {str(source): key for key, source in SOURCES.items()}
     return shown | {
         "source": keys.get(shown["source"], shown["source"]),
@@ -208,12 +235,12 @@ def _verified(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> Iterator[Line]:
-    """Yield the lines of a file.
+    """Yield the records of a file.
 
     Raises
     ------
     UsageError
-        If a line is none, naming file and line, or the file holds none: what wrote it may have failed.
+        If a line is not a valid record (the message names file and line), or the file has no record.
     """
     count = 0
     for number, raw in enumerate(path.read_bytes().split(b"\n"), start=1):
@@ -224,11 +251,11 @@ def read_lines(path: Path) -> Iterator[Line]:
         except UsageError as error:
             raise UsageError(f"{path}, line {number}: {error}") from None
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"{path}, line {number}: this is no JSON: {error}") from None
+            raise UsageError(f"{path}, line {number}: invalid JSON: {error}") from None
         count += 1
     if not count:
-        raise UsageError(f"{path} holds no line")
+        raise UsageError(f"{path} contains no record")
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not in JSON")
+    raise ValueError(f"{constant} is not valid JSON")

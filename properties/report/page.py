@@ -1,4 +1,4 @@
-"""The page: the results of a run as one HTML file that needs nothing else, neither a network nor scripts."""
+"""Render the results of a run as one self-contained HTML page; it needs neither a network nor scripts."""
 
 import base64
 import hashlib
@@ -14,32 +14,41 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dpassay.properties.assay.finding import FINDING_KINDS
+from dpassay.properties.notions.bounds import bounds_of_record, bounds_text
 from dpassay.properties.report.lines import ERRATUM, FINDING, HUNT, ITEM, MECHANISM, STATEMENT, Kind
 from dpassay.properties.report.results import Result, Results
 from dpassay.properties.show import statement_words
 from dpassay.spec.sources import SOURCES
-from dpassay.spec.statement import all_statements
+from dpassay.spec.statement import Severity, all_statements
 from dpassay.spec.verdict import Evidence, Outcome, Scope
 
 __all__ = ["Origin", "render"]
 
 GOOD, BAD, OPEN = "good", "bad", "open"
-LOOKS = {"holds": GOOD, "ok": GOOD, "violated": BAD, "violation": BAD, "unsound number": BAD, "wrong answer": BAD}
-"""How a verdict or finding looks beside its word; all others are open."""
+LOOKS = {
+    "holds": GOOD,
+    "ok": GOOD,
+    "violated": BAD,
+    "violation": BAD,
+    "unsound number": BAD,
+    "wrong answer": BAD,
+    "error": BAD,
+}
+"""Style of a verdict or finding; all others have the style `OPEN`."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the results of a page come from.
+    """Provenance of the results of a page.
 
     Parameters
     ----------
     facts : sequence of (label, value)
-        Versions, seed, profile, when, how long.
+        Versions, seed, profile, start and duration.
     command : str
-        What writes the page again.
+        Command that writes the page again.
     version : str
-        That of dpassay.
+        Version of dpassay.
     """
 
     facts: Sequence[tuple[str, str]]
@@ -49,7 +58,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table: a result, where it stands on the page, and its name."""
+    """One row of a table: a result, its anchor on the page, and its name."""
 
     result: Result
     anchor: str
@@ -57,28 +66,28 @@ class Row:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The fields of the line."""
+        """The fields of the record."""
         return self.result.record
 
     @property
     def detail(self) -> str | None:
-        """One line for a human reader, where the line has one."""
+        """The one-line explanation of the record, if any."""
         return self.record.get("detail")
 
     @property
     def witness(self) -> dict[str, Any]:
-        """What shows the verdict, where the line has it; the snippet of a hunt says the same once more."""
+        """The witness of the record without its snippet, which repeats it; empty if there is none."""
         return {name: value for name, value in (self.record.get("witness") or {}).items() if name != "snippet"}
 
     @property
     def as_expected(self) -> bool:
-        """Whether the result is as expected."""
+        """True if the result is as expected."""
         return self.result.as_expected
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """What there is of one document."""
+    """The results of one document."""
 
     key: str
     title: str
@@ -95,13 +104,13 @@ class Chapter:
 
     @property
     def uncovered(self) -> int:
-        """How many items nothing covers."""
+        """Number of items without coverage."""
         return sum(row.record["covered_by"] == "none" for row in self.items)
 
 
 @dataclass(frozen=True)
 class Assay:
-    """The findings of one version of a library: those of laws that apply, and the others."""
+    """The findings of one version of a library, for laws that apply and laws that do not."""
 
     title: str
     anchor: str
@@ -114,7 +123,7 @@ class Assay:
         return [*self.applied, *self.not_applicable]
 
 
-NAMES = {  # the fields that name a line of each kind
+NAMES = {  # the fields that name a record of each kind
     STATEMENT: ("statement",),
     ERRATUM: ("erratum_of", "item"),
     HUNT: ("target", "claim"),
@@ -125,7 +134,7 @@ NAMES = {  # the fields that name a line of each kind
 
 
 class _Anchors:
-    """Identifiers that are unique on the page and speak: of two alike, the second gets a number."""
+    """Readable identifiers, unique on the page: the second of two equal ones gets a number."""
 
     def __init__(self) -> None:
         self._given: Counter[str] = Counter()
@@ -133,24 +142,24 @@ class _Anchors:
     def make(self, *words: str) -> str:
         anchor = "-".join(re.sub(r"[^A-Za-z0-9_.]+", "-", word).strip("-") for word in words)
         self._given[anchor] += 1
-        # "~" is in no anchor but for this
+        # no other anchor contains "~"
         return anchor if self._given[anchor] == 1 else f"{anchor}~{self._given[anchor]}"
 
 
 def render(results: Results, origin: Origin) -> str:
-    """Return the page: what is not as expected first, then the counts, then every line of the run.
+    """Return the page: unexpected results first, then the counts, then every record of the run.
 
     Parameters
     ----------
     results : Results
-        What was found.
+        Results of the run.
     origin : Origin
-        How.
+        Provenance of the results.
 
     Returns
     -------
     str
-        HTML. Same results and origin, same text.
+        HTML; a function of `results` and `origin` only.
     """
     anchors = _Anchors()
     rows = {kind: _rows(results, kind, anchors) for kind in NAMES}
@@ -167,7 +176,8 @@ def render(results: Results, origin: Origin) -> str:
             verdicts=_counts(rows[STATEMENT], "verdict", Outcome),
             reach=_reach(rows[STATEMENT]),
             chapters=_chapters(rows, anchors),
-            errata_classes=sorted(Counter(row.record["class"] for row in rows[ERRATUM]).items()),
+            severities=sorted(Counter(row.record["severity"] or "not stated" for row in rows[ERRATUM]).items()),
+            counted=[severity for severity in Severity if severity.counts],
             hunts=rows[HUNT],
             hunt_verdicts=_counts(rows[HUNT], "verdict", ("violated", "not refuted", "holds")),
             assays=_assays(rows[FINDING], anchors),
@@ -194,6 +204,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": _number, "short": _short, "look": _look, "words": _words, "blocks": _blocks}
+    environment.filters["bounds"] = lambda record: bounds_text(bounds_of_record(record))
     return environment
 
 
@@ -310,7 +321,7 @@ def _words(row: Row) -> str:
         open_cases = f" ({record['undecided']} of {record['cases']} cases undecided)" if record["undecided"] else ""
         return f"{record['verdict']}{open_cases}"
     if row.result.kind is ERRATUM:
-        return f"{record['class']}: as printed {record['printed']}, corrected {record['corrected']}"
+        return f"{record['class']}: as published {record['printed']}, corrected {record['corrected']}"
     if row.result.kind is HUNT:
         return f"{record['verdict']}{', ' if record['stopped'] else ''}{record['stopped'] or ''}"
     if row.result.kind is FINDING:

@@ -1,4 +1,4 @@
-"""The results of a run: its lines by kind, and which of them are not as expected."""
+"""The results of a run, by kind of record, and the unexpected ones among them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,17 +15,17 @@ SECTIONS = (STATEMENT, ERRATUM, HUNT, FINDING, ITEM, MECHANISM)
 
 @dataclass(frozen=True)
 class Result:
-    """One line, judged.
+    """One record and whether it is as expected.
 
     Parameters
     ----------
     kind : Kind
-        What it is.
+        Kind of the record.
     record : dict
-        Its fields.
+        Fields of the record.
     as_expected : bool
-        As the line says itself. A hunt's line does not: one that found a violation, or that was cut short or is void,
-        is not as expected. Neither is an item that nothing covers and that has no reason.
+        The field of the same name, if the record has it. A hunt is unexpected if it found a violation, was
+        interrupted or is void; an item is unexpected if it has neither coverage nor a reason.
     """
 
     kind: Kind
@@ -45,14 +45,14 @@ def _judged(line: Line) -> Result:
 
 @dataclass
 class Results:
-    """All lines of a run, in the order in which they came.
+    """All records of a run, in order of arrival.
 
     Parameters
     ----------
     results : list of Result
-        The lines.
+        The records.
     not_run : tuple of str
-        The statements, and the errata by their statements, that an interruption kept from being decided.
+        Names of the statements, and of the statements of the errata, without a result after an interruption.
     interrupted : bool
         Whether the keyboard ended the run.
     """
@@ -62,11 +62,11 @@ class Results:
     interrupted: bool = False
 
     def add(self, lines: Iterable[Line]) -> None:
-        """Take lines up."""
+        """Add records."""
         self.results.extend(map(_judged, lines))
 
     def add_records(self, records: Iterable[dict[str, Any]]) -> None:
-        """Take up lines as the commands print them."""
+        """Add records in the form that the commands print."""
         self.add(map(line_of, records))
 
     def of(self, kind: Kind) -> list[Result]:
@@ -75,16 +75,16 @@ class Results:
 
     @property
     def unexpected(self) -> list[Result]:
-        """What is not as expected, by kind."""
+        """The unexpected results, by kind."""
         return [result for kind in SECTIONS for result in self.of(kind) if not result.as_expected]
 
     @property
     def as_expected(self) -> bool:
-        """Whether the whole run came to its end and everything is as expected."""
+        """True if the run was completed and everything is as expected."""
         return not self.interrupted and not self.not_run and not self.unexpected
 
     def summary(self) -> dict[str, Any]:
-        """Return how many lines there are of each kind, and how many are not as expected."""
+        """Return the number of records of each kind and the number of unexpected ones."""
         counts = {kind.plural: len(self.of(kind)) for kind in SECTIONS}
         return {
             "schema": SCHEMA,

@@ -2,20 +2,13 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Protocol
 
-import numpy as np
-
 from dpassay.claims import UsageError
-from dpassay.properties.audit.campaign import Bounds, Campaign
-from dpassay.properties.audit.events import Event
-from dpassay.properties.audit.exclusion import exclusion
-from dpassay.properties.audit.game import PairGame
-from dpassay.properties.audit.outcomes import CallFailedError, Sampler, call
-from dpassay.properties.audit.watching import (
+from dpassay.properties.audit.call_guard import (
     PROBED_CALLS,
     PROBES,
     CallTimeoutError,
@@ -23,14 +16,27 @@ from dpassay.properties.audit.watching import (
     habits_of,
     is_constant,
     kept_global_generators,
+    notes_on_reading,
+)
+from dpassay.properties.audit.campaign import Campaign
+from dpassay.properties.audit.events import Event
+from dpassay.properties.audit.outcomes import Sampler
+from dpassay.properties.audit.power import Power, power_of
+from dpassay.properties.notions.base import bounds_of
+from dpassay.properties.search.formatting import relation_words, weakness_words
+from dpassay.properties.search.idle import (
+    CONSTANT_OUTCOME,
+    is_one_exception,
+    only_outcome,
+    raise_exception_of,
 )
 from dpassay.properties.search.pairs import Pair
-from dpassay.properties.search.result import HuntResult
+from dpassay.properties.search.result import HuntResult, refuted_claims
 from dpassay.properties.search.target import describe_target
+from dpassay.properties.search.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.search.task import Task
 from dpassay.properties.search.witness import ignored_features, measured_witness
-from dpassay.properties.search.words import claim_words
-from dpassay.properties.search.workers import Drawing, WorkersLostError, on_workers
+from dpassay.properties.search.workers import Drawing, on_workers
 
 __all__ = ["Progress", "sample_pairs"]
 
@@ -50,13 +56,14 @@ class Progress(Protocol):
 
 def sample_pairs(
     task: Task,
-    sampler: Sampler,
+    sampler: Sampler | RemoteSampler,
     pairs: Sequence[Pair],
     *,
     jobs: int = 1,
     backend: str = "loky",
     progress: Progress | None = None,
     shown: Event | None = None,
+    further: Iterator[Pair] | None = None,
 ) -> HuntResult:
     """Play on the pairs until the calls or the time are spent, or the claim is refuted and the bounds are sharpened.
 
@@ -64,7 +71,7 @@ def sample_pairs(
     ----------
     task : Task
         What is asked for.
-    sampler : Sampler
+    sampler : Sampler or RemoteSampler
         The target.
     pairs : sequence of (left, right)
         The pairs, the most promising first.
@@ -72,6 +79,8 @@ def sample_pairs(
         As for `hunt`.
     shown : event, optional
         The event of the witness, if it is known beforehand.
+    further : iterator of (left, right), optional
+        More pairs, the simplest first, of which a screening chooses.
 
     Returns
     -------
@@ -80,7 +89,7 @@ def sample_pairs(
         workers, if anything was drawn before.
     """
     clock, cpu = time.perf_counter(), time.process_time()
-    campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored_features(task))
+    campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored_features(task), further=further)
     name = task.target if isinstance(task.target, str) else None
     notes: list[str] = []
     with ExitStack() as stack:
@@ -92,27 +101,61 @@ def sample_pairs(
             stopped = _play(task, sampler, campaign, drawing, clock, progress)
         except KeyboardInterrupt:
             stopped = "interrupted"  # what is known stays valid: no game keeps half a batch
-        except (CallTimeoutError, WorkersLostError) as error:
+        except (CallTimeoutError, TargetExitError, WorkersLostError) as error:
             if not campaign.calls:
                 raise UsageError(f"target {describe_target(task.target)!r}: {error}") from error
             stopped = "call timeout" if isinstance(error, CallTimeoutError) else "workers lost"
             notes.append(str(error))
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
-    played = [game for game in campaign.games if game.calls]
-    if played and all(map(is_constant, played)):
-        drawing.habits.add(Habit.NOT_RANDOM)
-    notes += [habit.value for habit in Habit if habit in drawing.habits]
+    notes += _habits_of_outcomes(campaign, drawing)
     result = _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
-    excluded = None
-    if result.verdict == "not refuted" and campaign.calls:
-        excluded = exclusion(
-            task.claim, calls=campaign.calls, alpha=task.alpha, log_weight=math.log(float(campaign.weights.min()))
-        )
-    return replace(result, stopped=stopped, notes=tuple(notes), excluded=excluded)
+    if result.verdict != "not refuted" or not campaign.calls:
+        return replace(result, stopped=stopped, notes=tuple(notes))
+    _require_outcomes(sampler, campaign)
+    power = _power_of(task, campaign)
+    weakness = weakness_words(power, result.claim)
+    notes += [] if weakness is None else [weakness]
+    return replace(result, stopped=stopped, notes=tuple(notes), power=power)
+
+
+def _habits_of_outcomes(campaign: Campaign, drawing: Drawing) -> list[str]:
+    """Return the notes on what the target does."""
+    played = [game for game in campaign.games if game.calls]
+    constant = []
+    if campaign.calls > 1 and played and all(map(is_constant, played)) and not any(game.blanks for game in played):
+        found = only_outcome(played)
+        if found is None:
+            drawing.habits.add(Habit.NOT_RANDOM)
+        else:
+            constant = [CONSTANT_OUTCOME]
+    return [*(habit.value for habit in Habit if habit in drawing.habits), *constant, *notes_on_reading(played)]
+
+
+def _power_of(task: Task, campaign: Campaign) -> Power:
+    """Return the power on the pair with the smallest weight."""
+    return power_of(
+        task.claim,
+        calls=campaign.calls,
+        alpha=task.alpha,
+        log_weight=math.log(float(campaign.weights.min())),
+        pairs=len(campaign.games),
+    )
+
+
+def _require_outcomes(sampler: Sampler | RemoteSampler, campaign: Campaign) -> None:
+    """Raise `EveryCallRaisesError` if no call of any game returned."""
+    played = [game for game in campaign.games if game.calls]
+    if all(game.only_failures for game in played):
+        ask(sampler, raise_exception_of, played[0].left)
 
 
 def _play(
-    task: Task, sampler: Sampler, campaign: Campaign, drawing: Drawing, clock: float, progress: Progress | None
+    task: Task,
+    sampler: Sampler | RemoteSampler,
+    campaign: Campaign,
+    drawing: Drawing,
+    clock: float,
+    progress: Progress | None,
 ) -> str:
     """Play to the end and return what ended it."""
     threshold, refuted_after = -math.log(task.alpha), None
@@ -126,8 +169,10 @@ def _play(
         left_over = None if task.calls is None else task.calls - campaign.calls
         if not campaign.play_round(drawing, most_calls=left_over, is_over=is_over):
             return "calls"
-        if campaign.is_hopeless:
-            _complain(sampler, campaign.games[0])
+        if campaign.is_hopeless and is_one_exception([game for game in campaign.games if game.calls]):
+            return "calls"
+        if campaign.is_blind:
+            raise UsageError(*notes_on_reading(campaign.games))
         evidence = campaign.log_evidence()
         if refuted_after is None and evidence >= threshold:
             refuted_after = campaign.calls
@@ -143,7 +188,8 @@ def _play(
         if task.calls is None and refuted_after is not None and campaign.calls >= 2 * refuted_after:
             return "refuted"
         if is_first and (task.calls is None or task.calls >= _WORTH_A_PROBE):
-            drawing.habits |= habits_of(sampler, campaign.games[0].left, task.seed, task.call_timeout_seconds)
+            probed = campaign.games[0].left, task.seed, task.call_timeout_seconds
+            drawing.habits |= ask(sampler, habits_of, *probed)
 
 
 class _ThriftyBound:
@@ -161,26 +207,14 @@ class _ThriftyBound:
         return self._bound
 
 
-def _complain(sampler: Sampler, game: PairGame) -> None:
-    """Call once more, for the message of the exception."""
-    try:
-        call(sampler, game.left, 1, np.random.default_rng(0))
-    except CallFailedError as error:
-        raise UsageError(f"target, called as f(data, size, rng), raises on every input: {error}") from error
-
-
 def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: float, cpu_seconds: float) -> HuntResult:
     evidence = campaign.log_evidence()
     violated = evidence >= -math.log(task.alpha)
-    bounds: Bounds = campaign.bounds(task.alpha)
     return HuntResult(
         target=describe_target(task.target),
-        claim=claim_words(task.claim),
+        claim=str(task.claim),
         verdict="violated" if violated else "not refuted",
-        epsilon_lower=bounds.epsilon,
-        delta_lower=bounds.delta,
-        rho_lower=bounds.rho,
-        renyi_epsilon_lower=bounds.renyi_epsilon,
+        bounds=bounds_of(task.claim, campaign.bounds(task.alpha)),
         evidence="sampled",
         scope="samples",
         alpha=task.alpha,
@@ -191,4 +225,6 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
         witness=measured_witness(campaign.best_game(), task.claim, shown) if violated else None,
         seed=task.seed,
         replay=task.replay_command(campaign.calls or None),
+        neighbours=relation_words(task.neighbours),
+        also_refutes=refuted_claims(task.claim) if violated else (),
     )

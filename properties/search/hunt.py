@@ -1,22 +1,34 @@
 """The hunt for a pair of neighbouring inputs on which a mechanism breaks its claim."""
 
 import time
-from typing import Any
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, require_at_least, require_positive
-from dpassay.properties.audit.outcomes import Sampler, sampler_of
-from dpassay.properties.audit.watching import CALL_TIMEOUT, require_call_timeout
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.properties.audit.call_guard import CALL_TIMEOUT
+from dpassay.properties.audit.outcomes import Sampler
 from dpassay.properties.search.black_box import Progress, sample_pairs
-from dpassay.properties.search.pairs import adversarial_pairs
-from dpassay.properties.search.result import HuntResult
-from dpassay.properties.search.target import describe_target, load_target
-from dpassay.properties.search.task import Task, claim_of, neighbours_of, require_level, require_seed
-from dpassay.properties.search.white_box import has_law, hunt_white_box
+from dpassay.properties.search.formatting import relation_words
+from dpassay.properties.search.opened import OpenedTarget, open_target
+from dpassay.properties.search.pairs import adversarial_pairs, further_pairs
+from dpassay.properties.search.result import HuntResult, refuted_claims
+from dpassay.properties.search.target import describe_target
+from dpassay.properties.search.target_process import IMPORT_TIMEOUT
+from dpassay.properties.search.task import (
+    Task,
+    claim_of,
+    neighbours_of,
+    read_claim,
+    read_neighbours,
+    require_calls,
+    require_level,
+    require_seconds,
+    require_seed,
+)
 from dpassay.properties.search.witness import shrunk
-from dpassay.properties.search.words import claim_words
 from dpassay.properties.search.workers import jobs_of
 
-__all__ = ["hunt"]
+__all__ = ["Investigation", "hunt", "investigate"]
 
 
 def hunt(
@@ -31,6 +43,8 @@ def hunt(
     jobs: int | None = None,
     backend: str = "loky",
     call_timeout_seconds: float = CALL_TIMEOUT,
+    import_timeout_seconds: float = IMPORT_TIMEOUT,
+    isolate: bool | None = None,
     progress: Progress | None = None,
     white_box: bool = True,
     low_bits: bool = True,
@@ -67,10 +81,16 @@ def hunt(
     call_timeout_seconds : float
         Time that each call of the target may take, inf for no limit. Calls with a limit are made in threads of their
         own; a call that hangs ends the hunt, and what was found before is reported.
+    import_timeout_seconds : float
+        Time that the import of a target in a process of its own may take.
+    isolate : bool, optional
+        Whether a process of its own holds the target, so that one that exits, crashes or hangs does not take this
+        process with it. By default one does if the target is named and is not part of dpassay, unless threads draw;
+        a function is sent with its code. It takes half a second of processor time and changes no result.
     progress : callable, optional
         Called after every round.
     white_box : bool
-        Whether to use the exact law where it is known.
+        Whether to use the exact distribution where it is known.
     low_bits : bool
         Whether to look at the low-order bits of numbers, by which noise computed in float64 gives answers away
         (Mironov 2012). Without them the test is one of the ideal mechanism.
@@ -90,38 +110,124 @@ def hunt(
         If a parameter is out of its domain, the target cannot be loaded, fails on every call or returns a wrong
         number of outcomes.
     """
-    loaded = load_target(target) if isinstance(target, str) else target
-    task = Task(
+    return investigate(
         target,
-        claim_of(loaded, claim),
-        neighbours_of(loaded, neighbours),
-        require_level(alpha),
-        require_seed(seed),
-        calls if calls is None else int(require_at_least("calls", calls, 1)),
-        require_positive("budget_seconds", budget_seconds),
-        own_claim=claim is None,
+        claim,
+        neighbours,
+        budget_seconds=budget_seconds,
+        calls=calls,
+        alpha=alpha,
+        seed=seed,
+        jobs=jobs,
+        backend=backend,
+        call_timeout_seconds=call_timeout_seconds,
+        import_timeout_seconds=import_timeout_seconds,
+        isolate=isolate,
+        progress=progress,
+        white_box=white_box,
         low_bits=low_bits,
-        call_timeout_seconds=require_call_timeout(call_timeout_seconds),
+        shrink=shrink,
+    ).result
+
+
+@dataclass(frozen=True)
+class Investigation:
+    """A result with the claim and the relation that were tested, as objects."""
+
+    result: HuntResult
+    claim: Claim
+    neighbours: NeighbourRelation
+
+
+def investigate(
+    target: str | Mechanism | Sampler,
+    claim: Claim | str | None,
+    neighbours: NeighbourRelation | str | None,
+    *,
+    budget_seconds: float,
+    calls: int | None,
+    alpha: float,
+    seed: int,
+    jobs: int | None,
+    backend: str = "loky",
+    call_timeout_seconds: float,
+    import_timeout_seconds: float,
+    isolate: bool | None,
+    progress: Progress | None = None,
+    white_box: bool,
+    low_bits: bool,
+    shrink: bool = True,
+) -> Investigation:
+    """Hunt, with the parameters of `hunt`, and return also the claim and the relation."""
+    limits = _Limits(
+        None if calls is None else require_calls(calls),
+        require_seconds("budget_seconds", budget_seconds),
+        require_seconds("call_timeout_seconds", call_timeout_seconds, or_none=True),
     )
-    workers = jobs_of(jobs, backend)
-    if white_box and has_law(loaded, task.neighbours, seed=task.seed):
-        return _certify(task, loaded)
+    level, checked_seed, workers = require_level("alpha", alpha), require_seed(seed), jobs_of(jobs, backend)
+    given = None if claim is None else read_claim(claim), None if neighbours is None else read_neighbours(neighbours)
+    with open_target(
+        target,
+        isolate=_in_own_process(isolate, workers, backend),
+        import_timeout=require_seconds("import_timeout_seconds", import_timeout_seconds),
+        call_timeout=limits.call_timeout,
+    ) as opened:
+        task = Task(
+            target,
+            claim_of(opened.declaration, given[0]),
+            neighbours_of(opened.declaration, given[1]),
+            level,
+            checked_seed,
+            limits.calls,
+            limits.budget,
+            own_claim=claim is None,
+            low_bits=low_bits,
+            call_timeout_seconds=limits.call_timeout,
+        )
+        result = _certify(task, opened) if white_box else None
+        if result is None:
+            result = _sample(task, opened, jobs=workers, backend=backend, progress=progress, shrink=shrink)
+    return Investigation(result, task.claim, task.neighbours)
+
+
+class _Limits(NamedTuple):
+    calls: int | None
+    budget: float
+    call_timeout: float
+
+
+def _in_own_process(isolate: bool | None, jobs: int, backend: str) -> bool | None:
+    """Return whether a process of its own is to hold the target: threads share one process, which is this one."""
+    if isolate is not None and not isinstance(isolate, bool):
+        raise UsageError(f"isolate must be True, False or None, got {shown(isolate)}")
+    if backend == "threading" and jobs != 1:
+        if isolate:
+            raise UsageError(
+                "isolate must not be True with backend 'threading', whose workers run in the current process"
+            )
+        return False
+    return isolate
+
+
+def _sample(
+    task: Task, opened: OpenedTarget, *, jobs: int, backend: str, progress: Progress | None, shrink: bool
+) -> HuntResult:
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
-    result = sample_pairs(task, sampler_of(loaded), pairs, jobs=workers, backend=backend, progress=progress)
-    return shrunk(result, task, sampler_of(loaded)) if shrink else result
+    further = further_pairs(task.neighbours, pairs, seed=task.seed)
+    result = sample_pairs(task, opened.sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
+    return shrunk(result, task, opened.sampler) if shrink else result
 
 
-def _certify(task: Task, mechanism: Any) -> HuntResult:
+def _certify(task: Task, opened: OpenedTarget) -> HuntResult | None:
     clock, cpu = time.perf_counter(), time.process_time()
-    found = hunt_white_box(mechanism, task.claim, task.neighbours, seed=task.seed)
+    found = opened.certified(None if task.own_claim else task.claim, task.neighbours, task.seed)
+    if found is None:
+        return None
     return HuntResult(
         target=describe_target(task.target),
-        claim=claim_words(task.claim),
+        claim=str(task.claim),
         verdict=found.verdict,
-        epsilon_lower=found.epsilon_lower,
-        delta_lower=found.delta_lower,
-        rho_lower=found.rho_lower,
-        renyi_epsilon_lower=found.renyi_epsilon_lower,
+        bounds=found.bounds,
         evidence=found.evidence,
         scope=found.scope,
         alpha=task.alpha,
@@ -132,5 +238,6 @@ def _certify(task: Task, mechanism: Any) -> HuntResult:
         witness=found.witness if found.verdict == "violated" else None,
         seed=task.seed,
         replay=task.replay_command(None),
-        epsilon_upper=found.epsilon_upper,
+        neighbours=relation_words(task.neighbours),
+        also_refutes=refuted_claims(task.claim) if found.verdict == "violated" else (),
     )

@@ -4,7 +4,7 @@ import json
 import math
 import shlex
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +15,32 @@ from dpassay.claims import (
     Claim,
     ExPost,
     Mechanism,
+    NeighbourRelation,
     UsageError,
-    VectorNeighbours,
     parse_claim,
-    require_at_least,
-    require_positive,
+    parse_neighbours,
+    shown,
 )
+from dpassay.properties.audit.call_guard import CALL_TIMEOUT
 from dpassay.properties.audit.events import Event, Interval, mirrored, parse_event
-from dpassay.properties.audit.hypotheses import ex_post_bound
-from dpassay.properties.audit.outcomes import OUTCOME, CallFailedError, Outcomes, Sampler, call, sampler_of
-from dpassay.properties.audit.watching import CALL_TIMEOUT, require_call_timeout
+from dpassay.properties.audit.outcomes import OUTCOME, TYPE, CallFailedError, Outcomes, Sampler, call
 from dpassay.properties.search.black_box import sample_pairs
+from dpassay.properties.search.opened import open_target
+from dpassay.properties.search.pairs import are_neighbours
 from dpassay.properties.search.result import HuntResult
-from dpassay.properties.search.target import describe_target, load_target
-from dpassay.properties.search.task import Task, own_claims, require_level, require_seed
+from dpassay.properties.search.target import Declaration, describe_target
+from dpassay.properties.search.target_process import IMPORT_TIMEOUT, RemoteSampler
+from dpassay.properties.search.task import (
+    Task,
+    own_claims,
+    read_claim,
+    require_calls,
+    require_level,
+    require_seconds,
+    require_seed,
+)
 from dpassay.properties.search.witness import fresh_seed
-from dpassay.properties.search.words import claim_words
+from dpassay.spec.notions.ex_post import ex_post_bound
 
 __all__ = ["replay"]
 
@@ -39,7 +49,7 @@ Array = NDArray[np.float64]
 
 def replay(
     witness: Mapping[str, Any] | str | Path,
-    target: str | Mechanism | Sampler | None = None,
+    target: str | Mechanism | Sampler,
     *,
     claim: Claim | None = None,
     calls: int = 100_000,
@@ -47,15 +57,19 @@ def replay(
     seed: int = 0,
     budget_seconds: float = 60.0,
     call_timeout_seconds: float = CALL_TIMEOUT,
+    import_timeout_seconds: float = IMPORT_TIMEOUT,
+    isolate: bool | None = None,
 ) -> HuntResult:
     """Draw fresh samples on a saved pair and test the saved claim by bets on the saved event alone.
+
+    The target that the witness names is not loaded: no code is run but that of the target given.
 
     Parameters
     ----------
     witness : mapping or path
         What `HuntResult.to_json` returned, or a file that holds it.
-    target : optional
-        By default the saved name of the target.
+    target : str, Mechanism or callable
+        As for `hunt`.
     claim : Claim, optional
         By default what the saved words say, or the claim of the target that is saved in these words.
     calls : int
@@ -66,7 +80,7 @@ def replay(
         The samples are fresh whatever it is: no hunt draws them.
     budget_seconds : float
         Time after which no further batch begins.
-    call_timeout_seconds : float
+    call_timeout_seconds, import_timeout_seconds, isolate
         As for `hunt`.
 
     Returns
@@ -77,43 +91,87 @@ def replay(
     Raises
     ------
     UsageError
-        If the file cannot be read or lacks a witness, or if its claim has no words on the command line, the target
-        does not declare it and it is not given.
+        If the file cannot be read or lacks a witness, if its inputs are no pair of its neighbour relation, or if its
+        claim has no words on the command line, the target does not declare it and it is not given.
     """
-    record = _read_record(witness)
-    source = record["target"] if target is None else target
-    loaded = load_target(source) if isinstance(source, str) else source
-    event, left, right = _saved_game(record["witness"])
-    tested = claim if claim is not None else _saved_claim(record["claim"], loaded)
-    sampler: Sampler = _membership(sampler_of(loaded), event, left, right)
-    if isinstance(tested, ExPost):
-        bounds = _bounds_within(sampler_of(loaded), event, tested, left, right)
-        sampler, tested = bounds, ExPost(_own_bound, tested.description)
-    task = Task(
-        target=describe_target(source),
-        claim=tested,
-        neighbours=VectorNeighbours(max(1, left.size), linf=0.0),  # not used: the pair is given
-        alpha=require_level(alpha),
-        seed=fresh_seed(require_seed(seed)),
-        calls=int(require_at_least("calls", calls, 1)),
-        budget_seconds=require_positive("budget_seconds", budget_seconds),
-        call_timeout_seconds=require_call_timeout(call_timeout_seconds),
-    )
-    result = sample_pairs(task, sampler, [(left, right)], shown=Interval(OUTCOME, -math.inf, math.inf))
+    saved = _Saved.read(witness)
+    call_timeout = require_seconds("call_timeout_seconds", call_timeout_seconds, or_none=True)
+    limits = require_calls(calls), require_seconds("budget_seconds", budget_seconds)
+    level, checked_seed = require_level("alpha", alpha), require_seed(seed)
+    given = None if claim is None else read_claim(claim)
+    with open_target(
+        target,
+        isolate=isolate,
+        import_timeout=require_seconds("import_timeout_seconds", import_timeout_seconds),
+        call_timeout=call_timeout,
+    ) as opened:
+        tested = given if given is not None else _saved_claim(saved.claim, opened.declaration)
+        task = Task(
+            target=describe_target(target),
+            claim=ExPost(_own_bound, tested.description) if isinstance(tested, ExPost) else tested,
+            neighbours=saved.neighbours,
+            alpha=level,
+            seed=fresh_seed(checked_seed),
+            calls=limits[0],
+            budget_seconds=limits[1],
+            call_timeout_seconds=call_timeout,
+        )
+        # the event alone is seen: 0 if it occurred, None otherwise, or the bound of its outcome and None
+        bounded = tested if isinstance(tested, ExPost) else ExPost(_no_bound)
+        sampler = _through(opened.sampler, _BoundsWithin(saved.event, bounded, saved.left, saved.right))
+        result = sample_pairs(task, sampler, [saved.pair], shown=Interval(OUTCOME, -math.inf, math.inf))
     found = result.witness
     if found is not None:
-        is_saved = np.array_equal(found.left, left)
-        found = replace(found, event=str(event if is_saved else mirrored(event)), certified=True)
-    name = str(witness) if isinstance(witness, str | Path) else "WITNESS.json"
-    command = ["dpassay", "hunt", "--replay", name, "--alpha", repr(alpha), "--seed", str(seed)]
-    command += ["--calls", str(result.calls)] if result.calls else []
+        is_saved = np.array_equal(found.left, saved.left)
+        found = replace(found, event=str(saved.event if is_saved else mirrored(saved.event)), certified=True)
     return replace(
         result,
-        claim=record["claim"] if claim is None else claim_words(claim),
+        claim=saved.claim if given is None else str(given),
         witness=found,
         seed=seed,
-        replay=shlex.join(command),
+        replay=_command(witness, task.target, alpha, seed, result.calls),
+        notes=(*result.notes, *saved.notes(task.target)),
     )
+
+
+def _command(witness: Mapping[str, Any] | str | Path, target: str, alpha: float, seed: int, calls: int) -> str:
+    name = str(witness) if isinstance(witness, str | Path) else "WITNESS.json"
+    words = ["dpassay", "hunt", target, "--replay", name, "--alpha", repr(alpha), "--seed", str(seed)]
+    return shlex.join([*words, *(["--calls", str(calls)] if calls else [])])
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """What a witness file says, read and checked."""
+
+    target: str
+    claim: str
+    neighbours: NeighbourRelation
+    event: Event
+    left: Array
+    right: Array
+
+    @classmethod
+    def read(cls, witness: Mapping[str, Any] | str | Path) -> "_Saved":
+        record = _read_record(witness)
+        event, left, right = _saved_game(record["witness"])
+        neighbours = parse_neighbours(record["neighbours"])
+        if not are_neighbours(neighbours, left, right):
+            raise UsageError(
+                f"witness left={shown(left.tolist())}, right={shown(right.tolist())} is not a pair of its neighbour "
+                f"relation {record['neighbours']}"
+            )
+        return cls(record["target"], record["claim"], neighbours, event, left, right)
+
+    @property
+    def pair(self) -> tuple[Array, Array]:
+        return self.left, self.right
+
+    def notes(self, target: str) -> tuple[str, ...]:
+        """Return a note if the target is named in another way than in the file."""
+        if target == self.target:
+            return ()
+        return (f"the witness was found for target {self.target!r} and is replayed on {target!r}",)
 
 
 def _saved_game(saved: Mapping[str, Any]) -> tuple[Event, Array, Array]:
@@ -123,39 +181,52 @@ def _saved_game(saved: Mapping[str, Any]) -> tuple[Event, Array, Array]:
         left = right = np.full(1, np.nan)
     if not (left.ndim == right.ndim == 1 and np.isfinite(left).all() and np.isfinite(right).all()):
         raise UsageError("witness must have lists of finite numbers for left and right")
-    return parse_event(str(saved["event"])), left, right
+    return parse_event(saved["event"]), left, right
 
 
-def _saved_claim(words: str, target: Any) -> Claim:
+def _saved_claim(words: str, target: Declaration) -> Claim:
     """Read the claim from its words, or recognise it among those that the target declares."""
-    own = next((claim for claim in own_claims(target) if claim_words(claim) == words), None)
+    own = next((claim for claim in own_claims(target) if str(claim) == words), None)
     if own is None and words.startswith("ex-post:"):
-        raise UsageError(f"claim must be given: {words!r} is none that the target declares")
+        raise UsageError(f"claim must be given, because the target does not declare {words!r}")
     return own if own is not None else parse_claim(words)
 
 
-def _membership(sampler: Sampler, event: Event, left: Array, right: Array) -> Sampler:
-    """Return the target followed by the question whether the event occurred: 0 if it did, None otherwise."""
-    return _bounds_within(sampler, event, ExPost(lambda _: 0.0), left, right)
+def _through(sampler: Sampler | RemoteSampler, wrap: "_BoundsWithin") -> Sampler | RemoteSampler:
+    return replace(sampler, wrap=wrap) if isinstance(sampler, RemoteSampler) else wrap(sampler)
 
 
-def _bounds_within(sampler: Sampler, event: Event, claim: ExPost, left: Array, right: Array) -> Sampler:
-    """Return the target followed by the bound of its outcome if the event occurred, by None otherwise.
+@dataclass(frozen=True)
+class _BoundsWithin:
+    """Makes of a sampler one that returns the bound of each outcome if the event occurred, None otherwise.
 
     A function of the outcome obeys the claim with the largest bound of the outcomes that it maps to one value.
     """
 
-    def sample(data: Array, size: int, rng: np.random.Generator) -> list[float | None]:
+    event: Event
+    claim: ExPost
+    left: Array
+    right: Array
+
+    def __call__(self, sampler: Sampler) -> Sampler:
+        return lambda data, size, rng: self._sample(sampler, data, size, rng)
+
+    def _sample(self, sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> list[float | None]:
+        if size > 1 and f"{TYPE} in " in str(self.event):  # of an array of many outcomes, the type is not that of each
+            return [bound for _ in range(size) for bound in self._sample(sampler, data, 1, rng)]
         try:
             outcomes = call(sampler, data, size, rng)
         except CallFailedError as failure:
             if size > 1:
                 raise
             outcomes = Outcomes.of([failure.symbol])
-        members = zip(event.holds(outcomes.with_inputs(left, right)).tolist(), outcomes.symbols(), strict=True)
-        return [ex_post_bound(claim, symbol) if inside else None for inside, symbol in members]
+        hits = self.event.holds(outcomes.with_inputs(self.left, self.right)).tolist()
+        members = zip(hits, outcomes.symbols(), strict=True)
+        return [ex_post_bound(self.claim, symbol) if inside else None for inside, symbol in members]
 
-    return sample
+
+def _no_bound(_: Hashable) -> float:
+    return 0.0
 
 
 def _own_bound(outcome: Hashable) -> float:
@@ -164,16 +235,24 @@ def _own_bound(outcome: Hashable) -> float:
 
 def _read_record(witness: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     record: Any = witness
-    if not isinstance(witness, Mapping):
-        try:
-            record = json.loads(Path(witness).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"witness file {str(witness)!r} cannot be read: {error.strerror}") from None
-        except ValueError:
-            raise UsageError(f"witness file {str(witness)!r} is not JSON") from None
+    if isinstance(witness, str | Path):
+        record = _read_file(Path(witness))
     saved = record.get("witness") if isinstance(record, Mapping) else None
-    complete = isinstance(saved, Mapping) and {"left", "right", "event"} <= saved.keys()
-    if not (complete and all(isinstance(record.get(key), str) for key in ("target", "claim"))):
-        raise UsageError("witness must be what `dpassay hunt --json` printed, with a target, a claim and a witness")
+    words = ("target", "claim", "neighbours")
+    complete = isinstance(saved, Mapping) and {"left", "right"} <= saved.keys() and isinstance(saved.get("event"), str)
+    if not (complete and all(isinstance(record.get(key), str) for key in words)):
+        raise UsageError(
+            "witness must be the output of `dpassay hunt --json` for a violated claim: an object with target, claim, "
+            "neighbours and witness (left, right, event)"
+        )
     checked: Mapping[str, Any] = record
     return checked
+
+
+def _read_file(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"witness file {str(path)!r} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise UsageError(f"witness file {str(path)!r} is not JSON") from None

@@ -3,14 +3,73 @@
 import importlib
 import importlib.util
 import sys
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from dpassay.claims import Mechanism, UsageError
+import numpy as np
 
-__all__ = ["describe_target", "load_target"]
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.properties.audit.outcomes import sampler_of
+
+__all__ = ["Declaration", "declaration_of", "describe_target", "is_foreign", "load_target", "may_have_distribution"]
+
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a target declares of itself.
+
+    Parameters
+    ----------
+    claims : tuple of Claim
+        Empty where it declares none.
+    neighbours : NeighbourRelation or None
+        None where it declares none.
+    may_have_distribution : bool
+        Whether its exact output distribution may be known.
+    """
+
+    claims: tuple[Claim, ...]
+    neighbours: NeighbourRelation | None
+    may_have_distribution: bool
+
+
+def declaration_of(target: Any) -> Declaration:
+    """Return what a target declares.
+
+    Raises
+    ------
+    UsageError
+        If it declares something else than claims and a neighbour relation.
+    """
+    sampler_of(target)
+    claims, neighbours = getattr(target, "claims", ()), getattr(target, "neighbours", None)
+    if not isinstance(claims, tuple | list) or not all(isinstance(claim, Claim) for claim in claims):
+        raise UsageError(f"the claims that a target declares must be a tuple of claims, got {shown(claims)}")
+    if not (neighbours is None or isinstance(neighbours, NeighbourRelation)):
+        raise UsageError(f"the neighbours that a target declares must be a relation, got {shown(neighbours)}")
+    return Declaration(tuple(claims), neighbours, may_have_distribution(target))
+
+
+def may_have_distribution(target: Any) -> bool:
+    """Return whether a distribution may be registered for a target: there is none for plain functions.
+
+    Distributions are registered for types: by this package for its own, by other code through the module of the
+    registry.
+    """
+    if isinstance(target, _FUNCTIONS):
+        return False
+    is_own = any(one.__module__.partition(".")[0] == "dpassay" for one in type(target).__mro__)
+    return is_own or "dpassay.properties.search.distributions" in sys.modules
+
+
+def is_foreign(target: Any) -> bool:
+    """Return whether a target is code of others, loaded by its name."""
+    return isinstance(target, str) and not target.startswith("dpassay.")
 
 
 def load_target(name: str) -> Any:
@@ -41,7 +100,7 @@ def load_target(name: str) -> Any:
         except AttributeError:
             raise UsageError(f"target {name!r}: {place} has no attribute {attribute!r}") from None
     if isinstance(found, type):
-        raise UsageError(f"target {name!r} is a class: name an object made from it")
+        raise UsageError(f"target {name!r} is a class; name an instance instead")
     if not (callable(found) or isinstance(found, Mechanism)):
         raise UsageError(f"target {name!r} must be a Mechanism or a callable, got {type(found).__name__}")
     return found
@@ -59,7 +118,7 @@ def describe_target(target: Any) -> str:
 def _module_of(name: str, place: str) -> ModuleType:
     is_file = place.endswith(".py")
     if is_file and not Path(place).is_file():
-        raise UsageError(f"target {name!r}: there is no file {place}")
+        raise UsageError(f"target {name!r}: file {place} does not exist")
     try:
         return _run_file(Path(place).resolve()) if is_file else importlib.import_module(place)
     except (UsageError, KeyboardInterrupt):

@@ -1,17 +1,40 @@
 """What a hunt is asked to do: its parameters, read and checked once."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from dpassay.claims import Claim, NeighbourRelation, UsageError, parse_claim, parse_neighbours
-from dpassay.properties.audit.watching import CALL_TIMEOUT
+from dpassay.claims import (
+    MOST_CALLS,
+    MOST_SECONDS,
+    Claim,
+    NeighbourRelation,
+    UsageError,
+    claim_forms,
+    is_finite,
+    parse_claim,
+    parse_neighbours,
+    require_integer,
+    require_positive,
+    shown,
+)
+from dpassay.properties.audit.call_guard import CALL_TIMEOUT
+from dpassay.properties.search.formatting import relation_words
 from dpassay.properties.search.result import replay_command
-from dpassay.properties.search.target import describe_target
-from dpassay.properties.search.words import claim_words, relation_words
+from dpassay.properties.search.target import Declaration, declaration_of, describe_target
 
-__all__ = ["Task", "claim_of", "neighbours_of", "own_claims", "require_level", "require_seed"]
+__all__ = [
+    "Task",
+    "claim_of",
+    "neighbours_of",
+    "own_claims",
+    "read_claim",
+    "read_neighbours",
+    "require_calls",
+    "require_level",
+    "require_seconds",
+    "require_seed",
+]
 
 
 @dataclass(frozen=True)
@@ -49,7 +72,7 @@ class Task:
         """Return the shell command that repeats the hunt, with the number of calls that it took if that decides."""
         return replay_command(
             describe_target(self.target),
-            None if self.own_claim else claim_words(self.claim),
+            None if self.own_claim else str(self.claim),
             relation_words(self.neighbours),
             alpha=self.alpha,
             seed=self.seed,
@@ -59,44 +82,95 @@ class Task:
 
 
 def claim_of(target: Any, claim: Claim | str | None) -> Claim:
-    """Return the claim given, or else the first one that the target declares."""
-    if isinstance(claim, str):
-        return parse_claim(claim)
+    """Return the claim given, or else the first one that the target declares.
+
+    Raises
+    ------
+    UsageError
+        If it is no claim, or None where the target declares none.
+    """
     if claim is not None:
-        return claim
+        return read_claim(claim)
     own = own_claims(target)
     if not own:
         raise UsageError("claim must be given for a target that declares none")
     return own[0]
 
 
+def read_claim(claim: Claim | str) -> Claim:
+    """Return a claim given as an object or in the words of the command line; raise `UsageError` for all else."""
+    if isinstance(claim, str):
+        return parse_claim(claim)
+    if not isinstance(claim, Claim):
+        raise UsageError(
+            f"claim must be an object of dpassay.claims, such as PureDP(1.0), or text of the form {claim_forms()}, "
+            f"got {shown(claim)}"
+        )
+    return claim
+
+
 def own_claims(target: Any) -> tuple[Claim, ...]:
     """Return the claims that a target declares."""
-    declared = getattr(target, "claims", ())
-    if not isinstance(declared, tuple | list):
-        raise UsageError(f"the claims that a target declares must be a tuple, got {type(declared).__name__}")
-    return tuple(declared)
+    return declaration_of(target).claims if not isinstance(target, Declaration) else target.claims
 
 
 def neighbours_of(target: Any, neighbours: NeighbourRelation | str | None) -> NeighbourRelation:
-    """Return the relation given, or else the one that the target declares."""
-    if isinstance(neighbours, str):
-        return parse_neighbours(neighbours)
-    own: NeighbourRelation | None = neighbours if neighbours is not None else getattr(target, "neighbours", None)
+    """Return the relation given, or else the one that the target declares.
+
+    Raises
+    ------
+    UsageError
+        If it is no neighbour relation, or None where the target declares none.
+    """
+    if neighbours is not None:
+        return read_neighbours(neighbours)
+    own: NeighbourRelation | None = getattr(target, "neighbours", None)
     if own is None:
         raise UsageError("neighbours must be given for a target that declares none")
     return own
 
 
-def require_level(alpha: float) -> float:
-    """Return an error level if it lies strictly between 0 and 1; raise `UsageError` otherwise."""
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must lie strictly between 0 and 1, got {alpha!r}")
-    return alpha
+def read_neighbours(neighbours: NeighbourRelation | str) -> NeighbourRelation:
+    """Return a relation given as an object or in the words of the command line; raise `UsageError` for all else."""
+    if isinstance(neighbours, str):
+        return parse_neighbours(neighbours)
+    if not isinstance(neighbours, NeighbourRelation):
+        raise UsageError(
+            "neighbours must be a VectorNeighbours, a RecordNeighbours, or text that begins with vector: or records:, "
+            f"got {shown(neighbours)}"
+        )
+    return neighbours
+
+
+def require_level(name: str, level: float) -> float:
+    """Return an error level if it lies strictly between 0 and 1; raise `UsageError` naming `name` otherwise."""
+    if not (is_finite(level) and 0 < float(level) < 1):
+        raise UsageError(f"{name} must lie strictly between 0 and 1, got {shown(level)}")
+    return float(level)
 
 
 def require_seed(seed: int) -> int:
     """Return a seed if it is an integer, at least 0; raise `UsageError` otherwise."""
-    if not (isinstance(seed, int | np.integer) and seed >= 0):
-        raise UsageError(f"seed must be an integer, at least 0, got {seed!r}")
-    return int(seed)
+    return require_integer("seed", seed, 0)
+
+
+def require_calls(calls: float) -> int:
+    """Return a number of calls if it is an integer within `MOST_CALLS`; raise `UsageError` otherwise."""
+    whole = int(calls) if isinstance(calls, float) and calls.is_integer() else calls
+    return require_integer("calls", whole, 1, MOST_CALLS)
+
+
+def require_seconds(name: str, seconds: float, *, or_none: bool = False) -> float:
+    """Return a time if it is positive and within `MOST_SECONDS`, or infinite where that stands for no limit.
+
+    Raises
+    ------
+    UsageError
+        Naming `name`, otherwise.
+    """
+    if or_none and isinstance(seconds, float) and seconds == math.inf:
+        return seconds
+    if require_positive(name, seconds) > MOST_SECONDS:
+        no_limit = " (inf for no limit)" if or_none else ""
+        raise UsageError(f"{name} must be at most {MOST_SECONDS:g} seconds{no_limit}, got {shown(seconds)}")
+    return float(seconds)

@@ -14,39 +14,32 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dpassay.claims import (
-    ZCDP,
-    ApproximateZCDP,
-    BoundedRange,
     Claim,
-    ConcentratedDP,
     ExPost,
     NeighbourRelation,
     PureDP,
-    RenyiDP,
     UsageError,
     VectorNeighbours,
 )
 from dpassay.properties.audit.events import union
-from dpassay.properties.audit.hypotheses import epsilon_delta_of, ex_post_bound
-from dpassay.properties.search.figures import (
-    Tabulated,
-    allowed,
-    epsilon_at_lower,
-    figure,
-    with_allowance,
-    witness_event,
-)
-from dpassay.properties.search.laws import (
-    LawPair,
+from dpassay.properties.notions.base import audited, bounds_of, epsilon_delta_of
+from dpassay.properties.notions.bounds import Bound
+from dpassay.properties.search.distributions import (
+    DistributionPair,
     PushedForward,
-    exact_law,
-    pair_law,
-    register_law,
-    register_pair_law,
+    exact_distribution,
+    pair_distribution,
+    register_distribution,
+    register_pair_distribution,
     register_worst_case,
     worst_case,
     worst_pairs,
 )
+from dpassay.properties.search.divergences import (
+    Tabulated,
+    epsilon_at_lower,
+)
+from dpassay.properties.search.finite_pairs import all_pairs
 from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.search.result import Witness
 from dpassay.spec.ball import (
@@ -56,7 +49,6 @@ from dpassay.spec.ball import (
     ball,
     float_lower,
     float_upper,
-    max_balls,
     precision,
     sum_balls,
 )
@@ -64,18 +56,18 @@ from dpassay.spec.distributions.discrete import (
     DiscreteDistribution,
     FiniteDistribution,
     hockey_stick,
-    renyi_divergence,
 )
-from dpassay.spec.notions.base import find_notion
+from dpassay.spec.notions.base import allowed, find_notion
+from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Outcome
 
 __all__ = [
     "Finding",
-    "exact_law",
-    "has_law",
+    "exact_distribution",
+    "has_distribution",
     "hunt_white_box",
-    "register_law",
-    "register_pair_law",
+    "register_distribution",
+    "register_pair_distribution",
     "register_worst_case",
     "worst_case",
 ]
@@ -86,8 +78,8 @@ MOST_PROBABILITIES = 110
 """Enclosed probabilities in one search; a Gaussian race takes about 5 ms each."""
 
 _CHEAP = 50  # rational probabilities cost next to nothing: so many times more of them
+_MOST_LISTED = 1000  # pairs of a finite domain that are all tried; each takes about a millisecond
 _LIMIT_BITS = 512
-_CONCENTRATED = (ZCDP, ApproximateZCDP, ConcentratedDP)
 _FOR_SHRINKING = 1 / 4
 
 
@@ -98,13 +90,9 @@ class Finding:
     verdict: str
     scope: str
     evidence: str
-    epsilon_lower: float
-    delta_lower: float | None
-    rho_lower: float | None
-    renyi_epsilon_lower: float | None
-    figure_lower: float
+    bounds: tuple[Bound, ...]
+    divergence_lower: float
     witness: Witness
-    epsilon_upper: float | None
 
 
 @dataclass(frozen=True)
@@ -125,18 +113,19 @@ class _Search:
 
     def __init__(self, mechanism: Any, claim: Claim, most: int) -> None:
         self.mechanism, self.claim, self.left_over = mechanism, claim, float(most)
-        self.notion, self._allowing = find_notion(claim), with_allowance(claim)
+        self.notion, self.audited = find_notion(claim), audited(claim)
+        self._allowing = self.notion.enlarged(claim)
         self.tables: dict[bytes, Tabulated] = {}
 
-    def laws(self, left: Array, right: Array) -> LawPair:
+    def distributions(self, left: Array, right: Array) -> DistributionPair:
         """Return the distributions on both inputs, outcome by outcome if possible, else through a partition."""
-        on_left, on_right = exact_law(self.mechanism, left), exact_law(self.mechanism, right)
+        on_left, on_right = exact_distribution(self.mechanism, left), exact_distribution(self.mechanism, right)
         if on_left is not None and on_right is not None:
             return on_left, on_right
-        cells = pair_law(self.mechanism, left, right)
+        cells = pair_distribution(self.mechanism, left, right)
         if cells is None:
             pair = f"{left.tolist()!r} and {right.tolist()!r}"
-            raise UsageError(f"no exact law is known for {type(self.mechanism).__name__} on {pair}")
+            raise UsageError(f"no exact distribution is known for {type(self.mechanism).__name__} on {pair}")
         return cells
 
     def tabulated(self, left: Array, right: Array) -> tuple[Tabulated, Tabulated]:
@@ -144,32 +133,35 @@ class _Search:
         keys = left.tobytes(), right.tobytes()
         if all(key in self.tables for key in keys):
             return self.tables[keys[0]], self.tables[keys[1]]
-        laws = self.laws(left, right)
-        if any(isinstance(law, PushedForward) for law in laws):
-            return self._table(laws[0]), self._table(laws[1])
-        for key, law in zip(keys, laws, strict=True):
+        distributions = self.distributions(left, right)
+        if any(isinstance(distribution, PushedForward) for distribution in distributions):
+            return self._table(distributions[0]), self._table(distributions[1])
+        for key, distribution in zip(keys, distributions, strict=True):
             if key not in self.tables:
-                self.tables[key] = self._table(law)
+                self.tables[key] = self._table(distribution)
         return self.tables[keys[0]], self.tables[keys[1]]
 
-    def _table(self, law: DiscreteDistribution) -> Tabulated:
-        if isinstance(law, PushedForward):
-            self.left_over -= law.cost * len(law.outcomes)
+    def _table(self, distribution: DiscreteDistribution) -> Tabulated:
+        if isinstance(distribution, PushedForward):
+            self.left_over -= distribution.cost * len(distribution.outcomes)
         else:
-            cost = 1 / _CHEAP if isinstance(law, FiniteDistribution) else getattr(law, "cost", 1)
-            self.left_over -= max(1, int(cost * len(law.outcomes)))
-        return Tabulated.of(law)
+            cost = 1 / _CHEAP if isinstance(distribution, FiniteDistribution) else getattr(distribution, "cost", 1)
+            self.left_over -= max(1, int(cost * len(distribution.outcomes)))
+        return Tabulated.of(distribution)
 
     def scored(self, pair: Pair) -> _Scored:
         """Return the worse order of a pair."""
         tables = self.tabulated(*pair)
         orders = ((pair, tables), (pair[::-1], tables[::-1]))
-        return max((_Scored(each, figure(self.claim, *both), both) for each, both in orders), key=lambda s: s.score)
+        return max(
+            (_Scored(each, self.notion.divergence(self.claim, *both), both) for each, both in orders),
+            key=lambda s: s.score,
+        )
 
     def mass(self, scored: _Scored) -> float:
         """Return how likely the event is that a witness on this pair would show."""
         left, right = scored.tables
-        return _probability(left, witness_event(self.claim, left, right))[0]
+        return _probability(left, self.notion.event(self.claim, left, right))[0]
 
     def decided(self, scored: _Scored) -> Outcome:
         """Decide the claim, with its allowance, on both orders of a pair; partitions refute it and prove nothing."""
@@ -177,37 +169,30 @@ class _Search:
         outcomes = {self._decided_in_order(pair, tables) for pair, tables in orders}
         return next(each for each in (Outcome.VIOLATED, Outcome.UNDECIDED, Outcome.HOLDS) if each in outcomes)
 
-    def _decided_in_order(self, pair: Pair, tables: LawPair) -> Outcome:
+    def _decided_in_order(self, pair: Pair, tables: DistributionPair) -> Outcome:
         """Ask the notion: first on the tables, where that suffices, then on the distributions at any precision."""
         outcome = self.notion.decide(self._allowing, *tables).outcome
         if outcome is Outcome.HOLDS and _states_less_than_nothing(self.claim, tables):
             return Outcome.UNDECIDED
-        laws = self.laws(*pair)
-        if isinstance(laws[0], PushedForward):
+        distributions = self.distributions(*pair)
+        if isinstance(distributions[0], PushedForward):
             return outcome if outcome is Outcome.VIOLATED else Outcome.UNDECIDED
         # along all orders more digits do not help, but rational probabilities do
-        helps = not isinstance(self.claim, _CONCENTRATED) or isinstance(laws[0], FiniteDistribution)
+        helps = not self.notion.over_all_orders or isinstance(distributions[0], FiniteDistribution)
         if outcome is Outcome.UNDECIDED and helps:
-            return self.notion.decide(self._allowing, *laws).outcome
+            return self.notion.decide(self._allowing, *distributions).outcome
         return outcome
 
-    def refuted_order(self, left: Tabulated, right: Tabulated) -> list[arb]:
-        """Return the figure of zCDP at the order at which its notion refutes it, if it does at any."""
-        if not isinstance(self.claim, ZCDP):
-            return []
-        alpha = self.notion.decide(self._allowing, left, right).witness.get("alpha")
-        return [] if alpha is None else [renyi_divergence(left, right, ball(alpha)) / ball(alpha)]
 
-
-def _states_less_than_nothing(claim: Claim, tables: LawPair) -> bool:
+def _states_less_than_nothing(claim: Claim, tables: DistributionPair) -> bool:
     """Whether an ex-post bound is negative: it was read as 0, which may refute it and proves nothing."""
     return isinstance(claim, ExPost) and any(ex_post_bound(claim, outcome) < 0 for outcome in tables[0].outcomes)
 
 
-def has_law(mechanism: Any, neighbours: NeighbourRelation, *, seed: int = 0) -> bool:
+def has_distribution(mechanism: Any, neighbours: NeighbourRelation, *, seed: int = 0) -> bool:
     """Whether the exact output distribution of a mechanism is known on the first adversarial pair."""
     ((left, right),) = adversarial_pairs(neighbours, seed=seed, limit=1)
-    return exact_law(mechanism, left) is not None or pair_law(mechanism, left, right) is not None
+    return exact_distribution(mechanism, left) is not None or pair_distribution(mechanism, left, right) is not None
 
 
 def hunt_white_box(
@@ -218,12 +203,12 @@ def hunt_white_box(
     seed: int = 0,
     most_probabilities: int = MOST_PROBABILITIES,
 ) -> Finding:
-    """Look for the pair of inputs on which a mechanism with a known law is worst, and certify the figure there.
+    """Look for the pair of inputs on which a mechanism with a known distribution is worst, and certify the loss there.
 
     Parameters
     ----------
     mechanism : object
-        With a law in the registry.
+        With a distribution in the registry.
     claim : Claim
         The claim.
     neighbours : NeighbourRelation
@@ -242,7 +227,8 @@ def hunt_white_box(
     """
     search = _Search(mechanism, claim, most_probabilities)
     with precision(START_BITS):
-        pairs = [*worst_pairs(mechanism, neighbours), *adversarial_pairs(neighbours, seed=seed)]
+        listed = all_pairs(neighbours, most=_MOST_LISTED) or []
+        pairs = [*worst_pairs(mechanism, neighbours), *adversarial_pairs(neighbours, seed=seed), *listed]
         tried = [search.scored(pair) for pair in _affordable(search, pairs)]
         best = max(tried, key=lambda scored: scored.score)
         best = _climbed(search, best, neighbours, tried)
@@ -305,7 +291,7 @@ def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation, see
 
     The event that shows it keeps half of its probability at least: one that never occurs convinces nobody.
     """
-    from dpassay.properties.search.simpler import simplest_pair  # hypothesis takes a while to import
+    from dpassay.properties.search.shrinking import simplest_pair  # hypothesis takes a while to import
 
     least = best.figure * (1 - ball(2.0**-40))
     least_mass = search.mass(best) / 2
@@ -316,7 +302,7 @@ def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation, see
             return False
         try:
             scored = search.scored((left, right))
-        except UsageError:  # no law is known there
+        except UsageError:  # no distribution is known there
             return False
         found[left.tobytes(), right.tobytes()] = scored
         shows_it = not scored.figure < least and search.mass(scored) >= least_mass
@@ -347,9 +333,10 @@ def _holds_for_all(mechanism: Any, claim: Claim, neighbours: NeighbourRelation) 
     return bound is not None and at_most(bound, lambda: allowed(claim), limit=_LIMIT_BITS).outcome is Outcome.HOLDS
 
 
-def _epsilon_upper(mechanism: Any, claim: Claim, neighbours: NeighbourRelation) -> float | None:
-    """Return the upper figure beside the epsilon that was found: the range of the losses for bounded range."""
-    bound = _bound_on_all(mechanism, claim if isinstance(claim, BoundedRange) else PureDP(0.0), neighbours)
+def _epsilon_upper(search: _Search, neighbours: NeighbourRelation) -> float | None:
+    """Return the upper bound beside the epsilon that was found: on the range of the losses for bounded range."""
+    claim = search.claim if search.audited.compares_pairs else PureDP(0.0)
+    bound = _bound_on_all(search.mechanism, claim, neighbours)
     return float_upper(bound()) if bound is not None else None
 
 
@@ -357,11 +344,9 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbour
     """Certify the reported figures with two more words of precision."""
     claim = search.claim
     with precision(2 * START_BITS):
-        left, right = (Tabulated.of(law) for law in search.laws(*best.pair))
-        value = max_balls([figure(claim, left, right), *search.refuted_order(left, right)])
-        orders = ((left, right), (right, left))
-        point = epsilon_delta_of(claim)
-        event = witness_event(claim, left, right)
+        left, right = (Tabulated.of(distribution) for distribution in search.distributions(*best.pair))
+        value = float_lower(search.notion.divergence(claim, left, right))
+        event = search.notion.event(claim, left, right)
         witness = Witness(
             left=tuple(best.pair[0].tolist()),
             right=tuple(best.pair[1].tolist()),
@@ -370,23 +355,27 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbour
             p_right=_probability(right, event),
             certified=verdict == "violated",
         )
-        epsilon = max(epsilon_at_lower(a, b, point[1] if point else 0.0) for a, b in orders)
         return Finding(
             verdict=verdict,
             scope=scope,
             evidence="enclosed",
-            epsilon_lower=float_lower(value) if isinstance(claim, BoundedRange) else epsilon,
-            delta_lower=max(0.0, *(float_lower(hockey_stick(a, b, ball(point[0]))) for a, b in orders))
-            if point
-            else None,
-            rho_lower=float_lower(value) if isinstance(claim, ZCDP) else None,
-            renyi_epsilon_lower=float_lower(value) if isinstance(claim, RenyiDP) else None,
-            figure_lower=float_lower(value),
+            bounds=bounds_of(claim, _lower_bounds(search, (left, right), value), _epsilon_upper(search, neighbours)),
+            divergence_lower=value,
             witness=witness,
-            epsilon_upper=_epsilon_upper(search.mechanism, claim, neighbours),
         )
 
 
-def _probability(law: Tabulated, event: tuple[Any, ...]) -> tuple[float, float]:
-    total = sum_balls(law.log_probability(outcome).exp() for outcome in event)
+def _lower_bounds(search: _Search, tables: DistributionPair, divergence: float) -> dict[str, float]:
+    """Certify the epsilon and the delta of a pair, and the divergence under its own name."""
+    point = epsilon_delta_of(search.claim)
+    orders = (tables, tables[::-1])
+    bounds = {"epsilon": max(epsilon_at_lower(a, b, point[1] if point else 0.0) for a, b in orders)}
+    if point is not None:
+        bounds["delta"] = max(0.0, *(float_lower(hockey_stick(a, b, ball(point[0]))) for a, b in orders))
+    name = search.audited.divergence
+    return bounds | ({} if name in bounds and not search.audited.compares_pairs else {name: divergence})
+
+
+def _probability(distribution: Tabulated, event: tuple[Any, ...]) -> tuple[float, float]:
+    total = sum_balls(distribution.log_probability(outcome).exp() for outcome in event)
     return max(0.0, float_lower(total)), min(1.0, float_upper(total))

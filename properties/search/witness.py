@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, ExPost, UsageError
+from dpassay.properties.audit.call_guard import CallTimeoutError, carry_out, kept_global_generators
 from dpassay.properties.audit.campaign import Campaign
 from dpassay.properties.audit.events import Event, best_event, mirrored
 from dpassay.properties.audit.game import FIRST_BATCH, PairGame
-from dpassay.properties.audit.hypotheses import epsilon_delta_of, ex_post_bound
 from dpassay.properties.audit.intervals import clopper_pearson
 from dpassay.properties.audit.outcomes import LOWEST_BIT, Outcomes, Sampler
-from dpassay.properties.audit.watching import CallTimeoutError, carry_out, kept_global_generators
+from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.search.pairs import Pair
 from dpassay.properties.search.result import HuntResult, Witness
+from dpassay.properties.search.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.search.task import Task
+from dpassay.spec.notions.ex_post import ex_post_bound
 
 __all__ = ["fresh_seed", "ignored_features", "measured_witness", "shrunk"]
 
@@ -88,7 +90,7 @@ def _joined(game: PairGame, archive: Archive) -> tuple[Outcomes, NDArray[np.bool
 # --- the pair -----------------------------------------------------------------------------------------------
 
 
-def shrunk(result: HuntResult, task: Task, sampler: Sampler) -> HuntResult:
+def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> HuntResult:
     """Return the result with the simplest pair on which fresh calls refute the claim by themselves.
 
     The verdict and the bounds stand before. What a witness claims besides is tested anew: the pair of the hunt and
@@ -102,7 +104,7 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler) -> HuntResult:
         Of a hunt that sampled.
     task : Task
         Of the same hunt.
-    sampler : Sampler
+    sampler : Sampler or RemoteSampler
         The target.
 
     Returns
@@ -111,7 +113,7 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler) -> HuntResult:
         With `shrink_calls`: at most as many as the hunt spent, and at most `MOST_CALLS`. The number of workers and
         the time make no difference.
     """
-    from dpassay.properties.search.simpler import simplest_pair  # hypothesis takes a while to import
+    from dpassay.properties.search.shrinking import simplest_pair  # hypothesis takes a while to import
 
     cut_short = result.stopped in {"interrupted", "call timeout", "workers lost"}
     if result.verdict != "violated" or result.witness is None or result.evidence != "sampled" or cut_short:
@@ -141,7 +143,7 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler) -> HuntResult:
 class _Trials:
     """Tests of single pairs, each with calls of its own, within a budget of calls."""
 
-    def __init__(self, task: Task, sampler: Sampler, most_calls: int) -> None:
+    def __init__(self, task: Task, sampler: Sampler | RemoteSampler, most_calls: int) -> None:
         self._task, self._sampler, self._most = task, sampler, most_calls
         self._patience = most_calls
         self._refuted: dict[tuple[bytes, bytes], Campaign] = {}
@@ -162,7 +164,12 @@ class _Trials:
         needed = math.log(self._number * (self._number + 1) / self._task.alpha)
         try:
             refuted = self._play(campaign, needed)
-        except (UsageError, CallTimeoutError):  # a target or a bound may accept fewer inputs than the relation admits
+        except (
+            UsageError,
+            CallTimeoutError,
+            TargetExitError,
+            WorkersLostError,
+        ):  # a target or a bound may accept fewer inputs than the relation admits
             refuted = False
         if refuted:
             self._refuted[left.tobytes(), right.tobytes()] = campaign
@@ -198,7 +205,7 @@ class _Trials:
             batch = game.prepare(size)
             with kept_global_generators():
                 drawn = [
-                    carry_out(self._sampler, draw, self._task.call_timeout_seconds)[0]
+                    ask(self._sampler, carry_out, draw, self._task.call_timeout_seconds)[0]
                     for draw in batch.left + batch.right
                 ]
             game.enter(batch, drawn)

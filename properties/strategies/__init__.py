@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the domains over which statements quantify.
+"""Hypothesis strategies for the domains of statements.
 
 `strategy_for` maps a domain to a strategy that builds its members (it does not filter), corners first, so that
 the points where theorems are tight or break are always tried. A new type of domain registers its strategy with

@@ -1,4 +1,4 @@
-"""Adversarial interactions for the accuracy-first filters: leaks, responses, stopped runs, ties, dear first rounds."""
+"""Adversarial interactions for the accuracy-first filters: leaks, responses, stopped runs, ties."""
 
 from collections.abc import Hashable
 from fractions import Fraction
@@ -36,7 +36,7 @@ def _(domain: MixedInteractions) -> st.SearchStrategy[Interaction]:
 
 @st.composite
 def mixed_interactions(draw: st.DrawFn, kinds: tuple[str, ...], largest_depth: int) -> Interaction:
-    """Draw a tree of offers of these kinds; after each outcome the analyst stops or goes on by a tree of its own."""
+    """Draw a tree of offers of these kinds; after each outcome the analyst stops or continues adaptively."""
     offer = draw(st.sampled_from(kinds).flatmap(ROUNDS.__getitem__))
     if largest_depth == 1:
         return Interaction(offer)
@@ -71,7 +71,7 @@ def _arbitrary_ex_post(draw: st.DrawFn) -> ExPostRound:
 
 
 def ex_post_rounds() -> st.SearchStrategy[ExPostRound]:
-    """Draw an ex-post private mechanism, its bounds exact for some outcomes and arbitrary for others."""
+    """Draw an ex-post private mechanism with exact bounds for some outcomes and arbitrary bounds for others."""
     return st.one_of(RATIOS.map(ex_post_response), LEAKS.map(ex_post_leak), _arbitrary_ex_post())
 
 

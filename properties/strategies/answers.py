@@ -1,4 +1,4 @@
-"""Adversarial pairs of query answers: corners, one against all, ties, both orders, awkward ranges."""
+"""Adversarial pairs of query answers: corners, one against all, ties, both orders, extreme ranges."""
 
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ def _(domain: AnswerPairs) -> st.SearchStrategy[NeighbouringAnswers]:
 
 @st.composite
 def neighbouring_answers(draw: st.DrawFn, largest_size: int, largest_blocks: int) -> NeighbouringAnswers:
-    """Draw a pair; half of the time one of the shapes at which selection bounds are attained."""
+    """Draw a pair; half of the pairs have a shape at which selection bounds are attained."""
     low, width = draw(st.sampled_from(LOWS)), draw(st.sampled_from(WIDTHS))
     step = width * draw(st.one_of(st.sampled_from(STEPS), exact_reals(Fraction(0), Fraction(3, 2))))
     high, move = low + width, min(step, width)

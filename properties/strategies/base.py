@@ -1,4 +1,4 @@
-"""Strategies for numbers: exact, at and around the corners, over orders of magnitude."""
+"""Strategies for exact numbers: corners, neighbourhoods of corners, all orders of magnitude."""
 
 import math
 from fractions import Fraction
@@ -38,7 +38,7 @@ def _(domain: Reals) -> st.SearchStrategy[Any]:
 
 
 def log_integers(low: int, high: int) -> st.SearchStrategy[int]:
-    """Draw integers in [low, high], every order of magnitude equally often, shrinking to `low`."""
+    """Draw integers in [low, high], uniformly in order of magnitude, shrinking to `low`."""
 
     @st.composite
     def draw_integer(draw: st.DrawFn) -> int:
@@ -51,7 +51,7 @@ def log_integers(low: int, high: int) -> st.SearchStrategy[int]:
 def exact_reals(
     low: Fraction, high: Fraction, *, logarithmic: bool = False, digits: int = 4
 ) -> st.SearchStrategy[Fraction]:
-    """Draw exact rationals in [low, high], short ones that read well in a counterexample.
+    """Draw exact rationals in [low, high], with short representations.
 
     Parameters
     ----------

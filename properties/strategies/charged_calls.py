@@ -33,7 +33,7 @@ def _(domain: ChargedInteractions) -> st.SearchStrategy[Interaction]:
 
 @st.composite
 def charged_interactions(draw: st.DrawFn, domain: ChargedInteractions, ratio: Fraction, depth: int) -> Interaction:
-    """Draw a tree of calls of one ratio; after each outcome the analyst stops or goes on by a tree of its own."""
+    """Draw a tree of calls of one ratio; after each outcome the analyst stops or continues adaptively."""
     offer = draw(charged_rounds(domain, ratio))
     if depth == 1:
         return Interaction(offer)
@@ -46,7 +46,7 @@ def charged_interactions(draw: st.DrawFn, domain: ChargedInteractions, ratio: Fr
 
 @st.composite
 def charged_rounds(draw: st.DrawFn, domain: ChargedInteractions, ratio: Fraction) -> ChargedRound:
-    """Draw one call; randomised response, which is what optimal adversaries offer, most often."""
+    """Draw one call; most often randomised response, the offer of optimal adversaries."""
     mirrored, rarity = draw(st.booleans()), draw(st.sampled_from(RARITIES))
     if domain.counters == 2:
         return two_target_response(ratio, mirrored=mirrored, rarity=rarity)

@@ -57,7 +57,7 @@ def _(domain: BatchesOnLattice) -> st.SearchStrategy[LatticeBatch]:
 
 @st.composite
 def lattice_batches(draw: st.DrawFn, domain: BatchesOnLattice) -> LatticeBatch:
-    """Draw a batch and a level between minus and plus the sum of the epsilons, mostly a positive one."""
+    """Draw a batch and a level between minus and plus the sum of the epsilons, usually positive."""
     bounded = draw(st.integers(domain.least_bounded, domain.largest_bounded))
     pure = draw(st.integers(0 if bounded else 1, domain.largest_pure))
     units = draw(st.integers(1, domain.largest_units))
@@ -68,7 +68,7 @@ def lattice_batches(draw: st.DrawFn, domain: BatchesOnLattice) -> LatticeBatch:
 
 @st.composite
 def class_sequences(draw: st.DrawFn, domain: ClassSequences) -> ClassSequence:
-    """Draw classes and a level, often one between 0 and the sum of the parameters, where delta is neither end."""
+    """Draw classes and a level, often between 0 and the sum of the parameters, where delta is neither 0 nor 1."""
     length = draw(st.integers(1, domain.largest_length))
     common = draw(st.integers(1, domain.largest_steps))
     steps = [common] * length

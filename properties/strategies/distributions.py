@@ -36,7 +36,7 @@ def finite_distributions(draw: st.DrawFn, size: int) -> FiniteDistribution:
 
 @st.composite
 def finite_pairs(draw: st.DrawFn, largest_size: int) -> PairAtRatio:
-    """Draw a pair of one of the shapes at which comparisons are tight or break, and a ratio, often one of its own."""
+    """Draw a pair with a shape at which comparisons are tight or fail, and a ratio, often one of the pair."""
     size = draw(st.integers(1, largest_size))
     shape = draw(st.sampled_from(["any", "tie", "response", "leak", "equal"]))
     if size == 1 or shape == "equal":
@@ -56,7 +56,7 @@ def finite_pairs(draw: st.DrawFn, largest_size: int) -> PairAtRatio:
 
 @st.composite
 def positive_pairs(draw: st.DrawFn, largest_size: int) -> PairAtRatio:
-    """Draw two distributions that differ, the right one positive everywhere: close ones, tied ones, any ones."""
+    """Draw two different distributions, the right one positive everywhere: close, tied or arbitrary."""
     size = draw(st.integers(2, largest_size))
     weights = draw(st.lists(WEIGHTS.map(lambda w: max(w, 1)), min_size=size, max_size=size))
     right = FiniteDistribution.of(*weights)
@@ -112,7 +112,7 @@ def _leak(draw: st.DrawFn, size: int) -> tuple[FiniteDistribution, FiniteDistrib
 
 @st.composite
 def kernels(draw: st.DrawFn, inputs: int, largest_size: int) -> Kernel:
-    """Draw a kernel: deterministic (merging outcomes) as often as randomised."""
+    """Draw a kernel: deterministic (merging outcomes) and randomised ones equally often."""
     size = draw(st.integers(1, largest_size))
     if draw(st.booleans()):
         images = draw(st.lists(st.integers(0, size - 1), min_size=inputs, max_size=inputs))

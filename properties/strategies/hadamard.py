@@ -1,4 +1,4 @@
-"""Strategies for the attack by Hadamard queries: errors of one size, errors that hit a few bits, arbitrary ones."""
+"""Strategies for the attack by Hadamard queries: errors of one size, errors on a few bits, arbitrary errors."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ def _(domain: HadamardAnswers) -> st.SearchStrategy[NoisyAnswers]:
 
 @st.composite
 def noisy_answers(draw: st.DrawFn, largest_exponent: int) -> NoisyAnswers:
-    """Draw bits and errors; what the errors decode to may stand at exactly the rounding threshold."""
+    """Draw bits and errors; decoded values may lie exactly on the rounding threshold."""
     size = 2 ** draw(st.integers(0, largest_exponent))
     bits = draw(st.lists(st.integers(0, 1), min_size=size, max_size=size))
     shape = draw(st.sampled_from(["signs", "few bits", "any"]))

@@ -1,4 +1,4 @@
-"""Strategies for epsilon-indistinguishable pairs: every one is randomised response seen through a kernel."""
+"""Strategies for epsilon-indistinguishable pairs, built from randomised response and a kernel."""
 
 from fractions import Fraction
 
@@ -22,7 +22,7 @@ def _(domain: IndistinguishablePairs) -> st.SearchStrategy[TargetedPair]:
 
 @st.composite
 def indistinguishable_pairs(draw: st.DrawFn, smallest_size: int, largest_size: int) -> TargetedPair:
-    """Draw a pair: extremal ones (a likelihood ratio at every outcome) as often as any ones."""
+    """Draw a pair: extremal (every likelihood ratio is extreme) and arbitrary ones equally often."""
     size = draw(st.integers(smallest_size, largest_size))
     plain = exact_reals(Fraction(1, 10**6), Fraction(10**4), logarithmic=True)
     ratio = draw(st.one_of(st.sampled_from(RATIOS), plain.map(lambda x: 1 + x)))

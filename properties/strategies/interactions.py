@@ -31,7 +31,7 @@ def _(domain: AdaptiveInteractions) -> st.SearchStrategy[Interaction]:
 
 @st.composite
 def interactions(draw: st.DrawFn, largest_depth: int) -> Interaction:
-    """Draw a tree of offers; after each outcome the analyst stops or goes on by a tree of its own."""
+    """Draw a tree of offers; after each outcome the analyst stops or continues adaptively."""
     offer = draw(rounds())
     if largest_depth == 1:
         return Interaction(offer)
@@ -43,7 +43,7 @@ def interactions(draw: st.DrawFn, largest_depth: int) -> Interaction:
 
 
 def rounds() -> st.SearchStrategy[Round]:
-    """Draw a mechanism: half of the time one of those from which worst cases are made."""
+    """Draw a mechanism; half of them are building blocks of worst cases."""
     stars = st.builds(
         star_or_nothing, st.sampled_from(LEAKS).map(lambda p: p / 2), st.sampled_from(RATIOS), st.sampled_from(RATIOS)
     )

@@ -1,4 +1,4 @@
-"""Adversarial streams for thresholds with Laplace noise: worst shapes first, thresholds far away, ties in one run."""
+"""Adversarial streams for thresholds with Laplace noise: worst shapes, extreme thresholds, ties in one run."""
 
 from fractions import Fraction
 
@@ -31,7 +31,7 @@ def _(domain: NoisyRuns) -> st.SearchStrategy[NoisyRun]:
 def threshold_streams(
     draw: st.DrawFn, largest_size: int, largest_blocks: int, monotone: bool = False
 ) -> ThresholdStream:
-    """Draw a pair; half of the time answers that rise high up, with a few low ones among them that fall."""
+    """Draw a pair; half of the pairs have rising answers far above the threshold and a few low falling ones."""
     step = draw(st.sampled_from(SENSITIVITIES))
     height = step * draw(st.one_of(st.sampled_from(HEIGHTS), exact_reals(Fraction(0), Fraction(50), digits=2)))
     way = draw(st.sampled_from([1, -1])) if monotone else 0
@@ -60,7 +60,7 @@ def _block(draw: st.DrawFn, height: Fraction, step: Fraction, way: int, largest_
 
 @st.composite
 def noisy_runs(draw: st.DrawFn, largest_size: int) -> NoisyRun:
-    """Draw a run; often the noisy threshold is one of the noisy answers, or next to it."""
+    """Draw a run; the noisy threshold often equals a noisy answer or is next to one."""
     stream = draw(threshold_streams(largest_size, largest_size))
     span = stream.high - stream.low + 4 * stream.sensitivity
     noises = tuple(draw(exact_reals(-span, span, digits=1)) for _ in range(stream.size))

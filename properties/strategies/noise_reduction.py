@@ -1,4 +1,4 @@
-"""Adversarial runs of noise reduction: windows at the truth and far from it, times close together and far apart."""
+"""Adversarial runs of noise reduction: windows at and far from the true answer, times close together and far apart."""
 
 import itertools
 import operator
@@ -50,7 +50,7 @@ def _(domain: ReleasedPaths) -> st.SearchStrategy[ReleasedPath]:  # chosen by it
 
 
 def falling_times(count: int) -> st.SearchStrategy[tuple[Fraction, ...]]:
-    """Draw positive times that fall strictly, by shares of the one before: close together and far apart."""
+    """Draw strictly decreasing positive times, close together and far apart."""
     shares = st.one_of(
         st.sampled_from([Fraction(1, 2), Fraction(999, 1000), Fraction(1, 1000)]),
         exact_reals(Fraction(1, 50), Fraction(49, 50), digits=2),

@@ -1,4 +1,4 @@
-"""Adversarial set-wise games: extremal responses, arbitrary pairs of a class, analysts who adapt, reuse or stop."""
+"""Adversarial set-wise games: extremal responses, arbitrary pairs of a class, adaptive analysts that reuse or stop."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Adversarial streams for AboveThreshold: awkward ranges, thresholds outside them, lopsided noise, worst corners."""
+"""Adversarial streams for AboveThreshold: extreme ranges, thresholds outside them, unequal noise, worst corners."""
 
 from fractions import Fraction
 
@@ -59,7 +59,7 @@ def _thresholds(low: Fraction, width: Fraction, noise: Fraction, non_negative: b
 def neighbouring_streams(
     draw: st.DrawFn, largest_size: int, largest_blocks: int, non_negative: bool
 ) -> NeighbouringStreams:
-    """Draw a pair; half of the time the shape at which the bounds are attained, or a part of it."""
+    """Draw a pair; half of the pairs have the shape at which the bounds are attained, or a part of it."""
     setting = draw(threshold_settings(non_negative=non_negative))
     if draw(st.booleans()):
         blocks = _rise_then_fall(draw, setting, largest_size)

@@ -1,4 +1,4 @@
-"""Strategies for tables of rationals: entries at the ends of their range as often as between them."""
+"""Strategies for tables of rationals: entries at the ends of their range and between them."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ def _(domain: RationalTables) -> st.SearchStrategy[Table]:
 
 @st.composite
 def tables(draw: st.DrawFn, domain: RationalTables) -> Table:
-    """Draw a table; its rows are equal, extreme or arbitrary."""
+    """Draw a table with equal, extreme or arbitrary rows."""
     rows, columns = draw(st.sampled_from(domain.rows)), draw(st.integers(1, domain.columns))
     low, high = Fraction(domain.low), Fraction(domain.high)
     extreme = st.sampled_from([high, low])

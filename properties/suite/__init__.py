@@ -1,5 +1,5 @@
-"""A library's conformance as named tests: ``pytest --pyargs dpassay.properties.suite --dpassay-library NAME``.
+"""Conformance tests of a library under pytest: ``pytest --pyargs dpassay.properties.suite --dpassay-library NAME``.
 
-One test for each law and each case that it applies to, ``test_law[mechanism-law]``. Expected failures are strict:
-one that passes fails the run.
+One test for each law and each case that it applies to, ``test_law[mechanism-law]``. Expected failures are
+strict: one that passes fails the run.
 """

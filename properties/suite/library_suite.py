@@ -1,4 +1,4 @@
-"""What the tests of a library share: its plan, its expected failures, and what was found so far."""
+"""State shared by the tests of a library: its plan, its expected failures and the findings so far."""
 
 import json
 import math
@@ -11,33 +11,35 @@ from dpassay.claims import UsageError
 from dpassay.impl.libraries.registry import find_library
 from dpassay.properties.assay.assessment import Assessment, assess
 from dpassay.properties.assay.expected import FINE, ExpectedFailure, covering, load_expected
+from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.laws import LAWS
 from dpassay.properties.assay.suite import Budget, Check, Plan, Result, close_session, make_plan, run_check
+from dpassay.properties.assay.table import power_words
 from dpassay.properties.assay.targets import targets_of
-from dpassay.testing import note_level
+from dpassay.testing import note_level, note_power
 
 __all__ = ["ExpectedFindingError", "LibrarySuite", "suite_of"]
 
-_QUIET: Callable[[str], None] = lambda _: None  # noqa: E731  # collection prints nothing
-_SECONDS_EACH = 600.0  # the calls decide; this only ends what hangs
+_QUIET: Callable[[str], None] = lambda _: None  # noqa: E731  # silent during collection
+_SECONDS_EACH = 600.0  # ends hanging checks; the calls limit all others
 
 
 class ExpectedFindingError(AssertionError):
-    """A finding that the file of expected failures knows."""
+    """A finding that is listed in the file of expected failures."""
 
 
 @dataclass
 class LibrarySuite:
-    """The checks of a library in a run of pytest.
+    """The checks of a library in a pytest run.
 
     Parameters
     ----------
     library : str
-        What ``--dpassay-library`` was.
+        Value of ``--dpassay-library``.
     plan : Plan
-        Its checks.
+        The checks of the library.
     entries : sequence of ExpectedFailure
-        The expected failures of the version at hand.
+        The expected failures of the tested version.
     """
 
     library: str
@@ -46,14 +48,14 @@ class LibrarySuite:
     _results: dict[tuple[str, str], Result] = field(default_factory=dict)
 
     def parameters(self) -> list[object]:
-        """Return the checks that apply as parameters of a test, those of a single expected failure marked."""
+        """Return the applicable checks as test parameters; a check with its own expected failure is marked xfail."""
         return [
             pytest.param(check, id=f"{check.mechanism}-{check.law.name}", marks=self._marks(check))
             for check in self._applying()
         ]
 
     def shared_entries(self) -> list[object]:
-        """Return the entries that no single test stands for: globs over many, and such that fit nothing."""
+        """Return the entries that match several checks or none."""
         return [
             pytest.param(entry, id=f"{entry.mechanism}-{entry.law}")
             for entry in self.entries
@@ -71,15 +73,16 @@ class LibrarySuite:
         return [pytest.mark.xfail(reason=str(entry), raises=ExpectedFindingError, strict=True) for entry in alone[:1]]
 
     def result(self, check: Check) -> Result:
-        """Return what a check finds; it is carried out once."""
+        """Return the result of a check, which is run at most once."""
         place = (check.mechanism, check.law.name)
         if place not in self._results:
             self._results[place] = run_check(self.plan.target, check, Budget(math.inf, _SECONDS_EACH))
             note_level(check.settings.alpha if check.law.sampled else 0.0)
+            _note_power_of(self._results[place].finding)
         return self._results[place]
 
     def demand(self, check: Check) -> None:
-        """Fail if a check finds something; in the way that pytest takes for expected where an entry expects it."""
+        """Raise AssertionError if a check has a finding; an expected finding is reported as xfail."""
         __tracebackhide__ = True
         finding = self.result(check).finding
         if finding.kind in FINE:
@@ -92,11 +95,11 @@ class LibrarySuite:
         pytest.xfail(str(entry))
 
     def demand_appearance(self, entry: ExpectedFailure) -> None:
-        """Fail if none of the checks that an entry covers finds what it expects."""
+        """Raise AssertionError if no check that an entry covers has the expected finding."""
         __tracebackhide__ = True
         covered = self._covered(entry)
         if not covered:
-            raise AssertionError(f"no mechanism and law of {self.library} fits {entry.mechanism!r}, {entry.law!r}")
+            raise AssertionError(f"no mechanism and law of {self.library} matches {entry.mechanism!r}, {entry.law!r}")
         if not any(self.result(check).finding.kind == entry.finding for check in covered):
             raise AssertionError(f"expected a finding ({entry.finding}) that did not appear: {entry}")
 
@@ -126,16 +129,23 @@ class LibrarySuite:
         )
 
 
+def _note_power_of(finding: Finding) -> None:
+    """Record the power of a sampled test; the power of decided points is only their number."""
+    weakness = None if finding.power is None else finding.power.get("weakness")
+    if weakness is not None:
+        note_power(float(weakness), f"{power_words(finding.power)} for the claim {finding.claim}")
+
+
 _KEY = pytest.StashKey[LibrarySuite | None]()
 
 
 def suite_of(config: pytest.Config) -> LibrarySuite | None:
-    """Return the suite of the library that the options name, None if they name none.
+    """Return the suite of the library that the options name, or None without ``--dpassay-library``.
 
     Raises
     ------
     pytest.UsageError
-        If the library, its version or its interpreter cannot be had.
+        If the library, its version or its interpreter is not available.
     """
     if _KEY not in config.stash:
         config.stash[_KEY] = _make_suite(config)

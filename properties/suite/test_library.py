@@ -1,4 +1,4 @@
-"""The tests that a library gets; without ``--dpassay-library`` there is one, which says so and is skipped."""
+"""The tests of a library; without ``--dpassay-library`` one test is collected and skipped."""
 
 import pytest
 
@@ -10,7 +10,7 @@ _NOTHING = pytest.param(None, id="no library", marks=pytest.mark.skip(reason="gi
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test of each check, and of each expected failure that stands for many or for none."""
+    """Parametrise the tests by the checks, and by the expected failures that match several checks or none."""
     suite = suite_of(metafunc.config)
     if "check" in metafunc.fixturenames:
         metafunc.parametrize("check", [_NOTHING] if suite is None else suite.parameters())
@@ -28,13 +28,13 @@ def library(pytestconfig: pytest.Config) -> LibrarySuite:
 
 @pytest.mark.dpassay
 def test_law(library: LibrarySuite, check: Check) -> None:
-    """The law holds of the mechanism or accountant."""
+    """The law holds for the mechanism or accountant."""
     __tracebackhide__ = True
     library.demand(check)
 
 
 @pytest.mark.dpassay
 def test_expected_failure_appears(library: LibrarySuite, entry: ExpectedFailure) -> None:
-    """What is expected of several of them is found in one at least."""
+    """An expected failure that matches several checks appears in at least one of them."""
     __tracebackhide__ = True
     library.demand_appearance(entry)

@@ -1,4 +1,4 @@
-"""AboveThreshold with Gaussian noise: the exact law of the time at which it halts."""
+"""AboveThreshold with Gaussian noise: the exact distribution of the time at which it halts."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -11,14 +11,19 @@ from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, ball, exact, log_normal_cdf, sum_balls
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 
-__all__ = ["ALL_BELOW", "GaussianAboveThresholdLaw", "IndependentComparisonsLaw", "log_halting_probability"]
+__all__ = [
+    "ALL_BELOW",
+    "GaussianAboveThresholdDistribution",
+    "IndependentComparisonsDistribution",
+    "log_halting_probability",
+]
 
 ALL_BELOW = 0
 """The outcome of a finite stream on which the mechanism never halts."""
 
 
 @dataclass(frozen=True)
-class GaussianAboveThresholdLaw:
+class GaussianAboveThresholdDistribution:
     """The distribution of the halting time, 1, ..., k, or `ALL_BELOW`, on a stream of k query answers.
 
     The threshold receives noise of standard deviation `sigma_threshold` once; each answer receives fresh noise
@@ -70,8 +75,8 @@ LIKELY = 8
 
 
 @dataclass(frozen=True)
-class IndependentComparisonsLaw:
-    """The halting time if the noise of the threshold were drawn anew for every answer: independent comparisons.
+class IndependentComparisonsDistribution:
+    """The halting time if the threshold noise were redrawn for every answer: independent comparisons.
 
     Pr[t] = prod_(i < t) Phi((rho - q_i)/s) Phi((q_t - rho)/s), s^2 = sigma_X^2 + sigma_Z^2. Each comparison then
     costs privacy, which is what the one noise of AboveThreshold avoids.
@@ -116,7 +121,7 @@ def log_halting_probability(
     above : exact number or None
         The answer that passed, None for the all-below outcome.
     threshold, sigma_threshold, sigma_query : exact numbers
-        As for `GaussianAboveThresholdLaw`.
+        As for `GaussianAboveThresholdDistribution`.
     """
     rho, scale = exact("threshold", threshold), exact("sigma_query", sigma_query)
     slope: Fraction = exact("sigma_threshold", sigma_threshold) / scale

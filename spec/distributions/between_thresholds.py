@@ -1,4 +1,4 @@
-"""BetweenThresholds: whether a Laplace-noisy value lies below, between or above two thresholds; the exact law.
+"""The distribution of BetweenThresholds: a Laplace-noisy value below, between or above two thresholds.
 
 Only the position s = e^((f - t_l) epsilon) of the value and W = e^(-(t_r - t_l) epsilon) enter, and rationally, so
 that the same three formulas serve rational numbers, balls and symbols.
@@ -13,7 +13,7 @@ from flint import arb
 from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, ball, exact
 
-__all__ = ["ABOVE", "BELOW", "BETWEEN", "BetweenThresholdsLaw", "Zone", "between_thresholds_probabilities"]
+__all__ = ["ABOVE", "BELOW", "BETWEEN", "BetweenThresholdsDistribution", "Zone", "between_thresholds_probabilities"]
 
 BELOW, BETWEEN, ABOVE = 0, 1, 2
 """The outcomes."""
@@ -49,7 +49,7 @@ def between_thresholds_probabilities(position: Any, width: Any, zone: Zone) -> t
 
 
 @dataclass(frozen=True)
-class BetweenThresholdsLaw:
+class BetweenThresholdsDistribution:
     """The distribution of the outcome for a value and Laplace noise of scale 1/epsilon.
 
     Parameters

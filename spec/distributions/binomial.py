@@ -42,7 +42,7 @@ def binomial_at_most(successes: int, trials: int, chance: arb) -> arb:
 
 
 def negative_binomial_above(count: int, hits: int, chance: Fraction) -> arb:
-    """Enclose Pr[X > count], X the number of trials up to and including success number `hits`."""
+    """Enclose Pr[X > count], X the number of trials up to and including the success number `hits`."""
     if chance == 1:
         return arb(int(count < hits))
     return binomial_at_most(hits - 1, count, ball(chance))

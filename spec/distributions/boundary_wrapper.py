@@ -1,4 +1,4 @@
-"""The boundary wrapper: an algorithm that reports "boundary" the likelier, the less certain its answer is.
+"""The boundary wrapper: an algorithm that reports "boundary" with a probability that grows with its uncertainty.
 
 With pi = 1 - max_r Pr[A = r] it reports the boundary with probability min(1/3, pi/(1 + pi)), and an outcome of A
 otherwise (Cohen and Lyu 2023, Alg 4).
@@ -13,14 +13,14 @@ from flint import arb
 from dpassay.spec.ball import ball, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution
 
-__all__ = ["BOUNDARY", "BoundaryWrappedLaw", "boundary_wrapped"]
+__all__ = ["BOUNDARY", "BoundaryWrappedDistribution", "boundary_wrapped"]
 
 BOUNDARY = -1
 """The outcome that the wrapper adds."""
 
 
 def boundary_wrapped(distribution: FiniteDistribution) -> FiniteDistribution:
-    """Return the law of the wrapped algorithm, exactly."""
+    """Return the distribution of the wrapped algorithm, exactly."""
     doubt = 1 - max(distribution.weights.values())
     boundary = min(Fraction(1, 3), doubt / (1 + doubt))
     weights = {o: p * (1 - boundary) for o, p in distribution.weights.items()}
@@ -28,13 +28,13 @@ def boundary_wrapped(distribution: FiniteDistribution) -> FiniteDistribution:
 
 
 @dataclass(frozen=True)
-class BoundaryWrappedLaw:
-    """The law of the wrapped algorithm where the probabilities are real numbers.
+class BoundaryWrappedDistribution:
+    """The distribution of the wrapped algorithm for real-valued probabilities.
 
     Parameters
     ----------
     base : DiscreteDistribution
-        The law of the algorithm; -1 must not be among its outcomes.
+        The distribution of the algorithm; -1 must not be among its outcomes.
     """
 
     base: DiscreteDistribution

@@ -1,4 +1,4 @@
-"""The density of a whole run of Brownian noise reduction, exactly, and in three ways.
+"""The exact density of a whole run of Brownian noise reduction, by three formulas.
 
 For rational times, answers and noises the logarithm of a ratio of two densities with the same variances is rational:
 the normalisations cancel. A run released at falling times t_1 > ... > t_k has the density of its values
@@ -50,7 +50,7 @@ def increment_log_ratio(path: ReleasedPath) -> Fraction:
 
 
 def last_log_ratio(path: ReleasedPath) -> Fraction:
-    """Return the log-ratio of the densities of the last release alone."""
+    """Return the log-ratio of the densities of the last release."""
     zero = (Fraction(0),) * len(path.left)
     left, right = (_log_density(path.residuals(f)[-1], zero, path.last_time) for f in (path.left, path.right))
     return left - right

@@ -1,4 +1,4 @@
-"""Exact laws of charged randomised responses, and of the best of several candidates that respond.
+"""Exact distributions of charged randomised responses, and of the best of several responding candidates.
 
 Cohen and Lyu 2023, Alg 1, Alg 8 and Alg 3, on the bits of a data set; all probabilities are rational.
 """
@@ -8,11 +8,13 @@ from fractions import Fraction
 
 from dpassay.spec.distributions.discrete import FiniteDistribution
 
-__all__ = ["charged_responses_law", "response_top_k_law", "truthful_count_law"]
+__all__ = ["charged_responses_distribution", "response_top_k_distribution", "truthful_count_distribution"]
 
 
-def charged_responses_law(bits: Sequence[int], truth: Fraction, hits: int, *, both: bool) -> FiniteDistribution:
-    """Return the law of the answers that are published until the counters halt the session.
+def charged_responses_distribution(
+    bits: Sequence[int], truth: Fraction, hits: int, *, both: bool
+) -> FiniteDistribution:
+    """Return the distribution of the published answers until the counters halt the session.
 
     Parameters
     ----------
@@ -40,8 +42,8 @@ def charged_responses_law(bits: Sequence[int], truth: Fraction, hits: int, *, bo
     return FiniteDistribution({**ended, **running})
 
 
-def response_top_k_law(bits: Sequence[int], truth: Fraction, k: int) -> FiniteDistribution:
-    """Return the law of the k best of tests whose scores are their answers, as pairs (candidate, score).
+def response_top_k_distribution(bits: Sequence[int], truth: Fraction, k: int) -> FiniteDistribution:
+    """Return the distribution of the k best of tests whose scores are their answers, as pairs (candidate, score).
 
     Those that answer 1 come first, equal scores in the order of the candidates.
     """
@@ -64,8 +66,8 @@ def _selected(ones: tuple[int, ...], size: int, k: int) -> tuple[tuple[int, int]
     return (*((candidate, 1) for candidate in ones), *((candidate, 0) for candidate in zeros))
 
 
-def truthful_count_law(size: int, truth: Fraction) -> FiniteDistribution:
-    """Return the binomial law of how many of `size` answers are 1, each with probability `truth`."""
+def truthful_count_distribution(size: int, truth: Fraction) -> FiniteDistribution:
+    """Return the binomial distribution of the number of ones among `size` answers, with probability `truth` each."""
     lie, weights, weight = 1 - truth, {}, (1 - truth) ** size
     for count in range(size + 1):
         weights[count] = weight

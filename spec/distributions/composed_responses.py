@@ -1,4 +1,4 @@
-"""Randomised responses in a row: their curve delta(epsilon), enclosed, for any number of them.
+"""Composition of randomised responses: an enclosure of the curve delta(epsilon) for any number of them.
 
 `count` responses with loss plus or minus epsilon0 have the loss (2 j - count) epsilon0 when j of them are truthful, so
 that delta is a difference of two binomial tails. By the optimality of randomised response it is the least delta of
@@ -59,7 +59,17 @@ def _tails(unit: Fraction, count: int) -> tuple[list[arb], list[arb]]:
 
 
 def composed_approximate_delta(epsilon0: Exact, delta0: Exact, count: int, epsilon: Exact) -> arb:
-    """Enclose the least delta at epsilon of `count` (epsilon0, delta0)-DP mechanisms."""
+    """Enclose the least delta at epsilon of `count` (epsilon0, delta0)-DP mechanisms.
+
+    Parameters
+    ----------
+    epsilon0, delta0 : exact number
+        Privacy parameters of each mechanism.
+    count : int
+        Number of mechanisms.
+    epsilon : exact number
+        Privacy parameter of the composition, nats.
+    """
     none_leaks = count * (-ball(exact("delta0", delta0))).log1p() if delta0 != 1 else arb.neg_inf()
     if count == 0:
         return arb(0)

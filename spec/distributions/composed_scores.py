@@ -1,4 +1,4 @@
-"""Independent mechanisms in a row, certified from below in float64: what a sum of integer scores gives away.
+"""Composition of independent mechanisms: certified float64 lower bounds through sums of integer scores.
 
 Every mechanism's outcome is cut into finitely many cells with a whole score each; the outcome of the whole is seen
 through the sum of the scores. That is post-processing: the hockey-stick divergence of the sum is a lower bound on that
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, ball, float_lower, float_upper
 
-__all__ = ["Cell", "ScoreLaws", "cells_of_cuts", "composed_scores", "pooled_scores"]
+__all__ = ["Cell", "ScoreDistributions", "cells_of_cuts", "composed_scores", "pooled_scores"]
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ _ROUNDOFF, _SMALLEST = 2.0**-53, 2.0**-1074
 
 @dataclass(frozen=True)
 class Cell:
-    """A set of outcomes with enclosures of its probabilities under both inputs, and about the loss that it shows.
+    """A set of outcomes with enclosures of its probabilities under both inputs, and an approximate privacy loss.
 
     The float64 `loss`, which may be off by a constant, decides where the cell goes and never the validity.
     """
@@ -48,7 +48,7 @@ class Cell:
 
 
 def cells_of_cuts(left: Sequence[arb], right: Sequence[arb]) -> list[Cell]:
-    """Make cells from the probabilities of the same sets under both inputs; the loss follows from them."""
+    """Make cells from the probabilities of the same sets under both inputs."""
     return [Cell(p, q, _loss(p, q)) for p, q in zip(left, right, strict=True)]
 
 
@@ -60,7 +60,7 @@ def _loss(left: arb, right: arb) -> float:
 
 
 @dataclass(frozen=True)
-class ScoreLaws:
+class ScoreDistributions:
     """The probabilities of the scores ``first``, ``first + 1``, ... under both inputs.
 
     The true probability on the left is at least ``left * (1 - relative) - absolute``, and on the right at most
@@ -107,7 +107,7 @@ class ScoreLaws:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the score on the left, about."""
+        """The approximate standard deviation of the score on the left."""
         scores = np.arange(len(self.left), dtype=np.float64)
         total = float(self.left.sum())
         if total <= 0:
@@ -116,8 +116,8 @@ class ScoreLaws:
         return math.sqrt(max(0.0, float(self.left @ (scores - mean) ** 2) / total))
 
 
-def pooled_scores(cells: Sequence[Cell], unit: float | None = None) -> ScoreLaws:
-    """Give every cell the score nearest to its loss in units, clipped where there are too many.
+def pooled_scores(cells: Sequence[Cell], unit: float | None = None) -> ScoreDistributions:
+    """Assign to every cell the score nearest to its loss in units, clipped to a maximum.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def pooled_scores(cells: Sequence[Cell], unit: float | None = None) -> ScoreLaws
     for cell, score in zip(cells, scores.tolist(), strict=True):
         left[score - first] = left[score - first] + cell.left
         right[score - first] = right[score - first] + cell.right
-    return ScoreLaws(
+    return ScoreDistributions(
         first,
         np.array([max(0.0, float_lower(p)) for p in left]),
         np.array([max(0.0, float_upper(q)) for q in right]),
@@ -159,8 +159,8 @@ def pooled_scores(cells: Sequence[Cell], unit: float | None = None) -> ScoreLaws
     )
 
 
-def composed_scores(parts: Sequence[tuple[ScoreLaws, int]]) -> ScoreLaws:
-    """Return laws of the sum of the scores of independent mechanisms, each repeated so many times.
+def composed_scores(parts: Sequence[tuple[ScoreDistributions, int]]) -> ScoreDistributions:
+    """Return the distributions of the sum of scores of independent mechanisms with given repetitions.
 
     The scores of different parts must have the same unit to be of use; whatever they are, the bounds are valid.
 
@@ -171,30 +171,30 @@ def composed_scores(parts: Sequence[tuple[ScoreLaws, int]]) -> ScoreLaws:
     """
     if not parts or any(count < 1 for _, count in parts):
         raise UsageError(f"parts must be repeated at least once each, got {[count for _, count in parts]!r}")
-    repeated = [_repeated(laws, count) for laws, count in parts]
+    repeated = [_repeated(distributions, count) for distributions, count in parts]
     finest = max(halvings for _, halvings in repeated)
     return reduce(
         lambda one, other: _shortened(_convolved(one, other))[0],
-        (_halved(laws, finest - halvings) for laws, halvings in repeated),
+        (_halved(distributions, finest - halvings) for distributions, halvings in repeated),
     )
 
 
-def _repeated(laws: ScoreLaws, count: int) -> tuple[ScoreLaws, int]:
-    """Return the laws of the sum of `count` scores, by squaring, and how many times they were halved."""
-    total, halvings = laws, 0
+def _repeated(distributions: ScoreDistributions, count: int) -> tuple[ScoreDistributions, int]:
+    """Return the distributions of the sum of `count` scores, by squaring, and how many times they were halved."""
+    total, halvings = distributions, 0
     for bit in bin(count)[3:]:
         total, more = _shortened(_convolved(total, total))
         halvings += more
         if bit == "1":
-            total, more = _shortened(_convolved(total, _halved(laws, halvings)))
+            total, more = _shortened(_convolved(total, _halved(distributions, halvings)))
             halvings += more
     return total, halvings
 
 
-def _convolved(one: ScoreLaws, other: ScoreLaws) -> ScoreLaws:
+def _convolved(one: ScoreDistributions, other: ScoreDistributions) -> ScoreDistributions:
     terms = min(len(one.left), len(other.left)) + 2
     relative = (one.relative + other.relative + terms * _ROUNDOFF) * (1 + 2.0**-10)
-    return ScoreLaws(
+    return ScoreDistributions(
         one.first + other.first,
         np.convolve(one.left, other.left),
         np.convolve(one.right, other.right),
@@ -203,35 +203,35 @@ def _convolved(one: ScoreLaws, other: ScoreLaws) -> ScoreLaws:
     )
 
 
-def _shortened(laws: ScoreLaws) -> tuple[ScoreLaws, int]:
+def _shortened(distributions: ScoreDistributions) -> tuple[ScoreDistributions, int]:
     """Halve while the deviation has room for it, and clip what is still too long."""
     halvings = 0
-    while len(laws.left) > LONGEST and laws.deviation > 2 * STEPS_PER_DEVIATION:
-        laws, halvings = _halved(laws, 1), halvings + 1
-    if len(laws.left) <= LONGEST:
-        return laws, halvings
-    scores = np.arange(len(laws.left))
-    centre = round(float(laws.left @ scores) / max(float(laws.left.sum()), 1e-300))
-    begin = min(max(centre - LONGEST // 2, 0), len(laws.left) - LONGEST)
+    while len(distributions.left) > LONGEST and distributions.deviation > 2 * STEPS_PER_DEVIATION:
+        distributions, halvings = _halved(distributions, 1), halvings + 1
+    if len(distributions.left) <= LONGEST:
+        return distributions, halvings
+    scores = np.arange(len(distributions.left))
+    centre = round(float(distributions.left @ scores) / max(float(distributions.left.sum()), 1e-300))
+    begin = min(max(centre - LONGEST // 2, 0), len(distributions.left) - LONGEST)
     groups = np.clip(scores - begin, 0, LONGEST - 1)
-    return _merged(laws, groups, laws.first + begin), halvings
+    return _merged(distributions, groups, distributions.first + begin), halvings
 
 
-def _halved(laws: ScoreLaws, times: int) -> ScoreLaws:
+def _halved(distributions: ScoreDistributions, times: int) -> ScoreDistributions:
     if times == 0:
-        return laws
-    scores = np.arange(laws.first, laws.first + len(laws.left))
+        return distributions
+    scores = np.arange(distributions.first, distributions.first + len(distributions.left))
     coarse = (scores + (1 << times >> 1)) >> times
-    return _merged(laws, coarse - coarse[0], int(coarse[0]))
+    return _merged(distributions, coarse - coarse[0], int(coarse[0]))
 
 
-def _merged(laws: ScoreLaws, groups: NDArray[np.intp], first: int) -> ScoreLaws:
+def _merged(distributions: ScoreDistributions, groups: NDArray[np.intp], first: int) -> ScoreDistributions:
     """Add up the probabilities of groups of scores."""
     largest = int(np.bincount(groups).max())
-    return ScoreLaws(
+    return ScoreDistributions(
         first,
-        np.bincount(groups, weights=laws.left).astype(np.float64),
-        np.bincount(groups, weights=laws.right).astype(np.float64),
-        laws.relative + (largest + 1) * _ROUNDOFF * (1 + laws.relative),
-        laws.absolute * largest,
+        np.bincount(groups, weights=distributions.left).astype(np.float64),
+        np.bincount(groups, weights=distributions.right).astype(np.float64),
+        distributions.relative + (largest + 1) * _ROUNDOFF * (1 + distributions.relative),
+        distributions.absolute * largest,
     )

@@ -1,4 +1,4 @@
-"""Discrete output distributions, and how two of them compare.
+"""Discrete output distributions and their divergences.
 
 A distribution tells the logarithm of each outcome's probability, enclosed at the working precision. Where the
 probabilities are rational it is a `FiniteDistribution`, and the comparisons have exact forms, in which

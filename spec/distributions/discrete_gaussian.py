@@ -54,7 +54,7 @@ class DiscreteGaussian:
         return ball(-Fraction(x * x) / (2 * self.sigma * self.sigma)).exp() / self.total
 
     def at_least(self, x: int) -> arb:
-        """Enclose the probability of x and more."""
+        """Enclose the probability of values of at least x."""
         if x <= 0:
             return 1 - self.at_least(1 - x)
         if x > self.last:
@@ -62,19 +62,21 @@ class DiscreteGaussian:
         return self._above[x] / self.total
 
 
-def discrete_gaussian_hockey_stick(law: DiscreteGaussian, epsilon: Exact) -> arb:
-    """Enclose the divergence at epsilon of the law about 0 over the law about 1.
+def discrete_gaussian_hockey_stick(distribution: DiscreteGaussian, epsilon: Exact) -> arb:
+    """Enclose the divergence at epsilon of the distribution about 0 over the distribution about 1.
 
     The loss of x is (1 - 2x)/(2 sigma^2): it exceeds epsilon for x < 1/2 - sigma^2 epsilon.
     """
     level = exact("epsilon", epsilon)
-    last = math.ceil(Fraction(1, 2) - law.sigma**2 * level) - 1
+    last = math.ceil(Fraction(1, 2) - distribution.sigma**2 * level) - 1
     # Pr[X <= last] about 0, and Pr[X <= last - 1] about 0, which is Pr[X <= last] about 1
-    return law.at_least(-last) - ball(level).exp() * law.at_least(1 - last)
+    return distribution.at_least(-last) - ball(level).exp() * distribution.at_least(1 - last)
 
 
-def discrete_gaussian_cells(law: DiscreteGaussian, reach: int = 12) -> list[Cell]:
-    """Return the integers as cells, with the loss of the law about 0 over the law about 1, up to a constant."""
-    last = min(law.last - 1, math.ceil(reach * law.sigma) + 1)
-    unit = float(1 / (law.sigma * law.sigma))
-    return [Cell(law.probability(x), law.probability(x - 1), -x * unit) for x in range(-last, last + 2)]
+def discrete_gaussian_cells(distribution: DiscreteGaussian, reach: int = 12) -> list[Cell]:
+    """Return the integers as cells, with the loss of the one about 0 over the one about 1, up to a constant."""
+    last = min(distribution.last - 1, math.ceil(reach * distribution.sigma) + 1)
+    unit = float(1 / (distribution.sigma * distribution.sigma))
+    return [
+        Cell(distribution.probability(x), distribution.probability(x - 1), -x * unit) for x in range(-last, last + 2)
+    ]

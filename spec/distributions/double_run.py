@@ -8,22 +8,24 @@ from flint import arb
 from dpassay.claims import UsageError
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution
 
-__all__ = ["DoubleRunLaw", "run_twice"]
+__all__ = ["DoubleRunDistribution", "run_twice"]
 
 
-def run_twice(law: FiniteDistribution) -> FiniteDistribution:
-    """Return the law of two independent runs, exactly; an outcome is a pair."""
-    return FiniteDistribution({(a, b): p * q for a, p in law.weights.items() for b, q in law.weights.items()})
+def run_twice(distribution: FiniteDistribution) -> FiniteDistribution:
+    """Return the exact distribution of two independent runs; an outcome is a pair."""
+    return FiniteDistribution(
+        {(a, b): p * q for a, p in distribution.weights.items() for b, q in distribution.weights.items()}
+    )
 
 
 @dataclass(frozen=True)
-class DoubleRunLaw:
-    """The law of two independent runs where the probabilities are real numbers.
+class DoubleRunDistribution:
+    """The distribution of two independent runs for real-valued probabilities.
 
     Parameters
     ----------
     base : DiscreteDistribution
-        The law of one run.
+        The distribution of one run.
     """
 
     base: DiscreteDistribution

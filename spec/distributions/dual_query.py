@@ -1,4 +1,4 @@
-"""DualQuery on a small universe: the exact law of the synthetic records that it publishes.
+"""DualQuery on a small universe: the exact distribution of the published synthetic records.
 
 Queries are 0/1 tables over the universe. In round t the query player's weights are proportional to
 exp(eta sum_{t' < t} (q(D) - q(x_t'))), and the data player answers a query drawn from them with the first element of
@@ -15,12 +15,12 @@ from flint import arb
 
 from dpassay.spec.ball import ball, sum_balls
 
-__all__ = ["DualQueryLaw"]
+__all__ = ["DualQueryDistribution"]
 
 
 @dataclass(frozen=True)
-class DualQueryLaw:
-    """The distribution of the answers x_1, ..., x_T to one drawn query a round.
+class DualQueryDistribution:
+    """The distribution of the answers x_1, ..., x_T to one drawn query per round.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class DualQueryLaw:
 
     @property
     def outcomes(self) -> tuple[Hashable, ...]:
-        """The sequences of records that the data player may answer."""
+        """The possible sequences of records of the data player."""
         return tuple(self._paths)
 
     def log_probability(self, outcome: Hashable) -> arb:

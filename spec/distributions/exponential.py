@@ -1,4 +1,4 @@
-"""The exponential mechanism: the exact law of the candidate that is reported."""
+"""The exponential mechanism: the exact distribution of the reported candidate."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -6,12 +6,12 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from dpassay.spec.ball import ball, sum_balls
-from dpassay.spec.distributions.selection import Rivals, SelectionLaw
+from dpassay.spec.distributions.selection import Rivals, SelectionDistribution
 
-__all__ = ["ExponentialMechanismLaw"]
+__all__ = ["ExponentialMechanismDistribution"]
 
 
-class ExponentialMechanismLaw(SelectionLaw):
+class ExponentialMechanismDistribution(SelectionDistribution):
     """Pr[o] proportional to e^(rate answers_o), with rate = epsilon / (2 sensitivity).
 
     The paper (Lebensold, Precup and Balle 2024, EM) uses the mechanism as a baseline without writing it down;

@@ -1,4 +1,4 @@
-"""Two normal distributions with one standard deviation: their divergences, in closed form.
+"""Two normal distributions with the same standard deviation: their divergences in closed form.
 
 N(mu, sigma^2) against N(mu', sigma^2) depends on ``shift = |mu - mu'| / sigma`` alone, and so do two spherical
 normal distributions in any dimension, with the Euclidean distance of their means. The privacy loss of the pair
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def gaussian_shift(mean: Exact, other_mean: Exact, sigma: Exact) -> Fraction:
-    """Return |mean - other_mean| / sigma, all that the comparison depends on.
+    """Return |mean - other_mean| / sigma, which determines all divergences.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Gaussian races: normal means of products of powers of normal cdfs.
 
-The exact law of every selection mechanism with Gaussian noise is an expectation
+The exact distribution of every selection mechanism with Gaussian noise is an expectation
 
     E[ prod_j Phi(slope_j x + offset_j)^exponent_j ],     x standard normal,
 
@@ -124,7 +124,7 @@ class GaussianRace:
 
     @property
     def log_upper(self) -> arb:
-        """A quick upper bound of the logarithm: the least of log E[Phi(s x + o)] = log Phi(o/sqrt(1 + s^2))."""
+        """Return a fast upper bound of the logarithm: the least of log E[Phi(s x + o)] = log Phi(o/sqrt(1 + s^2))."""
         bound = arb(0)
         for h in self.hurdles:
             if h.exponent >= 1:
@@ -133,13 +133,13 @@ class GaussianRace:
 
     @property
     def widest_strip(self) -> float:
-        """A half-width that keeps clear of the complex zeros of the cdf, which have imaginary part above 2.8."""
+        """A half-width that excludes the complex zeros of the cdf, which have imaginary part above 2.8."""
         steepest = max((abs(slope) for slope, _, _ in self._floats), default=0.0)
         return 2.4 / max(steepest, 0.1)
 
     @property
     def landmarks(self) -> Array:
-        """Where a hurdle is in doubt: off the axis a high power of it may bulge there."""
+        """Points at which a hurdle is undecided; off the axis a high power of it may be large there."""
         places = [(LANDMARKS - offset) / slope for slope, offset, _ in self._floats if slope]
         return np.concatenate(places) if places else np.empty(0)
 

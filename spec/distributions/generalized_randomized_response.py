@@ -1,4 +1,4 @@
-"""Generalised randomised response, the extremal mechanism of bounded range, and products of it, exactly.
+"""Exact generalised randomised response, the extremal mechanism of bounded range, and its products.
 
 RR_{epsilon,t} answers a bit by a bit, with loss t on the answer 0 and t - epsilon on the answer 1 (input 0 against
 input 1). Every pair of distributions whose losses lie in [t - epsilon, t] is a post-processing of it; ordinary
@@ -26,13 +26,13 @@ from dpassay.spec.interactions import Round
 __all__ = [
     "Number",
     "RandomizedResponse",
-    "RandomizedResponseTreeLaw",
-    "RenamedLaw",
+    "RandomizedResponseTreeDistribution",
+    "RenamedDistribution",
     "hinge",
     "keep_probability",
     "power",
     "product_delta",
-    "product_laws",
+    "product_distributions",
     "pure_response",
 ]
 
@@ -46,7 +46,7 @@ def hinge(x: Number) -> Number:
 
 
 def power(x: Number, exponent: int) -> Number:
-    """Return x^exponent for exponent >= 0; a ball around 0 has no square by its own operator."""
+    """Return x^exponent for exponent >= 0, also for balls around 0."""
     result = x**0
     for _ in range(exponent) if isinstance(x, arb) else ():
         result = result * x
@@ -86,13 +86,13 @@ class RandomizedResponse:
 
     @cached_property
     def left(self) -> FiniteDistribution:
-        """The law of the answer to input 0."""
+        """The distribution of the answer to input 0."""
         q = keep_probability(self.range_ratio, self.top)
         return FiniteDistribution({0: q, 1: 1 - q})
 
     @cached_property
     def right(self) -> FiniteDistribution:
-        """The law of the answer to input 1."""
+        """The distribution of the answer to input 1."""
         p = keep_probability(self.range_ratio, self.top) / self.top
         return FiniteDistribution({0: p, 1: 1 - p})
 
@@ -106,8 +106,8 @@ def pure_response(ratio: Fraction) -> RandomizedResponse:
     return RandomizedResponse(ratio**2, ratio)
 
 
-def product_laws(responses: Iterable[RandomizedResponse]) -> tuple[FiniteDistribution, FiniteDistribution]:
-    """Return the laws, on both inputs, of the answers of responses that all see the same bit."""
+def product_distributions(responses: Iterable[RandomizedResponse]) -> tuple[FiniteDistribution, FiniteDistribution]:
+    """Return the distributions, on both inputs, of the answers of several responses to the same bit."""
     sides = []
     parts = list(responses)
     for side in ("left", "right"):
@@ -145,8 +145,8 @@ def product_delta(bounded: int, pure: int, ratio: Number, top: Number, budget: N
 
 
 @dataclass(frozen=True)
-class RandomizedResponseTreeLaw:
-    """The law of the answers of responses chosen one after the other from the answers so far, in balls.
+class RandomizedResponseTreeDistribution:
+    """The distribution of the answers of adaptively chosen responses, in balls.
 
     Parameters
     ----------
@@ -177,18 +177,18 @@ class RandomizedResponseTreeLaw:
 
 
 @dataclass(frozen=True)
-class RenamedLaw:
-    """A law with its outcomes under other names.
+class RenamedDistribution:
+    """A distribution with renamed outcomes.
 
     Parameters
     ----------
-    law : RandomizedResponseTreeLaw
-        The law.
+    distribution : RandomizedResponseTreeDistribution
+        The distribution.
     names : dict
         From the new name to the outcome.
     """
 
-    law: RandomizedResponseTreeLaw
+    distribution: RandomizedResponseTreeDistribution
     names: dict[Hashable, Hashable]
 
     @property
@@ -198,7 +198,7 @@ class RenamedLaw:
 
     def log_probability(self, outcome: Hashable) -> arb:
         """Enclose the logarithm of the probability of an outcome by its new name."""
-        return self.law.log_probability(self.names[outcome])
+        return self.distribution.log_probability(self.names[outcome])
 
 
 def _log_answer(epsilon: Exact, top: Exact, bit: int, answer: int) -> arb:

@@ -40,7 +40,17 @@ class TargetedPair(PairAtRatio):
 def private_pair(
     ratio: Fraction, first: FiniteDistribution, second: FiniteDistribution, hits: int = 1
 ) -> TargetedPair:
-    """Make the pair that randomised response with odds `ratio` makes of two distributions on the same outcomes."""
+    """Make the pair that results from randomised response with odds `ratio` between two distributions.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        e^epsilon, above 1.
+    first, second : FiniteDistribution
+        Distributions on the same outcomes.
+    hits : int
+        Number of outcomes in the target.
+    """
     mixed = [
         {o: (ratio * a.probability(o) + b.probability(o)) / (ratio + 1) for o in first.outcomes}
         for a, b in ((first, second), (second, first))
@@ -50,7 +60,7 @@ def private_pair(
 
 @dataclass(frozen=True)
 class IndistinguishablePairs(Domain):
-    """Targeted pairs with smallest_size to largest_size outcomes, a ratio above 1, the target neither empty nor all.
+    """Targeted pairs with smallest_size to largest_size outcomes, a ratio above 1, and a proper non-empty target.
 
     Parameters
     ----------
@@ -62,7 +72,7 @@ class IndistinguishablePairs(Domain):
     smallest_size: int = 2
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a pair."""
+        """Return whether `value` is such a pair."""
         if not (isinstance(value, TargetedPair) and self.smallest_size <= value.size <= self.largest_size):
             return False
         outcomes = tuple(range(value.size))
@@ -77,13 +87,13 @@ NOTHING = "nothing"
 
 
 def restricted(distribution: FiniteDistribution, kept: frozenset[Hashable]) -> FiniteDistribution:
-    """Return the law that publishes an outcome in `kept` and nothing otherwise."""
+    """Return the distribution that publishes an outcome in `kept` and hides all others."""
     weights = {o: p for o, p in distribution.weights.items() if o in kept}
     weights[NOTHING] = sum((p for o, p in distribution.weights.items() if o not in kept), Fraction(0))
     return FiniteDistribution(weights)
 
 
 def conditioned(distribution: FiniteDistribution, event: frozenset[Hashable]) -> FiniteDistribution:
-    """Return the law given an event of positive probability; the outcomes off the event keep probability 0."""
+    """Return the distribution given an event of positive probability; outcomes off the event keep probability 0."""
     mass = sum((p for o, p in distribution.weights.items() if o in event), Fraction(0))
     return FiniteDistribution({o: p / mass if o in event else Fraction(0) for o, p in distribution.weights.items()})

@@ -9,7 +9,14 @@ from flint import arb
 from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, ball, exact, sum_balls
 
-__all__ = ["LaplaceLaw", "Side", "log_laplace_cdf", "log_laplace_interval", "log_laplace_max_cdf", "log_laplace_sf"]
+__all__ = [
+    "LaplaceDistribution",
+    "Side",
+    "log_laplace_cdf",
+    "log_laplace_interval",
+    "log_laplace_max_cdf",
+    "log_laplace_sf",
+]
 
 Side = tuple[Exact | None, Exact | None]
 """An interval (low, high]; None where there is no bound."""
@@ -56,7 +63,7 @@ def log_laplace_max_cdf(x: Fraction | arb, count: int) -> arb:
 
 
 @dataclass(frozen=True)
-class LaplaceLaw:
+class LaplaceDistribution:
     """Independent Laplace noise of one scale about each of some centres.
 
     Parameters

@@ -1,4 +1,4 @@
-"""AboveThreshold with Laplace noise: the exact law of the halting time (Gaboardi 2017, S7)."""
+"""AboveThreshold with Laplace noise: the exact distribution of the halting time (Gaboardi 2017, S7)."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from dpassay.spec.distributions.above_threshold import ALL_BELOW
 from dpassay.spec.distributions.laplace import log_laplace_cdf, log_laplace_sf
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 
-__all__ = ["ALL_BELOW", "LaplaceAboveThresholdLaw", "PublicThresholdLaw"]
+__all__ = ["ALL_BELOW", "LaplaceAboveThresholdDistribution", "PublicThresholdDistribution"]
 
 
 @dataclass(frozen=True)
-class LaplaceAboveThresholdLaw:
+class LaplaceAboveThresholdDistribution:
     """The distribution of the halting time, 1, ..., k, or `ALL_BELOW`, on a stream of k answers.
 
     The slides leave the all-below outcome of a finite stream out.
@@ -51,8 +51,8 @@ class LaplaceAboveThresholdLaw:
 
 
 @dataclass(frozen=True)
-class PublicThresholdLaw:
-    """All answers compared with a threshold without noise, one by one, until `halts` of them have reached it.
+class PublicThresholdDistribution:
+    """Answers compared in order with a threshold without noise, until `halts` of them have reached it.
 
     Independent comparisons, each of which costs privacy (S9). The outcome tells for each comparison whether the answer
     reached the threshold.

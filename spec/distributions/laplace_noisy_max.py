@@ -1,4 +1,4 @@
-"""Noisy max with Laplace noise: the exact law of the index that is reported.
+"""Noisy max with Laplace noise: the exact distribution of the reported index.
 
 argmax_i (answers_i + Lap(1/rate)), so the noise has scale 2 sensitivity / epsilon. With x_i = rate (score_i -
 own), a unit Laplace density f and distribution function F,
@@ -18,14 +18,14 @@ from flint import arb, arb_poly, ctx
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, precision, sum_balls
-from dpassay.spec.distributions.selection import Rivals, SelectionLaw
+from dpassay.spec.distributions.selection import Rivals, SelectionDistribution
 
-__all__ = ["LaplaceNoisyMaxLaw"]
+__all__ = ["LaplaceNoisyMaxDistribution"]
 
 LARGEST_SIZE = 2_000
 
 
-class LaplaceNoisyMaxLaw(SelectionLaw):
+class LaplaceNoisyMaxDistribution(SelectionDistribution):
     """The distribution of argmax_i (answers_i + Lap(2 sensitivity / epsilon)); up to 2000 candidates."""
 
     @staticmethod

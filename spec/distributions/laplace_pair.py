@@ -35,7 +35,7 @@ def laplace_renyi_divergence(distance: Exact, order: Exact) -> arb:
 
 
 def laplace_cells(distance: Exact, pieces: int = 64) -> list[Cell]:
-    """Cut the real line at the two centres and evenly between them; the left law is centred at 0."""
+    """Cut the real line at the two centres and evenly between them; the left distribution is centred at 0."""
     d = exact("distance", distance)
     cuts: list[Fraction | None] = [None, *(d * k / pieces for k in range(pieces + 1)), None]
     left, right = [], []

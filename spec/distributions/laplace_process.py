@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ScaledExponential:
-    """The number `coefficient` e^`exponent`, with rational parts, kept apart."""
+    """The number `coefficient` e^`exponent` with rational coefficient and exponent."""
 
     coefficient: Fraction
     exponent: Fraction = Fraction(0)
@@ -37,7 +37,7 @@ class ScaledExponential:
         return ScaledExponential(self.coefficient * other.coefficient, self.exponent + other.exponent)
 
     def over(self, other: "ScaledExponential") -> "ScaledExponential":
-        """Divide by a number that is not 0."""
+        """Divide by a non-zero number."""
         return ScaledExponential(self.coefficient / other.coefficient, self.exponent - other.exponent)
 
 
@@ -50,7 +50,7 @@ def laplace_density(x: Fraction, scale: Fraction) -> ScaledExponential:
 
 
 def flat_probability(s: Fraction, t: Fraction) -> Fraction:
-    """Return (s/t)^2: the probability that the process does not move in [s, t]."""
+    """Return (s/t)^2: the probability that the process is constant on [s, t]."""
     return (s / t) ** 2
 
 
@@ -63,7 +63,7 @@ def _increment(step: Fraction, s: Fraction, t: Fraction) -> ScaledExponential:
 
 
 def forward_path_density(times: Sequence[Fraction], values: Sequence[Fraction]) -> ScaledExponential:
-    """Return the density of the values at falling times, from the smallest time upwards."""
+    """Return the density of the values at decreasing times, from the smallest time upwards."""
     total = laplace_density(values[-1], times[-1])
     for (t, x), (s, y) in itertools.pairwise(zip(times, values, strict=True)):
         total = total * _increment(x - y, s, t)
@@ -75,6 +75,15 @@ def backward_density(y: Fraction, z: Fraction, s: Fraction, t: Fraction) -> Scal
 
     On the side of z: e^(-A|y|) below 0, e^(-B y) up to z, e^(-B z - A (y - z)) beyond, with A = 1/s + 1/t and
     B = 1/s - 1/t, all times (t^2 - s^2)/(2 s t^2); the mass is (s/t) e^(-B |z|).
+
+    Parameters
+    ----------
+    y : Fraction
+        Value at time `s`.
+    z : Fraction
+        Value at time `t`.
+    s, t : Fraction
+        Times, 0 < s < t.
     """
     rise, fall = 1 / s + 1 / t, 1 / s - 1 / t
     if y == z:
@@ -88,7 +97,7 @@ def backward_density(y: Fraction, z: Fraction, s: Fraction, t: Fraction) -> Scal
 
 
 def backward_path_density(times: Sequence[Fraction], values: Sequence[Fraction]) -> ScaledExponential:
-    """Return the density of the values at falling times, in the order of release."""
+    """Return the density of the values at decreasing times, in the order of release."""
     total = laplace_density(values[0], times[0])
     for (t, z), (s, y) in itertools.pairwise(zip(times, values, strict=True)):
         total = total * backward_density(y, z, s, t)

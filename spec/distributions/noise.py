@@ -1,4 +1,4 @@
-"""Noise about a location: the probability of any interval, enclosed, for the families that libraries add.
+"""Noise about a location: enclosures of interval probabilities for the noise families of libraries.
 
 ``laplace`` and ``gaussian`` have densities on the line; ``discrete laplace`` and ``discrete gaussian`` live on the
 integers, with probabilities proportional to e^(-|x - location| / scale) and e^(-(x - location)^2 / (2 scale^2)).
@@ -18,14 +18,14 @@ from dpassay.spec.ball import Exact, ball, exact, normal_cdf, precision
 from dpassay.spec.distributions.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
 from dpassay.spec.distributions.laplace import log_laplace_interval
 
-__all__ = ["FAMILIES", "NoiseLaw", "normal_interval"]
+__all__ = ["FAMILIES", "NoiseDistribution", "normal_interval"]
 
 FAMILIES = ("laplace", "gaussian", "discrete laplace", "discrete gaussian", "bounded laplace", "clamped laplace")
 _TABLE_BITS = 192
 
 
 @dataclass(frozen=True)
-class NoiseLaw:
+class NoiseDistribution:
     """A location with noise.
 
     Parameters
@@ -35,7 +35,7 @@ class NoiseLaw:
     location, scale : exact number
         The scale is positive; it is the standard deviation for the continuous Gaussian.
     low, high : exact number, optional
-        The ends of bounded and clamped laws, low < high, and of no others.
+        The ends of bounded and clamped distributions, low < high, and of no others.
 
     Raises
     ------
@@ -56,8 +56,10 @@ class NoiseLaw:
         location, scale = exact("location", self.location), exact("scale", self.scale)
         if scale <= 0:
             raise UsageError(f"scale must be positive, got {self.scale!r}")
-        if self.has_ends != (self.low is not None and self.high is not None):
-            raise UsageError(f"low and high belong to bounded and clamped laws, got {self.low!r} and {self.high!r}")
+        if not self.has_ends == (self.low is not None) == (self.high is not None):
+            raise UsageError(
+                f"low and high belong to bounded and clamped distributions, got {self.low!r} and {self.high!r}"
+            )
         if self.low is not None and self.high is not None and not exact("low", self.low) < exact("high", self.high):
             raise UsageError(f"low must be below high, got {self.low!r} and {self.high!r}")
         if self.family == "discrete gaussian" and (location.denominator != 1 or scale > LARGEST_SIGMA):
@@ -68,12 +70,12 @@ class NoiseLaw:
 
     @property
     def is_discrete(self) -> bool:
-        """Whether all outcomes are integers."""
+        """True if all outcomes are integers."""
         return self.family.startswith("discrete")
 
     @property
     def has_ends(self) -> bool:
-        """Whether all outcomes lie in [low, high]."""
+        """True if all outcomes lie in [low, high]."""
         return self.family in {"bounded laplace", "clamped laplace"}
 
     def interval(self, low: Exact | None, high: Exact | None) -> arb:
@@ -97,7 +99,7 @@ class NoiseLaw:
         assert self.low is not None
         assert self.high is not None
         first, last = exact("low", self.low), exact("high", self.high)
-        free = NoiseLaw("laplace", self.location, self.scale)
+        free = NoiseDistribution("laplace", self.location, self.scale)
         a, b = None if low is None else exact("low", low), None if high is None else exact("high", high)
         if (b is not None and b < first) or (a is not None and a >= last):
             return arb(0)
@@ -125,7 +127,7 @@ class NoiseLaw:
         return 1 - self._at_most(first - 1) - self._at_least(last + 1)
 
     def _at_most(self, last: int) -> arb:
-        return NoiseLaw(self.family, -exact("location", self.location), self.scale)._at_least(-last)  # noqa: SLF001  # its own kind
+        return NoiseDistribution(self.family, -exact("location", self.location), self.scale)._at_least(-last)  # noqa: SLF001  # its own kind
 
     def _at_least(self, first: int) -> arb:
         location, scale = exact("location", self.location), exact("scale", self.scale)

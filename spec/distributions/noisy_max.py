@@ -1,4 +1,4 @@
-"""Noisy max with Gaussian noise: the exact law of the index that is reported."""
+"""Noisy max with Gaussian noise: the exact distribution of the reported index."""
 
 import itertools
 from collections import Counter
@@ -11,11 +11,11 @@ from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, ball, exact
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 
-__all__ = ["GaussianNoisyMaxLaw", "log_report_probability", "log_win_probability"]
+__all__ = ["GaussianNoisyMaxDistribution", "log_report_probability", "log_win_probability"]
 
 
 @dataclass(frozen=True)
-class GaussianNoisyMaxLaw:
+class GaussianNoisyMaxDistribution:
     """The distribution of argmax_i (answers_i + N(0, sigma^2)), on the outcomes 0, ..., d - 1.
 
     Pr[o] = E_z prod_{i != o} Phi(z + (answers_o - answers_i) / sigma), z standard normal

@@ -1,4 +1,4 @@
-"""Noisy max with Laplace, exponential and Gumbel noise: exact laws of the largest noisy answer and of its index.
+"""Noisy max with Laplace, exponential and Gumbel noise: distributions of the largest noisy answer and of its index.
 
 The largest of independent noisy answers has a product of distribution functions; everything here follows from its
 logarithm. The index under Laplace noise is in `laplace_noisy_max`, under Gumbel noise it is the exponential mechanism.
@@ -15,9 +15,9 @@ from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, ball, exact, precision, sum_balls
 from dpassay.spec.distributions.laplace import Side, log_laplace_cdf
 from dpassay.spec.distributions.piecewise_exponential import Line
-from dpassay.spec.distributions.selection import Rivals, SelectionLaw
+from dpassay.spec.distributions.selection import Rivals, SelectionDistribution
 
-__all__ = ["ExponentialNoisyMaxLaw", "Noise", "NoisyMaxValueLaw"]
+__all__ = ["ExponentialNoisyMaxDistribution", "Noise", "NoisyMaxValueDistribution"]
 
 Noise = Literal["laplace", "exponential", "gumbel"]
 
@@ -25,7 +25,7 @@ LARGEST_SIZE = 2_000
 
 
 @dataclass(frozen=True)
-class NoisyMaxValueLaw:
+class NoisyMaxValueDistribution:
     """The distribution of the largest of some noisy answers.
 
     Parameters
@@ -72,7 +72,7 @@ class NoisyMaxValueLaw:
         return -ball(-x).exp()
 
 
-class ExponentialNoisyMaxLaw(SelectionLaw):
+class ExponentialNoisyMaxDistribution(SelectionDistribution):
     """The distribution of argmax_i (answers_i + Exp(2 sensitivity / epsilon)); up to 2000 candidates."""
 
     @staticmethod

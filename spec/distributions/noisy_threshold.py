@@ -1,4 +1,4 @@
-"""A threshold with Laplace noise, and answers that are compared with it: the probability of a pattern.
+"""A threshold with Laplace noise and answers compared with it: the probability of a pattern.
 
 With the noisy threshold at t, an answer q stays below with probability F(t - q) and reaches it with 1 - F(t - q), F
 the distribution function of Laplace noise. A pattern of comparisons against one and the same noisy threshold therefore
@@ -77,15 +77,15 @@ class LaplaceThreshold:
         return 1 / exact("query_scale", self.query_scale)
 
     def shifted(self, by: Fraction) -> "LaplaceThreshold":
-        """Return the same noise about a threshold that has moved."""
+        """Return the same noise about a shifted threshold."""
         return replace(self, threshold=self.centre + by)
 
     def scaled(self, by: Fraction) -> "LaplaceThreshold":
-        """Return the same in other units."""
+        """Return the same distribution in other units."""
         return LaplaceThreshold(by * self.centre, by / self.threshold_rate, by / self.query_rate)
 
     def log_pattern(self, below: Iterable[tuple[Exact, int]], above: Iterable[tuple[Exact, int]] = ()) -> arb:
-        """Enclose the log-probability that the answers `below` stay below, and those `above` do not.
+        """Enclose the log-probability that the answers `below` stay below and the answers `above` do not.
 
         Parameters
         ----------

@@ -55,7 +55,7 @@ class FinitePairs(Domain):
     positive: bool = False
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a pair; both distributions must list the outcomes 0, ..., n - 1."""
+        """Return whether `value` is such a pair; both distributions must list the outcomes 0, ..., n - 1."""
         if not (isinstance(value, PairAtRatio) and value.ratio >= 1 and 1 <= value.size <= self.largest_size):
             return False
         if self.positive and (value.left == value.right or not all(value.right.weights.values())):
@@ -79,7 +79,7 @@ class Kernels(Domain):
     largest_size: int = 3
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a kernel; all its rows list the same outcomes."""
+        """Return whether `value` is such a kernel; all its rows list the same outcomes."""
         return (
             isinstance(value, Kernel)
             and len(value.rows) == self.inputs

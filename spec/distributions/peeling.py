@@ -1,4 +1,4 @@
-"""Peeling: the ranked list of k exponential mechanisms without replacement, and the race that draws it at once.
+"""Peeling: the ranked list of k exponential mechanisms without replacement, and the equivalent race of arrivals.
 
 Each round reports o with probability w_o over the weights that are left, w = e^(rate score). Arrival times that are
 exponential with rates w arrive in the same order (Plackett and Luce), and their negative logarithms are scores with
@@ -15,7 +15,7 @@ from flint import arb, ctx
 
 from dpassay.spec.ball import Exact, ball, exact, sum_balls
 
-__all__ = ["PeelingLaw", "arrival_probability_exact", "peeling_probability_exact", "ranked_lists"]
+__all__ = ["PeelingDistribution", "arrival_probability_exact", "peeling_probability_exact", "ranked_lists"]
 
 
 def ranked_lists(size: int, k: int) -> tuple[tuple[int, ...], ...]:
@@ -46,8 +46,8 @@ def arrival_probability_exact(weights: Sequence[Fraction], ranked: Sequence[int]
 
 
 @dataclass(frozen=True)
-class PeelingLaw:
-    """The exact law of the ranked list on a vector of scores.
+class PeelingDistribution:
+    """The exact distribution of the ranked list on a vector of scores.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Permute-and-flip: the exact law of the candidate that is reported.
+"""Permute-and-flip: the exact distribution of the reported candidate.
 
 Candidates are visited in uniformly random order, each accepted with probability p_i = e^(rate (q_i - max q));
 the first accepted one is reported (R. McKenna and D. Sheldon, NeurIPS 2020). A uniform order is a race of
@@ -16,14 +16,14 @@ from flint import arb, arb_poly, ctx, fmpq, fmpq_poly
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, precision
-from dpassay.spec.distributions.selection import Rivals, SelectionLaw
+from dpassay.spec.distributions.selection import Rivals, SelectionDistribution
 
-__all__ = ["PermuteAndFlipLaw", "first_accepted_exact"]
+__all__ = ["PermuteAndFlipDistribution", "first_accepted_exact"]
 
 LARGEST_SIZE = 20_000
 
 
-class PermuteAndFlipLaw(SelectionLaw):
+class PermuteAndFlipDistribution(SelectionDistribution):
     """The distribution of the first candidate accepted in a random order; up to 20000 candidates."""
 
     @staticmethod
@@ -55,16 +55,16 @@ def _log_first_accepted(own: Fraction, rivals: Rivals, rate: Fraction, bits: int
 
 
 def first_accepted_exact(acceptance: Mapping[Hashable, Fraction]) -> dict[Hashable, Fraction]:
-    """Return the law for rational acceptance probabilities, by the same integral in rational arithmetic.
+    """Return the distribution for rational acceptance probabilities, by the integral in rational arithmetic.
 
-    If none need be accepted (no probability is 1) the law sums to less than 1.
+    If none need be accepted (no probability is 1) the distribution sums to less than 1.
     """
-    law = {}
+    distribution = {}
     for candidate, p in acceptance.items():
         product = fmpq_poly([1])
         for other, q in acceptance.items():
             if other != candidate:
                 product = product * fmpq_poly([1, fmpq(-q.numerator, q.denominator)])
         integral = product.integral()(fmpq(1))
-        law[candidate] = p * Fraction(int(integral.p), int(integral.q))
-    return law
+        distribution[candidate] = p * Fraction(int(integral.p), int(integral.q))
+    return distribution

@@ -33,7 +33,7 @@ WIDEST = 10**12
 
 
 def guard_bits(factors: int) -> int:
-    """Return how many bits more than asked for the integral of a product of so many factors is to be computed with."""
+    """Return the number of guard bits for the integral of a product of a given number of factors."""
     return (8 * factors) // 5 + 32
 
 
@@ -49,7 +49,7 @@ class Piece:
     width: Fraction | None
 
     def lies_right_of(self, point: Fraction) -> bool:
-        """Whether no point of the piece is to the left of `point`, which must not lie inside it."""
+        """Return whether no point of the piece is to the left of `point`, which must not lie inside it."""
         return self.direction > 0 and self.origin >= point
 
 
@@ -67,7 +67,7 @@ _ZERO = _Part(_NONE, 0, arb_poly([]))
 
 
 class Line:
-    """The real line cut at kinks, with the rate that all but one of the noises on it share.
+    """The real line cut at kinks, with the rate that all noises but one share.
 
     Its balls are made at the precision at which they are first asked for: make one line for each precision.
 

@@ -1,4 +1,4 @@
-"""One sample of the posterior of a coin's bias on a finite grid."""
+"""One sample of the posterior of the bias of a coin on a finite grid."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from flint import arb
 
 from dpassay.spec.ball import Exact, ball, exact, sum_balls
 
-__all__ = ["PosteriorLaw"]
+__all__ = ["PosteriorDistribution"]
 
 
 @dataclass(frozen=True)
-class PosteriorLaw:
+class PosteriorDistribution:
     """Pr[k] proportional to t_k^a (1 - t_k)^(n - a), a the sum of n records in [0, 1].
 
     Parameters

@@ -1,4 +1,4 @@
-"""Many independent randomised responses: how often each privacy loss occurs.
+"""Composition of independent randomised responses: the frequency of each privacy loss.
 
 One response tells the bit with probability e^epsilon / (1 + e^epsilon). Of all pairs of mechanisms that are
 epsilon-DP it is the least private one: each of the others is a function of its outcome (Kairouz, Oh and Viswanath
@@ -37,7 +37,7 @@ def composed_response_hockey_stick(copies: int, epsilon: Fraction, level: arb) -
 
 
 def responses(bits: tuple[int, ...], truth: Fraction) -> FiniteDistribution:
-    """Return the law of a vector of bits, each told with probability `truth` independently; 2^n outcomes."""
+    """Return the distribution of a vector of bits, each reported truthfully with probability `truth`; 2^n outcomes."""
     weights: dict[Hashable, Fraction] = {}
     for told in itertools.product((0, 1), repeat=len(bits)):
         wrong = sum(a != b for a, b in zip(told, bits, strict=True))

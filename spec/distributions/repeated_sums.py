@@ -1,4 +1,4 @@
-"""The law of a sum of records that is asked for again and again, each record being charged for every release.
+"""The distribution of repeated releases of a sum of records, with a charge to each record per release.
 
 Cohen and Lyu 2023, Alg 5, with the released values left out: an outcome is the tuple of the queries, from 1, whose
 noisy sum reached the threshold.
@@ -14,7 +14,7 @@ from flint import arb
 
 from dpassay.spec.ball import Exact, ball
 
-__all__ = ["ChargeRule", "RepeatedSumsLaw", "one_for_each_record"]
+__all__ = ["ChargeRule", "RepeatedSumsDistribution", "one_for_each_record"]
 
 ChargeRule = Callable[[Sequence[Fraction], Sequence[int]], list[int]]
 """From the records and the hits that each has left to what a released query costs each."""
@@ -26,7 +26,7 @@ def one_for_each_record(records: Sequence[Fraction], left: Sequence[int]) -> lis
 
 
 @dataclass(frozen=True)
-class RepeatedSumsLaw:
+class RepeatedSumsDistribution:
     """Which of `queries` queries are released.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What the exact laws of the selection mechanisms share: a score per candidate, one rate, equal scores grouped.
+"""Common part of the distributions of selection mechanisms: one score per candidate, one rate, equal scores grouped.
 
 The exponential mechanism, permute-and-flip and Laplace noisy max depend on the scores only through
 ``rate * score`` with the rate epsilon / (2 sensitivity), or epsilon / sensitivity for monotone neighbours (all
@@ -18,7 +18,7 @@ from dpassay.claims import UsageError
 from dpassay.spec.answers import NeighbouringAnswers
 from dpassay.spec.ball import Exact, exact
 
-__all__ = ["LogReport", "Rivals", "SelectionLaw", "block_losses", "selection_rate"]
+__all__ = ["LogReport", "Rivals", "SelectionDistribution", "block_losses", "selection_rate"]
 
 Rivals = tuple[tuple[Fraction, int], ...]
 """The other candidates, as (score, how many have it)."""
@@ -57,7 +57,7 @@ def selection_rate(epsilon: Exact, sensitivity: Exact, *, monotone: bool = False
 
 
 @dataclass(frozen=True)
-class SelectionLaw(ABC):
+class SelectionDistribution(ABC):
     """The distribution of the index that a selection mechanism reports, on the outcomes 0, ..., d - 1.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The sparse vector technique with Laplace noise: the exact law of the places of the first hits (Gaboardi 2017, S10).
+"""The sparse vector technique with Laplace noise: distribution of the places of the first hits (Gaboardi 2017, S10).
 
 A hit is an answer that reaches the noisy threshold; after `cutoff` hits the mechanism halts. The threshold's noise is
 drawn once, or anew after each hit. Outcomes are tuples of `cutoff` places, counted from 1 and padded with 0.
@@ -15,10 +15,17 @@ from flint import arb, ctx
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, exact, sum_balls
-from dpassay.spec.distributions.laplace import LaplaceLaw, Side
+from dpassay.spec.distributions.laplace import LaplaceDistribution, Side
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 
-__all__ = ["BareQueriesLaw", "NumericSparseVectorLaw", "Places", "SparseVectorLaw", "hit_places", "number_of_outcomes"]
+__all__ = [
+    "BareQueriesDistribution",
+    "NumericSparseVectorDistribution",
+    "Places",
+    "SparseVectorDistribution",
+    "hit_places",
+    "number_of_outcomes",
+]
 
 Places = tuple[int, ...]
 
@@ -31,12 +38,12 @@ def hit_places(size: int, cutoff: int) -> Iterator[Places]:
 
 
 def number_of_outcomes(size: int, cutoff: int) -> int:
-    """Return how many outcomes `hit_places` yields."""
+    """Return the number of outcomes of `hit_places`."""
     return sum(math.comb(size, hits) for hits in range(min(cutoff, size) + 1))
 
 
 @dataclass(frozen=True)
-class SparseVectorLaw:
+class SparseVectorDistribution:
     """The distribution of the places of the first `cutoff` hits on a stream.
 
     Parameters
@@ -101,13 +108,13 @@ class SparseVectorLaw:
 
 
 @dataclass(frozen=True)
-class NumericSparseVectorLaw:
+class NumericSparseVectorDistribution:
     """Sparse vector with one noisy threshold that also releases a number for each hit.
 
     Parameters
     ----------
     answers, setting, cutoff
-        As for `SparseVectorLaw`.
+        As for `SparseVectorDistribution`.
     value_scale : exact number, optional
         Scale of the fresh Laplace noise on the number released. Without it the noisy answer that was tested is
         released itself: then the threshold is known to lie below it, and the technique is not private.
@@ -124,7 +131,7 @@ class NumericSparseVectorLaw:
         Parameters
         ----------
         places : tuple of int
-            An outcome of `SparseVectorLaw`.
+            An outcome of `SparseVectorDistribution`.
         sides : tuple of (low, high)
             One for each hit; None is no bound.
         """
@@ -132,7 +139,7 @@ class NumericSparseVectorLaw:
         if len(sides) != len(hits):
             raise UsageError(f"sides must hold one interval for each of {len(hits)} hits, got {sides!r}")
         if self.value_scale is not None:
-            fresh = LaplaceLaw(tuple(self.answers[k - 1] for k in hits), self.value_scale)
+            fresh = LaplaceDistribution(tuple(self.answers[k - 1] for k in hits), self.value_scale)
             return self._tested.log_probability(places) + fresh.log_box(list(enumerate(sides)))
         stream = self._tested.stream
         asked = hits[-1] if len(hits) == self.cutoff else len(stream)
@@ -144,13 +151,13 @@ class NumericSparseVectorLaw:
         return self.setting.log_released(tuple(below.items()), released)
 
     @cached_property
-    def _tested(self) -> SparseVectorLaw:
-        return SparseVectorLaw(self.answers, self.setting, self.cutoff)
+    def _tested(self) -> SparseVectorDistribution:
+        return SparseVectorDistribution(self.answers, self.setting, self.cutoff)
 
 
 @dataclass(frozen=True)
-class BareQueriesLaw:
-    """The hits of answers without noise against a threshold with Laplace noise, never halting.
+class BareQueriesDistribution:
+    """Hits of answers without noise against a threshold with Laplace noise, without a halt.
 
     The answers that reach the threshold are the largest ones: few tuples of places are possible, and which they are
     depends on the data.
@@ -188,7 +195,7 @@ class BareQueriesLaw:
         """Enclose the logarithm of the probability of a tuple of places; minus infinity if it is impossible."""
         if outcome not in self._intervals:
             return arb.neg_inf()
-        return LaplaceLaw((self.threshold,), self.threshold_scale).log_side(0, self._intervals[outcome])
+        return LaplaceDistribution((self.threshold,), self.threshold_scale).log_side(0, self._intervals[outcome])
 
 
 def _end(end: Exact | None) -> Fraction | None:

@@ -1,4 +1,4 @@
-"""A Brownian motion looked at twice, and stopped by a rule that sees the release.
+"""A Brownian motion observed twice and stopped by a rule on the release.
 
 Information time u = 1/t: W(u) = u B(1/u) is a Brownian motion, a run of Brownian noise reduction releases
 y = f + W(u)/u, and what is spent is u. A run that may stop at the first of two times, on whatever is released there,
@@ -23,7 +23,7 @@ Interval = tuple[Fraction | None, Fraction | None]
 
 @dataclass(frozen=True)
 class StoppedRun:
-    """A run at precisions `first` < `second` that ends at the first if the release there lies in a window.
+    """A run at precisions `first` < `second` that ends at the first if the release lies in a window.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class StoppedRun:
 
     @property
     def goes_on(self) -> tuple[Interval, ...]:
-        """The values of W(first) at which it goes on."""
+        """The values of W(first) at which the run continues."""
         low, high = self.window
         return ((None, low), (high, None)) if self.inside else ((low, high),)
 
@@ -105,12 +105,12 @@ def _end(value: Fraction | None) -> arb | None:
 
 @dataclass(frozen=True)
 class StoppedRuns(Domain):
-    """Runs of two looks, with precisions up to `largest` and windows of all widths."""
+    """Runs of two observations, with precisions up to `largest` and windows of all widths."""
 
     largest: Fraction = Fraction(8)
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a run."""
+        """Return whether `value` is such a run."""
         return (
             isinstance(value, StoppedRun) and 0 < value.first < value.second <= self.largest and value.low < value.high
         )

@@ -1,4 +1,4 @@
-"""The Gaussian mechanism on a Poisson sample: one record more, which is in the sample with probability `rate`.
+"""The Gaussian mechanism on a Poisson sample: one additional record, sampled with probability `rate`.
 
 With the record the output is N(0, sigma^2) or, with probability `rate`, N(1, sigma^2); without it N(0, sigma^2). The
 likelihood ratio 1 - rate + rate e^((2x - 1)/(2 sigma^2)) increases in x, so that half-lines are the worst events of
@@ -21,11 +21,11 @@ __all__ = ["subsampled_gaussian_cells", "subsampled_gaussian_hockey_stick", "sub
 
 LARGEST_BINOMIAL_ORDER = 512
 FARTHEST = 24
-"""How many sigmas the integrals reach beyond the mass."""
+"""Distance in sigmas to which the integrals extend beyond the mass."""
 
 
 def subsampled_gaussian_hockey_stick(sigma: Exact, rate: Exact, epsilon: Exact, *, removed: bool = True) -> arb:
-    """Enclose the divergence of one step at epsilon >= 0, with the record over without it, or the other way round.
+    """Enclose the divergence of one step at epsilon >= 0, with the record over without it or the reverse.
 
     Parameters
     ----------
@@ -59,7 +59,19 @@ def subsampled_gaussian_hockey_stick(sigma: Exact, rate: Exact, epsilon: Exact, 
 
 
 def subsampled_gaussian_cells(sigma: Exact, rate: Exact, pieces: int = 256, reach: int = 10) -> list[Cell]:
-    """Cut the real line evenly up to `reach` sigmas beside the centres; with the record is the left law."""
+    """Cut the real line evenly up to `reach` sigmas beyond the centres; the left side includes the record.
+
+    Parameters
+    ----------
+    sigma : exact number
+        Noise scale at sensitivity 1.
+    rate : exact number
+        Sampling rate, in [0, 1].
+    pieces : int
+        Number of cells.
+    reach : int
+        Distance of the outer cuts from the centres, in sigmas.
+    """
     width, share = exact("sigma", sigma), exact("rate", rate)
     q = ball(share)
     low, high = float(-reach * width), float(1 + reach * width)

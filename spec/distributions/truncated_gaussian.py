@@ -1,4 +1,4 @@
-"""The normal distribution truncated to a half-width T about its mean, and two of them at a distance.
+"""The normal distribution truncated to a half-width T about its mean, and divergences of shifted copies.
 
 N_T(mu, s^2) has the normal density, divided by Phi(T/s) - Phi(-T/s), on [mu - T, mu + T] and nothing outside (Cesar
 and Rogers 2020, Section 6.2). Lengths are in noise scales: `half_width` is T/s and `shift` is |mu - mu'|/s. Compared
@@ -20,7 +20,7 @@ __all__ = [
 
 
 def interval_mass(low: arb, high: arb) -> arb:
-    """Enclose Phi(high) - Phi(low) for low <= high, by the tails on the side where they are small."""
+    """Enclose Phi(high) - Phi(low) for low <= high, by the smaller tails."""
     if low > 0:
         return normal_cdf(-low) - normal_cdf(-high)
     return normal_cdf(high) - normal_cdf(low)
@@ -37,7 +37,7 @@ def truncated_upper_tail(position: Exact | arb, half_width: Exact | arb) -> arb:
 
 
 def singular_mass(half_width: Exact | arb, shift: Exact | arb) -> arb:
-    """Enclose the probability under P of what Q cannot produce: Pr[N_T(0,1) > T - shift], 0 <= shift <= 2 T.
+    """Enclose the P-mass outside the support of Q: Pr[N_T(0,1) > T - shift], 0 <= shift <= 2 T.
 
     It is (Phi(T) - Phi(T - shift))/(2 Phi(T) - 1), in noise scales: what eq (10) sets to delta/Delta.
     """
@@ -46,7 +46,7 @@ def singular_mass(half_width: Exact | arb, shift: Exact | arb) -> arb:
 
 
 def overlap_probability(half_width: Exact | arb, shift: Exact | arb) -> arb:
-    """Enclose Pr[E], E = "the value lies in both supports": (Phi(T) - Phi(shift - T))/(Phi(T) - Phi(-T))."""
+    """Enclose Pr[E] for E = "the value lies in both supports": (Phi(T) - Phi(shift - T))/(Phi(T) - Phi(-T))."""
     t, m = ball(half_width), ball(shift)
     return interval_mass(m - t, t) / _normaliser(t)
 

@@ -5,17 +5,17 @@ from fractions import Fraction
 
 from dpassay.spec.distributions.discrete import FiniteDistribution
 
-__all__ = ["truncated_geometric_law"]
+__all__ = ["truncated_geometric_distribution"]
 
 
-def truncated_geometric_law(centre: int, largest: int, decay: Fraction) -> FiniteDistribution:
-    """Return the law of centre + noise, clipped: Pr[noise = z] = decay^|z| (1 - decay)/(1 + decay); exact.
+def truncated_geometric_distribution(centre: int, largest: int, decay: Fraction) -> FiniteDistribution:
+    """Return the distribution of centre + noise, clipped: Pr[noise = z] = decay^|z| (1 - decay)/(1 + decay); exact.
 
     Its tails from distance d on have mass decay^d/(1 + decay), which the ends 0 and `largest` collect.
 
     Examples
     --------
-    >>> [str(w) for w in truncated_geometric_law(1, 2, Fraction(1, 2)).weights.values()]
+    >>> [str(w) for w in truncated_geometric_distribution(1, 2, Fraction(1, 2)).weights.values()]
     ['1/3', '1/3', '1/3']
     """
     inner = (1 - decay) / (1 + decay)

@@ -1,1 +1,1 @@
-"""Privacy notions, one a file: what each bounds, and how two output distributions are compared."""
+"""Privacy notions, one per file: the divergence that each bounds, and the comparison of two distributions."""

@@ -3,12 +3,13 @@
 The worst event is {o : P(o) > e^epsilon Q(o)} (Lebensold, Precup and Balle 2024, Def 1).
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 from dpassay.claims import ApproximateDP
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, hockey_stick
-from dpassay.spec.notions.base import Notion, register, tightness
+from dpassay.spec.notions.base import Notion, grown, losses_beyond, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
@@ -47,5 +48,9 @@ APPROXIMATE_DP = register(
         ),
         decide=approximate_dp_holds,
         where="dpassay.spec.notions.approximate:APPROXIMATE_DP",
+        divergence=lambda claim, left, right: hockey_stick(left, right, ball(claim.epsilon)),
+        bound=lambda claim: ball(claim.delta),
+        enlarged=lambda claim: replace(claim, delta=min(grown(claim.delta), Fraction(1))),
+        event=lambda claim, left, right: losses_beyond(claim.epsilon, left, right),
     )
 )

@@ -11,19 +11,20 @@ Which events are best is no finite question. The decision is one-sided on either
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb
 
 from dpassay.claims import ApproximateZCDP
-from dpassay.spec.ball import at_most, ball
+from dpassay.spec.ball import at_most, ball, max_balls
 from dpassay.spec.distributions.discrete import (
     DiscreteDistribution,
     FiniteDistribution,
     hockey_stick,
     hockey_stick_exact,
 )
-from dpassay.spec.notions.base import Notion, register
+from dpassay.spec.notions.base import Notion, grown, register
 from dpassay.spec.notions.zcdp import affine_renyi_holds
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict
 
@@ -33,23 +34,34 @@ __all__ = [
     "clipped_pair",
     "implied_delta",
     "implied_epsilon",
+    "implied_excess",
 ]
 
 IMPLIED_TAILS = tuple(Fraction(1, 2**k) for k in (1, 2, 4, 8, 16, 32, 64))
 
 
 def implied_epsilon(rho: Fraction | arb, xi: Fraction | arb, tail: Fraction) -> arb:
-    """Enclose xi + rho + 2 sqrt(rho log(1/tail)): beyond it the loss on the events has probability at most `tail`."""
+    """Enclose xi + rho + 2 sqrt(rho log(1/tail)); the loss on the events exceeds it with probability <= `tail`."""
     return ball(xi) + ball(rho) + 2 * (-ball(rho) * ball(tail).log()).sqrt()
 
 
 def implied_delta(delta: Fraction, tail: Fraction) -> Fraction:
-    """Return delta + (1 - delta) tail: what is left out of the events, and the tail on them."""
+    """Return delta + (1 - delta) tail: the excluded mass plus the tail on the events."""
     return delta + (1 - delta) * tail
 
 
+def implied_excess(
+    rho: Fraction, delta: Fraction, xi: Fraction, left: DiscreteDistribution, right: DiscreteDistribution
+) -> arb:
+    """Enclose the largest excess of hockey-stick divergences over what the claim implies: at most 0 if it holds."""
+    return max_balls(
+        hockey_stick(left, right, implied_epsilon(rho, xi, tail)) - ball(implied_delta(delta, tail))
+        for tail in IMPLIED_TAILS
+    )
+
+
 def approximate_zcdp_holds(claim: ApproximateZCDP, left: DiscreteDistribution, right: DiscreteDistribution) -> Verdict:
-    """Decide the claim for the ordered pair; undecided where neither the clipped pair nor the implied DP decides."""
+    """Decide the claim for the ordered pair, by the clipped pair or the implied DP; otherwise undecided."""
     rho, delta, xi = Fraction(claim.rho), Fraction(claim.delta), Fraction(claim.xi)
     if delta == 1:
         return Holds(evidence=Evidence.EXACT, detail="delta is 1")
@@ -128,5 +140,11 @@ APPROXIMATE_ZCDP = register(
         items=(("cesar2020", "approx_zcdp"), ("rogers2023", "conditional_approx_zcdp")),
         decide=approximate_zcdp_holds,
         where="dpassay.spec.notions.approximate_zcdp:APPROXIMATE_ZCDP",
+        divergence=lambda claim, left, right: implied_excess(
+            Fraction(claim.rho), Fraction(claim.delta), Fraction(claim.xi), left, right
+        ),
+        bound=lambda _: arb(0),
+        enlarged=lambda claim: replace(claim, rho=grown(claim.rho)),
+        over_all_orders=True,
     )
 )

@@ -1,24 +1,73 @@
-"""What a privacy notion is, as a record.
+"""The record of a privacy notion and its registry.
 
-A notion bounds a divergence between the output distributions of neighbouring inputs. It knows which items of
-the documents define it, how to decide a claim about two discrete distributions, and which notions follow from
-it is stated, with the conversion, in :mod:`dpassay.spec.notions.implications`.
+A notion bounds a divergence between the output distributions of neighbouring inputs. Its record names the items of
+the documents that define it, encloses the divergence of two discrete distributions and decides a claim about them.
+Which notions follow from it is stated, with the conversions, in :mod:`dpassay.spec.notions.implications`.
+
+The float64 parameter of a claim may itself be a rounded number. A test reads a claim as `enlarged`: with its bound
+larger by the relative `ALLOWANCE`, exactly.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
 
 from flint import arb
 
 from dpassay.claims import Claim, Item, UsageError
 from dpassay.discovery import import_all_below
-from dpassay.spec.distributions.discrete import DiscreteDistribution
+from dpassay.spec.ball import float_lower
+from dpassay.spec.distributions.discrete import DiscreteDistribution, privacy_loss
 from dpassay.spec.verdict import Verdict
 
-__all__ = ["Notion", "all_notions", "find_notion", "register", "tightness"]
+__all__ = [
+    "ALLOWANCE",
+    "Notion",
+    "all_notions",
+    "allowed",
+    "find_notion",
+    "grown",
+    "largest_loss_event",
+    "losses_beyond",
+    "register",
+    "tightness",
+]
+
+ALLOWANCE = Fraction(1, 2**50)
+"""The relative allowance for the rounding of a claim's own parameter."""
 
 C = TypeVar("C", bound=Claim)
+Event = tuple[Hashable, ...]
+
+
+def grown(value: float) -> Any:
+    """Return a parameter enlarged by `ALLOWANCE`, exactly.
+
+    Examples
+    --------
+    >>> grown(1.0) - 1 == ALLOWANCE
+    True
+    """
+    return Fraction(value) * (1 + ALLOWANCE)
+
+
+def largest_loss_event(_claim: Claim, left: DiscreteDistribution, right: DiscreteDistribution) -> Event:
+    """Return the outcome of the left with the largest privacy loss, as an event."""
+    losses = _certified_losses(left, right)
+    return (max(losses, key=losses.__getitem__),)
+
+
+def losses_beyond(epsilon: float, left: DiscreteDistribution, right: DiscreteDistribution) -> Event:
+    """Return the outcomes whose loss certainly exceeds epsilon, or the one with the largest loss if there are none."""
+    losses = _certified_losses(left, right)
+    beyond = tuple(outcome for outcome, loss in losses.items() if loss > epsilon)
+    return beyond or (max(losses, key=losses.__getitem__),)
+
+
+def _certified_losses(left: DiscreteDistribution, right: DiscreteDistribution) -> dict[Hashable, float]:
+    possible = (o for o in left.outcomes if left.log_probability(o) != arb.neg_inf())
+    return {outcome: float_lower(privacy_loss(left, right, outcome)) for outcome in possible}
 
 
 @dataclass(frozen=True)
@@ -37,6 +86,18 @@ class Notion(Generic[C]):
         Items that define it.
     decide : callable
         ``decide(claim, left, right)``: whether the ordered pair of output distributions satisfies the claim.
+    divergence : callable
+        ``divergence(claim, left, right)``: an enclosure of the quantity that the claim bounds, for the left over the
+        right. It ranks pairs and is reported; `decide` alone decides.
+    bound : callable
+        ``bound(claim)``: the largest divergence that the claim allows.
+    enlarged : callable
+        ``enlarged(claim)``: the claim with its bound enlarged by `ALLOWANCE`, exactly.
+    event : callable
+        ``event(claim, left, right)``: outcomes that show a large divergence; by default the one with the largest loss.
+    over_all_orders : bool
+        Whether `decide` goes through a continuum of orders: then more digits of the probabilities do not help, while
+        rational probabilities may.
     """
 
     name: str
@@ -45,13 +106,18 @@ class Notion(Generic[C]):
     items: tuple[Item, ...]
     decide: Callable[[C, DiscreteDistribution, DiscreteDistribution], Verdict]
     where: str
+    divergence: Callable[[C, DiscreteDistribution, DiscreteDistribution], arb]
+    bound: Callable[[C], arb]
+    enlarged: Callable[[C], C]
+    event: Callable[[C, DiscreteDistribution, DiscreteDistribution], Event] = largest_loss_event
+    over_all_orders: bool = False
 
 
 _NOTIONS: dict[type, "Notion[Claim]"] = {}
 
 
 def register(notion: "Notion[C]") -> "Notion[C]":
-    """Enter a notion; a second one for the same type of claim is refused."""
+    """Register a notion; a second notion for the same type of claim is an error."""
     if notion.claim_type in _NOTIONS:
         raise ValueError(f"{notion.claim_type.__name__} is defined by {_NOTIONS[notion.claim_type].where} already")
     _NOTIONS[notion.claim_type] = notion  # type: ignore[assignment]  # keyed by the type that makes it sound
@@ -65,7 +131,7 @@ def all_notions() -> tuple["Notion[Claim]", ...]:
 
 
 def find_notion(claim: Claim) -> "Notion[Claim]":
-    """Return the notion that a claim belongs to.
+    """Return the notion of a claim.
 
     Raises
     ------
@@ -78,8 +144,14 @@ def find_notion(claim: Claim) -> "Notion[Claim]":
     raise UsageError(f"no notion is registered for {claim!r}")
 
 
+def allowed(claim: Claim) -> arb:
+    """Enclose the largest divergence that a claim allows, its own rounding included."""
+    notion = find_notion(claim)
+    return notion.bound(notion.enlarged(claim))
+
+
 def tightness(bound: arb, truth: arb) -> float | None:
-    """Return bound / truth for a reader, where both are positive and finite."""
+    """Return bound / truth as a float if both are positive and finite, else None."""
     if bound > 0 and truth > 0 and truth.is_finite():
         return float((bound / truth).mid())
     return None

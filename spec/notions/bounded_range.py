@@ -13,16 +13,16 @@ from flint import arb
 from dpassay.claims import BoundedRange
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, max_divergence
-from dpassay.spec.notions.base import Notion, register, tightness
+from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.rational import Ratio
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
-__all__ = ["BOUNDED_RANGE", "bounded_range_holds", "range_ratio", "ratios"]
+__all__ = ["BOUNDED_RANGE", "bounded_range_holds", "loss_span", "range_ratio", "ratios"]
 
 
 def ratios(left: FiniteDistribution, right: FiniteDistribution) -> dict[object, Ratio]:
-    """Return P(o) / R(o) of every outcome that either side can produce: infinite or 0 where only one can."""
+    """Return P(o) / R(o) of every outcome of either side; infinite or 0 if only one side has it."""
     outcomes = dict.fromkeys((*left.outcomes, *right.outcomes))
     found: dict[object, Ratio] = {}
     for outcome in outcomes:
@@ -45,7 +45,12 @@ def bounded_range_holds(claim: BoundedRange, left: DiscreteDistribution, right: 
     """Decide whether the losses span at most epsilon; the same for either order of the inputs."""
     if isinstance(left, FiniteDistribution) and isinstance(right, FiniteDistribution):
         return _on_rationals(Fraction(claim.epsilon), left, right)
-    return at_most(lambda: max_divergence(left, right) + max_divergence(right, left), lambda: ball(claim.epsilon))
+    return at_most(lambda: loss_span(left, right), lambda: ball(claim.epsilon))
+
+
+def loss_span(left: DiscreteDistribution, right: DiscreteDistribution) -> arb:
+    """Enclose the largest privacy loss minus the smallest; infinite if an outcome is possible on one side only."""
+    return max_divergence(left, right) + max_divergence(right, left)
 
 
 def _on_rationals(epsilon: Fraction, left: FiniteDistribution, right: FiniteDistribution) -> Verdict:
@@ -69,5 +74,8 @@ BOUNDED_RANGE = register(
         items=(("cesar2020", "bounded_range"),),
         decide=bounded_range_holds,
         where="dpassay.spec.notions.bounded_range:BOUNDED_RANGE",
+        divergence=lambda _, left, right: loss_span(left, right),
+        bound=lambda claim: ball(claim.epsilon),
+        enlarged=lambda claim: BoundedRange(grown(claim.epsilon)),
     )
 )

@@ -18,7 +18,8 @@ from flint import arb
 from dpassay.claims import ConcentratedDP
 from dpassay.spec.ball import at_most, ball, refine
 from dpassay.spec.distributions.discrete import DiscreteDistribution, loss_range, losses, relative_entropy
-from dpassay.spec.notions.base import Notion, register
+from dpassay.spec.notions.approximate_zcdp import implied_excess
+from dpassay.spec.notions.base import Notion, grown, register
 from dpassay.spec.notions.zcdp import Cumulants, safe_width
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated, conjunction
 
@@ -31,7 +32,7 @@ SUSPECTS = tuple(sign * Fraction(2) ** k for k in range(-6, 7) for sign in (1, -
 
 
 def cdp_holds(claim: ConcentratedDP, left: DiscreteDistribution, right: DiscreteDistribution) -> Verdict:
-    """Decide the claim for the ordered pair; undecided where a bound is attained or nearly so."""
+    """Decide the claim for the ordered pair; undecided if a bound is attained or nearly attained."""
     if left == right:
         return Holds(evidence=Evidence.EXACT, detail="the distributions are equal")
     if any(loss == arb.pos_inf() for _, loss in losses(left, right)):
@@ -104,6 +105,12 @@ def _walk(tau: Fraction, sign: int, left: DiscreteDistribution, right: DiscreteD
     return None
 
 
+def _implied_excess(claim: ConcentratedDP, left: DiscreteDistribution, right: DiscreteDistribution) -> arb:
+    """Enclose the excess over what follows from the zCDP with rho = tau^2/2 and xi = mu - rho."""
+    rho = Fraction(claim.tau) ** 2 / 2
+    return implied_excess(rho, Fraction(0), Fraction(claim.mu) - rho, left, right)
+
+
 CONCENTRATED_DP = register(
     Notion(
         name="concentrated differential privacy",
@@ -112,5 +119,9 @@ CONCENTRATED_DP = register(
         items=(("cesar2020", "cdp"),),
         decide=cdp_holds,
         where="dpassay.spec.notions.cdp:CONCENTRATED_DP",
+        divergence=_implied_excess,
+        bound=lambda _: arb(0),
+        enlarged=lambda claim: ConcentratedDP(grown(claim.mu), grown(claim.tau)),
+        over_all_orders=True,
     )
 )

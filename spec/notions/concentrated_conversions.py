@@ -1,4 +1,4 @@
-"""Conversions to and from concentrated DP, bounded range and approximate zCDP, forwards and backwards.
+"""Conversions to and from concentrated DP, bounded range and approximate zCDP.
 
 Parameters are rounded as in :mod:`dpassay.spec.notions.implications`: up when converting, down when pulling back. The
 statements that the conversions are sound stand in :mod:`dpassay.spec.theorems.composition.concentrated`.

@@ -1,4 +1,4 @@
-"""Conversions between notions: the formulas, each with the statement that it is sound.
+"""Conversions between notions: the formulas, each with the statement of its soundness.
 
 A statement here takes a pair of distributions, computes the sharpest claim of one notion that the pair satisfies,
 converts it, and decides the claim of the other notion.
@@ -27,7 +27,9 @@ from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains import Reals
 from dpassay.spec.notions.renyi import renyi_dp_holds
 from dpassay.spec.notions.zcdp import zcdp_holds
-from dpassay.spec.proof.symbolic import identity, nonnegative, positive, proof
+from dpassay.spec.proof.rules import nonnegative_from_zero
+from dpassay.spec.proof.steps import Proof, checked, computed, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity, positive
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import DPASSAY, LEBENSOLD_2024
 from dpassay.spec.statement import statement
@@ -59,7 +61,7 @@ VACUOUS = Holds(evidence=Evidence.EXACT, detail="an infinite loss, or none at al
 
 
 def approximate_delta_of_pure(largest: Fraction, ratio: Fraction) -> Fraction:
-    """Return the least delta at ratio = e^epsilon of anything that is log(largest)-DP in both orders.
+    """Return the least delta at ratio = e^epsilon of a pair that is log(largest)-DP in both orders.
 
     (largest - ratio) / (largest + 1), at least 0: attained by randomised response.
     """
@@ -147,7 +149,7 @@ def randomised_response_rho(epsilon: sp.Expr) -> sp.Expr:
 
 
 @statement(DPASSAY, "pure DP gives zCDP")
-def zcdp_of_pure_dp_by_randomised_response() -> Verdict:
+def zcdp_of_pure_dp_by_randomised_response() -> Proof:
     """Randomised response has the largest Renyi divergences among epsilon-DP pairs, and for it
     K(s) = log E_P[e^(s L)] <= epsilon tanh(epsilon/2) s (s + 1).
 
@@ -166,17 +168,64 @@ def zcdp_of_pure_dp_by_randomised_response() -> Verdict:
     gap = sp.sinh(epsilon) - epsilon
     rho = randomised_response_rho(epsilon)
     return proof(
-        positive(sp.diff(t**alpha, t, 2), "t^alpha is convex"),
-        identity(mean, 1, "the two-point likelihood ratio has mean 1"),
-        identity(moment, ratio, "its moment is a quotient of hyperbolic cosines"),
-        identity(sp.diff(sp.log(ratio), s), slope, "the first derivative of K"),
-        identity(sp.diff(slope, s), bend, "the second derivative of K"),
-        positive(-sp.diff(bend, s), "which falls"),
-        identity(slope.subs(s, 0), rho, "the first derivative at 0 is rho"),
-        identity((2 * rho - bend.subs(s, 0)) * sp.cosh(epsilon / 2) ** 2, epsilon * gap, "2 K'(0) - K''(0)"),
-        identity(gap.subs(epsilon, 0), 0, "sinh(epsilon) - epsilon vanishes at 0"),
-        identity(sp.diff(gap, epsilon), 2 * sp.sinh(epsilon / 2) ** 2, "and its derivative is a square"),
-        nonnegative(2 * sp.sinh(epsilon / 2) ** 2, "a square is not negative"),
+        suppose("pure", "P/Q lies in [e^-epsilon, e^epsilon] and has Q-mean 1."),
+        checked("convex", "t^alpha is convex for alpha = s + 1 > 1.", positive, sp.diff(t**alpha, t, 2)),
+        checked(
+            "two points",
+            "On the two ends, e^epsilon with Q-probability 1/(1 + e^epsilon), the mean is 1.",
+            identity,
+            mean,
+            1,
+        ),
+        prose(
+            "extremal",
+            "The moment E_Q[(P/Q)^alpha] is largest for the two points: the chord over the ends bounds a convex "
+            "function.",
+            given=["pure", "convex", "two points"],
+        ),
+        checked(
+            "moment",
+            "That moment is cosh((s + 1/2) epsilon)/cosh(epsilon/2).",
+            identity,
+            moment,
+            ratio,
+            given=["extremal"],
+        ),
+        checked(
+            "K'",
+            "K' is epsilon tanh((s + 1/2) epsilon).",
+            identity,
+            sp.diff(sp.log(ratio), s),
+            slope,
+            given=["moment"],
+        ),
+        checked("K''", "K'' is epsilon^2/cosh((s + 1/2) epsilon)^2.", identity, sp.diff(slope, s), bend, given=["K'"]),
+        checked("K'' falls", "K'' falls in s.", positive, -sp.diff(bend, s), given=["K''"]),
+        checked("K(0)", "K vanishes at 0.", identity, sp.log(ratio).subs(s, 0), 0, given=["moment"]),
+        checked("K'(0)", "K'(0) is rho = epsilon tanh(epsilon/2).", identity, slope.subs(s, 0), rho, given=["K'"]),
+        checked(
+            "difference",
+            "(2 K'(0) - K''(0)) cosh(epsilon/2)^2 = epsilon (sinh(epsilon) - epsilon).",
+            identity,
+            (2 * rho - bend.subs(s, 0)) * sp.cosh(epsilon / 2) ** 2,
+            epsilon * gap,
+            given=["K'(0)", "K''"],
+        ),
+        checked(
+            "sinh",
+            "sinh(epsilon) >= epsilon: both vanish at 0, and the derivative of the difference is 2 sinh(epsilon/2)^2.",
+            nonnegative_from_zero,
+            gap,
+            epsilon,
+            2 * sp.sinh(epsilon / 2) ** 2,
+        ),
+        prose(
+            "rho-zCDP",
+            "K(s) <= K'(0) s + K''(0) s^2/2, as K'' falls, and K''(0) <= 2 K'(0): so K(s) <= rho s (s + 1), s "
+            "D_(s+1) of "
+            "the extremal pair.",
+            given=["K'' falls", "K(0)", "K'(0)", "difference", "sinh"],
+        ),
     )
 
 
@@ -257,7 +306,7 @@ def approximate_dp_of_renyi_dp(pair: Pair, alpha: Order, delta: Delta) -> Verdic
 
 
 @statement(LEBENSOLD_2024, "rdp_to_pdp", "pdp")
-def tighter_conversion_does_not_give_probabilistic_dp() -> Verdict:
+def tighter_conversion_does_not_give_probabilistic_dp() -> Proof:
     """The conversion of Balle et al. gives approximate privacy only: for P = (1, 0), Q = (1/2, 1/2), alpha = 2 and
     delta = 1/2 it allows epsilon = 0, while the loss is log 2 with probability 1.
     """
@@ -265,7 +314,14 @@ def tighter_conversion_does_not_give_probabilistic_dp() -> Verdict:
     tail: Real = lambda: loss_tail(
         left, right, approximate_epsilon_of_renyi(2, renyi_divergence(left, right, arb(2)), HALF)
     )
-    return at_most(lambda: arb(1), tail).with_(scope=Scope.ALL)
+    return proof(
+        computed(
+            "loss tail",
+            "At the epsilon of the conversion (0 to all digits) the loss tail is 1, above delta = 1/2.",
+            lambda: at_most(lambda: arb(1), tail),
+            scope=Scope.ALL,
+        )
+    )
 
 
 # --- from zCDP ----------------------------------------------------------------------------------------------

@@ -5,16 +5,20 @@ Lebensold, Precup and Balle 2024, Def 9. The bound is a non-negative function of
 
 import math
 from collections.abc import Hashable
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
+
+from flint import arb
 
 from dpassay.claims import ExPost, UsageError
-from dpassay.spec.ball import at_most, ball
+from dpassay.spec.ball import at_most, ball, float_lower, max_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, privacy_loss
-from dpassay.spec.notions.base import Notion, register, tightness
+from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
-__all__ = ["EX_POST_DP", "ex_post_dp_holds"]
+__all__ = ["EX_POST_DP", "ex_post_bound", "ex_post_dp_holds"]
 
 
 def ex_post_dp_holds(claim: ExPost, left: DiscreteDistribution, right: DiscreteDistribution) -> Verdict:
@@ -50,6 +54,49 @@ def _on_rationals(bound: Fraction, left: FiniteDistribution, right: FiniteDistri
     return Holds(evidence=Evidence.EXACT, tightness=tightness(ball(bound), privacy_loss(left, right, outcome)))
 
 
+def ex_post_bound(claim: ExPost, outcome: Hashable) -> float:
+    """Return the bound that an ex-post claim sets for an outcome.
+
+    Raises
+    ------
+    UsageError
+        If the claim cannot tell: it raises (also on the symbol of a call that raised) or returns NaN.
+    """
+    try:
+        bound = float(claim.epsilon_of(outcome))
+    except Exception as error:
+        raise UsageError(f"epsilon_of must bound every outcome, but on {outcome!r} it raises {error!r}") from error
+    if math.isnan(bound):
+        raise UsageError(f"epsilon_of must return a number or infinity for every outcome, got NaN for {outcome!r}")
+    return bound
+
+
+def _excesses(claim: ExPost, left: DiscreteDistribution, right: DiscreteDistribution) -> dict[Hashable, arb]:
+    """Enclose the excess of each loss over its bound, for the outcomes that the left can produce."""
+    excesses: dict[Hashable, arb] = {}
+    for outcome in left.outcomes:
+        if left.log_probability(outcome) != arb.neg_inf():
+            bound = ex_post_bound(claim, outcome)
+            is_bounded = bound < math.inf
+            excesses[outcome] = privacy_loss(left, right, outcome) - ball(bound) if is_bounded else arb.neg_inf()
+    return excesses
+
+
+def _worst_outcome(claim: ExPost, left: DiscreteDistribution, right: DiscreteDistribution) -> tuple[Hashable, ...]:
+    lower = {outcome: float_lower(excess) for outcome, excess in _excesses(claim, left, right).items()}
+    return (max(lower, key=lower.__getitem__),)
+
+
+def _enlarged(claim: ExPost) -> ExPost:
+    """Enlarge every bound; a negative one is read as 0, since any loss that exceeds 0 exceeds it as well."""
+
+    def bound_of(outcome: Hashable) -> Any:
+        bound = max(ex_post_bound(claim, outcome), 0.0)
+        return bound if math.isinf(bound) else grown(bound)
+
+    return replace(claim, epsilon_of=bound_of)
+
+
 EX_POST_DP = register(
     Notion(
         name="ex-post differential privacy",
@@ -58,5 +105,9 @@ EX_POST_DP = register(
         items=(("lebensold2024", "ex_post_dp"),),
         decide=ex_post_dp_holds,
         where="dpassay.spec.notions.ex_post:EX_POST_DP",
+        divergence=lambda claim, left, right: max_balls(_excesses(claim, left, right).values()),
+        bound=lambda _: arb(0),
+        enlarged=_enlarged,
+        event=_worst_outcome,
     )
 )

@@ -1,4 +1,4 @@
-"""Which notion follows from which, with what parameters; and what a counterexample refutes.
+"""Implications between notions with their parameters, and the claims that a counterexample refutes.
 
 An implication goes both ways in use: forwards, `convert` turns an established claim into a weaker one of another
 notion; backwards, `pull_back` turns a *refuted* claim into the weakest claims of the other notion that would have
@@ -22,6 +22,7 @@ from dpassay.claims import (
     Claim,
     ConcentratedDP,
     ExPost,
+    GaussianDP,
     ProbabilisticDP,
     PureDP,
     RenyiDP,
@@ -54,6 +55,14 @@ from dpassay.spec.notions.conversions import (
     probabilistic_epsilon_of_renyi,
     zcdp_rho_of_pure,
 )
+from dpassay.spec.notions.gdp_conversions import (
+    gaussian_implying_approximate,
+    gaussian_implying_zcdp,
+    gaussian_to_approximate,
+    gaussian_to_zcdp,
+    pure_implying_gaussian,
+    pure_to_gaussian,
+)
 from dpassay.spec.statement import Statement, find_statement
 from dpassay.spec.verdict import Outcome
 
@@ -68,7 +77,7 @@ WORKING_BITS = 192
 
 @dataclass(frozen=True)
 class Implication:
-    """One notion implies another.
+    """An implication between two notions.
 
     Parameters
     ----------
@@ -343,6 +352,15 @@ IMPLICATIONS: tuple[Implication, ...] = (
         "approximate_dp_of_approximate_zcdp_with_an_offset",
     ),
     Implication(ExPost, PureDP, ex_post_to_pure, ex_post_implying_pure, "pure_dp_of_constant_ex_post_dp"),
+    Implication(PureDP, GaussianDP, pure_to_gaussian, pure_implying_gaussian, "gaussian_dp_of_pure_dp"),
+    Implication(
+        GaussianDP,
+        ApproximateDP,
+        gaussian_to_approximate,
+        gaussian_implying_approximate,
+        "approximate_dp_of_gaussian_dp",
+    ),
+    Implication(GaussianDP, ZCDP, gaussian_to_zcdp, gaussian_implying_zcdp, "zcdp_of_gaussian_dp"),
 )
 
 
@@ -359,7 +377,7 @@ def refuted_by(claim: Claim) -> tuple[Claim, ...]:
     Examples
     --------
     >>> [type(other).__name__ for other in refuted_by(ZCDP(0.5))]
-    ['PureDP', 'BoundedRange', 'ExPost']
+    ['PureDP', 'BoundedRange', 'GaussianDP', 'ExPost']
     """
     if not any(isinstance(claim, each.target_type) for each in IMPLICATIONS):
         return ()
@@ -386,6 +404,8 @@ def _rank(claim: Claim) -> tuple[tuple[Any, ...], float]:  # noqa: PLR0911  # on
             return (type(claim),), epsilon
         case ZCDP(rho):
             return (ZCDP,), rho
+        case GaussianDP(mu):
+            return (GaussianDP,), mu
         case ApproximateZCDP(rho, delta, xi):
             return (ApproximateZCDP, delta, xi), rho
         case ConcentratedDP(mu, tau):

@@ -4,12 +4,13 @@ The inequality inside is strict, the probability is that of the left distributio
 (Lebensold, Precup and Balle 2024, Defs 2 and 3). The notion does not survive post-processing.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 from dpassay.claims import ProbabilisticDP
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, loss_tail
-from dpassay.spec.notions.base import Notion, register
+from dpassay.spec.notions.base import Notion, grown, losses_beyond, register
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.verdict import Verdict
@@ -39,5 +40,9 @@ PROBABILISTIC_DP = register(
         ),
         decide=probabilistic_dp_holds,
         where="dpassay.spec.notions.probabilistic:PROBABILISTIC_DP",
+        divergence=lambda claim, left, right: loss_tail(left, right, ball(claim.epsilon)),
+        bound=lambda claim: ball(claim.delta),
+        enlarged=lambda claim: replace(claim, delta=min(grown(claim.delta), Fraction(1))),
+        event=lambda claim, left, right: losses_beyond(claim.epsilon, left, right),
     )
 )

@@ -4,6 +4,7 @@ Lebensold, Precup and Balle 2024, Defs 4 and 5. Def 4 prints the exponent outsid
 (E_Q[P/Q])^alpha, which is 1 for every pair: a misprint, since the paper uses E_Q[(P/Q)^alpha] throughout.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 from dpassay.claims import RenyiDP
@@ -14,7 +15,7 @@ from dpassay.spec.distributions.discrete import (
     renyi_divergence,
     renyi_moment_exact,
 )
-from dpassay.spec.notions.base import Notion, register, tightness
+from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
@@ -57,5 +58,8 @@ RENYI_DP = register(
         ),
         decide=renyi_dp_holds,
         where="dpassay.spec.notions.renyi:RENYI_DP",
+        divergence=lambda claim, left, right: renyi_divergence(left, right, ball(claim.alpha)),
+        bound=lambda claim: ball(claim.epsilon),
+        enlarged=lambda claim: replace(claim, epsilon=grown(claim.epsilon)),
     )
 )

@@ -1,4 +1,4 @@
-"""q-targets: how often an output distribution that reveals something hits a set of outcomes.
+"""q-targets: lower bounds on the probability that a non-common part of an output distribution hits a set.
 
 Z^0, Z^1 are the output distributions on neighbouring data sets. A set T of outcomes is a q-target at epsilon if
 
@@ -55,7 +55,7 @@ def of_target(distribution: FiniteDistribution, target: Iterable[Hashable]) -> F
 
 
 def indistinguishable(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction) -> bool:
-    """Whether each outcome is at most `ratio` = e^epsilon times as likely on either side as on the other."""
+    """Return whether each outcome is at most `ratio` = e^epsilon times as likely on either side as on the other."""
     pairs = [(left.probability(o), right.probability(o)) for o in outcomes_of(left, right)]
     return all(p <= ratio * q and q <= ratio * p for p, q in pairs)
 
@@ -126,15 +126,27 @@ class Mixture:
     def shows(
         self, left: FiniteDistribution, right: FiniteDistribution, target: Target, ratio: Fraction, quality: Fraction
     ) -> Verdict:
-        """Decide whether this is a decomposition of (left, right) by which T is a q-target at e^epsilon = `ratio`."""
+        """Decide whether this decomposition of (left, right) shows that T is a q-target at e^epsilon = `ratio`.
+
+        Parameters
+        ----------
+        left, right : FiniteDistribution
+            Output distributions of neighbouring inputs.
+        target : set of outcomes
+            The target T.
+        ratio : Fraction
+            e^epsilon, above 1.
+        quality : Fraction
+            The quality q.
+        """
         for name, whole, masses in (("left", left, self.side(left=True)), ("right", right, self.side(left=False))):
             for o in dict.fromkeys((*whole.outcomes, *masses)):
                 if whole.probability(o) != masses.get(o, Fraction(0)):
                     return _refuted(f"the parts do not add up to the {name} distribution at {o!r}")
         if not indistinguishable(self.left, self.right, ratio):
-            return _refuted(f"the residual laws are not indistinguishable at e^epsilon = {ratio}")
+            return _refuted(f"the residual distributions are not indistinguishable at e^epsilon = {ratio}")
         if self.quality(target) < quality:
-            return _refuted(f"the residual laws hit with probability {self.quality(target)}, below {quality}")
+            return _refuted(f"the residual distributions hit with probability {self.quality(target)}, below {quality}")
         return Holds(evidence=Evidence.EXACT)
 
 
@@ -155,6 +167,15 @@ def target_quality(left: FiniteDistribution, right: FiniteDistribution, target: 
 
     Where the two agree on all outcomes p = 1 is possible, B^b is arbitrary, and the quality is 1.
 
+    Parameters
+    ----------
+    left, right : FiniteDistribution
+        Output distributions of neighbouring inputs.
+    target : set of outcomes
+        The target T.
+    ratio : Fraction
+        e^epsilon, above 1.
+
     Raises
     ------
     UsageError
@@ -168,7 +189,17 @@ def target_quality(left: FiniteDistribution, right: FiniteDistribution, target: 
 
 
 def best_mixture(left: FiniteDistribution, right: FiniteDistribution, target: Target, ratio: Fraction) -> Mixture:
-    """Return the decomposition that attains `target_quality`; its C is off the target."""
+    """Return the decomposition that attains `target_quality`; its C is off the target.
+
+    Parameters
+    ----------
+    left, right : FiniteDistribution
+        Output distributions of neighbouring inputs.
+    target : set of outcomes
+        The target T.
+    ratio : Fraction
+        e^epsilon, above 1.
+    """
     _require_target(left, right, target, ratio)
     common = _common(left, right, target, ratio)
     weight = sum(common.values(), Fraction(0))
@@ -205,6 +236,15 @@ def enclosed_target_quality(
     """Enclose the quality of a target of a pair whose probabilities, or epsilon, are real numbers.
 
     The two must be different and epsilon-indistinguishable; that is not checked, since balls cannot decide a tie.
+
+    Parameters
+    ----------
+    left, right : DiscreteDistribution
+        Output distributions of neighbouring inputs.
+    target : set of outcomes
+        The target T.
+    epsilon : ball
+        Privacy parameter, nats.
     """
     ratio = epsilon.exp()
     probabilities = {o: (left.log_probability(o).exp(), right.log_probability(o).exp()) for o in left.outcomes}

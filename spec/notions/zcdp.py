@@ -16,18 +16,30 @@ import numpy as np
 from flint import arb
 
 from dpassay.claims import ZCDP
-from dpassay.spec.ball import at_most, ball, refine, sum_balls
+from dpassay.spec.ball import at_most, ball, max_balls, refine, sum_balls
 from dpassay.spec.distributions.discrete import (
     DiscreteDistribution,
     loss_range,
     losses,
     max_divergence,
     relative_entropy,
+    renyi_divergence,
 )
-from dpassay.spec.notions.base import Notion, register
+from dpassay.spec.notions.base import Notion, grown, register
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated
 
-__all__ = ["ZCDP_NOTION", "Cumulants", "affine_renyi_holds", "safe_width", "zcdp_holds"]
+__all__ = [
+    "ORDERS",
+    "ZCDP_NOTION",
+    "Cumulants",
+    "affine_renyi_holds",
+    "safe_width",
+    "zcdp_divergence",
+    "zcdp_holds",
+]
+
+ORDERS = (1.0625, 1.25, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 65.0)
+"""The orders at which `zcdp_divergence` looks in any case."""
 
 LARGEST_NUMBER_OF_STEPS = 400
 LIMIT_BITS = 256
@@ -46,10 +58,32 @@ def zcdp_holds(claim: ZCDP, left: DiscreteDistribution, right: DiscreteDistribut
     return affine_renyi_holds(Fraction(claim.rho), Fraction(0), left, right)
 
 
+def zcdp_divergence(_claim: ZCDP, left: DiscreteDistribution, right: DiscreteDistribution) -> arb:
+    """Enclose the largest ``D_alpha / alpha``: over `ORDERS`, at alpha -> 1 and where it seems largest in float64."""
+    found = [relative_entropy(left, right), *(_slope_at(order, left, right) for order in ORDERS)]
+    if all(value.is_finite() for value in found) and left != right:
+        found.append(_slope_at(1 + _most_suspicious_order(left, right), left, right))
+    return max_balls(found)
+
+
+def _slope_at(alpha: float | Fraction, left: DiscreteDistribution, right: DiscreteDistribution) -> arb:
+    return renyi_divergence(left, right, ball(alpha)) / ball(alpha)
+
+
 def affine_renyi_holds(
     rho: Fraction, xi: Fraction, left: DiscreteDistribution, right: DiscreteDistribution
 ) -> Verdict:
-    """Decide whether D_alpha(left || right) <= xi + rho alpha for every alpha > 1; xi + rho is at least 0."""
+    """Decide whether D_alpha(left || right) <= xi + rho alpha for every alpha > 1; xi + rho is at least 0.
+
+    Parameters
+    ----------
+    rho : Fraction
+        Slope, at least 0.
+    xi : Fraction
+        Intercept, at least -rho.
+    left, right : DiscreteDistribution
+        Output distributions of neighbouring inputs.
+    """
     if left == right:
         return Holds(evidence=Evidence.EXACT, detail="the distributions are equal")
     if any(loss == arb.pos_inf() for _, loss in losses(left, right)):
@@ -119,7 +153,7 @@ def _walk(loss: Cumulants, claimed: Fraction, offset: Fraction) -> Verdict | Non
 
 
 def safe_width(margin: arb, slope: arb, bend: arb) -> arb | None:
-    """Return a width up to which margin + slope w + bend w^2 is certainly not negative."""
+    """Return a width up to which margin + slope w + bend w^2 is certainly at least 0."""
     a, b, c = (float(x.lower()) for x in (margin, slope, bend))
     discriminant = b * b - 4 * a * c
     if discriminant < 0:
@@ -161,5 +195,9 @@ ZCDP_NOTION = register(
         items=(),
         decide=zcdp_holds,
         where="dpassay.spec.notions.zcdp:ZCDP_NOTION",
+        divergence=zcdp_divergence,
+        bound=lambda claim: ball(claim.rho),
+        enlarged=lambda claim: ZCDP(grown(claim.rho)),
+        over_all_orders=True,
     )
 )

@@ -5,6 +5,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpassay.spec.ball import Real, UndecidedError, ball, precision, refine
+from dpassay.spec.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Undecided, Verdict, Violated
 
 __all__ = ["above_exponential", "agree"]
@@ -15,7 +16,7 @@ RATIONAL_LIMIT_BITS = 1 << 16
 
 
 def above_exponential(p: Fraction, q: Fraction, exponent: Fraction) -> bool:
-    """Whether ``p > e^exponent q``, for rational p and q >= 0.
+    """Return whether ``p > e^exponent q``, for rational p and q >= 0.
 
     Always decidable: e^exponent is irrational for every rational exponent but 0 (Lindemann), so that rational
     bounds on it separate from p / q at some precision.
@@ -44,6 +45,7 @@ def agree(left: Real, right: Real, name: str) -> Verdict:
 
     Equality itself cannot be decided by balls; the verdict says that it is an agreement.
     """
+    note(left, right, equality=True)
     allowance = ball(Fraction(1, 2**AGREEMENT_BITS))
 
     def decide() -> Verdict | None:

@@ -11,7 +11,7 @@ import sympy as sp
 
 from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated
 
-__all__ = ["nonnegative_on_orthant"]
+__all__ = ["nonnegative_on_orthant", "positive_on_orthant"]
 
 
 def nonnegative_on_orthant(expression: Any, symbols: Iterable[Any], name: str) -> Verdict:
@@ -46,3 +46,14 @@ def nonnegative_on_orthant(expression: Any, symbols: Iterable[Any], name: str) -
             witness = {str(symbol): str(value) for symbol in variables}
             return Violated(evidence=Evidence.SYMBOLIC, detail=f"{name}: negative at a point", witness=witness)
     return Undecided(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: the signs of the terms differ")
+
+
+def positive_on_orthant(expression: Any, symbols: Iterable[Any], name: str) -> Verdict:
+    """Decide whether a rational function is above 0 for all positive values of its symbols.
+
+    It is if it is not the zero function and `nonnegative_on_orthant` finds no negative coefficient: then every term
+    is positive there. The parameters are the same.
+    """
+    if sp.cancel(expression) == 0:
+        return Violated(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: identically 0")
+    return nonnegative_on_orthant(expression, symbols, name)

@@ -8,18 +8,17 @@ Take limits of expressions in one symbol only: with a free symbol beside it symp
 returns 2 for erfc(y - x) as y grows).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import sympy as sp
 
-from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated, conjunction
+from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated
 
 __all__ = [
     "identity",
     "nonnegative",
     "positive",
-    "proof",
     "rational_identity",
     "symbolic_normal_cdf",
     "symbolic_normal_pdf",
@@ -105,14 +104,6 @@ def _has_float(expression: Any) -> bool:
 
 def _undecided(detail: str) -> Verdict:
     return Undecided(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=detail)
-
-
-def proof(*steps: Verdict | Iterable[Verdict]) -> Verdict:
-    """Join the steps of a proof: it holds if every step does."""
-    flat: list[Verdict] = []
-    for step in steps:
-        flat.extend([step] if isinstance(step, Verdict) else step)
-    return conjunction(flat)
 
 
 def _holds(name: str) -> Verdict:

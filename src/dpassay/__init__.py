@@ -1,7 +1,7 @@
 """dpassay: a formal-spec property-testing harness for differential privacy.
 
-The mathematics is stated in :mod:`dpassay.spec`, implemented in :mod:`dpassay.impl`, and the two are held
-against each other in :mod:`dpassay.properties`. The command line is :mod:`dpassay.cli`.
+The mathematics is stated in :mod:`dpassay.spec`, implemented in :mod:`dpassay.impl`, and compared
+in :mod:`dpassay.properties`. The command line is :mod:`dpassay.cli`.
 """
 
 from pathlib import Path
@@ -14,17 +14,17 @@ __all__ = ["__version__", "assert_private"]
 
 __version__ = "0.1.0.dev0"
 
-if (Path(__file__).parent / "spec").is_file():  # a checkout that turned the links into text files
+if (Path(__file__).parent / "spec").is_file():  # a checkout without symbolic links
     raise ImportError(
         "src/dpassay/spec is a text file, not a link to the folder spec/: this checkout has no symbolic links. "
         "Run `git config core.symlinks true` and check out again, or install without -e"
     )
 
 
-if not TYPE_CHECKING:  # a type checker would take every name for one of these
+if not TYPE_CHECKING:  # otherwise a type checker accepts every attribute name
 
     def __getattr__(name: str) -> Any:
-        if name == "assert_private":  # imported when asked for: it needs numpy, scipy and flint
+        if name == "assert_private":  # imported on demand: it needs numpy, scipy and flint
             from dpassay.testing import assert_private
 
             return assert_private

@@ -1,4 +1,4 @@
-"""The command ``dpassay assay``: the laws of private mechanisms and accountants, asked of somebody else's library."""
+"""The command ``dpassay assay``: check a library against the laws of mechanisms and accountants."""
 
 import time
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from dpassay.command_line import (
     EXPECTED,
     INTERRUPTED,
     UNEXPECTED,
+    USAGE,
     json_option,
     print_records,
     print_table,
@@ -29,20 +30,34 @@ __all__ = ["assay"]
 @click.command()
 @click.argument("library", metavar="LIBRARY", required=False)
 @click.option(
-    "--version", "versions", metavar="V", multiple=True, help="A release; repeated, what changed between them."
+    "--version",
+    "versions",
+    metavar="V",
+    multiple=True,
+    help="Release to assay; repeat the option to compare releases.",
 )
-@click.option("--python", metavar="PATH", help="An interpreter that has the library, in place of --version.")
-@click.option("--mechanism", metavar="GLOB", default="*", help="Only mechanisms and accountants whose name matches.")
-@click.option("--law", metavar="GLOB", default="*", help="Only laws whose name matches.")
+@click.option("--python", metavar="PATH", help="Interpreter in which the library is installed, instead of --version.")
 @click.option(
-    "--alpha", type=float, default=1e-6, show_default=True, help="Probability of any false alarm in the whole run."
+    "--mechanism", metavar="GLOB", default="*", help="Check only mechanisms and accountants whose name matches."
 )
-@click.option("--calls", type=click.IntRange(min=1), help="Outcomes that a sampled law may draw of a mechanism.")
+@click.option("--law", metavar="GLOB", default="*", help="Check only laws whose name matches.")
 @click.option(
-    "--budget", metavar="SECONDS", default="170s", show_default=True, help="Time after which no check begins."
+    "--alpha",
+    type=float,
+    default=1e-6,
+    show_default=True,
+    help="Bound on the probability of any false alarm in the run.",
+)
+@click.option(
+    "--calls", type=click.IntRange(min=1), help="Maximum number of outcomes that a sampled law draws from a mechanism."
+)
+@click.option(
+    "--budget", metavar="SECONDS", default="170s", show_default=True, help="Time limit; no new check starts after it."
 )
 @seed_option
-@click.option("--jobs", type=int, default=-1, show_default=True, help="Processes; -1: one per core.")
+@click.option(
+    "--jobs", type=int, default=-1, show_default=True, help="Number of worker processes; -1 for one per core."
+)
 @json_option
 def assay(
     library: str | None,
@@ -57,12 +72,12 @@ def assay(
     jobs: int,
     as_json: bool,
 ) -> int:
-    """Assay a library: hold its mechanisms and accountants against the laws that they must obey.
+    """Assay a library: check its mechanisms and accountants against the laws that they must obey.
 
-    LIBRARY is a known library, or the file of an adapter; without LIBRARY the known ones are listed. A known library
-    is installed into an environment of its own, by default its newest release; the adapter in a file runs in this
-    interpreter. Known failures are read from expected_failures.toml beside the adapter. Ctrl-C ends the run and
-    prints what is known.
+    LIBRARY is the name of a supported library or the file of an adapter; without LIBRARY the supported libraries are
+    listed. A supported library is installed into a separate environment, by default in its newest release; the adapter
+    in a file runs in this interpreter. Expected failures are read from expected_failures.toml beside the adapter.
+    Ctrl-C stops the run and prints the results so far.
     """
     from dpassay.impl.libraries.registry import find_library, known_libraries
 
@@ -70,13 +85,13 @@ def assay(
         print_table([{"library": name} for name in known_libraries()], ("library",))
         return EXPECTED
     from dpassay.properties.assay.laws import LAWS
-    from dpassay.properties.assay.suite import DEFAULT_CALLS, make_plan
+    from dpassay.properties.assay.suite import make_plan
     from dpassay.properties.assay.targets import targets_of
 
     seconds = seconds_of("--budget", budget)
     found = find_library(library)
     plans = [
-        make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls or DEFAULT_CALLS, mechanism=mechanism, law=law)
+        make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls, mechanism=mechanism, law=law)
         for target in targets_of(found, versions, python, _tell)
     ]
     runs = []
@@ -86,7 +101,15 @@ def assay(
             return INTERRUPTED
         runs.append(lines)
     _print_changes(runs, as_json=as_json)
-    return EXPECTED if all(line.as_expected for lines in runs for line in lines) else UNEXPECTED
+    return _status_of([line for lines in runs for line in lines])
+
+
+def _status_of(lines: Sequence["Assessment"]) -> int:
+    """Return the exit status; an error in the adapter counts as wrong usage."""
+    unexpected = [line for line in lines if not line.as_expected]
+    if any(line.finding.kind == "error" for line in unexpected):
+        return USAGE
+    return UNEXPECTED if unexpected else EXPECTED
 
 
 def _tell(message: str) -> None:
@@ -96,7 +119,7 @@ def _tell(message: str) -> None:
 def _run(
     plan: "Plan", library: "Library", seconds: float, jobs: int, *, as_json: bool
 ) -> tuple[list["Assessment"], bool]:
-    """Carry out a plan and print what it found; also return whether the keyboard interrupted it."""
+    """Run a plan and print its findings; also return whether the keyboard interrupted it."""
     from dpassay.properties.assay import table
     from dpassay.properties.assay.assessment import assess
     from dpassay.properties.assay.expected import load_expected
@@ -113,20 +136,20 @@ def _run(
                 advance(f"{result.check.mechanism}: {result.check.law.name}")
     except KeyboardInterrupt:
         interrupted = True
-        _tell("interrupted; what follows is what is known")
+        _tell("interrupted; the results so far follow")
     lines = assess(plan, results, entries)
     if as_json:
         print_records(line.record() for line in lines)
     else:
         print_table(table.rows(lines), table.COLUMNS)
     for loss in dict.fromkeys(loss for result in results for loss in result.losses):
-        _tell(f"{loss}; it was started again")
+        _tell(f"{loss}; the worker was restarted")
     click.echo(table.summary(lines, time.monotonic() - start), err=True)
     return lines, interrupted
 
 
 def _print_changes(runs: Sequence[Sequence["Assessment"]], *, as_json: bool) -> None:
-    """Say what changed from each version to the next; beside JSON in short, on standard error."""
+    """Print the changes from each version to the next; with JSON in short form on standard error."""
     from dpassay.properties.assay import table
     from dpassay.properties.assay.versions import compare
 

@@ -7,14 +7,17 @@ All privacy parameters are in nats.
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "MOST_CALLS",
+    "MOST_SECONDS",
+    "MOST_VALUES",
     "ZCDP",
     "ApproximateDP",
     "ApproximateZCDP",
@@ -22,6 +25,7 @@ __all__ = [
     "Claim",
     "ConcentratedDP",
     "ExPost",
+    "GaussianDP",
     "Item",
     "Mechanism",
     "NeighbourRelation",
@@ -32,11 +36,18 @@ __all__ = [
     "SamplerLostError",
     "UsageError",
     "VectorNeighbours",
+    "as_number",
+    "claim_forms",
+    "is_finite",
     "parse_claim",
     "parse_neighbours",
     "require_at_least",
+    "require_integer",
     "require_positive",
     "require_probability",
+    "rounded_down",
+    "rounded_up",
+    "shown",
 ]
 
 Item = tuple[str, str]
@@ -54,84 +65,207 @@ class SamplerLostError(Exception):
     """
 
 
-def _is_finite(value: Any) -> bool:
-    """Whether `value` is a finite number, of any type that has a float64 next to it; words and lists are not."""
+MOST_VALUES = 1_000_000
+"""Coordinates or records of one input at most: a hunt holds about a hundred pairs of inputs."""
+
+MOST_CALLS = 10**12
+"""Calls that a hunt may be asked for: more than a machine makes in a month."""
+
+MOST_SECONDS = 1e9
+"""Seconds that a time limit may be: thirty years."""
+
+_LONGEST_SHOWN = 80
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error message shows it: short, on one line, whatever its ``repr`` does."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     try:
-        return math.isfinite(value)
-    except (TypeError, ValueError, OverflowError):
+        text = " ".join(repr(value).split())
+    except Exception:  # noqa: BLE001  # whatever a foreign __repr__ raises
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 4]} ..."
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether `value` is a finite number, of any type that has a float64 next to it."""
+    return _is_number(value) and not math.isinf(value)
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether `value` is a real number or an infinity; words, arrays and NaN are not."""
+    if isinstance(value, np.ndarray):
         return False
+    try:
+        return not math.isnan(value)
+    except Exception:  # noqa: BLE001  # whatever a foreign __float__ raises
+        return False
+
+
+def as_number(value: Any) -> Any:
+    """Return a finite real number as the float64 that equals it, or else as the `Fraction` that equals it.
+
+    Integers, rationals, decimals and numpy scalars are accepted. A value that is not a finite real number is returned
+    unchanged, so that the check of its domain can refuse it.
+
+    Examples
+    --------
+    >>> as_number(4), as_number(Fraction(1, 2)), as_number(Fraction(1, 3))
+    (4.0, 0.5, Fraction(1, 3))
+    """
+    if type(value) is float or not is_finite(value):
+        return value
+    try:
+        exact = Fraction(*value.as_integer_ratio()) if hasattr(value, "as_integer_ratio") else Fraction(value)
+        near = float(exact)
+    except (TypeError, ValueError, OverflowError):  # not a rational number: the float64 next to it
+        return float(value)
+    return near if Fraction(near) == exact else exact
+
+
+def rounded_up(value: float | Fraction) -> float:
+    """Return the least float64 that is not below a number."""
+    near = float(value)
+    return near if math.isinf(near) or Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def rounded_down(value: float | Fraction) -> float:
+    """Return the largest float64 that is not above a number."""
+    return -rounded_up(-value)
+
+
+def _set(record: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass while it is constructed."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
+def require_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """Return `value` as an int if it is an integer in [low, high]; raise `UsageError` naming `name` otherwise."""
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (is_integer and value >= low and (high is None or value <= high)):
+        accepted = f"at least {low}" if high is None else f"from {low} to {high}"
+        raise UsageError(f"{name} must be an integer, {accepted}, got {shown(value)}")
+    return int(value)
 
 
 def require_at_least(name: str, value: float, low: float) -> float:
     """Return `value` if it is a finite number not below `low`; raise `UsageError` naming `name` otherwise."""
-    if not (_is_finite(value) and value >= low):
-        raise UsageError(f"{name} must be a finite number, at least {low:g}, got {value!r}")
+    if not (is_finite(value) and value >= low):
+        raise UsageError(f"{name} must be a finite number, at least {low:g}, got {shown(value)}")
     return value
 
 
 def require_positive(name: str, value: float) -> float:
     """Return `value` if it is a finite positive number; raise `UsageError` naming `name` otherwise."""
-    if not (_is_finite(value) and value > 0):
-        raise UsageError(f"{name} must be a finite positive number, got {value!r}")
+    if not (is_finite(value) and value > 0):
+        raise UsageError(f"{name} must be a finite positive number, got {shown(value)}")
     return value
 
 
 def require_probability(name: str, value: float) -> float:
     """Return `value` if it lies in [0, 1]; raise `UsageError` naming `name` otherwise."""
-    if not (_is_finite(value) and 0 <= value <= 1):
-        raise UsageError(f"{name} must lie in [0, 1], got {value!r}")
+    if not (is_finite(value) and 0 <= value <= 1):
+        raise UsageError(f"{name} must lie in [0, 1], got {shown(value)}")
     return value
 
 
 # --- claims -------------------------------------------------------------------------------------------------
 
 
+class Claim:
+    """A claim of one privacy notion: the base of the frozen dataclasses below.
+
+    A subclass declares its text form once, in `form`. The key before the colon names the notion, and the words after
+    it name the fields in their order; a word in brackets is optional. `parse_claim` and ``str(claim)`` read the form.
+    A claim without a form, such as `ExPost`, cannot be given on the command line.
+
+    Parameters may be numbers of any real type. Each becomes the float64 that equals it, or else an exact `Fraction`.
+    """
+
+    form: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        _set(self, **{name: as_number(value) for name, value in vars(self).items()})
+        self._require()
+
+    def _require(self) -> None:
+        """Raise `UsageError` if a parameter is out of its domain."""
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters in the order of the form; an optional one is left out where it has its default."""
+        values = dict(vars(self))
+        for each in reversed(fields(self)):  # type: ignore[arg-type]  # every subclass is a dataclass
+            if values[each.name] != each.default:
+                break
+            del values[each.name]
+        return values
+
+    def in_float64(self) -> Self:
+        """Return the claim with float64 parameters: itself, or the next weaker claim that float64 holds."""
+        return replace(self, **{name: rounded_up(value) for name, value in vars(self).items()})  # type: ignore[type-var]
+
+    def __str__(self) -> str:
+        values = (str(value) if isinstance(value, Fraction) else repr(value) for value in self.parameters.values())
+        return f"{self.form.partition(':')[0]}:{','.join(values)}"
+
+
 @dataclass(frozen=True)
-class PureDP:
+class PureDP(Claim):
     """Every event is at most e^epsilon times as likely on one input as on a neighbouring one."""
 
     epsilon: float
 
-    def __post_init__(self) -> None:
+    form: ClassVar[str] = "pure:EPS"
+
+    def _require(self) -> None:
         require_at_least("epsilon", self.epsilon, 0)
 
 
 @dataclass(frozen=True)
-class ApproximateDP:
+class ApproximateDP(Claim):
     """As `PureDP`, up to an additive probability delta."""
 
     epsilon: float
     delta: float
 
-    def __post_init__(self) -> None:
+    form: ClassVar[str] = "approx:EPS,DELTA"
+
+    def _require(self) -> None:
         require_at_least("epsilon", self.epsilon, 0)
         require_probability("delta", self.delta)
 
 
 @dataclass(frozen=True)
-class ProbabilisticDP:
+class ProbabilisticDP(Claim):
     """The privacy loss exceeds epsilon with probability at most delta."""
 
     epsilon: float
     delta: float
 
-    def __post_init__(self) -> None:
+    form: ClassVar[str] = "probabilistic:EPS,DELTA"
+
+    def _require(self) -> None:
         require_at_least("epsilon", self.epsilon, 0)
         require_probability("delta", self.delta)
 
 
 @dataclass(frozen=True)
-class ZCDP:
+class ZCDP(Claim):
     """The Renyi divergence of every order alpha > 1 is at most rho alpha."""
 
     rho: float
 
-    def __post_init__(self) -> None:
+    form: ClassVar[str] = "zcdp:RHO"
+
+    def _require(self) -> None:
         require_at_least("rho", self.rho, 0)
 
 
 @dataclass(frozen=True)
-class ApproximateZCDP:
+class ApproximateZCDP(Claim):
     """As `ZCDP` with xi + rho alpha in place of rho alpha, given events of probability at least 1 - delta.
 
     Parameters
@@ -148,84 +282,110 @@ class ApproximateZCDP:
     delta: float
     xi: float = 0.0
 
-    def __post_init__(self) -> None:
+    form: ClassVar[str] = "approx-zcdp:RHO,DELTA,[XI]"
+
+    def _require(self) -> None:
         require_at_least("rho", self.rho, 0)
         require_probability("delta", self.delta)
         require_at_least("xi", self.xi, -self.rho)
 
 
 @dataclass(frozen=True)
-class ConcentratedDP:
+class ConcentratedDP(Claim):
     """The privacy loss has mean at most mu, and about its mean it is subgaussian with scale tau, on both sides."""
 
     mu: float
     tau: float
 
-    def __post_init__(self) -> None:
+    form: ClassVar[str] = "cdp:MU,TAU"
+
+    def _require(self) -> None:
         require_at_least("mu", self.mu, 0)
         require_at_least("tau", self.tau, 0)
 
 
 @dataclass(frozen=True)
-class RenyiDP:
+class RenyiDP(Claim):
     """The Renyi divergence of order alpha is at most epsilon."""
 
     alpha: float
     epsilon: float
 
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.alpha) and self.alpha > 1):
-            raise UsageError(f"alpha must be a finite number above 1, got {self.alpha!r}")
+    form: ClassVar[str] = "rdp:ALPHA,EPS"
+
+    def _require(self) -> None:
+        if not (is_finite(self.alpha) and self.alpha > 1):
+            raise UsageError(f"alpha must be a finite number above 1, got {shown(self.alpha)}")
         require_at_least("epsilon", self.epsilon, 0)
+
+    def in_float64(self) -> Self:
+        """Return the claim with float64 parameters; the divergence increases with the order, which is rounded down.
+
+        Raises
+        ------
+        UsageError
+            If alpha exceeds 1 by less than float64 can tell.
+        """
+        return replace(self, alpha=rounded_down(self.alpha), epsilon=rounded_up(self.epsilon))
 
 
 @dataclass(frozen=True)
-class BoundedRange:
+class BoundedRange(Claim):
     """The privacy losses of any two outcomes differ by at most epsilon."""
 
     epsilon: float
 
-    def __post_init__(self) -> None:
+    form: ClassVar[str] = "bounded-range:EPS"
+
+    def _require(self) -> None:
         require_at_least("epsilon", self.epsilon, 0)
 
 
 @dataclass(frozen=True)
-class ExPost:
+class GaussianDP(Claim):
+    """Telling the inputs apart is at least as hard as telling N(0, 1) from N(mu, 1)."""
+
+    mu: float
+
+    form: ClassVar[str] = "gdp:MU"
+
+    def _require(self) -> None:
+        require_at_least("mu", self.mu, 0)
+
+
+@dataclass(frozen=True, repr=False)
+class ExPost(Claim):
     """The privacy loss of an outcome is at most `epsilon_of(outcome)`, which may be infinite."""
 
     epsilon_of: Callable[[Hashable], float] = field(compare=False)
     description: str = "ex-post bound"
 
+    def _require(self) -> None:
+        if not callable(self.epsilon_of):
+            raise UsageError(f"epsilon_of must be a function of the outcome, got {shown(self.epsilon_of)}")
+
+    def in_float64(self) -> Self:
+        """Return the claim itself: its bounds are read one by one."""
+        return self
+
     def __repr__(self) -> str:
         return f"ExPost({self.description})"
 
+    def __str__(self) -> str:
+        return f"ex-post:{self.description}"
 
-Claim = (
-    PureDP
-    | ApproximateDP
-    | ProbabilisticDP
-    | ZCDP
-    | ApproximateZCDP
-    | ConcentratedDP
-    | RenyiDP
-    | BoundedRange
-    | ExPost
-)
 
-_CLAIM_FORMS: dict[str, tuple[Callable[..., Claim], tuple[str, ...]]] = {
-    "pure": (PureDP, ("EPS",)),
-    "approx": (ApproximateDP, ("EPS", "DELTA")),
-    "probabilistic": (ProbabilisticDP, ("EPS", "DELTA")),
-    "zcdp": (ZCDP, ("RHO",)),
-    "approx-zcdp": (ApproximateZCDP, ("RHO", "DELTA", "[XI]")),
-    "cdp": (ConcentratedDP, ("MU", "TAU")),
-    "rdp": (RenyiDP, ("ALPHA", "EPS")),
-    "bounded-range": (BoundedRange, ("EPS",)),
-}
+def _claims_by_key() -> dict[str, type[Claim]]:
+    return {each.form.partition(":")[0]: each for each in Claim.__subclasses__() if each.form}
+
+
+def claim_forms() -> str:
+    """Return the forms of claims on the command line, for messages."""
+    return ", ".join(each.form for each in _claims_by_key().values())
 
 
 def parse_claim(text: str) -> Claim:
-    """Read a claim in the form of the command line, such as ``pure:1.0`` or ``approx:1,1e-6``.
+    """Read a claim in the form of the command line, such as ``pure:1.0``, ``approx:1,1e-6`` or ``zcdp:1/3``.
 
     Raises
     ------
@@ -236,30 +396,48 @@ def parse_claim(text: str) -> Claim:
     --------
     >>> parse_claim("approx:1,1e-6")
     ApproximateDP(epsilon=1.0, delta=1e-06)
+    >>> str(parse_claim("approx:1,1e-6"))
+    'approx:1.0,1e-06'
     """
-    notion, _, rest = text.partition(":")
-    forms = ", ".join(f"{key}:{','.join(names)}" for key, (_, names) in _CLAIM_FORMS.items())
-    if notion not in _CLAIM_FORMS:
-        raise UsageError(f"claim {text!r} is not one of {forms}")
-    make, names = _CLAIM_FORMS[notion]
-    parts = rest.split(",")
-    optional = sum(name.startswith("[") for name in names)
-    count = len(parts) if len(names) - optional <= len(parts) <= len(names) else len(names)
-    values = _numbers("claim", text, parts, count, f"{notion}:{','.join(names)}")
-    return make(*values)
+    if not isinstance(text, str):
+        raise UsageError(f"claim {shown(text)} is not one of {claim_forms()}")
+    key, _, rest = text.partition(":")
+    claim_type = _claims_by_key().get(key)
+    if claim_type is None:
+        raise UsageError(f"claim {shown(text)} is not one of {claim_forms()}")
+    names = claim_type.form.partition(":")[2].split(",")
+    required = sum(not name.startswith("[") for name in names)
+    values = _numbers(rest.split(","))
+    if values is None or not required <= len(values) <= len(names):
+        raise UsageError(f"claim {shown(text)} does not have the form {claim_type.form}")
+    return claim_type(*values)
 
 
-def _numbers(what: str, text: str, parts: Sequence[str], count: int, form: str) -> list[float]:
+def _numbers(parts: Sequence[str]) -> list[Any] | None:
+    """Return the numbers that parts of a text state, as floats or ratios; None if one is not a number."""
     try:
-        values = [float(part) for part in parts]
-    except ValueError:
-        values = []
-    if len(values) != count:
-        raise UsageError(f"{what} {text!r} does not have the form {form}")
-    return values
+        return [Fraction(part) if "/" in part else float(part) for part in parts]
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 # --- neighbour relations ------------------------------------------------------------------------------------
+
+
+def _set_range(relation: Any) -> None:
+    """Make the ends of a range float64; an end that float64 does not hold is rounded inwards, as all data are float64.
+
+    Raises
+    ------
+    UsageError
+        If no float64 lies between the ends.
+    """
+    low, high = relation.low, relation.high
+    inner_low = rounded_up(as_number(low)) if is_finite(low) else float(low)
+    inner_high = rounded_down(as_number(high)) if is_finite(high) else float(high)
+    if inner_low > inner_high:
+        raise UsageError(f"a float64 must lie between low and high, got low={shown(low)}, high={shown(high)}")
+    _set(relation, low=inner_low, high=inner_high)
 
 
 @dataclass(frozen=True)
@@ -293,19 +471,25 @@ class VectorNeighbours:
     monotone: bool = False
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise UsageError(f"size must be at least 1, got {self.size!r}")
-        norms = {"l1": self.l1, "l2": self.l2, "linf": self.linf}
-        unbounded = math.isinf(self.low) or math.isinf(self.high)
-        if all(bound is None for bound in norms.values()) and (self.l0 is None or unbounded):
-            raise UsageError("a vector relation needs at least one of l1, l2, linf, or l0 with finite low and high")
-        for name, bound in norms.items():
+        _set(self, size=require_integer("size", self.size, 1, MOST_VALUES))
+        if self.l0 is not None:
+            _set(self, l0=require_integer("l0", self.l0, 0))
+        for name, bound in {"l1": self.l1, "l2": self.l2, "linf": self.linf}.items():
             if bound is not None:
-                require_at_least(name, bound, 0)
-        if self.l0 is not None and self.l0 < 0:
-            raise UsageError(f"l0 must be at least 0, got {self.l0!r}")
-        if math.isnan(self.low) or math.isnan(self.high) or not self.low <= self.high:
-            raise UsageError(f"low must not exceed high, got low={self.low!r}, high={self.high!r}")
+                _set(self, **{name: rounded_down(require_at_least(name, as_number(bound), 0))})
+        for name, flag in {"integer": self.integer, "monotone": self.monotone}.items():
+            if not isinstance(flag, bool | np.bool_):
+                raise UsageError(f"{name} must be True or False, got {shown(flag)}")
+            _set(self, **{name: bool(flag)})
+        self._require_range()
+
+    def _require_range(self) -> None:
+        if not (_is_number(self.low) and _is_number(self.high) and self.low <= self.high):
+            raise UsageError(f"low must not exceed high, got low={shown(self.low)}, high={shown(self.high)}")
+        _set_range(self)
+        unbounded = math.isinf(self.low) or math.isinf(self.high)
+        if self.l1 is self.l2 is self.linf is None and (self.l0 is None or unbounded):
+            raise UsageError("a vector relation needs at least one of l1, l2, linf, or l0 with finite low and high")
 
     @property
     def largest_step(self) -> float:
@@ -364,14 +548,16 @@ class RecordNeighbours:
     relation: str = "replace"
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
-            raise UsageError(f"low and high must be finite, low <= high, got {self.low!r} and {self.high!r}")
-        if self.size < 0:
-            raise UsageError(f"size must be at least 0, got {self.size!r}")
-        if self.max_size is not None and self.max_size < self.size:
-            raise UsageError(f"max-size must be at least size, got {self.max_size!r} < {self.size!r}")
-        if self.relation not in {"add-remove", "replace"}:
-            raise UsageError(f"relation must be add-remove or replace, got {self.relation!r}")
+        if not (is_finite(self.low) and is_finite(self.high) and self.low <= self.high):
+            raise UsageError(
+                f"low and high must be finite, low <= high, got low={shown(self.low)}, high={shown(self.high)}"
+            )
+        _set_range(self)
+        _set(self, size=require_integer("size", self.size, 0, MOST_VALUES))
+        if self.max_size is not None:
+            _set(self, max_size=require_integer("max-size", self.max_size, self.size, MOST_VALUES))
+        if not (isinstance(self.relation, str) and self.relation in {"add-remove", "replace"}):
+            raise UsageError(f"relation must be add-remove or replace, got {shown(self.relation)}")
 
 
 NeighbourRelation = VectorNeighbours | RecordNeighbours
@@ -399,6 +585,8 @@ def parse_neighbours(text: str) -> NeighbourRelation:
     >>> parse_neighbours("records:low=0,high=1,size=3,relation=add-remove").relation
     'add-remove'
     """
+    if not isinstance(text, str):
+        raise UsageError(f"neighbours must be text that begins with vector: or records:, got {shown(text)}")
     kind, _, rest = text.partition(":")
     if kind == "vector":
         values = _options(text, rest, _VECTOR_KEYS, flags=("integer", "monotone"), required=("size",))
@@ -406,7 +594,7 @@ def parse_neighbours(text: str) -> NeighbourRelation:
     if kind == "records":
         values = _options(text, rest, _RECORD_KEYS, flags=(), required=("low", "high", "size", "relation"))
         return RecordNeighbours(**{key.replace("-", "_"): value for key, value in values.items()})
-    raise UsageError(f"neighbours {text!r} must begin with vector: or records:")
+    raise UsageError(f"neighbours {shown(text)} must begin with vector: or records:")
 
 
 def _options(
@@ -428,7 +616,8 @@ def _options(
             try:
                 values[key] = keys[key](value)
             except ValueError:
-                raise UsageError(f"neighbours {text!r}: {key} does not accept {value!r}") from None
+                accepted = "an integer written in digits, such as 1000" if keys[key] is int else "a number"
+                raise UsageError(f"neighbours {text!r}: {key} must be {accepted}, got {value!r}") from None
         else:
             accepted = ", ".join([*(f"{name}=" for name in keys), *flags])
             raise UsageError(f"neighbours {text!r}: {part!r} is not one of {accepted}")

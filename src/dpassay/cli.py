@@ -1,9 +1,9 @@
-"""The command line: ``dpassay list | show | verify | hunt | assay | experiment | report``.
+"""The command line: ``dpassay list | show | verify | hunt | trace | assay | experiment | report``.
 
-With ``--json`` a command prints one JSON object per line on standard output and nothing else there; progress,
-warnings and summaries go to standard error. Exit status: 0 everything as expected, 1 something is not, 2 wrong
-usage or bad input (also a target that hangs), with one line on standard error; 130 an interruption from the
-keyboard, 141 a reader, such as `head`, that left before the end.
+With ``--json`` a command prints one JSON object per line on standard output. Progress, warnings and summaries go to
+standard error. Exit status: 0 if everything is as expected; 1 if a result is not as expected; 2 for wrong usage or bad
+input (including a target that hangs), with one line on standard error; 130 after an interruption from the keyboard;
+141 if the reader of the output, such as `head`, closed the pipe.
 """
 
 import math
@@ -18,7 +18,7 @@ import click
 
 import dpassay
 from dpassay.assay_command import assay
-from dpassay.claims import UsageError
+from dpassay.claims import MOST_CALLS, UsageError, claim_forms
 from dpassay.command_line import (
     EXPECTED,
     INTERRUPTED,
@@ -30,12 +30,13 @@ from dpassay.command_line import (
     print_table,
     seconds_of,
     seed_option,
+    use_any_encoding,
 )
 from dpassay.report_command import report
+from dpassay.trace_command import trace
 from dpassay.verify_command import require_source, source_option, verify
 
 if TYPE_CHECKING:
-    from dpassay.properties.audit.exclusion import Exclusion
     from dpassay.properties.search.black_box import Progress as HuntProgress
     from dpassay.properties.search.result import HuntResult
 
@@ -44,6 +45,7 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
+    use_any_encoding()
     try:
         status = cli.main(args=arguments, prog_name="dpassay", standalone_mode=False)
     except click.ClickException as error:
@@ -55,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("dpassay: interrupted", err=True)
         return INTERRUPTED
-    except SystemExit:  # so click ends on a closed pipe; its status 1 would say that something is not as expected
+    except SystemExit:  # click exits so on a closed pipe; its status 1 would mean an unexpected result
         return PIPE_CLOSED
     return status if isinstance(status, int) else EXPECTED
 
@@ -70,9 +72,9 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except SystemExit as error:
-            if isinstance(error.__context__, BrokenPipeError):  # so rich ends on a closed pipe
+            if isinstance(error.__context__, BrokenPipeError):  # rich exits so on a closed pipe
                 raise
-            raise UsageError(f"the code that was called ended the program with status {error.code!r}") from None
+            raise UsageError(f"the called code exited with status {error.code!r}") from None
 
 
 @click.group(
@@ -82,11 +84,12 @@ class _Commands(click.Group):
 )
 @click.version_option(dpassay.__version__, prog_name="dpassay")
 def cli() -> None:
-    """Assay claims of differential privacy: verify theorems, hunt for counterexamples."""
+    """Test claims of differential privacy: verify theorems, hunt for counterexamples, assay libraries."""
 
 
 cli.add_command(assay)
 cli.add_command(report)
+cli.add_command(trace)
 cli.add_command(verify)
 
 
@@ -95,10 +98,10 @@ cli.add_command(verify)
 
 @cli.command("list")
 @source_option
-@click.option("--mechanisms", is_flag=True, help="List mechanisms, right and broken, in place of items.")
+@click.option("--mechanisms", is_flag=True, help="List the mechanisms, correct and broken, instead of the items.")
 @json_option
 def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
-    """List the items of the documents with what covers them, or the mechanisms."""
+    """List the items of the documents and their coverage, or the mechanisms."""
     from dpassay.properties.coverage import coverage
     from dpassay.properties.mechanisms import mechanism_records
 
@@ -122,7 +125,7 @@ def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show a statement or a mechanism: the sentence, the source, the erratum, its evidence and scope."""
+    """Show a statement or a mechanism, with its source, errata, evidence and scope."""
     from dpassay.properties.show import show_record
 
     record = show_record(name)
@@ -149,46 +152,53 @@ def _print_card(record: dict[str, Any]) -> None:
 
 
 @cli.command()
-@click.argument("target", required=False)
-@click.option(
-    "--claim", metavar="CLAIM", help="pure:EPS, approx:EPS,DELTA, zcdp:RHO, rdp:ALPHA,EPS or bounded-range:EPS."
-)
+@click.argument("target")
+@click.option("--claim", metavar="CLAIM", help=f"One of {claim_forms()}.")
 @click.option("--neighbours", metavar="SPEC", help="vector:size=N,... or records:size=N,...")
 @click.option(
-    "--budget", metavar="SECONDS", default="60s", show_default=True, help="Time after which no batch begins."
+    "--budget", metavar="SECONDS", default="60s", show_default=True, help="Time limit; no new batch starts after it."
 )
-@click.option("--calls", type=click.IntRange(min=1), help="Number of calls to spend.")
-@click.option("--alpha", type=float, default=1e-6, show_default=True, help="Probability of a false alarm.")
+@click.option("--calls", type=click.IntRange(min=1, max=MOST_CALLS), help="Maximum number of calls of TARGET.")
+@click.option(
+    "--alpha", type=float, default=1e-6, show_default=True, help="Bound on the probability of a false alarm."
+)
 @seed_option
 @click.option(
-    "--jobs", type=int, help="Workers that sample; -1: one per core.  [default: 1; all of a cluster of dask or ray]"
+    "--jobs",
+    type=int,
+    help="Number of worker processes; -1 for one per core.  [default: 1; all workers of a dask or ray cluster]",
 )
 @click.option(
     "--backend",
     default="loky",
     show_default=True,
-    help="Joblib backend: loky, threading, dask or ray; for the last two a local cluster runs until the end, unless "
-    "RAY_ADDRESS says where there is one.",
+    help="Joblib backend: loky, threading, dask or ray. dask and ray start a local cluster for the run; set "
+    "RAY_ADDRESS to use an existing ray cluster.",
 )
 @click.option(
     "--call-timeout",
     metavar="SECONDS",
     default="60s",
     show_default=True,
-    help="Time that each call of TARGET may take, inf for no limit. With a limit it is called in a thread.",
+    help="Time limit of each call of TARGET, inf for none. With a limit, TARGET is called in a thread.",
 )
 @click.option(
-    "--ignore-low-bits", is_flag=True, help="Test the ideal mechanism: do not look at the low-order bits of floats."
+    "--import-timeout",
+    metavar="SECONDS",
+    default="60s",
+    show_default=True,
+    help="Time limit for importing TARGET.",
 )
+@click.option("--ignore-low-bits", is_flag=True, help="Test the ideal mechanism: ignore the low-order bits of floats.")
 @click.option(
     "--replay",
     "witness",
     type=click.Path(path_type=Path),
-    help="Draw fresh samples on the pair and event of a saved result.",
+    help="Saved result whose pair and event are tested again with fresh samples of TARGET.",
 )
 @json_option
 def hunt(
-    target: str | None,
+    target: str,
     claim: str | None,
     neighbours: str | None,
     budget: str,
@@ -198,37 +208,40 @@ def hunt(
     jobs: int | None,
     backend: str,
     call_timeout: str,
+    import_timeout: str,
     ignore_low_bits: bool,
     witness: Path | None,
     as_json: bool,
 ) -> int:
     """Hunt for a counterexample to the privacy claim of TARGET.
 
-    TARGET is package.module:object or path/to/file.py:object, a Mechanism or a callable f(data, size, rng) that
-    returns `size` outcomes. Importing it runs its code: the risk is yours. The folder of a file is put on sys.path.
-    Claim and neighbours may be left out where the target declares them. Ctrl-C ends the hunt and prints what is known.
+    TARGET is package.module:object or path/to/file.py:object: a Mechanism, or a callable f(data, size, rng) that
+    returns `size` outcomes. The hunt imports and runs the code of TARGET; use only code that you trust. The folder of
+    a file is added to sys.path. A target that is not part of dpassay runs in a separate process, except with --backend
+    threading. --claim and --neighbours are optional if the target declares them. Ctrl-C stops the hunt and prints the
+    result so far.
     """
     from dpassay.properties.search.hunt import hunt as run
     from dpassay.properties.search.replay import replay
 
     seconds = seconds_of("--budget", budget)
     patience = math.inf if call_timeout == "inf" else seconds_of("--call-timeout", call_timeout)
+    import_seconds = seconds_of("--import-timeout", import_timeout)
     if witness is not None:
         if claim is not None or neighbours is not None:
-            raise UsageError("--replay takes claim and inputs from the file: leave out --claim and --neighbours")
+            raise UsageError("--replay reads the claim and the inputs from the file; omit --claim and --neighbours")
         limit: dict[str, Any] = {} if calls is None else {"calls": calls}
         with _output_to_stderr():
             result = replay(
                 witness, target, alpha=alpha, seed=seed, budget_seconds=seconds, call_timeout_seconds=patience,
-                **limit,
+                import_timeout_seconds=import_seconds, **limit,
             )  # fmt: skip
-    elif target is None:
-        raise UsageError("hunt needs a TARGET, or --replay WITNESS.json")
     else:
         with _output_to_stderr(), _hunting(target, seconds) as progress:
             result = run(
                 target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
-                backend=backend, call_timeout_seconds=patience, progress=progress, low_bits=not ignore_low_bits,
+                backend=backend, call_timeout_seconds=patience, import_timeout_seconds=import_seconds,
+                progress=progress, low_bits=not ignore_low_bits,
             )  # fmt: skip
     if as_json:
         print_records([result.to_json()])
@@ -240,7 +253,7 @@ def hunt(
 
 
 def _status_of(result: "HuntResult") -> int:
-    """Return the exit status: a hunt that was cut short is no success, unless it had found a violation by then."""
+    """Return the exit status; an interrupted hunt without a violation is not a success."""
     if result.verdict == "violated":
         return UNEXPECTED
     if result.stopped == "interrupted":
@@ -250,52 +263,38 @@ def _status_of(result: "HuntResult") -> int:
 
 def _print_hunt(result: "HuntResult") -> None:
     from dpassay.properties.audit.outcomes import LOWEST_BIT
+    from dpassay.properties.search.formatting import power_words
 
-    click.echo(f"{result.verdict} ({result.evidence}, scope {result.scope}): {result.target}, claim {result.claim}")
-    figures = {"epsilon": result.epsilon_lower, "delta": result.delta_lower, "rho": result.rho_lower}
-    at_least = (f"{name} >= {value:.10g}" for name, value in figures.items() if value is not None)
-    at_most = [] if result.epsilon_upper is None else [f"epsilon <= {result.epsilon_upper:.10g}"]
-    click.echo(f"  {', '.join([*at_least, *at_most])}")
+    click.echo(str(result))
     if result.witness is not None:
         click.echo(f"  left   {list(result.witness.left)}")
         click.echo(f"  right  {list(result.witness.right)}")
         click.echo(f"  event  {result.witness.event}")
         if LOWEST_BIT in result.witness.event:
             click.echo(
-                "         floating-point noise gives the answer away; --ignore-low-bits tests the ideal mechanism"
+                "         the low-order bits of the noise reveal the input; "
+                "--ignore-low-bits tests the ideal mechanism"
             )
         intervals = (result.witness.p_left, result.witness.p_right)
         left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
     if result.evidence == "sampled":
         click.echo(
-            f"  {result.calls:,} calls in {result.seconds:.3g} s, evidence 10^{result.e_value_log10:.1f}, "
+            f"  {result.calls:,} calls in {result.seconds:.3g} s, e-value 10^{result.e_value_log10:.1f}, "
             f"false-alarm probability at most {result.alpha:g}"
         )
     if result.stopped == "interrupted":
-        click.echo("  interrupted: this is what was known by then")
+        click.echo("  interrupted: the result covers the calls made until then")
     if result.verdict == "not refuted":
-        click.echo("  not refuted is no proof: what was drawn does not tell the two sides apart further than claimed")
-    if result.excluded is not None:
-        click.echo(f"  {_exclusion_words(result.excluded, result.claim)}")
+        click.echo("  Not refuted is not a proof: the samples are consistent with the claim.")
+    if result.power is not None:
+        click.echo(f"  {power_words(result.power, result.claim)}")
     click.echo(f"  {result.replay}")
-
-
-def _exclusion_words(excluded: "Exclusion", claim: str) -> str:
-    rate = f"{excluded.rate:.2g} nats a call"
-    if excluded.laplace_epsilon is None:
-        return f"excluded is a pair on which an ideal bettor gains {rate} on average"
-    if math.isinf(excluded.laplace_epsilon):
-        return f"nothing is excluded: on no pair of a Laplace mechanism does an ideal bettor gain {rate}"
-    return (
-        f"excluded is the like of a Laplace mechanism with true epsilon {excluded.laplace_epsilon:.4g} or more, "
-        f"instead of {claim}: with so many calls on its worst pair an ideal bettor ({rate}) refutes it on average"
-    )
 
 
 @contextmanager
 def _output_to_stderr() -> Iterator[None]:
-    """Send what a target prints, also from C and from worker processes, to standard error: ours is for results."""
+    """Redirect the output of a target, also from C and from worker processes, to standard error."""
     sys.stdout.flush()
     with redirect_stdout(sys.stderr):
         saved = os.dup(1)
@@ -317,7 +316,7 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
             *, calls: int, seconds: float, e_value_log10: float, epsilon_lower: float, limit: float = seconds
         ) -> None:
             update(
-                f"{calls:,} calls, epsilon >= {epsilon_lower:.3g}, evidence 10^{e_value_log10:.1f}",
+                f"{calls:,} calls, epsilon >= {epsilon_lower:.3g}, e-value 10^{e_value_log10:.1f}",
                 min(seconds / limit, 1.0),
             )
 
@@ -329,11 +328,17 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
 
 @cli.command()
 @click.argument("name", required=False)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("results"), show_default=True)
-@click.option("--trials", type=click.IntRange(min=1), help="Repetitions, in place of the paper's number.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("results"),
+    show_default=True,
+    help="Folder for tables and figures.",
+)
+@click.option("--trials", type=click.IntRange(min=1), help="Number of repetitions, instead of that of the paper.")
 @seed_option
 def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> None:
-    """Run an experiment of a paper and write its tables and figures; without NAME, list them."""
+    """Run an experiment of a paper and write its tables and figures. Without NAME, list the experiments."""
     from dpassay.properties.experiments import all_experiments
     from dpassay.properties.experiments.base import find_experiment
     from dpassay.properties.experiments.output import NO_FIGURES, can_draw

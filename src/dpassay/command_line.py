@@ -1,13 +1,15 @@
-"""What the commands share: options, exit statuses, times, records and tables."""
+"""Helpers of all commands: options, exit statuses, time limits, records and tables."""
 
+import io
 import json
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
-from dpassay.claims import UsageError
+from dpassay.claims import MOST_SECONDS, UsageError
 
 __all__ = [
     "EXPECTED",
@@ -20,38 +22,54 @@ __all__ = [
     "print_table",
     "seconds_of",
     "seed_option",
+    "use_any_encoding",
 ]
 
-EXPECTED, UNEXPECTED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141  # the last two as the shell has them
+EXPECTED, UNEXPECTED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141  # the last two are the shell's conventions
 
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line on standard output.")
-seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per line on standard output."
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all random choices."
+)
 
 
 def seconds_of(option: str, text: str) -> float:
-    """Read a time such as 30s, 5m or 1h, raising `UsageError` if it is none."""
+    """Read a time such as 30s, 5m or 1h, raising `UsageError` if it is invalid."""
     units = {"s": 1.0, "m": 60.0, "h": 3600.0}
     number, unit = (text[:-1], units[text[-1]]) if text and text[-1] in units else (text, 1.0)
     try:
         seconds = float(number) * unit
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise UsageError(f"{option} {text!r} is not a time such as 30s, 5m or 1h")
+    if not 0 < seconds <= MOST_SECONDS:
+        raise UsageError(f"{option} {text!r} is not a time such as 30s, 5m or 1h of at most {MOST_SECONDS:g} seconds")
     return seconds
+
+
+def use_any_encoding() -> None:
+    """Make standard output and error escape characters that their encoding lacks, instead of raising."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not _is_unicode(stream):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _is_unicode(stream: Any) -> bool:
+    return (getattr(stream, "encoding", None) or "").lower().replace("-", "").startswith("utf")
 
 
 def print_records(records: Iterable[dict[str, Any]]) -> None:
     """Print one JSON object per line on standard output."""
     for record in records:
-        click.echo(json.dumps(record, ensure_ascii=False))
+        click.echo(json.dumps(record, ensure_ascii=not _is_unicode(sys.stdout)))
 
 
 def print_table(records: Sequence[dict[str, Any]], columns: Sequence[str], title: str | None = None) -> None:
     """Print a table on standard output."""
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text  # not markup: brackets are intervals
+    from rich.text import Text  # Text, not markup: brackets denote intervals
 
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
@@ -59,7 +77,7 @@ def print_table(records: Sequence[dict[str, Any]], columns: Sequence[str], title
     for record in records:
         table.add_row(*(Text(_cell(record.get(column))) for column in columns))
     console = Console()
-    # a pipe or a file has no width: rows stay whole there
+    # a pipe or a file has no width; rows are not folded there
     Console(width=None if console.is_terminal else 200).print(table)
 
 

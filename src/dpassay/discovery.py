@@ -1,4 +1,4 @@
-"""Registries are filled by importing: this imports every module below a package, at any depth."""
+"""Import every module below a package; importing fills the registries."""
 
 import importlib
 import pkgutil

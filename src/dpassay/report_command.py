@@ -1,4 +1,4 @@
-"""The command ``dpassay report``: the whole run, or saved lines of other commands, as one HTML file."""
+"""The command ``dpassay report``: a verification run, or the saved output of other commands, as one HTML file."""
 
 import importlib.util
 import platform
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 LIBRARIES = ("hypothesis", "mpmath", "numpy", "python-flint", "scipy", "sympy")
-"""What the verdicts rest on, beside Python."""
+"""Packages whose versions the page states, because the verdicts depend on them."""
 
 OF_A_RUN = {"source": "--source", "pattern": "--name", "profile": "--profile", "seed": "--seed", "jobs": "--jobs"}
 
@@ -46,7 +46,7 @@ OF_A_RUN = {"source": "--source", "pattern": "--name", "profile": "--profile", "
     type=click.Path(path_type=Path),
     default=Path("report.html"),
     show_default=True,
-    help="Where the page goes.",
+    help="File to write.",
 )
 @click.option(
     "--from",
@@ -54,8 +54,8 @@ OF_A_RUN = {"source": "--source", "pattern": "--name", "profile": "--profile", "
     metavar="FILE",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Lines that verify, list, show, hunt or assay printed with --json; repeated, several files on one page. "
-    "Nothing is run then.",
+    help="Saved --json output of verify, list, show, hunt or assay, shown instead of a new run; repeat the option for "
+    "several files.",
 )
 @source_option
 @name_option
@@ -75,10 +75,10 @@ def report(
     jobs: int,
     as_json: bool,
 ) -> int:
-    """Write the whole run as one HTML file that needs nothing else.
+    """Write one self-contained HTML report.
 
-    Verifies statements and errata, lists items and mechanisms, and shows what is not as expected first. With --from
-    the page is made of what other commands printed. Ctrl-C ends the run and writes what is known.
+    Verifies statements and errata and lists items and mechanisms; unexpected results come first. With --from the page
+    shows the saved output of other commands. Ctrl-C stops the run and writes the results so far.
     """
     given = [
         option
@@ -91,7 +91,7 @@ def report(
     if saved:
         results = _read(saved)
         _require_writable(output)
-        facts = [("Made of", ", ".join(map(str, saved)))]
+        facts = [("Input files", ", ".join(map(str, saved)))]
         words += [word for path in saved for word in ("--from", str(path))]
     else:
         statements = select(source, pattern)
@@ -101,7 +101,10 @@ def report(
         words += [] if source is None else ["--source", source]
         words += [] if pattern == "*" else ["--name", pattern]
         words += ["--profile", profile, "--seed", str(seed)]
-    facts += [("Began", began.isoformat(sep=" ", timespec="seconds")), ("Took", f"{time.monotonic() - start:.1f} s")]
+    facts += [
+        ("Started", began.isoformat(sep=" ", timespec="seconds")),
+        ("Duration", f"{time.monotonic() - start:.1f} s"),
+    ]
     _write(output, results, facts, shlex.join(words))
     _print(output, results, as_json=as_json)
     if results.interrupted:
@@ -110,22 +113,20 @@ def report(
 
 
 def _check(output: Path, saved: Sequence[Path], of_a_run: Sequence[str]) -> None:
-    """Raise `UsageError` for options that do not go together, or if the page cannot be written at all."""
+    """Raise `UsageError` for incompatible options, or if the page cannot be written."""
     if importlib.util.find_spec("jinja2") is None:
-        raise UsageError("jinja2 is not installed, which writes the page: pip install 'dpassay[report]'")
+        raise UsageError("the report needs jinja2, which is not installed: pip install 'dpassay[report]'")
     if saved and of_a_run:
-        raise UsageError(
-            f"--from takes what other commands found, and nothing is run: leave out {', '.join(of_a_run)}"
-        )
+        raise UsageError(f"--from shows saved results and runs nothing; omit {', '.join(of_a_run)}")
     if output.resolve() in {path.resolve() for path in saved}:
-        raise UsageError(f"--output {output} is one of the files that --from reads, and would replace it")
+        raise UsageError(f"--output {output} would overwrite a file that --from reads")
 
 
 def _require_writable(output: Path) -> None:
-    """Raise `UsageError` if the page cannot go there: better before a run of minutes than after it."""
+    """Raise `UsageError` if the page cannot be written; checked before the run, which takes minutes."""
     try:
         if output.exists() and not stat.S_ISREG(output.stat().st_mode) and not output.is_dir():
-            return  # a pipe or a device: to open it may wait for a reader
+            return  # a pipe or a device: opening it may block until it has a reader
         is_new = not output.exists()
         with output.open("ab"):
             pass
@@ -133,7 +134,7 @@ def _require_writable(output: Path) -> None:
             output.unlink()
     except OSError as error:
         raise UsageError(
-            f"--output {str(output)!r} cannot be written ({error.strerror}); a file in an existing folder is accepted"
+            f"--output {str(output)!r} cannot be written ({error.strerror}); expected a file in an existing folder"
         ) from None
 
 
@@ -162,17 +163,18 @@ def _run(statements: Sequence["Statement"], source: str | None, profile: str, se
         for statement in verified:
             results.add_records([statement.record()])
     except KeyboardInterrupt:
-        click.echo("dpassay: interrupted; the page holds what is known", err=True)
+        click.echo("dpassay: interrupted; the page contains the results so far", err=True)
         results.interrupted = True
         results.not_run = _not_run(statements, results)
     return results
 
 
 def _not_run(statements: Sequence["Statement"], results: "Results") -> tuple[str, ...]:
-    """Return the names of what was not decided: results come in the order of the statements."""
+    """Return the names of the errata and statements without a result; results keep the order of the statements."""
     from dpassay.properties.report.lines import ERRATUM, STATEMENT
+    from dpassay.spec.statement import faults
 
-    errata = [f"{statement.name} (erratum)" for statement in statements for _ in statement.errata]
+    errata = [f"{fault.statement.name} (erratum)" for fault in faults(statements)]
     names = [statement.name for statement in statements]
     return (*errata[len(results.of(ERRATUM)) :], *names[len(results.of(STATEMENT)) :])
 
@@ -191,7 +193,7 @@ def _write(output: Path, results: "Results", facts: Sequence[tuple[str, str]], c
     from dpassay.properties.report.page import Origin, render
 
     page = render(results, Origin(facts, command, dpassay.__version__))
-    # halves of surrogate pairs, which JSON can name, are no text that UTF-8 can hold
+    # JSON can contain unpaired surrogates, which UTF-8 cannot encode
     output.write_bytes(page.encode("utf-8", "backslashreplace"))
 
 

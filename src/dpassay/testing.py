@@ -1,4 +1,4 @@
-"""Assertions for the test suites of people who write private mechanisms.
+"""Assertions for test suites of private mechanisms.
 
 >>> import numpy as np
 >>> from dpassay.claims import PureDP
@@ -10,34 +10,88 @@
 """
 
 import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, overload
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError
+import dpassay
+import dpassay.properties
+from dpassay.claims import MOST_SECONDS, Claim, Mechanism, NeighbourRelation, UsageError
+from dpassay.properties.audit.call_guard import CALL_TIMEOUT
 from dpassay.properties.audit.outcomes import Sampler
-from dpassay.properties.audit.watching import CALL_TIMEOUT
 from dpassay.properties.checks.failure import failure_message
-from dpassay.properties.search.hunt import hunt
+from dpassay.properties.search.formatting import figures_words, weakness_words
+from dpassay.properties.search.hunt import Investigation, investigate
 from dpassay.properties.search.replay import replay
 from dpassay.properties.search.result import HuntResult
-from dpassay.properties.search.target import load_target
-from dpassay.properties.search.task import claim_of, neighbours_of
+from dpassay.properties.search.target_process import IMPORT_TIMEOUT
+from dpassay.properties.search.task import read_claim, require_level
 
-__all__ = ["DEFAULT_LEVEL", "MechanismWarning", "assert_private", "note_level", "replay", "take_levels"]
+__all__ = [
+    "DEFAULT_LEVEL",
+    "MechanismWarning",
+    "assert_private",
+    "note_level",
+    "note_power",
+    "replay",
+    "take_levels",
+    "take_powers",
+]
 
 DEFAULT_LEVEL = 1e-9
-"""The probability with which one assertion may fail although its claim is true."""
+"""Bound on the probability that one assertion fails although its claim is true."""
 
-_NO_TIME_LIMIT = 1e9  # an assertion must depend on its seed and calls, never on the speed of the machine
+_FOLDERS = tuple(Path(package.__path__[0]).resolve() for package in (dpassay, dpassay.properties))
 
 _levels: list[float] = []
+_powers: list[tuple[float, str]] = []
 
 
 class MechanismWarning(UserWarning):
-    """Given where a mechanism does something that does not invalidate its test, but that its author should know."""
+    """Warning about behaviour of a mechanism that does not invalidate its test, or about a weak test."""
+
+
+@overload
+def assert_private(
+    mechanism: str | Mechanism | Sampler,
+    claim: Claim | str | None = None,
+    neighbours: NeighbourRelation | str | None = None,
+    *,
+    level: float = ...,
+    seed: int = ...,
+    calls: int = ...,
+    jobs: int = ...,
+    white_box: bool = ...,
+    low_bits: bool = ...,
+    call_timeout_seconds: float = ...,
+    import_timeout_seconds: float = ...,
+    isolate: bool | None = ...,
+    allow_weak: bool = ...,
+) -> HuntResult: ...
+
+
+@overload
+def assert_private(
+    mechanism: str | Mechanism | Sampler,
+    claim: list[Any] | tuple[Claim | str, ...],
+    neighbours: NeighbourRelation | str | None = None,
+    *,
+    level: float = ...,
+    seed: int = ...,
+    calls: int = ...,
+    jobs: int = ...,
+    white_box: bool = ...,
+    low_bits: bool = ...,
+    call_timeout_seconds: float = ...,
+    import_timeout_seconds: float = ...,
+    isolate: bool | None = ...,
+    allow_weak: bool = ...,
+) -> tuple[HuntResult, ...]: ...
 
 
 def assert_private(
     mechanism: str | Mechanism | Sampler,
-    claim: Claim | str | None = None,
+    claim: Claim | str | list[Any] | tuple[Claim | str, ...] | None = None,
     neighbours: NeighbourRelation | str | None = None,
     *,
     level: float = DEFAULT_LEVEL,
@@ -47,89 +101,194 @@ def assert_private(
     white_box: bool = True,
     low_bits: bool = True,
     call_timeout_seconds: float = CALL_TIMEOUT,
-) -> HuntResult:
-    """Fail if a mechanism is caught breaking its privacy claim.
+    import_timeout_seconds: float = IMPORT_TIMEOUT,
+    isolate: bool | None = None,
+    allow_weak: bool = False,
+) -> HuntResult | tuple[HuntResult, ...]:
+    """Raise AssertionError if a privacy claim of a mechanism is refuted.
 
-    Where the exact output distribution is known the claim is decided rigorously at adversarial pairs of inputs.
-    Otherwise the mechanism is called `calls` times, and a pass says "not refuted": no proof of privacy.
+    If the exact output distribution is known, the claim is decided rigorously at adversarial pairs of inputs.
+    Otherwise `calls` outcomes are drawn, and a pass means "not refuted", which is not a proof of privacy.
 
     Parameters
     ----------
-    mechanism, claim, neighbours
+    mechanism, neighbours
         As for :func:`dpassay.properties.search.hunt.hunt`.
+    claim : Claim, str, or a list or tuple of them
+        As for `hunt`. Each of several claims is tested separately, with `calls` calls and an equal share of the level.
     level : float
-        Probability of failing although the claim is true; an exact decision never errs. The pytest plugin reports
-        the sum of the levels of a run.
+        Bound on the probability of failing although all claims are true; an exact decision never errs. The pytest
+        plugin reports the sum of the levels of a run.
     seed : int
         Determines the result, together with `calls`.
     calls : int
-        Number of outcomes to draw from a mechanism without a known law.
+        Number of outcomes to draw, for each claim, from a mechanism without a known distribution.
     jobs : int
-        Workers that sample.
+        Number of worker processes.
     white_box : bool
-        Whether to use the exact law where it is known.
+        Whether to use the exact distribution if it is known.
     low_bits : bool
-        Whether to look at the low-order bits of numbers. Noise computed in float64 is given away by them; without
-        them the assertion is about the ideal mechanism.
+        Whether to test the low-order bits of numbers, which reveal the input if noise is computed in float64. If
+        False, the ideal mechanism is tested.
     call_timeout_seconds : float
-        Time that one call of the mechanism may take, inf for no limit. With a limit it is called in a thread.
+        Time limit of one call of the mechanism, inf for none. With a limit it is called in a thread.
+    import_timeout_seconds : float
+        Time limit for importing a mechanism that is given by name.
+    isolate : bool, optional
+        As for `hunt`: by default a mechanism that is given by name runs in a separate process, and an object runs in
+        the current process, with its state, debugger and coverage. There ``os._exit`` raises an error, and a crash
+        of the interpreter ends the test run.
+    allow_weak : bool
+        Whether a weak test passes, with a warning. A test is weak if `calls` are too few to refute, on average, a
+        mechanism with twice the claimed loss (:mod:`dpassay.properties.audit.power`).
 
     Returns
     -------
-    HuntResult
-        For a claim that was not refuted: the bounds that were reached.
+    HuntResult, or a tuple of them for a list or tuple of claims
+        Verdict, bounds and power of the test, for claims that were not refuted.
 
     Raises
     ------
     AssertionError
-        If the claim is violated, with the pair of inputs, the event, both probabilities and what to paste.
+        If a claim is violated; the message has the inputs, the event, both probabilities and code to repeat it.
     UsageError
-        If a parameter is out of its domain, the mechanism cannot be called, hangs, or repeats itself whatever its
-        rng, so that nothing was tested.
+        If a parameter is out of its domain; if the mechanism cannot be called, exits, hangs, or returns the same
+        outcomes for every rng, so that nothing was tested; or if the test is weak (the message states the calls
+        needed).
 
     Warns
     -----
     MechanismWarning
-        If the mechanism changes its input in place, is not random, or draws from elsewhere than its rng.
+        If the mechanism changes its input in place, is not random, or uses random numbers that do not come from
+        `rng`; or if the test is weak.
     """
     __tracebackhide__ = True
-    result = hunt(
-        mechanism,
-        claim,
-        neighbours,
-        alpha=level,
-        seed=seed,
-        calls=calls,
-        jobs=jobs,
-        white_box=white_box,
-        low_bits=low_bits,
-        budget_seconds=_NO_TIME_LIMIT,
-        call_timeout_seconds=call_timeout_seconds,
-    )
-    if result.stopped == "interrupted":
-        raise KeyboardInterrupt
-    note_level(level if result.evidence == "sampled" else 0.0)
-    if result.verdict == "violated":
-        target = load_target(mechanism) if isinstance(mechanism, str) else mechanism
-        raise AssertionError(
-            failure_message(
-                result, claim_of(target, claim), neighbours_of(target, neighbours), calls=calls, low_bits=low_bits
+    try:
+        claims = _claims_of(claim)
+        share = require_level("level", require_level("level", level) / len(claims))
+        found = []
+        for one in claims:
+            investigation = investigate(
+                mechanism,
+                one,
+                neighbours,
+                alpha=share,
+                seed=seed,
+                calls=_given("calls", calls),
+                jobs=_given("jobs", jobs),
+                white_box=white_box,
+                low_bits=low_bits,
+                budget_seconds=MOST_SECONDS,
+                call_timeout_seconds=call_timeout_seconds,
+                import_timeout_seconds=import_timeout_seconds,
+                isolate=isolate,
             )
-        )
-    if result.is_void:
-        raise UsageError(f"mechanism {result.target!r} was not tested to the end: {'; '.join(result.notes)}")
-    for note in result.notes:
-        warnings.warn(f"{result.target}: {note}", MechanismWarning, stacklevel=2)
-    return result
+            if investigation.result.stopped == "interrupted":
+                raise KeyboardInterrupt
+            found.append(investigation)
+    except UsageError as error:  # raised again below, so that the traceback has the test and the mechanism only
+        complaint: str | None = str(error)
+        origin = _origin(error)
+    else:
+        complaint, origin = _judged(found, share, calls=calls, low_bits=low_bits, allow_weak=allow_weak), None
+    if complaint is not None:
+        raise UsageError(complaint) from origin
+    results = tuple(one.result for one in found)
+    for note in dict.fromkeys(f"{result.target}: {note}" for result in results for note in result.notes):
+        warnings.warn(note, MechanismWarning, stacklevel=2)
+    return results if isinstance(claim, list | tuple) else results[0]
+
+
+def _claims_of(claim: Any) -> list[Claim | None]:
+    """Return the claims to test; None stands for the claim that the mechanism declares."""
+    if claim is None:
+        return [None]
+    if not isinstance(claim, list | tuple):
+        return [read_claim(claim)]
+    if not claim:
+        raise UsageError("claim must not be an empty list")
+    return [read_claim(one) for one in claim]
+
+
+def _given(name: str, value: int) -> int:
+    if value is None:
+        raise UsageError(f"{name} must be an integer, got None")
+    return value
+
+
+def _judged(
+    found: Sequence[Investigation], share: float, *, calls: int, low_bits: bool, allow_weak: bool
+) -> str | None:
+    """Record the levels; raise AssertionError for violated claims; return a message if a test is void or weak."""
+    __tracebackhide__ = True
+    results = [one.result for one in found]
+    for result in results:
+        note_level(share if result.evidence == "sampled" else 0.0)
+    reports = [
+        failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits)
+        for one in found
+        if one.result.verdict == "violated"
+    ]
+    if reports:
+        raise AssertionError("\n\n".join(reports))
+    void = next((result for result in results if result.is_void), None)
+    if void is not None:
+        return f"mechanism {void.target!r} was not fully tested: {'; '.join(void.notes)}"
+    complaints = [_weakness_of(result, calls, allow_weak=allow_weak) for result in results]
+    return next(filter(None, complaints), None)
+
+
+def _origin(error: UsageError) -> BaseException | None:
+    """Return the exception of the mechanism that caused an error, with the frames of the mechanism only."""
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    frames = cause.__traceback__
+    while frames is not None and _is_own_file(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    return None if frames is None or isinstance(cause, UsageError) else cause.with_traceback(frames)
+
+
+def _is_own_file(file: str) -> bool:
+    return any(Path(file).resolve().is_relative_to(folder) for folder in _FOLDERS)
+
+
+def _weakness_of(result: HuntResult, calls: int, *, allow_weak: bool) -> str | None:
+    """Record the power of an assertion; return a message if it is too weak."""
+    if result.power is None:
+        return None
+    weakness = weakness_words(result.power, result.claim)
+    if weakness is not None and not allow_weak:
+        return f"calls={calls} is a {weakness} (allow_weak=True accepts it)"
+    note_power(result.power.weakness, f"{figures_words(result.power)} for the claim {result.claim}")
+    return None
 
 
 def note_level(level: float) -> None:
-    """Enter the level of an assertion that something else than `assert_private` made, 0 for an exact decision."""
+    """Record the level of an assertion made outside `assert_private`; 0 for an exact decision."""
     _levels.append(level)
 
 
+def note_power(weakness: float, words: str) -> None:
+    """Record the power of an assertion that passed: its weakness (above 1 means weak) and its figures as text."""
+    _powers.append((weakness, words))
+
+
+def take_powers() -> list[tuple[float, str]]:
+    """Return the powers recorded since the last call, and clear the record.
+
+    Returns
+    -------
+    list of (float, str)
+        The weakness (see :class:`dpassay.properties.audit.power.Power`), and the figures as text.
+    """
+    taken = _powers.copy()
+    _powers.clear()
+    return taken
+
+
 def take_levels() -> list[float]:
-    """Return the levels of the assertions made since the last call, 0 for exact decisions, and forget them."""
+    """Return the levels of the assertions made since the last call, 0 for exact decisions, and clear the record."""
     taken = _levels.copy()
     _levels.clear()
     return taken

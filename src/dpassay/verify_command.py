@@ -1,9 +1,10 @@
-"""The command ``dpassay verify``, and what it shares with the report: the choice of statements, and their runs."""
+"""The command ``dpassay verify``, and the selection and verification of statements that the report also uses."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,7 +13,7 @@ from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_record
 
 if TYPE_CHECKING:
     from dpassay.properties.verify import ErratumReport, StatementReport
-    from dpassay.spec.statement import Statement
+    from dpassay.spec.statement import Severity, Statement
 
 __all__ = [
     "erratum_reports",
@@ -28,31 +29,35 @@ __all__ = [
 
 R = TypeVar("R", "StatementReport", "ErratumReport")
 
-source_option = click.option("--source", metavar="KEY", help="Only this document, such as lebensold2024.")
+source_option = click.option("--source", metavar="KEY", help="Only the document with this key, such as lebensold2024.")
 name_option = click.option(
     "--name", "pattern", metavar="GLOB", default="*", help="Only statements whose name matches."
 )
 profile_option = click.option(
-    "--profile", type=click.Choice(["quick", "thorough"]), default="quick", show_default=True, help="How long to try."
+    "--profile",
+    type=click.Choice(["quick", "thorough"]),
+    default="quick",
+    show_default=True,
+    help="Number of cases per statement.",
 )
 jobs_option = click.option(
-    "--jobs", type=int, default=-1, show_default=True, help="Worker processes; -1: one per core."
+    "--jobs", type=int, default=-1, show_default=True, help="Number of worker processes; -1 for one per core."
 )
 
 
 @click.command()
 @source_option
 @name_option
-@click.option("--errata", is_flag=True, help="Evaluate what is false, loose or wrongly proved in the print.")
+@click.option("--errata", is_flag=True, help="Evaluate the published claims instead, and their corrections.")
 @profile_option
 @seed_option
 @jobs_option
 @json_option
 def verify(source: str | None, pattern: str, errata: bool, profile: str, seed: int, jobs: int, as_json: bool) -> int:
-    """Verify statements in their corrected form, or the errata of their sources.
+    """Verify statements in their corrected form, or evaluate the errata of the documents.
 
-    A verdict's scope says how far it reaches: `all` parameters, a `box` of them, or the `points` that were
-    decided, which is no proof.
+    The scope of a verdict is `all` parameters, a `box` of parameters, or the `points` that were decided. Decided
+    points are not a proof. Proof steps that are not machine-checked (prose steps) are counted beside the scope.
     """
     statements = select(source, pattern)
     if errata:
@@ -80,7 +85,7 @@ def select(source: str | None, pattern: str) -> list["Statement"]:
     ]
     if not chosen:
         of = f" of {source}" if source else ""
-        raise UsageError(f"no statement{of} matches --name {pattern!r}; `dpassay list` shows what there is")
+        raise UsageError(f"no statement{of} matches --name {pattern!r}; `dpassay list` prints all names")
     return chosen
 
 
@@ -91,7 +96,7 @@ def _sources(statement: "Statement") -> set[str]:
 def statement_reports(
     statements: Sequence["Statement"], profile: str, seed: int, jobs: int
 ) -> Iterator["StatementReport"]:
-    """Verify statements, in their order, behind a progress bar; wrong options are said before anything runs."""
+    """Verify statements, in their order, with a progress bar; options are checked before the run."""
     from dpassay.properties.verify import verify as run
 
     if jobs == 0:
@@ -101,10 +106,11 @@ def statement_reports(
 
 
 def erratum_reports(statements: Sequence["Statement"]) -> Iterator["ErratumReport"]:
-    """Evaluate the errata of statements, in their order, behind a progress bar."""
+    """Evaluate the errata of statements, in their order, with a progress bar."""
     from dpassay.properties.verify import verify_errata
+    from dpassay.spec.statement import faults
 
-    return _watched("errata", verify_errata(statements), sum(len(statement.errata) for statement in statements))
+    return _watched("errata", verify_errata(statements), len(faults(statements)))
 
 
 def _watched(what: str, reports: Iterable[R], count: int) -> Iterator[R]:
@@ -118,7 +124,8 @@ def _watched(what: str, reports: Iterable[R], count: int) -> Iterator[R]:
 
 def _print_statements(reports: Iterator["StatementReport"], as_json: bool) -> int:
     columns = ("statement", "item", "verdict", "evidence", "scope", "cases", "tightness", "seconds")
-    unexpected = _print("statements", reports, columns, as_json)
+    printed = _print("statements", reports, columns, as_json, lambda report: {"scope": report.reach})
+    unexpected = _unexpected(printed)
     for report in unexpected:
         click.echo(f"{report.outcome}: {report.statement.name}: {report.detail}", err=True)
         if report.witness:
@@ -127,22 +134,54 @@ def _print_statements(reports: Iterator["StatementReport"], as_json: bool) -> in
 
 
 def _print_errata(reports: Iterator["ErratumReport"], as_json: bool) -> int:
-    columns = ("erratum_of", "item", "class", "printed", "corrected", "evidence", "text", "detail")
-    unexpected = _print("errata", reports, columns, as_json)
+    columns = ("item", "severity", "class", "location", "printed", "corrected", "evidence", "text", "detail")
+    printed = _print("errata", reports, ("erratum_of", *columns), as_json, lambda _: {})
+    click.echo(_severities(report.erratum.severity for report in printed), err=True)
+    unexpected = _unexpected(printed)
     for report in unexpected:
         click.echo(f"not as expected: {report.statement.name}: {report.record()}", err=True)
     return UNEXPECTED if unexpected else EXPECTED
 
 
-def _print(what: str, reports: Iterator[R], columns: Sequence[str], as_json: bool) -> list[R]:
-    """Print reports, as they come or as a table, and their count; return those that are not as expected."""
+def _severities(found: Iterable["Severity"]) -> str:
+    """Return the count of each severity as text; only errors and minor slips count as errata."""
+    from dpassay.spec.statement import Severity
+
+    counts = Counter(found)
+    errata = ", ".join(f"{severity} {counts[severity]}" for severity in Severity if severity.counts)
+    others = ", ".join(f"{severity} {counts[severity]}" for severity in Severity if not severity.counts)
+    return f"errata: {errata}; not counted as errata: {others}"
+
+
+def _print(
+    what: str, reports: Iterator[R], columns: Sequence[str], as_json: bool, cells: Callable[[R], dict[str, Any]]
+) -> list[R]:
+    """Print reports, one by one or as a table, and their count; return them.
+
+    Parameters
+    ----------
+    what : str
+        Noun for the reports, plural.
+    reports : iterator of reports
+        Printed one by one with `as_json`, as one table otherwise.
+    columns : sequence of str
+        Fields of the table.
+    as_json : bool
+        Print records.
+    cells : callable
+        Cells of the table that differ from the fields of the record.
+    """
     collected = []
     for report in reports:
         collected.append(report)
         if as_json:
             print_records([report.record()])
     if not as_json:
-        print_table([report.record() for report in collected], columns)
-    unexpected = [report for report in collected if not report.as_expected]
-    click.echo(f"{len(collected) - len(unexpected)} of {len(collected)} {what} as expected", err=True)
-    return unexpected
+        print_table([report.record() | cells(report) for report in collected], columns)
+    expected = len(collected) - len(_unexpected(collected))
+    click.echo(f"{expected} of {len(collected)} {what} as expected", err=True)
+    return collected
+
+
+def _unexpected(reports: Sequence[R]) -> list[R]:
+    return [report for report in reports if not report.as_expected]

@@ -70,21 +70,21 @@ SKEWED = ThresholdSetting.of("-1 1 1/10 1/5 3/20 13/50")
 PAIR = NeighbouringStreams(SKEWED, (Block(Fraction(0), Fraction(1, 10), 2), Block(Fraction(1), Fraction(1))))
 
 
-@pytest.mark.kills("above_threshold_law_is_a_distribution", "stream_at_the_threshold_halts_in_closed_form")
+@pytest.mark.kills("above_threshold_distribution_is_a_distribution", "stream_at_the_threshold_halts_in_closed_form")
 @pytest.mark.parametrize("fault", WRONG_LAWS)
 def test_another_mechanism_has_another_law(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     for module in (above_threshold, streams):
         monkeypatch.setattr(module, "log_halting_probability", WRONG_LAWS[fault])
-    sums = find_statement("above_threshold_law_is_a_distribution")(stream=PAIR)
+    sums = find_statement("above_threshold_distribution_is_a_distribution")(stream=PAIR)
     closed = find_statement("stream_at_the_threshold_halts_in_closed_form")(time=2, noise=Fraction(2))
     assert Outcome.VIOLATED in {sums.outcome, closed.outcome}
 
 
-@pytest.mark.kills("above_threshold_law_is_a_distribution")
+@pytest.mark.kills("above_threshold_distribution_is_a_distribution")
 def test_a_law_without_the_all_below_outcome_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    law = above_threshold.GaussianAboveThresholdLaw
+    law = above_threshold.GaussianAboveThresholdDistribution
     monkeypatch.setattr(law, "outcomes", property(lambda self: tuple(range(1, len(self.answers) + 1))))
-    assert outcome_of("above_threshold_law_is_a_distribution") is Outcome.VIOLATED
+    assert outcome_of("above_threshold_distribution_is_a_distribution") is Outcome.VIOLATED
 
 
 @pytest.mark.kills("lowest_stream_runs_longest")
@@ -288,3 +288,12 @@ def test_a_hazard_of_the_wrong_sign_is_noticed(monkeypatch: pytest.MonkeyPatch, 
 def test_a_proof_with_a_wrong_step_does_not_go_through(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(above_threshold_monotone, "identity", lambda left, right, step: identity(left, -right, step))
     assert outcome_of(name) is not Outcome.HOLDS
+
+
+@pytest.mark.kills("cited_stopping_moment_bound_fails_below_r_0_3552")
+def test_a_cited_bound_that_is_enlarged_no_longer_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    statement = find_statement("cited_stopping_moment_bound_fails_below_r_0_3552")
+    assert statement(lead=0).outcome is Outcome.HOLDS
+    own = above_threshold_renyi._printed_log_moment
+    monkeypatch.setattr(above_threshold_renyi, "_printed_log_moment", lambda r: own(r) + 1)
+    assert statement(lead=0).outcome is Outcome.VIOLATED

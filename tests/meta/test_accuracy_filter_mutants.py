@@ -375,3 +375,14 @@ def test_an_undercharged_supermartingale_is_refuted(
 ) -> None:
     monkeypatch.setattr(unified_filter, "cost_of", mutant)
     assert outcome_of("tilted_loss_is_a_supermartingale") is Outcome.VIOLATED
+
+
+@pytest.mark.kills("precondition_must_cover_the_round_to_come")
+def test_a_filter_that_looks_back_only_does_not_cover_the_round_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    statement, values = (
+        find_statement("precondition_must_cover_the_round_to_come"),
+        {"budget": Fraction(3), "excess": Fraction(2)},
+    )
+    assert statement(**values).outcome is Outcome.HOLDS
+    monkeypatch.setattr(ex_post_filter, "ExPostRule", ex_post_filter.LooksBackOnly)
+    assert statement(**values).outcome is Outcome.VIOLATED

@@ -168,7 +168,7 @@ def half_the_scale(counts: Sequence[int], ratio: Fraction) -> FiniteDistribution
 @pytest.mark.kills("zcdp_of_gumbel_selection", "bounded_range_of_gumbel_selection")
 @pytest.mark.parametrize("name", ["zcdp_of_gumbel_selection", "bounded_range_of_gumbel_selection"])
 def test_half_the_scale_is_refuted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(gumbel_selection, "gumbel_selection_law", half_the_scale)
+    monkeypatch.setattr(gumbel_selection, "gumbel_selection_distribution", half_the_scale)
     assert outcome_of(name) is Outcome.VIOLATED
 
 

@@ -12,7 +12,7 @@ from dpassay.impl.accounting.calibration import gaussian_sigma
 from dpassay.impl.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpassay.impl.accounting.pure_composition import response_epsilon
 from dpassay.impl.libraries.in_process import InProcessWorker
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
+from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, Refused
 from dpassay.impl.libraries.remote import RemoteCase, open_library
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.laws import LAWS
@@ -73,7 +73,7 @@ LYING_MECHANISMS = {
     "privacy_of_claim": mechanism(lambda data, size: data[0] + RNG[0].laplace(0, 0.5, size)),
     "privacy_in_float64": mechanism(snapped, floats=True),
     "coordinates": mechanism(one_coordinate_bare, neighbours=VECTOR),
-    "law_fits": mechanism(laplace, law=lambda data: laplace_law(data, 1.2)),
+    "goodness_of_fit": mechanism(laplace, law=lambda data: laplace_law(data, 1.2)),
     "claim_follows_from_parameters": mechanism(laplace, law=lambda data: laplace_law(data, 0.5)),
     "sensitivity": mechanism(
         lambda data, size: np.mean(data or [0.0]) + RNG[0].laplace(0, 0.5, size),
@@ -86,19 +86,19 @@ LYING_MECHANISMS = {
 
 def honest_delta(sigma: float, epsilon: float, count: int) -> float:
     if not (sigma > 0 and epsilon >= 0 and count >= 0 and float(count).is_integer()):
-        raise ValueError("nonsense")
+        raise Refused("nonsense")
     return float(gaussian_delta(epsilon, sigma / math.sqrt(count))) if count else 0.0
 
 
 def honest_epsilon(sigma: float, delta: float, count: int) -> float:
     if not (sigma > 0 and 0 < delta < 1 and count >= 0 and float(count).is_integer()):
-        raise ValueError("nonsense")
+        raise Refused("nonsense")
     return float(gaussian_epsilon(delta, sigma / math.sqrt(count))) if count else 0.0
 
 
 def honest_sigma(epsilon: float, delta: float) -> float:
     if not (epsilon >= 0 and 0 < delta < 1):
-        raise ValueError("nonsense")
+        raise Refused("nonsense")
     return float(gaussian_sigma(epsilon, delta)) * (1 + 1e-8)
 
 
@@ -148,7 +148,7 @@ def of_renyi(order: float, renyi: float, delta: float) -> float:
 
 def of_a_list(epsilons: list[float], deltas: list[float], delta: float) -> float:
     if not (all(e >= 0 for e in epsilons) and all(0 <= d <= 1 for d in deltas) and 0 < delta < 1):
-        raise ValueError("nonsense")
+        raise Refused("nonsense")
     return sum(epsilons) * (1 + 1e-12) if sum(deltas) < delta else math.inf
 
 
@@ -175,19 +175,19 @@ LYING_ANSWERS: dict[str, Any] = {
         answer("gaussian_sigma", lambda epsilon, delta: 0.999 * honest_sigma(epsilon, delta)),
         partner("gaussian_epsilon", honest_epsilon),
     ],
-    "free_parts_do_not_matter": answer(
+    "zero_cost_mechanisms": answer(
         "heterogeneous_composition_epsilon",
         lambda epsilons, deltas, delta: sum(epsilons) * (1 + 1e-3 * len(epsilons)),
     ),
-    "equal_parts_count": [
+    "list_matches_count": [
         answer("heterogeneous_composition_epsilon", of_a_list),
         partner("pure_composition_epsilon", lambda epsilon0, count, delta: 1.001 * count * epsilon0),
     ],
-    "splitting_does_not_matter": answer("gaussian_epsilon", in_parts, splits=True),
-    "nobody_is_sampled": answer(
+    "splitting_invariance": answer("gaussian_epsilon", in_parts, splits=True),
+    "zero_sampling_rate": answer(
         "subsampled_gaussian_renyi", lambda sigma, rate, order: sampled_renyi(sigma, rate, order) + 1e-9
     ),
-    "everybody_is_sampled": [
+    "full_sampling_rate": [
         answer("subsampled_gaussian_renyi", lambda **arguments: 1.001 * sampled_renyi(**arguments)),
         partner("gaussian_renyi", lambda sigma, order: order / (2 * sigma * sigma)),
     ],
@@ -215,11 +215,11 @@ LYING_ANSWERS: dict[str, Any] = {
     "monotone_in_delta0": answer("approximate_composition_epsilon", in_a_notch(of_approximate, "delta0")),
     "monotone_in_rho": answer("zcdp_epsilon", in_a_notch(zcdp, "rho")),
     "monotone_in_renyi": answer("renyi_epsilon", in_a_notch(of_renyi, "renyi")),
-    "order_does_not_matter": answer(
+    "order_invariance": answer(
         "heterogeneous_composition_epsilon",
         lambda epsilons, deltas, delta: sum(epsilons) + (epsilons[0] if len(epsilons) > 1 else 0.0),
     ),
-    "refuses_nonsensical_arguments": answer("gaussian_delta", lambda sigma, epsilon, count: 0.5),
+    "rejects_invalid_arguments": answer("gaussian_delta", lambda sigma, epsilon, count: 0.5),
 }
 
 NONSENSE = Nonsense("liar", {"epsilon=-1": lambda: 1.0, "epsilon=nan": lambda: float("x")})
@@ -233,7 +233,7 @@ KINDS = {
     "soundness": "unsound number",
 }
 
-LIARS: dict[str, Any] = {**LYING_MECHANISMS, **LYING_ANSWERS, "refuses_nonsense": NONSENSE}
+LIARS: dict[str, Any] = {**LYING_MECHANISMS, **LYING_ANSWERS, "rejects_invalid_calls": NONSENSE}
 
 
 def test_every_law_has_a_liar() -> None:
@@ -242,7 +242,7 @@ def test_every_law_has_a_liar() -> None:
 
 @pytest.mark.parametrize("law", sorted(LIARS))
 def test_the_law_catches_its_liar(law: str) -> None:
-    found = finding(LIARS[law], law, calls=20_000 if law in {"coordinates", "law_fits"} else CALLS)
+    found = finding(LIARS[law], law, calls=20_000 if law in {"coordinates", "goodness_of_fit"} else CALLS)
     assert found.kind == KINDS.get(law, "wrong answer"), found.detail
 
 
@@ -282,7 +282,7 @@ def test_an_argument_that_the_library_lacks_is_not_moved() -> None:
     one = answer("gaussian_delta", honest_delta, domain={"count": (1, 1)})
     (remote,) = open_library(InProcessWorker([one]))
     (law,) = (each for each in LAWS if each.name == "monotone_in_count")
-    assert law.applies(remote) == "the library's function has no argument count"
+    assert law.applies(remote) == "the function of the library has no argument count"
 
 
 def with_margin(compute: Callable[..., float]) -> Callable[..., float]:
@@ -297,7 +297,7 @@ def with_margin(compute: Callable[..., float]) -> Callable[..., float]:
 
 def honest_response(epsilon0: float, count: int, delta: float) -> float:
     if not (epsilon0 > 0 and 0 < delta < 1 and count >= 0 and float(count).is_integer()):
-        raise ValueError("nonsense")
+        raise Refused("nonsense")
     return response_epsilon(int(count), epsilon0, delta)
 
 
@@ -356,7 +356,7 @@ def test_honest_answers_pass(question: str, law: str) -> None:
         assert found.kind == "ok", found.detail
 
 
-@pytest.mark.parametrize("law", ["nobody_is_sampled", "everybody_is_sampled", "convex_in_order", "monotone_in_order"])
+@pytest.mark.parametrize("law", ["zero_sampling_rate", "full_sampling_rate", "convex_in_order", "monotone_in_order"])
 def test_honest_sampling_passes(law: str) -> None:
     domain = {"sigma": (1.0, 100.0), "order": (1.01, 65.0)}
     sampled = answer("subsampled_gaussian_renyi", honest_sampled_renyi, domain=domain)
@@ -371,4 +371,4 @@ def test_the_lowest_bits_of_the_liar_do_tell() -> None:
 
 
 def test_nonsense_that_is_refused_passes() -> None:
-    assert finding(Nonsense("strict", {"epsilon=nan": lambda: float("x")}), "refuses_nonsense").kind == "ok"
+    assert finding(Nonsense("strict", {"epsilon=nan": lambda: float("x")}), "rejects_invalid_calls").kind == "ok"

@@ -16,13 +16,14 @@ from hypothesis import Phase, settings
 from dpassay.properties import verify
 from dpassay.properties.verify import verify_statement
 from dpassay.spec import mechanism_classes
+from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.generalized_randomized_response import (
     RandomizedResponse,
     hinge,
     keep_probability,
     product_delta,
-    product_laws,
+    product_distributions,
     pure_response,
 )
 from dpassay.spec.mechanism_classes import Classes, LatticeBatch, adaptive_delta, bounded_range, pure
@@ -45,10 +46,15 @@ from dpassay.spec.theorems.composition import (
 )
 from dpassay.spec.verdict import Outcome, Verdict
 
+own_range_delta = adaptive_recursion.bounded_range_delta_enclosed
 three_z, SINGLE_POSITIONS = three.z_of, ordering.single_positions
 
 
 # --- one supremum for two, or the other way round -----------------------------------------------------------
+
+
+def ends(low: int, high: int) -> ordering.Ends:
+    return Fraction(low, 10**4), Fraction(high, 10**4)
 
 
 def one_supremum(base: Fraction, classes: Classes, level: int) -> Fraction:
@@ -113,7 +119,7 @@ def sorted_epsilons(laws: Any) -> Any:
     )
 
 
-PRODUCT_LAWS = product_laws
+PRODUCT_LAWS = product_distributions
 
 
 # --- Thms 1, 2, 3 -------------------------------------------------------------------------------------------
@@ -259,7 +265,8 @@ REFUTED = [
      lambda delta, budget: 1 - 1 / budget + delta),
     ("batch_of_bounded_range_at_most_subset_sum", "q side", optimal_bounded_range, "subset_sum_delta",
      q_side_weights),
-    ("subset_sum_ignores_the_order", "epsilons sorted", optimal_bounded_range, "product_laws", sorted_epsilons),
+    ("subset_sum_ignores_the_order", "epsilons sorted", optimal_bounded_range, "product_distributions",
+     sorted_epsilons),
     ("optimal_delta_of_bounded_range_batch", "k for k + 1", optimal_bounded_range, "candidate_tops",
      k_for_k_plus_1),
     ("optimal_delta_of_bounded_range_batch", "l for l + 1", optimal_bounded_range, "candidate_tops",
@@ -302,13 +309,16 @@ REFUTED = [
     ("single_bounded_range_follows_from_thm_3", "m = 1", ordering, "optimal_mixed_delta",
      lambda batch: mixed_batch.optimal_mixed_delta(
          LatticeBatch(batch.base, 1, 1, batch.epsilon_units, batch.level_units))),
-    ("larger_bounded_range_makes_its_position_matter", "equal", ordering, "PURE_LAST_BELOW", Fraction(27, 100)),
-    ("larger_bounded_range_makes_its_position_matter", "more", ordering, "PURE_FIRST_ABOVE",
-     Fraction(31, 100)),
-    ("order_of_different_bounded_range_mechanisms_matters", "reversed", ordering, "LARGER_FIRST_BELOW",
-     Fraction(158, 1000)),
-    ("position_matters_beside_pure_mechanisms_of_different_epsilons", "equal", ordering,
-     "BOUNDED_RANGE_FIRST_BELOW", Fraction(256, 1000)),
+    ("larger_bounded_range_makes_its_position_matter", "too small", ordering, "PURE_LAST", ends(2739, 2741)),
+    ("larger_bounded_range_makes_its_position_matter", "too large", ordering, "PURE_FIRST", ends(3034, 3036)),
+    ("order_of_different_bounded_range_mechanisms_matters", "3 % more", ordering, "bounded_range_delta_enclosed",
+     lambda level, epsilon: own_range_delta(level, epsilon) * 103 / 100),
+    ("order_of_different_bounded_range_mechanisms_matters", "3 % less", ordering, "bounded_range_delta_enclosed",
+     lambda level, epsilon: own_range_delta(level, epsilon) * 97 / 100),
+    ("position_matters_beside_pure_mechanisms_of_different_epsilons", "the truth is always told", ordering,
+     "after_pure", lambda rest, epsilon, level: rest(level - ball(epsilon))),
+    ("position_matters_beside_pure_mechanisms_of_different_epsilons", "too large", ordering, "AFTER_A_GAIN",
+     ends(790, 792)),
     ("three_mechanism_deltas_split_into_x_y_z", "no square", three, "z_of",
      lambda u, v, w: keep_probability(v**2, u**2)),
     ("three_mechanism_deltas_split_into_x_y_z", "epsilon - (..)/2", three, "z_of",
@@ -362,3 +372,14 @@ def test_a_peak_before_the_middle_is_not_proved(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_responses_of_the_mutants_are_right() -> None:
     assert pure_response(Fraction(2)) == RandomizedResponse(Fraction(4), Fraction(2))
+
+
+@pytest.mark.kills("derivatives_of_three_mechanism_deltas")
+def test_a_negative_constant_is_refuted_though_the_identity_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("missing_constants", "printed_derivatives"):
+        original = getattr(three, name)
+        turned = lambda *at, original=original: {  # both change sign: their product does not
+            key: -value if key == "z" else value for key, value in original(*at).items()
+        }
+        monkeypatch.setattr(three, name, turned)
+    assert find_statement("derivatives_of_three_mechanism_deltas")().outcome is Outcome.VIOLATED

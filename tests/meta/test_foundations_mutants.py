@@ -5,16 +5,17 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+import sympy as sp
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.laplace import log_laplace_interval
-from dpassay.spec.distributions.local_responses import hadamard_response_law
-from dpassay.spec.distributions.truncated_geometric import truncated_geometric_law
+from dpassay.spec.distributions.local_responses import hadamard_response_distribution
+from dpassay.spec.distributions.truncated_geometric import truncated_geometric_distribution
 from dpassay.spec.interactions import Interaction, randomised_response
-from dpassay.spec.proof.symbolic import identity, nonnegative
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.foundations import (
     composition,
@@ -24,7 +25,7 @@ from dpassay.spec.theorems.foundations import (
     reconstruction,
     truncated_geometric,
 )
-from dpassay.spec.verdict import Outcome
+from dpassay.spec.verdict import Outcome, Violated
 
 
 def outcome_of(name: str) -> Outcome:
@@ -99,16 +100,18 @@ def test_a_smaller_epsilon_of_advanced_composition_is_refuted(monkeypatch: pytes
     )  # fmt: skip
 
 
-@pytest.mark.kills("advanced_share_exhausts_the_budget")
-def test_a_wrong_step_about_shares_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(composition, "identity", lambda left, right, step: identity(left, 2 * right, step))
-    assert outcome_of("advanced_share_exhausts_the_budget") is not Outcome.HOLDS
-
-
-@pytest.mark.kills("advanced_noise_is_of_order_root_n")
-def test_a_wrong_sign_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(composition, "nonnegative", lambda expression, step: nonnegative(-expression - 1, step))
-    assert outcome_of("advanced_noise_is_of_order_root_n") is not Outcome.HOLDS
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.kills(name))
+        for name in ("advanced_share_exhausts_the_budget", "advanced_noise_is_of_order_root_n")
+    ],
+)
+def test_a_root_without_its_two_is_not_proved(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    r, budget, tail, _, b = composition._share_symbols()
+    wrong = r, budget, tail, sp.sqrt(2 * tail + budget), b
+    monkeypatch.setattr(composition, "_share_symbols", lambda: wrong)
+    assert outcome_of(name) is not Outcome.HOLDS
 
 
 @pytest.mark.kills("advanced_split_beats_basic_split_iff_many")
@@ -222,9 +225,9 @@ def outcome_or_error(name: str, **values: Any) -> Outcome:
 
 @pytest.mark.kills("pure_dp_of_hadamard_response", "hadamard_response_estimates_without_bias")
 def test_a_response_with_the_square_of_the_ratio_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    squared = lambda value, values, ratio: hadamard_response_law(value, values, ratio**2)
+    squared = lambda value, values, ratio: hadamard_response_distribution(value, values, ratio**2)
     kill(
-        monkeypatch, local_model, "hadamard_response_law", squared,
+        monkeypatch, local_model, "hadamard_response_distribution", squared,
         "pure_dp_of_hadamard_response", "hadamard_response_estimates_without_bias",
     )  # fmt: skip
 
@@ -256,7 +259,7 @@ def test_a_truncation_that_drops_the_tails_is_refuted(monkeypatch: pytest.Monkey
         return FiniteDistribution({z: w / total for z, w in weights.items()})
 
     kill(
-        monkeypatch, truncated_geometric, "truncated_geometric_law", renormalised,
+        monkeypatch, truncated_geometric, "truncated_geometric_distribution", renormalised,
         "pure_dp_of_truncated_geometric", "truncated_geometric_has_integer_probabilities",
     )  # fmt: skip
 
@@ -269,7 +272,7 @@ def test_a_cumulative_function_that_is_off_by_one_is_refuted(monkeypatch: pytest
         monkeypatch, truncated_geometric, "geometric_cumulative", shifted,
         "truncated_geometric_has_integer_probabilities",
     )  # fmt: skip
-    assert truncated_geometric_law(1, 2, Fraction(1, 2)).probability(0) == Fraction(1, 3)
+    assert truncated_geometric_distribution(1, 2, Fraction(1, 2)).probability(0) == Fraction(1, 3)
 
 
 # --- project ideas ------------------------------------------------------------------------------------------
@@ -289,9 +292,21 @@ def test_a_player_who_learns_the_wrong_way_has_more_regret() -> None:
     statement = find_statement("dual_query_error_at_most_its_regret")
     losses = ((Fraction(1), Fraction(-1)),) * 6
     assert statement(losses=losses, eta=1).outcome is Outcome.HOLDS
+    own_errors = projects.errors_of_player
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(projects, "exact", lambda _, value: -Fraction(value))
-        assert projects.dual_query_error_at_most_its_regret.claim(losses=losses, eta=1).outcome is Outcome.VIOLATED
+        patch.setattr(projects, "errors_of_player", lambda losses, rate: own_errors(losses, -rate))
+        assert isinstance(projects.dual_query_error_at_most_its_regret.claim(losses=losses, eta=1), Violated)
+
+
+@pytest.mark.kills("hadamard_accuracy_has_the_best_exponent", "hadamard_response_is_accurate")
+@pytest.mark.parametrize("name", ["hadamard_accuracy_has_the_best_exponent", "hadamard_response_is_accurate"])
+@pytest.mark.parametrize("percent", [103, 97])
+def test_an_exponent_that_is_three_percent_off_is_refuted(
+    monkeypatch: pytest.MonkeyPatch, name: str, percent: int
+) -> None:
+    statement, original = find_statement(name), local_model.hoeffding_exponent
+    monkeypatch.setattr(local_model, "hoeffding_exponent", lambda *point: original(*point) * percent / 100)
+    assert verify_statement(statement).outcome is Outcome.VIOLATED
 
 
 @pytest.mark.kills("pure_dp_of_posterior_sample")

@@ -7,13 +7,13 @@ import pytest
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
-from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
-from dpassay.spec.distributions.laplace_above_threshold import ALL_BELOW, LaplaceAboveThresholdLaw
-from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxLaw
-from dpassay.spec.distributions.noisy_max_values import NoisyMaxValueLaw
+from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
+from dpassay.spec.distributions.laplace_above_threshold import ALL_BELOW, LaplaceAboveThresholdDistribution
+from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribution
+from dpassay.spec.distributions.noisy_max_values import NoisyMaxValueDistribution
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 from dpassay.spec.distributions.selection import selection_rate
-from dpassay.spec.distributions.sparse_vector import SparseVectorLaw
+from dpassay.spec.distributions.sparse_vector import SparseVectorDistribution
 from dpassay.spec.laplace_streams import ThresholdStream
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
@@ -62,22 +62,22 @@ def test_more_noise_than_needed_is_noticed(monkeypatch: pytest.MonkeyPatch, shar
     assert outcome_of("epsilon_of_laplace_above_threshold_is_approached") is Outcome.VIOLATED
 
 
-@pytest.mark.kills("laplace_above_threshold_law_sums_to_one")
+@pytest.mark.kills("laplace_above_threshold_distribution_sums_to_one")
 def test_a_law_without_the_outcome_of_never_halting_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    complete = vars(LaplaceAboveThresholdLaw)["outcomes"].fget
+    complete = vars(LaplaceAboveThresholdDistribution)["outcomes"].fget
     halting = property(lambda law: tuple(outcome for outcome in complete(law) if outcome != ALL_BELOW))
-    monkeypatch.setattr(LaplaceAboveThresholdLaw, "outcomes", halting)
-    assert outcome_of("laplace_above_threshold_law_sums_to_one") is Outcome.VIOLATED
+    monkeypatch.setattr(LaplaceAboveThresholdDistribution, "outcomes", halting)
+    assert outcome_of("laplace_above_threshold_distribution_sums_to_one") is Outcome.VIOLATED
 
 
-@pytest.mark.kills("laplace_above_threshold_law_is_invariant")
+@pytest.mark.kills("laplace_above_threshold_distribution_is_invariant")
 @pytest.mark.parametrize("fault", ["noise not scaled", "threshold not shifted"])
 def test_a_law_that_depends_on_the_units_is_refuted(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     if fault == "noise not scaled":
         monkeypatch.setattr(LaplaceThreshold, "scaled", lambda noise, by: noise.shifted((by - 1) * noise.centre))
     else:
         monkeypatch.setattr(LaplaceThreshold, "shifted", lambda noise, by: noise)
-    assert outcome_of("laplace_above_threshold_law_is_invariant") is Outcome.VIOLATED
+    assert outcome_of("laplace_above_threshold_distribution_is_invariant") is Outcome.VIOLATED
 
 
 # --- the steps of its proof ---------------------------------------------------------------------------------
@@ -170,13 +170,15 @@ def test_noise_of_a_single_hit_is_too_little_for_many(monkeypatch: pytest.Monkey
     assert outcome_of("pure_dp_of_sparse_vector_with_one_noisy_threshold") is Outcome.VIOLATED
 
 
-@pytest.mark.kills("sparse_vector_law_sums_to_one")
+@pytest.mark.kills("sparse_vector_distribution_sums_to_one")
 def test_a_law_without_fewer_hits_than_the_cutoff_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    complete = vars(SparseVectorLaw)["outcomes"].fget
+    complete = vars(SparseVectorDistribution)["outcomes"].fget
     monkeypatch.setattr(
-        SparseVectorLaw, "outcomes", property(lambda law: tuple(places for places in complete(law) if all(places)))
+        SparseVectorDistribution,
+        "outcomes",
+        property(lambda law: tuple(places for places in complete(law) if all(places))),
     )
-    assert outcome_of("sparse_vector_law_sums_to_one") is Outcome.VIOLATED
+    assert outcome_of("sparse_vector_distribution_sums_to_one") is Outcome.VIOLATED
 
 
 def cost_of_one_move(pattern: tuple[int, int], threshold_cost: Fraction, query_cost: Fraction) -> Fraction:
@@ -232,10 +234,10 @@ def falls_from_the_top(self: CornerLosses, pattern: tuple[int, int], rise: Fract
 
 @pytest.mark.kills("answers_without_noise_are_revealed")
 def test_answers_with_noise_are_not_revealed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def noisy(answers: Any, threshold: Fraction, scale: Fraction) -> SparseVectorLaw:
-        return SparseVectorLaw(answers, LaplaceThreshold(threshold, scale, scale), len(answers))
+    def noisy(answers: Any, threshold: Fraction, scale: Fraction) -> SparseVectorDistribution:
+        return SparseVectorDistribution(answers, LaplaceThreshold(threshold, scale, scale), len(answers))
 
-    monkeypatch.setattr(sparse_vector, "BareQueriesLaw", noisy)
+    monkeypatch.setattr(sparse_vector, "BareQueriesDistribution", noisy)
     assert outcome_of("answers_without_noise_are_revealed") is Outcome.VIOLATED
 
 
@@ -249,9 +251,9 @@ def test_the_factor_2_of_exponential_noise_cannot_be_dropped(monkeypatch: pytest
 
 
 @pytest.mark.kills("exponential_noisy_max_is_permute_and_flip")
-@pytest.mark.parametrize("other", [ExponentialMechanismLaw, LaplaceNoisyMaxLaw])
+@pytest.mark.parametrize("other", [ExponentialMechanismDistribution, LaplaceNoisyMaxDistribution])
 def test_it_is_no_other_mechanism(monkeypatch: pytest.MonkeyPatch, other: Any) -> None:
-    monkeypatch.setattr(noisy_max_values, "PermuteAndFlipLaw", other)
+    monkeypatch.setattr(noisy_max_values, "PermuteAndFlipDistribution", other)
     assert outcome_of("exponential_noisy_max_is_permute_and_flip") is Outcome.VIOLATED
 
 
@@ -272,10 +274,10 @@ def test_a_pair_about_a_tie_is_not_the_worst(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.kills("released_maximum_costs_every_answer")
 def test_half_of_the_noise_on_the_maximum_is_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(answers: Any, scale: Fraction, noise: Any = "laplace") -> NoisyMaxValueLaw:
-        return NoisyMaxValueLaw(answers, scale / 2, noise)
+    def half(answers: Any, scale: Fraction, noise: Any = "laplace") -> NoisyMaxValueDistribution:
+        return NoisyMaxValueDistribution(answers, scale / 2, noise)
 
-    monkeypatch.setattr(noisy_max_values, "NoisyMaxValueLaw", half)
+    monkeypatch.setattr(noisy_max_values, "NoisyMaxValueDistribution", half)
     assert outcome_of("released_maximum_costs_every_answer") is Outcome.VIOLATED
 
 
@@ -283,6 +285,8 @@ def test_half_of_the_noise_on_the_maximum_is_too_little(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("noise", ["laplace", "gumbel"])
 def test_noise_of_both_signs_does_not_tell_the_largest_answer(monkeypatch: pytest.MonkeyPatch, noise: Any) -> None:
     monkeypatch.setattr(
-        noisy_max_values, "NoisyMaxValueLaw", lambda answers, scale, _: NoisyMaxValueLaw(answers, scale, noise)
+        noisy_max_values,
+        "NoisyMaxValueDistribution",
+        lambda answers, scale, _: NoisyMaxValueDistribution(answers, scale, noise),
     )
     assert outcome_of("released_maximum_of_exponential_noise_tells_the_largest_answer") is Outcome.VIOLATED

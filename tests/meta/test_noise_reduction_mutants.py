@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -260,6 +261,49 @@ def test_nine_tenths_of_the_boundary_do_not_follow(monkeypatch: pytest.MonkeyPat
     assert outcome_of(name) is Outcome.VIOLATED
 
 
+@pytest.mark.kills(
+    "mixture_bound_holds_at_all_looks", "time_uniform_bound_on_brownian_loss", "half_normal_boundary_is_sharper"
+)
+@pytest.mark.parametrize("percent", [103, 97])
+@pytest.mark.parametrize(
+    ("module", "boundary", "name"),
+    [
+        (time_uniform_loss, "mixture_boundary", "mixture_bound_holds_at_all_looks"),
+        (time_uniform_loss, "loss_threshold", "time_uniform_bound_on_brownian_loss"),
+        (time_uniform_loss, "half_normal_boundary", "half_normal_boundary_is_sharper"),
+        (odometer, "odometer_reading", "odometer_covers_brownian_rounds"),
+    ],
+)
+def test_a_boundary_that_is_three_percent_off_is_refuted(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, boundary: str, name: str, percent: int
+) -> None:
+    original = getattr(module, boundary)
+    monkeypatch.setattr(module, boundary, lambda v, g, d: percent * original(v, g, d) / 100)
+    assert outcome_of(name) is Outcome.VIOLATED
+
+
+@pytest.mark.kills("mixture_bounds_hold_at_many_looks")
+@pytest.mark.parametrize("crossing", ["two_sided_crossing_probability", "loss_crossing_probability"])
+@pytest.mark.parametrize("factor", [-1, Fraction(103, 100), Fraction(97, 100)])
+def test_a_wrong_crossing_probability_is_refuted(
+    monkeypatch: pytest.MonkeyPatch, crossing: str, factor: Fraction | int
+) -> None:
+    original = getattr(time_uniform_loss, crossing)
+    monkeypatch.setattr(time_uniform_loss, crossing, lambda *arguments: ball(factor) * original(*arguments))
+    assert find_statement("mixture_bounds_hold_at_many_looks")(**MANY_LOOKS).outcome is Outcome.VIOLATED
+
+
+@pytest.mark.kills("mixture_bounds_hold_at_many_looks")
+@pytest.mark.parametrize("boundary", ["mixture_boundary", "loss_threshold"])
+def test_half_of_a_boundary_fails_at_one_of_many_looks(monkeypatch: pytest.MonkeyPatch, boundary: str) -> None:
+    original = getattr(time_uniform_loss, boundary)
+    monkeypatch.setattr(time_uniform_loss, boundary, lambda v, g, d: original(v, g, d) / 2)
+    assert find_statement("mixture_bounds_hold_at_many_looks")(**MANY_LOOKS).outcome is Outcome.VIOLATED
+
+
+MANY_LOOKS = find_statement("mixture_bounds_hold_at_many_looks").examples[0]
+
+
 @pytest.mark.kills("odometer_covers_brownian_rounds")
 def test_an_odometer_at_a_larger_level_does_not_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     original = odometer.odometer_reading
@@ -356,8 +400,10 @@ def test_the_unsquared_probability_is_not_proved(monkeypatch: pytest.MonkeyPatch
     assert outcome_of("laplace_increment_is_flat_or_laplace") is not Outcome.HOLDS
 
 
-@pytest.mark.kills("backward_laplace_kernel_reverses_the_process", "stopped_laplace_law_has_mass_one")
-@pytest.mark.parametrize("name", ["backward_laplace_kernel_reverses_the_process", "stopped_laplace_law_has_mass_one"])
+@pytest.mark.kills("backward_laplace_kernel_reverses_the_process", "stopped_laplace_distribution_has_mass_one")
+@pytest.mark.parametrize(
+    "name", ["backward_laplace_kernel_reverses_the_process", "stopped_laplace_distribution_has_mass_one"]
+)
 def test_the_unsquared_probability_is_refuted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(laplace_process, "flat_probability", lambda s, t: s / t)
     assert outcome_of(name) is Outcome.VIOLATED
@@ -369,6 +415,18 @@ def test_a_backward_kernel_with_a_larger_atom_is_not_proved(monkeypatch: pytest.
     monkeypatch.setattr(
         laplace_noise_reduction, "symbolic_backward_mass", lambda z, s, t: original(z, s, t) + (1 - s / t)
     )
+    assert outcome_of("backward_laplace_kernel_has_mass_one") is not Outcome.HOLDS
+
+
+@pytest.mark.kills("backward_laplace_kernel_has_mass_one")
+def test_a_backward_kernel_of_mass_one_with_exchanged_pieces_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = laplace_noise_reduction.symbolic_backward_kernel
+
+    def exchanged(z: Any, s: Any, t: Any, y: Any) -> tuple[Any, Any, Any, Any]:
+        atom, below, between, beyond = original(z, s, t, y)
+        return atom, beyond, between, below
+
+    monkeypatch.setattr(laplace_noise_reduction, "symbolic_backward_kernel", exchanged)
     assert outcome_of("backward_laplace_kernel_has_mass_one") is not Outcome.HOLDS
 
 

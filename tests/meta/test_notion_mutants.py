@@ -19,13 +19,13 @@ from dpassay.spec.distributions.discrete import (
     relative_entropy,
     renyi_divergence,
 )
-from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
+from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
 from dpassay.spec.distributions.gaussian import (
     gaussian_hockey_stick,
     gaussian_loss_tail,
 )
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipLaw
+from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipDistribution
 from dpassay.spec.distributions.selection import Rivals, selection_rate
 from dpassay.spec.notions import conversions
 from dpassay.spec.notions.conversions import approximate_epsilon_of_renyi, probabilistic_epsilon_of_renyi
@@ -133,7 +133,7 @@ def factor_two_dropped(epsilon: Fraction, sensitivity: Fraction, *, monotone: bo
     return 2 * selection_rate(epsilon, sensitivity, monotone=monotone)
 
 
-class NormalisedOverRivals(ExponentialMechanismLaw):
+class PerRivals(ExponentialMechanismDistribution):
     """The softmax whose normaliser forgets the candidate itself."""
 
     @staticmethod
@@ -141,12 +141,12 @@ class NormalisedOverRivals(ExponentialMechanismLaw):
         return -(arb(1) + sum((count * ball(rate * (q - own)).exp() for q, count in rivals), arb(1))).log()
 
 
-class Timid(PermuteAndFlipLaw):
+class Timid(PermuteAndFlipDistribution):
     """Permute-and-flip at a hundredth of the rate."""
 
     @staticmethod
     def log_report_probability(own: Fraction, rivals: Rivals, rate: Fraction) -> arb:
-        return PermuteAndFlipLaw.log_report_probability(own, rivals, rate / 100)
+        return PermuteAndFlipDistribution.log_report_probability(own, rivals, rate / 100)
 
 
 def limit_only(claim: ZCDP, left: DiscreteDistribution, right: DiscreteDistribution) -> Verdict:
@@ -249,9 +249,9 @@ REFUTED = [
         for name in ("exponential_mechanism", "permute_and_flip", "laplace_noisy_max")
         for suffix in ("", "_for_monotone_scores")
     ),
-    ("permute_and_flip_law_is_mean_over_orders", "softmax", S, "first_accepted_exact", softmax),
-    ("permute_and_flip_errs_no_more_than_exponential", "lower rate", S, "PermuteAndFlipLaw", Timid),
-    ("selection_laws_sum_to_one", "wrong normaliser", S, "ExponentialMechanismLaw", NormalisedOverRivals),
+    ("permute_and_flip_distribution_is_mean_over_orders", "softmax", S, "first_accepted_exact", softmax),
+    ("permute_and_flip_errs_no_more_than_exponential", "lower rate", S, "PermuteAndFlipDistribution", Timid),
+    ("selection_distributions_sum_to_one", "wrong normaliser", S, "ExponentialMechanismDistribution", PerRivals),
     ("approximate_dp_of_pure_dp", "denominator too large", C, "approximate_delta_of_pure",
      lambda largest, ratio: max(Fraction(0), (largest - ratio) / (largest + 2))),
     ("probabilistic_dp_of_pure_dp", ">= in place of >", C, "loss_tail_exact", tail_with_ties),

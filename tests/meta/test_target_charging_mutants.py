@@ -229,13 +229,13 @@ def test_an_account_that_is_a_little_too_small_is_refuted(monkeypatch: pytest.Mo
 # --- the simulation -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.kills("simulated_transcript_has_the_law_of_the_run")
+@pytest.mark.kills("simulated_transcript_has_the_distribution_of_the_run")
 def test_hits_of_the_common_part_must_count(monkeypatch: pytest.MonkeyPatch) -> None:
     original = simulation.Simulation
     monkeypatch.setattr(
         simulation, "Simulation", lambda hits, share, counts_common_hits: original(hits, share, None, False)
     )
-    assert refuted("simulated_transcript_has_the_law_of_the_run")
+    assert refuted("simulated_transcript_has_the_distribution_of_the_run")
 
 
 @pytest.mark.kills("truncated_run_is_a_composition")

@@ -26,7 +26,7 @@ def test_noisy():
     assert_private(noisy, "pure:1", "vector:size=1,linf=1", calls=3000, level=1e-7)
 
 def test_again():
-    assert_private(noisy, "pure:2", "vector:size=1,linf=1", calls=1000)
+    assert_private(noisy, "pure:2", "vector:size=1,linf=1", calls=2000)
 
 def test_other():
     pass
@@ -39,8 +39,11 @@ def test_the_header_and_the_summary_state_the_levels(pytester: pytest.Pytester) 
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(
         [
-            "dpassay: *, profile default, level 1e-09 of each assertion unless stated",
-            "2 assertions of privacy; probability of any false alarm at most 1.01e-07",
+            "dpassay: *, profile default, default level 1e-09 per assertion",
+            (
+                "2 privacy assertions; probability of any false alarm at most 1.01e-07; "
+                "weakest power: epsilon 3.* for the claim pure:2.0 (*::test_again)"
+            ),
         ]
     )
 
@@ -48,9 +51,19 @@ def test_the_header_and_the_summary_state_the_levels(pytester: pytest.Pytester) 
 def test_a_selection_states_its_own_sum(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(MODULE.replace("SCALE", "1.0"))
     selected = pytester.runpytest_inprocess("-m", "dpassay")
-    selected.stdout.fnmatch_lines(["1 assertion of privacy; probability of any false alarm at most 1e-07"])
+    selected.stdout.fnmatch_lines(
+        ["1 privacy assertion; probability of any false alarm at most 1e-07; weakest power: *"]
+    )
     without = pytester.runpytest_inprocess("-k", "other")
-    without.stdout.no_fnmatch_line("*of privacy*")
+    without.stdout.no_fnmatch_line("*privacy assertion*")
+
+
+def test_the_power_is_a_property_of_the_test_in_junit(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(MODULE.replace("SCALE", "1.0"))
+    pytester.runpytest_inprocess("--junitxml", "report.xml", "-k", "again")
+    report = (pytester.path / "report.xml").read_text(encoding="utf-8")
+    assert report.count('name="dpassay power"') == 1
+    assert "for the claim pure:2.0" in report
 
 
 def test_a_violation_fails_with_the_report_alone(pytester: pytest.Pytester) -> None:

@@ -32,8 +32,8 @@ from dpassay.impl.mechanisms.rappor import one_time_rappor, rappor
 from dpassay.impl.mechanisms.truncated_geometric import truncated_geometric
 from dpassay.properties.audit.events import parse_event
 from dpassay.properties.audit.outcomes import Outcomes
+from dpassay.properties.search.distributions import worst_case, worst_pairs
 from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.laws import worst_case, worst_pairs
 from dpassay.spec.ball import precision
 
 THRESHOLDS_AND_MAXIMA: dict[str, tuple[Any, str, float]] = {
@@ -177,7 +177,7 @@ def test_samples_fall_into_the_witness(row: str) -> None:
         assert low - slack <= share <= high + slack
 
 
-def test_other_claims_and_relations_are_answered_from_the_law() -> None:
+def test_other_claims_and_relations_are_answered_from_the_distribution() -> None:
     approximate = hunt(sparse_vector.quarter_split, ApproximateDP(0.1, 1e-4))
     assert (approximate.verdict, approximate.evidence) == ("violated", "enclosed")
     assert approximate.delta_lower is not None

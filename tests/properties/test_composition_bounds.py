@@ -1,19 +1,23 @@
 """The accountants of composition against the enclosures and exact recursions of spec."""
 
+import functools
 import itertools
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_round, pure_round
+from dpassay.impl.accounting.composition import UNDERFLOW, CompositionAccountant
 from dpassay.impl.accounting.mixed_composition import MixedBatch
 from dpassay.impl.accounting.optimal_composition import PureComposition
-from dpassay.properties.checks.bounds import on_the_safe_side
+from dpassay.properties.checks.bounds import on_the_safe_side, safe_at_a_rounded_level
 from dpassay.properties.strategies.composition import class_sequences
-from dpassay.spec.ball import ball
+from dpassay.spec.ball import Real, at_most, ball
 from dpassay.spec.mechanism_classes import ClassSequence, ClassSequences, adaptive_delta
 from dpassay.spec.theorems.composition.counting import mixed_delta
 from dpassay.spec.verdict import Outcome
@@ -42,6 +46,59 @@ def test_equal_pure_mechanisms(count: int, epsilon: float, share: float) -> None
     verdict = on_the_safe_side(accountant.delta(level), lambda: mixed_delta(0, count, epsilon, level))
     assert verdict.outcome is Outcome.HOLDS, verdict.detail
     assert not ball(accountant.delta_lower(level)) > mixed_delta(0, count, epsilon, level)
+
+
+NEAR = [1 - 1e-6, 1 - 1e-9, 1 - 1e-11, 1 - 2.0**-40, 1 - 2.0**-44, 1 - 2.0**-50]
+"""Shares of the total epsilon close below it: there delta is the rounding of a difference of nearly equal numbers."""
+
+LOWERED = Fraction(1, 2**44)
+"""What the accountants state for the rounding of the global epsilon, relative to it and the total together."""
+
+
+def between_delta_and_delta_at_a_lower_level(
+    bound: float, truth: Callable[[Fraction], arb], level: float, total: float
+) -> None:
+    """delta(level) <= bound <= delta(level - 2^-44 (|level| + total)) (1 + 10^-9)."""
+    lower = Fraction(level) - LOWERED * (abs(Fraction(level)) + Fraction(total))
+    verdict = safe_at_a_rounded_level(bound, truth, level, lower, UNDERFLOW)
+    assert verdict.outcome is Outcome.HOLDS, verdict.detail
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1 / 3, 1.0, 7.3])
+@pytest.mark.parametrize(("bounded", "pure"), [(0, 1), (0, 7), (5, 0), (3, 4), (1, 40)])
+def test_close_to_the_total_epsilon_no_rounding_is_on_the_unsafe_side(bounded: int, pure: int, epsilon: float) -> None:
+    accountants: list[CompositionAccountant] = [
+        MixedBatch(pure=pure, bounded_range=bounded, mechanism_epsilon=epsilon)
+    ]
+    if not bounded:
+        accountants.append(PureComposition([epsilon] * pure))
+    truth: Callable[[Fraction], arb] = lambda level: mixed_delta(bounded, pure, epsilon, level)
+    for accountant, share in itertools.product(accountants, NEAR):
+        level = share * accountant.total_epsilon
+        if level < accountant.total_epsilon:
+            bound = accountant.delta(level)
+            between_delta_and_delta_at_a_lower_level(bound, truth, level, accountant.total_epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1 / 3, 1.0, 7.3])
+@pytest.mark.parametrize("pure", [0, 1, 4])
+def test_the_recursion_close_to_the_total_epsilon(pure: int, epsilon: float) -> None:
+    """The chord of the last lattice step is exact for pure mechanisms; for bounded range it is not, but safe."""
+    bounded = 0 if pure > 1 else 1
+    accountant = AdaptiveComposition([bounded_range_round(epsilon)] * bounded + [pure_round(epsilon)] * pure, cells=64)
+    for share in NEAR:
+        level = share * accountant.total_epsilon
+        truth: Callable[[Fraction], arb] = lambda at: mixed_delta(bounded, pure, epsilon, at)
+        bound, lower = accountant.delta(level), accountant.delta_lower(level)
+        if not bounded:
+            between_delta_and_delta_at_a_lower_level(bound, truth, level, accountant.total_epsilon)
+        assert encloses(lower, bound, functools.partial(truth, Fraction(level)))
+
+
+def encloses(lower: float, upper: float, truth: Real) -> bool:
+    """Whether a number is certified to lie between two floats."""
+    verdicts = at_most(lambda: ball(lower), truth), at_most(truth, lambda: ball(upper))
+    return all(verdict.outcome is Outcome.HOLDS for verdict in verdicts)
 
 
 def in_nats(sequence: ClassSequence, *, up: bool) -> tuple[list[float], float]:

@@ -20,7 +20,7 @@ from dpassay.spec.interactions import (
     Round,
     branches,
     leak_or_nothing,
-    loss_law_of_branches,
+    loss_distribution_of_branches,
     randomised_response,
     star_or_nothing,
 )
@@ -42,18 +42,18 @@ def test_value_is_what_the_strategy_achieves_on_every_transcript(
     rule = SelfReportingRule(budget)
     stick = Game(menu, rule, horizon, hockey_stick_payoff(budget))
     tail = Game(menu, rule, horizon, exceeds(budget))
-    assert loss_law_of_branches(branches(stick.analyst, rule)).hockey_stick(budget) == stick.value
-    assert loss_law_of_branches(branches(tail.analyst, rule)).tail(budget) == tail.value
+    assert loss_distribution_of_branches(branches(stick.analyst, rule)).hockey_stick(budget) == stick.value
+    assert loss_distribution_of_branches(branches(tail.analyst, rule)).tail(budget) == tail.value
 
 
 @settings(max_examples=40, deadline=None)
 @given(interactions(3), RATIOS)
 def test_no_analyst_achieves_more_than_the_value(interaction: Interaction, budget: Fraction) -> None:
     rule = SelfReportingRule(budget)
-    law = loss_law_of_branches(branches(interaction, rule))
+    distribution = loss_distribution_of_branches(branches(interaction, rule))
     game = Game(offers_of(interaction), rule, 3, hockey_stick_payoff(budget))
-    assert law.hockey_stick(budget) <= game.value
-    assert law.tail(budget) <= Game(game.menu, rule, 3, exceeds(budget)).value
+    assert distribution.hockey_stick(budget) <= game.value
+    assert distribution.tail(budget) <= Game(game.menu, rule, 3, exceeds(budget)).value
 
 
 @settings(max_examples=40, deadline=None)

@@ -59,7 +59,9 @@ def test_a_reading_that_forgets_a_charge_is_told() -> None:
 
 
 @pytest.mark.parametrize("end", [Fraction(-1), Fraction(1, 2), Fraction(3)])
-def test_stopped_brownian_runs_follow_their_law(end: Fraction) -> None:  # fails falsely with probability 1e-10
+def test_stopped_brownian_runs_follow_their_distribution(
+    end: Fraction,
+) -> None:  # fails falsely with probability 1e-10
     run = StoppedRun(Fraction(1, 4), Fraction(1), Fraction(-1), Fraction(2), inside=True)
     noise = brownian_noise((4.0, 1.0), RUNS, np.random.default_rng(3))[..., 0]
     early = (noise[:, 0] > -1) & (noise[:, 0] < 2)
@@ -75,7 +77,7 @@ def test_stopped_brownian_runs_follow_their_law(end: Fraction) -> None:  # fails
 
 
 @pytest.mark.parametrize("sampler", [forward_laplace_noise, backward_laplace_noise])
-def test_laplace_noise_between_two_looks_follows_its_law(sampler) -> None:  # type: ignore[no-untyped-def]
+def test_laplace_noise_between_two_looks_follows_its_distribution(sampler) -> None:  # type: ignore[no-untyped-def]
     """Pr[X(s) > 0, X(t) <= 0] by the increments: (1 - (s/t)^2) Pr[X(s) > 0, J < -X(s)]; falsely 1e-10."""
     t, s = 3.0, 1.0
     noise = sampler((t, s), RUNS, np.random.default_rng(4))[..., 0]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpassay.claims import UsageError
+from dpassay.impl.accounting.composition import UNDERFLOW
 from dpassay.impl.accounting.histograms import (
     gaussian_histogram_epsilon,
     gaussian_histogram_multiplier,
@@ -27,7 +28,7 @@ from dpassay.impl.accounting.setwise import (
     setwise_epsilon,
 )
 from dpassay.impl.accounting.truncation import truncation_delta, truncation_half_width
-from dpassay.properties.checks.bounds import on_the_safe_side
+from dpassay.properties.checks.bounds import on_the_safe_side, safe_at_a_rounded_level
 from dpassay.properties.games.setwise import (
     fixed_order_delta,
     lattice_menu,
@@ -36,7 +37,7 @@ from dpassay.properties.games.setwise import (
     setwise_gain,
 )
 from dpassay.properties.strategies.base import log_integers
-from dpassay.spec.ball import at_most, ball
+from dpassay.spec.ball import ball
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.setwise import Parameter, setwise_value
 from dpassay.spec.theorems.composition import histograms as spec_histograms
@@ -167,14 +168,18 @@ def test_half_widths_of_the_catalogue(delta: float, tau: float, sigma: float, si
     assert exact <= ball(delta)
 
 
-@pytest.mark.parametrize(("base", "size"), [(0.1, 25), (0.3, 3), (1.0, 7), (0.01, 5000)])
-@pytest.mark.parametrize("share", [1 - 1e-6, 1 - 1e-12, 1 - 2.0**-52, 1.0])
+@pytest.mark.parametrize(("base", "size"), [(0.1, 25), (0.3, 3), (1.0, 7), (0.01, 5000), (1 / 3, 11)])
+@pytest.mark.parametrize("share", [1 - 1e-6, 1 - 1e-9, 1 - 1e-12, 1 - 2.0**-44, 1 - 2.0**-52, 1.0])
 def test_laplace_histogram_close_to_the_total_epsilon(base: float, size: int, share: float) -> None:
+    """delta(epsilon) <= bound <= delta(epsilon - 2^-44 size base) (1 + 10^-9)."""
     epsilon = base * size * share
-    truth = lambda: spec_histograms.laplace_histogram_delta(ball(base), size, ball(epsilon))
+    at = lambda level: spec_histograms.laplace_histogram_delta(ball(base), size, ball(level))
     bound = float(laplace_histogram_delta(epsilon, base, size))
-    assert at_most(truth, lambda: ball(bound)).outcome is Outcome.HOLDS
-    assert (bound == 0) == (Fraction(epsilon) >= size * Fraction(base))
+    total = size * Fraction(base)
+    assert (bound == 0) == (Fraction(epsilon) >= total)
+    if bound > 0:
+        verdict = safe_at_a_rounded_level(bound, at, epsilon, Fraction(epsilon) - total / 2**44, UNDERFLOW)
+        assert verdict.outcome is Outcome.HOLDS, verdict.detail
 
 
 def test_proxies_refuse_what_would_vanish_from_the_sum() -> None:

@@ -1,14 +1,20 @@
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
 import pytest
+import sympy as sp
 
-from dpassay.properties.verify import verify, verify_errata, verify_statement
+from dpassay.claims import UsageError
+from dpassay.properties.verify import ErratumReport, verify, verify_errata, verify_statement
 from dpassay.spec import statement as registry
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.figures import Figures
+from dpassay.spec.proof.steps import Proof, checked, proof, prose
+from dpassay.spec.proof.symbolic import nonnegative
 from dpassay.spec.sources import LEBENSOLD_2024
-from dpassay.spec.statement import Erratum, Statement, all_statements, statement
+from dpassay.spec.statement import Erratum, Severity, Statement, all_statements, statement
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Scope, Undecided, Verdict, Violated
 
 X = Annotated[Fraction, Reals("a number", 0, 100)]
@@ -57,6 +63,17 @@ def test_points_are_never_taken_for_a_proof() -> None:
     assert verify_statement(make(trivial)).scope is Scope.POINTS
 
 
+def test_prose_steps_are_reported() -> None:
+    def seen() -> Proof:
+        """A square is not negative, as everybody knows."""
+        square = sp.Symbol("x", real=True) ** 2
+        return proof(checked("square", "x^2 >= 0.", nonnegative, square), prose("seen", "So it is.", given=["square"]))
+
+    report = verify_statement(make(seen))
+    assert (report.scope, report.prose_steps, report.reach) == (Scope.ALL, 1, "all, 1 prose step")
+    assert report.record()["prose_steps"] == 1
+
+
 def test_the_search_climbs_towards_the_bound() -> None:
     def bounded(x: X) -> Verdict:
         """x (100 - x) <= 2500, attained in the middle."""
@@ -78,11 +95,71 @@ def test_the_same_seed_gives_the_same_report() -> None:
     assert first != other or first is not None
 
 
+def erratum(printed: Verdict, corrected: Verdict, consequence_of: str | None = None) -> Erratum:
+    return Erratum(
+        kind="false", severity=Severity.MINOR, location="Section 1", printed_text="text", answer="none known",
+        witness={}, printed=lambda: printed, corrected=lambda: corrected, consequence_of=consequence_of,
+    )  # fmt: skip
+
+
+def test_an_erratum_whose_figures_are_off_is_not_as_expected() -> None:
+    def too_large() -> Verdict:
+        return at_most(lambda: ball(2), lambda: ball(1))
+
+    def fits() -> Verdict:
+        """1 <= 2."""
+        return at_most(lambda: ball(1), lambda: ball(2))
+
+    made = make(fits)
+
+    def reported(figures: Figures) -> ErratumReport:
+        wrong = replace(erratum(fits(), fits()), printed=too_large, corrected=fits, figures=figures)
+        (report,) = verify_errata([replace(made, errata=(wrong,))])
+        return report
+
+    published, corrected = ("2.00 > 1.00",), ("1.00 <= 2.00",)
+    assert reported(Figures(published, corrected)).as_expected
+    for figures in (Figures(("2.02 > 1.00",), corrected), Figures(published, ("1.00 <= 2.03",)), Figures(published)):
+        report = reported(figures)
+        assert not report.as_expected
+        assert report.record()["detail"] == report.figures.detail != ""
+
+
+def test_a_consequence_counts_for_its_cause_and_is_reported_once() -> None:
+    violated, holds = Violated(evidence=Evidence.EXACT), Holds(evidence=Evidence.EXACT)
+
+    def cause() -> Verdict:
+        """A claim."""
+        return holds
+
+    def other() -> Verdict:
+        """Another claim."""
+        return holds
+
+    first = statement(LEBENSOLD_2024, "rnm_pure_dp", errata=(erratum(violated, holds),))(cause)
+    second = statement(LEBENSOLD_2024, "rnm_pure_dp", errata=(erratum(holds, holds, "cause"),))(other)
+    for asked in ([first], [second], [first, second]):
+        (report,) = verify_errata(asked)
+        assert report.statement is first
+        assert not report.as_expected  # the consequence does not fail as published
+        assert [one["erratum_of"] for one in report.record()["consequences"]] == ["other"]
+
+
+def test_a_consequence_of_nothing_is_refused() -> None:
+    holds = Holds(evidence=Evidence.EXACT)
+
+    def claim() -> Verdict:
+        """A claim."""
+        return holds
+
+    made = statement(LEBENSOLD_2024, "rnm_pure_dp", errata=(erratum(holds, holds, "claim/no_such_item"),))(claim)
+    with pytest.raises(UsageError, match="consequence of 'claim/no_such_item'"):
+        list(verify_errata([made]))
+
+
 def test_an_erratum_that_does_not_fail_as_printed_is_not_as_expected() -> None:
-    right = Erratum("false", "text", {"x": 1}, printed=lambda x: Holds(evidence=Evidence.EXACT),
-                    corrected=lambda x: Holds(evidence=Evidence.EXACT))  # fmt: skip
-    wrong = Erratum("false", "text", {"x": 1}, printed=lambda x: Violated(evidence=Evidence.EXACT),
-                    corrected=lambda x: Undecided(evidence=Evidence.EXACT))  # fmt: skip
+    right = erratum(Holds(evidence=Evidence.EXACT), Holds(evidence=Evidence.EXACT))
+    wrong = erratum(Violated(evidence=Evidence.EXACT), Undecided(evidence=Evidence.EXACT))
 
     def claim() -> Verdict:
         """A claim."""

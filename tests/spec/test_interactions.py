@@ -15,8 +15,8 @@ from dpassay.spec.interactions import (
     Round,
     branches,
     leak_or_nothing,
-    loss_law,
-    loss_law_of_branches,
+    loss_distribution,
+    loss_distribution_of_branches,
     randomised_response,
     repeated,
     star_or_nothing,
@@ -35,25 +35,31 @@ def test_transcripts_are_a_distribution_on_both_sides(interaction: Interaction, 
 
 
 @given(st.lists(rounds(), max_size=4), BUDGETS, BUDGETS)
-def test_merged_states_have_the_law_of_the_transcripts(offers: list[Round], budget: Fraction, ratio: Fraction) -> None:
+def test_merged_states_have_the_distribution_of_the_transcripts(
+    offers: list[Round], budget: Fraction, ratio: Fraction
+) -> None:
     rule = SelfReportingRule(budget)
-    merged = loss_law(offers, rule)
-    listed = loss_law_of_branches(branches(repeated(offers), rule))
+    merged = loss_distribution(offers, rule)
+    listed = loss_distribution_of_branches(branches(repeated(offers), rule))
     assert merged.tail(ratio) == listed.tail(ratio)
     assert merged.hockey_stick(ratio) == listed.hockey_stick(ratio)
 
 
 @given(rounds(), BUDGETS)
 def test_one_round_compares_as_its_two_distributions(offer: Round, ratio: Fraction) -> None:
-    law = loss_law([offer], FullyAdaptiveRule(Fraction(10**9), HALF, Fraction(1)))
-    assert law.hockey_stick(ratio) == hockey_stick_exact(offer.left, offer.right, ratio)
-    assert law.tail(ratio) == loss_tail_exact(offer.left, offer.right, ratio)
+    distribution = loss_distribution([offer], FullyAdaptiveRule(Fraction(10**9), HALF, Fraction(1)))
+    assert distribution.hockey_stick(ratio) == hockey_stick_exact(offer.left, offer.right, ratio)
+    assert distribution.tail(ratio) == loss_tail_exact(offer.left, offer.right, ratio)
 
 
 def test_two_randomised_responses_by_hand() -> None:
-    law = loss_law([randomised_response(Fraction(2))] * 2, SelfReportingRule(Fraction(100)))
-    assert law.masses == {Fraction(4): Fraction(4, 9), Fraction(1): Fraction(4, 9), Fraction(1, 4): Fraction(1, 9)}
-    assert law.hockey_stick(Fraction(2)) == Fraction(2, 9)
+    distribution = loss_distribution([randomised_response(Fraction(2))] * 2, SelfReportingRule(Fraction(100)))
+    assert distribution.masses == {
+        Fraction(4): Fraction(4, 9),
+        Fraction(1): Fraction(4, 9),
+        Fraction(1, 4): Fraction(1, 9),
+    }
+    assert distribution.hockey_stick(Fraction(2)) == Fraction(2, 9)
 
 
 def test_mechanisms_of_the_worst_cases_have_the_parameters_they_claim() -> None:

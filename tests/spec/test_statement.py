@@ -29,6 +29,20 @@ def test_a_quantifier_needs_a_domain() -> None:
         statement(LEBENSOLD_2024, "rnm_pure_dp")(without_domain)
 
 
+def test_a_statement_needs_its_sentence_and_an_item() -> None:
+    def says_nothing() -> Verdict:
+        return Holds(evidence=Evidence.EXACT)
+
+    def covers_nothing() -> Verdict:
+        """A sentence."""
+        return Holds(evidence=Evidence.EXACT)
+
+    with pytest.raises(ValueError, match="says_nothing needs a docstring"):
+        statement(LEBENSOLD_2024, "rnm_pure_dp")(says_nothing)
+    with pytest.raises(ValueError, match="at least one item"):
+        statement(LEBENSOLD_2024)(covers_nothing)
+
+
 def test_an_unknown_item_is_refused() -> None:
     with pytest.raises(KeyError, match="no_such_item"):
         statement(LEBENSOLD_2024, "no_such_item")(lambda: None)  # type: ignore[arg-type,return-value]

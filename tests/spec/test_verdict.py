@@ -30,3 +30,8 @@ def test_an_undecided_part_is_never_a_pass() -> None:
 def test_nothing_is_no_claim() -> None:
     with pytest.raises(ValueError, match="at least one"):
         conjunction([])
+
+
+def test_evidence_and_scope_are_ordered_from_weak_to_strong() -> None:
+    assert [each.label for each in sorted(Evidence)] == ["sampled", "enclosed", "exact", "box", "symbolic"]
+    assert [each.label for each in sorted(Scope)] == ["samples", "points", "box", "all"]

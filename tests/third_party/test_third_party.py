@@ -42,7 +42,7 @@ def test_the_workflow_passes_with_named_tests(checkout: Path) -> None:
     assert "test_law[noisy_count(epsilon=1)-privacy_of_claim] PASSED" in result.stdout
     assert "test_law[noisy_count(epsilon=1)-claim_follows_from_parameters] PASSED" in result.stdout
     assert "test_law[approximate_histogram(epsilon=1)-privacy_of_claim] XFAIL" in result.stdout
-    assert "test_law[noisy_count-refuses_nonsense] PASSED" in result.stdout
+    assert "test_law[noisy_count-rejects_invalid_calls] PASSED" in result.stdout
     assert "probability of any false alarm at most 1e-06" in result.stdout
     names = {case.get("name") for case in ET.parse(checkout / "privacy.xml").iter("testcase")}  # noqa: S314
     assert "test_law[noisy_sign(epsilon=0.5)-privacy_of_claim]" in names

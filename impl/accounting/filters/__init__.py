@@ -1,4 +1,4 @@
-"""Privacy filters: they admit adaptively chosen mechanisms while a budget lasts, and refuse before one is run."""
+"""Privacy filters: they admit adaptively chosen mechanisms within a budget, and refuse before a mechanism runs."""
 
 from dpassay.impl.accounting.filters.concentrated import UnifiedFilter, ZCDPFilter
 from dpassay.impl.accounting.filters.ex_post import ExPostFilter

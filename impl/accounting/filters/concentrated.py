@@ -1,4 +1,4 @@
-"""Filters with a budget of zCDP: for approximately concentrated mechanisms, and for noise reduction among them."""
+"""Filters with a zCDP budget for approximately concentrated mechanisms and noise reduction."""
 
 import math
 from fractions import Fraction
@@ -20,9 +20,9 @@ __all__ = ["UnifiedFilter", "ZCDPFilter"]
 
 
 class UnifiedFilter:
-    """One budget for concentrated mechanisms and Brownian noise reduction, mixed as one likes.
+    """Filter with one budget for concentrated mechanisms and Brownian noise reduction in any order.
 
-    A concentrated mechanism is charged rho_n; a run of noise reduction is admitted if its dearest stop fits, and
+    A concentrated mechanism is charged rho_n; a run of noise reduction is admitted if its costliest stop fits, and
     charged s^2 u / 2 at the precision u = 1/t at which it stopped. Sums are exact. Together everything admitted is
     (rho + 2 sqrt(rho log(1/delta'')), delta + delta'')-DP for every delta''. A refusal spends nothing, and a smaller
     request may follow it.
@@ -50,29 +50,29 @@ class UnifiedFilter:
 
     @property
     def remaining(self) -> RemainingRho:
-        """What is left of both budgets, rounded down: an offer of that much fits."""
+        """The remaining budgets, rounded down: the largest offer that is admitted."""
         return RemainingRho(
             float_down(exactly(self.rho) - self._spent), float_down(exactly(self.delta) - self._delta_sum)
         )
 
     @property
     def precision_left(self) -> float:
-        """The largest precision that noise reduction of unit sensitivity may be offered with."""
+        """The largest precision that is admitted for noise reduction of unit sensitivity."""
         return 2 * self.remaining.rho
 
     def guarantee(self, delta_slack: float) -> ApproximateDP:
-        """Return what holds of everything that the filter ever admits, for a delta'' in (0, 1); rounded up."""
+        """Return the guarantee of all admitted mechanisms together, for a delta'' in (0, 1); rounded up."""
         epsilon = epsilon_of_rho(self.rho, delta_slack)
         return ApproximateDP(epsilon, min(1.0, float_up(exactly(self.delta) + exactly(delta_slack))))
 
     def would_exceed(self, offer: ConcentratedOffer | NoiseReductionOffer) -> bool:
-        """Whether the dearest outcome of the offer, or its delta, is more than what is left."""
+        """Return whether the worst-case rho of the offer, or its delta, exceeds the remaining budget."""
         require_offer(offer, ConcentratedOffer, NoiseReductionOffer)
         too_dear = self._spent + offer.largest_cost > exactly(self.rho)
         return too_dear or self._delta_sum + exactly(offer.delta) > exactly(self.delta)
 
     def spend(self, offer: ConcentratedOffer | NoiseReductionOffer, loss: float = math.nan) -> None:
-        """Charge a concentrated mechanism as promised, noise reduction at the precision `loss` where it stopped.
+        """Charge a concentrated mechanism its rho, noise reduction the cost of the precision `loss` at its stop.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class UnifiedFilter:
 
 
 class ZCDPFilter(UnifiedFilter):
-    """For approximately concentrated mechanisms and a target epsilon: the largest rho that it allows is the budget.
+    """Filter for approximately concentrated mechanisms; its budget is the largest rho that a target epsilon allows.
 
     Admits the next mechanism while R + 2 sqrt(R log(1/delta_slack)) <= epsilon, R the sum of the rho_n including the
     next one, and the deltas sum to at most `delta_mechanisms`. Together the mechanisms admitted are
@@ -118,5 +118,5 @@ class ZCDPFilter(UnifiedFilter):
 
     @property
     def claim(self) -> ApproximateDP:
-        """What holds of everything that the filter ever admits."""
+        """The guarantee of all admitted mechanisms together."""
         return ApproximateDP(self.epsilon, min(1.0, float_up(exactly(self.delta_slack) + exactly(self.delta))))

@@ -1,4 +1,4 @@
-"""A filter for ex-post private mechanisms: guarded by the dearest outcome, charged by the one that came out."""
+"""A filter for ex-post private mechanisms: it admits by the worst-case loss and charges the loss of the outcome."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ __all__ = ["ExPostFilter"]
 
 
 class ExPostFilter:
-    """Admits a mechanism if the largest bound of its outcomes fits into what is left of epsilon, and its delta too.
+    """Filter that admits a mechanism if its largest ex-post bound and its delta fit into the remaining budgets.
 
     Everything admitted is (epsilon, delta)-DP, even probabilistically. Sums are exact, and a budget may be used up to
     the last bit; nothing waits for an equality.
@@ -45,24 +45,24 @@ class ExPostFilter:
 
     @property
     def remaining(self) -> Remaining:
-        """What is left of both budgets, rounded down: an offer of that much fits."""
+        """The remaining budgets, rounded down: the largest offer that is admitted."""
         return Remaining(
             float_down(exactly(self.epsilon) - self._spent), float_down(exactly(self.delta) - self._delta_sum)
         )
 
     @property
     def claim(self) -> ApproximateDP:
-        """What holds of everything that the filter ever admits."""
+        """The guarantee of all admitted mechanisms together."""
         return ApproximateDP(self.epsilon, self.delta)
 
     def would_exceed(self, offer: ExPostOffer) -> bool:
-        """Whether some outcome, or the delta, is more than what is left."""
+        """Return whether the largest ex-post bound, or the delta, exceeds the remaining budget."""
         require_offer(offer, ExPostOffer)
         too_dear = self._spent + exactly(offer.epsilon) > exactly(self.epsilon)
         return too_dear or self._delta_sum + exactly(offer.delta) > exactly(self.delta)
 
     def spend(self, offer: ExPostOffer, loss: float) -> None:
-        """Charge the bound of the outcome that came out, and the delta.
+        """Charge the ex-post bound of the outcome, and the delta.
 
         Raises
         ------

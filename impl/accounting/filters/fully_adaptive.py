@@ -1,4 +1,4 @@
-"""A filter with the rates of advanced composition, for adaptively chosen (epsilon_t, delta_t)-DP mechanisms."""
+"""A filter at the rate of advanced composition for adaptively chosen (epsilon_t, delta_t)-DP mechanisms."""
 
 import math
 from fractions import Fraction
@@ -19,7 +19,7 @@ __all__ = ["FullyAdaptiveFilter"]
 
 
 class FullyAdaptiveFilter:
-    """Advanced composition with adaptively chosen parameters, at the constants of fixed ones.
+    """Advanced composition with adaptively chosen parameters and the constants of the non-adaptive theorem.
 
     Admits the next mechanism while sqrt(2 log(1/delta_slack) S) + S/2 <= epsilon, S the sum of the squared epsilons
     including the next one, and the deltas sum to at most `delta_mechanisms`. Together the mechanisms admitted are
@@ -52,7 +52,7 @@ class FullyAdaptiveFilter:
 
     @property
     def remaining(self) -> Remaining:
-        """The largest single offer that would still fit, rounded down."""
+        """The largest single offer that is admitted, rounded down."""
         # With L = sqrt(2 log(1/delta')), L r + r^2/2 = epsilon at r = sqrt(L^2 + 2 epsilon) - L.
         slack = math.sqrt(-2 * math.log(self.delta_slack))
         root = 2 * self.epsilon / (math.sqrt(slack**2 + 2 * self.epsilon) + slack) / ROUNDING**4
@@ -60,7 +60,7 @@ class FullyAdaptiveFilter:
         return Remaining(epsilon, float_down(exactly(self.delta_mechanisms) - self._delta_sum))
 
     def would_exceed(self, offer: Offer) -> bool:
-        """Whether the bound with this offer included is above epsilon, or the deltas above their budget."""
+        """Return whether the bound including this offer exceeds epsilon, or the deltas exceed their budget."""
         require_offer(offer, Offer)
         squares = float(self._squares + exactly(offer.epsilon) ** 2)
         bound = math.sqrt(-2 * math.log(self.delta_slack) * squares) + squares / 2
@@ -68,7 +68,7 @@ class FullyAdaptiveFilter:
         return too_dear or self._delta_sum + exactly(offer.delta) > exactly(self.delta_mechanisms)
 
     def spend(self, offer: Offer, loss: float = math.nan) -> None:  # noqa: ARG002  # the promise is charged
-        """Charge the offer; what the outcome reports plays no part.
+        """Charge the offer; the charge does not depend on the outcome.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What all privacy filters share: offers, what is left, the refusal, and the loop that asks before it runs."""
+"""The interface of all privacy filters: offers, remaining budgets, refusal, and the loop that runs mechanisms."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -34,7 +34,7 @@ ROUNDING = 1 + 2.0**-48  # of the few float64 operations between the exact sums 
 
 
 def exactly(number: Any) -> Fraction:
-    """Return a number as the rational that it is; numpy's integers, which overflow, become those of Python."""
+    """Return a number as a rational; integers of numpy, which overflow, become integers of Python."""
     ratio = (number.numerator, number.denominator) if isinstance(number, Rational) else number.as_integer_ratio()
     return Fraction(*map(int, ratio))
 
@@ -51,7 +51,7 @@ def float_up(exact: Fraction) -> float:
 
 
 def lies_between(low: float, value: Any, high: float) -> bool:
-    """Whether `value` is a number in [low, high]."""
+    """Return whether `value` is a number in [low, high]."""
     try:
         return bool(low <= value <= high)
     except (TypeError, ValueError):
@@ -60,7 +60,7 @@ def lies_between(low: float, value: Any, high: float) -> bool:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a mechanism promises before it runs; neither figure may depend on the data.
+    """The a-priori guarantee of a mechanism; neither parameter may depend on the data.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class ConcentratedOffer:
-    """A delta-approximate rho-zCDP mechanism; neither figure may depend on the data.
+    """A delta-approximate rho-zCDP mechanism; neither parameter may depend on the data.
 
     Parameters
     ----------
@@ -106,17 +106,17 @@ class ConcentratedOffer:
 
     @property
     def largest_cost(self) -> Fraction:
-        """What must be left of rho before it runs."""
+        """Worst-case rho of the mechanism; it must fit into the remaining budget."""
         return exactly(self.rho)
 
     def charge(self, stop: float) -> Fraction:  # noqa: ARG002  # it costs what it promised
-        """Return what it is charged."""
+        """Return the rho that is charged."""
         return exactly(self.rho)
 
 
 @dataclass(frozen=True)
 class ExPostOffer:
-    """An ex-post private mechanism: the largest bound that any outcome can have, and the delta.
+    """An ex-post private mechanism: the largest ex-post bound of its outcomes, and its delta.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class ExPostOffer:
 
 @dataclass(frozen=True)
 class NoiseReductionOffer:
-    """A run of Brownian noise reduction: the largest precision u = 1/t of its grid, the dearest stop.
+    """A run of Brownian noise reduction: the largest precision u = 1/t of its grid, its worst-case stop.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class NoiseReductionOffer:
 
     @classmethod
     def of_time(cls, time: float, sensitivity: float = 1.0) -> "NoiseReductionOffer":
-        """Offer a grid that ends at `time`, where `BrownianRun.precision` is the very float64 number 1/time."""
+        """Offer a grid that ends at `time`, with the float64 precision 1/time of `BrownianRun.precision`."""
         return cls(1 / float(require_positive("time", time)), sensitivity)
 
     def cost(self, precision: float) -> Fraction:
@@ -165,11 +165,11 @@ class NoiseReductionOffer:
 
     @property
     def largest_cost(self) -> Fraction:
-        """What must be left of rho before it runs: the cost of the dearest stop."""
+        """Worst-case rho of the run; it must fit into the remaining budget before the run."""
         return self.cost(self.precision)
 
     def charge(self, stop: float) -> Fraction:
-        """Return the cost of the stop that happened.
+        """Return the cost of the actual stop.
 
         Raises
         ------
@@ -186,7 +186,7 @@ AnyOffer = Offer | ConcentratedOffer | ExPostOffer | NoiseReductionOffer
 
 @dataclass(frozen=True)
 class Remaining:
-    """What is left of a budget; epsilon is negative if the last outcome cost more than was left."""
+    """A remaining budget; epsilon is negative if the last outcome cost more than the remaining budget."""
 
     epsilon: float
     delta: float
@@ -194,14 +194,14 @@ class Remaining:
 
 @dataclass(frozen=True)
 class RemainingRho:
-    """What is left of a budget for concentrated mechanisms."""
+    """A remaining budget for concentrated mechanisms."""
 
     rho: float
     delta: float
 
 
 class BudgetExceeded(RuntimeError):  # noqa: N818  # it names what happened; running out is not a fault
-    """Raised when an offer does not fit; nothing has been spent.
+    """Raised if an offer exceeds the remaining budget; nothing is charged.
 
     Parameters
     ----------
@@ -218,19 +218,19 @@ class BudgetExceeded(RuntimeError):  # noqa: N818  # it names what happened; run
 
 
 class PrivacyFilter(Protocol):
-    """The interface of all filters; each accepts its own kinds of offers and refuses others as errors of use."""
+    """The interface of all filters; a filter raises `UsageError` for offers of a kind that it does not accept."""
 
     @property
     def remaining(self) -> Any:
-        """What is left."""
+        """The remaining budget."""
         ...
 
     def would_exceed(self, offer: Any) -> bool:
-        """Whether a mechanism with this offer must not be run."""
+        """Return whether a mechanism with this offer must be refused."""
         ...
 
     def spend(self, offer: Any, loss: float) -> None:
-        """Charge a mechanism that has been run, `loss` being what its outcome is charged (`Round.loss_of`).
+        """Charge a mechanism that has run; `loss` is the charge of its outcome (`Round.loss_of`).
 
         Raises
         ------
@@ -241,20 +241,20 @@ class PrivacyFilter(Protocol):
 
 
 def require_offer(offer: Any, *accepted: type) -> None:
-    """Raise `UsageError` if an offer is of a kind that a filter does not know."""
+    """Raise `UsageError` if a filter does not accept offers of this kind."""
     if not isinstance(offer, accepted):
         raise UsageError(f"offer must be of type {' or '.join(kind.__name__ for kind in accepted)}, got {offer!r}")
 
 
 def refuse_if_it_exceeds(privacy_filter: PrivacyFilter, offer: AnyOffer) -> None:
-    """Raise `BudgetExceeded` if a filter would not admit an offer."""
+    """Raise `BudgetExceeded` if a filter does not admit an offer."""
     if privacy_filter.would_exceed(offer):
         raise BudgetExceeded(offer, privacy_filter.remaining)
 
 
 @dataclass(frozen=True)
 class Round:
-    """One mechanism of an interaction, ready to run.
+    """One mechanism of an interaction, with its offer.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class Round:
 def run_filtered(
     privacy_filter: PrivacyFilter, choose: Callable[[Sequence[Any]], Round | None], limit: int | None = None
 ) -> list[Any]:
-    """Run adaptively chosen mechanisms through a filter, and return what is released.
+    """Run adaptively chosen mechanisms through a filter and return the outcomes.
 
     Lebensold, Precup and Balle 2024, Alg 2 and Alg 5; unlike the latter a mechanism is refused *before* it is run.
 

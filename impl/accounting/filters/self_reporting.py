@@ -1,4 +1,4 @@
-"""A filter that charges what outcomes report of themselves."""
+"""A filter that charges the loss that outcomes report."""
 
 import math
 from fractions import Fraction
@@ -18,7 +18,7 @@ __all__ = ["SelfReportingFilter"]
 
 
 class SelfReportingFilter:
-    """Charges what outcomes report: admits while the sum so far plus the next epsilon_max stays below epsilon.
+    """Filter that admits while the sum of the reported losses plus the next epsilon_max is below epsilon.
 
     Lebensold, Precup and Balle 2024, Alg 2 = Alg 4, with delta accounted for: their Thm 11 = Thm 19 claims the delta
     of a single round, although an improbable large loss makes its round the last one and may come in any round. The
@@ -49,17 +49,17 @@ class SelfReportingFilter:
 
     @property
     def remaining(self) -> Remaining:
-        """What is left of both budgets."""
+        """The remaining budgets."""
         epsilon = -math.inf if self._unbounded else float(exactly(self.epsilon) - self._spent)
         return Remaining(epsilon, max(0.0, self.delta - self.delta_spent))
 
     @property
     def delta_spent(self) -> float:
-        """The delta of the composition so far, rounded up unless it is the plain sum."""
+        """The delta of the composition so far, rounded up; for simple composition the exact sum."""
         return min(float(self._delta_sum), self._one_minus_survival(0.0))
 
     def would_exceed(self, offer: Offer) -> bool:
-        """Whether the reports so far plus the offer's epsilon reach epsilon, or its delta breaks that budget."""
+        """Return whether the reports plus the epsilon of the offer reach epsilon, or delta exceeds its budget."""
         require_offer(offer, Offer)
         too_dear = self._unbounded or self._spent + exactly(offer.epsilon) >= exactly(self.epsilon)
         # The sum of the deltas bounds their composition too, and is exact: one round may use the budget up.
@@ -67,7 +67,7 @@ class SelfReportingFilter:
         return too_dear or not (within or self._one_minus_survival(offer.delta) <= self.delta)
 
     def spend(self, offer: Offer, loss: float) -> None:
-        """Charge the reported loss, at least 0 and possibly infinite, and the offer's delta.
+        """Charge the reported loss, at least 0 and possibly infinite, and the delta of the offer.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Concentrated and ex-post private mechanisms in one interaction, each kind on a budget of its own."""
+"""A filter with separate budgets for concentrated and for ex-post private mechanisms in one interaction."""
 
 import math
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ __all__ = ["RemainingOfBoth", "TwoBudgetFilter"]
 
 @dataclass(frozen=True)
 class RemainingOfBoth:
-    """What is left of the two budgets."""
+    """The remaining parts of the two budgets."""
 
     concentrated: RemainingRho
     ex_post: Remaining
 
 
 class TwoBudgetFilter:
-    """Sends every offer to the filter of its kind; epsilons and deltas of the two guarantees add.
+    """Passes each offer to the filter of its kind; epsilons and deltas of the two guarantees add up.
 
     Rogers, Samorodnitsky, Wu and Ramdas 2023, Thm 3.
 
@@ -39,22 +39,22 @@ class TwoBudgetFilter:
 
     @property
     def remaining(self) -> RemainingOfBoth:
-        """What is left of either."""
+        """The remaining parts of both budgets."""
         return RemainingOfBoth(self.concentrated.remaining, self.ex_post.remaining)
 
     @property
     def claim(self) -> ApproximateDP:
-        """What holds of everything that the filter ever admits, rounded up."""
+        """The guarantee of all admitted mechanisms together, rounded up."""
         parts = self.concentrated.claim, self.ex_post.claim
         epsilon, delta = (sum(Fraction(getattr(p, name)) for p in parts) for name in ("epsilon", "delta"))
         return ApproximateDP(math.nextafter(float(epsilon), math.inf), min(1.0, math.nextafter(float(delta), 1.0)))
 
     def would_exceed(self, offer: ConcentratedOffer | ExPostOffer) -> bool:
-        """Whether the filter of its kind refuses the offer."""
+        """Return whether the filter of the kind refuses the offer."""
         return self._of(offer).would_exceed(offer)  # type: ignore[arg-type]
 
     def spend(self, offer: ConcentratedOffer | ExPostOffer, loss: float = math.nan) -> None:
-        """Charge the filter of its kind.
+        """Charge the filter of the kind.
 
         Raises
         ------

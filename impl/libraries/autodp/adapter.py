@@ -27,6 +27,10 @@ _MINIMISED = 1e-10
 """Absolute, in delta: where nothing is spent, a minimum over orders is as near to 0 as the search came."""
 
 
+_EXACT_GAUSSIAN = "exact curve of the Gaussian mechanism"
+"""The account of the calibrators: epsilon and delta of the exact curve, not delta from Renyi divergences."""
+
+
 def _composed(mechanism, count):
     if isinstance(count, tuple):
         return transformer_zoo.Composition()([mechanism] * len(count), list(count))
@@ -39,6 +43,12 @@ def _response(epsilon0):
 
 def _ask(mechanism, *, delta=None, epsilon=None):
     return mechanism.get_approx_delta(epsilon) if delta is None else mechanism.get_approxDP(delta)
+
+
+def _pure_loss(epsilon0, delta, count):
+    if not 0 <= delta <= 1:
+        raise ValueError("the library is not told a delta")
+    return float(_composed(mechanism_zoo.PureDP_Mechanism(epsilon0), count).eps_pureDP)
 
 
 def _sampled(sigma, rate, count):
@@ -78,6 +88,16 @@ def _mechanisms():
                 looseness=_MINIMISED if asked == "delta" else 0.0,
                 splits=True,
             )
+    yield Answer(
+        "PureDP_Mechanism, eps_pureDP",
+        "pure_composition_epsilon",
+        _pure_loss,
+        domain=_ORDINARY,
+        relative_error=_ROUNDING,
+        notes="an attribute, which holds at every delta",
+        account="pure composition",
+        splits=True,
+    )
     yield Answer(
         "ComposedGaussianMechanism, epsilon",
         "gaussian_epsilon",
@@ -157,6 +177,7 @@ def _banks():
         claims_exact=True,
         relative_error=1e-9,
         absolute_error=1e-9,
+        account=_EXACT_GAUSSIAN,
     )
     yield Answer(
         "get_logdelta_ana_gaussian",
@@ -165,6 +186,7 @@ def _banks():
         domain={**_ORDINARY, "count": (1, 1)},
         claims_exact=True,
         relative_error=1e-9,
+        account=_EXACT_GAUSSIAN,
     )
     yield Answer(
         "get_eps_randresp_optimal",
@@ -179,7 +201,7 @@ def _banks():
         _analytic,
         domain={"epsilon": (1e-3, 20.0)},
         relative_error=_ROUNDING,
-        account="ExactGaussianMechanism",
+        account=_EXACT_GAUSSIAN,
     )
     yield Answer(
         "eps_delta_calibrator",
@@ -191,7 +213,7 @@ def _banks():
         ),
         domain={"epsilon": (0.1, 10.0), "delta": (1e-9, 0.1)},
         notes="a tolerance of 1e-3 in epsilon is written in the code, not documented",
-        account="ExactGaussianMechanism",
+        account=_EXACT_GAUSSIAN,
     )
     yield Answer(
         "rdp_to_approxdp, one order",

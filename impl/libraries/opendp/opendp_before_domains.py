@@ -108,7 +108,7 @@ def _aggregate(name: str, size: int, bounds: tuple[float, float]) -> Mechanism:
         law=lambda data: {"family": "laplace", "location": transformation(list(data)), "scale": sensitivity},
         noiseless=lambda data: transformation(list(data)),
         sensitivity=sensitivity,
-        exact_law=False,
+        exact_distribution=False,
         notes="what is computed is computed once for all draws of a batch",
     )
 

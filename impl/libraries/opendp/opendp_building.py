@@ -36,7 +36,7 @@ __all__ = [
 
 dp.enable_features("contrib", "honest-but-curious")
 
-_CALLS_ONE_BY_ONE = 1200
+_CALLS_ONE_BY_ONE = 2000
 """Outcomes that a law may draw where every one is a call into the library: a thousand take a second or so."""
 
 

@@ -15,7 +15,7 @@ from opendp_building import (
     max_divergence,
 )
 
-from dpassay.impl.libraries.kit import Answer
+from dpassay.impl.libraries.kit import Answer, Refused
 
 __all__ = ["conversion_answers"]
 
@@ -30,15 +30,11 @@ def _space(kind: Any = float) -> tuple[Any, Any]:
     return atom(kind), dp.absolute_distance(T=kind)
 
 
-class RefusedError(ValueError):
-    """What the library's answer does not cover: a delta beyond the one that was asked for."""
-
-
 def _stated(measure: Any, loss: Any) -> Any:
     """Return a measurement that does nothing and says that its loss is `loss`; the library trusts what it says."""
     for part in loss if isinstance(loss, tuple) else (loss,):
         if not part >= 0:
-            raise RefusedError(f"a loss of at least 0 must be stated here, got {loss!r}")
+            raise ValueError(f"a loss of at least 0 must be stated here, got {loss!r}")
     return constructor("user_measurement")(*_space(), measure, lambda value: value, lambda _: loss, TO=float)
 
 
@@ -53,7 +49,7 @@ def _profile(measurement: Any, d_in: Any = 1.0) -> Any:
 def _require_answerable(delta: float) -> None:
     """Refuse what is asked elsewhere, with a limit of time: the curves of older releases never answer it."""
     if math.isnan(delta) and not _tells_delta():
-        raise RefusedError("not asked here: a delta of NaN")
+        raise ValueError("not asked here: a delta of NaN")
 
 
 def _epsilon(profile: Any, delta: float) -> float:
@@ -74,14 +70,14 @@ def _repeated(measurement: Any, count: int) -> Any:
 def _whole(count: float) -> int:
     """Return a count as an int: the library takes lists, and has no count that it could refuse."""
     if count != int(count):
-        raise RefusedError(f"a count must be an integer, got {count!r}")
+        raise ValueError(f"a count must be an integer, got {count!r}")
     return int(count)
 
 
 def _whatever(delta: float) -> None:
     """Refuse what is no delta where the library is not told it: a pure loss holds at every delta."""
     if not 0 <= delta <= 1:
-        raise RefusedError(f"a delta must lie in [0, 1], got {delta!r}")
+        raise ValueError(f"a delta must lie in [0, 1], got {delta!r}")
 
 
 def _composed(losses: list[Any], measure: Any) -> Any:
@@ -114,7 +110,7 @@ def _within(d_out: Any, delta: float) -> float:
     _whatever(delta)
     epsilon, spent = d_out
     if spent > delta:
-        raise RefusedError(f"the composition spends delta {spent!r}, more than {delta!r}")
+        raise Refused(f"the composition spends delta {spent!r}, more than {delta!r}")
     return float(epsilon)
 
 
@@ -122,7 +118,7 @@ def _require_target(epsilon: float, delta: float) -> None:
     """Refuse what nothing can meet: a search for it goes on for ever, and that is no fault of the conversion."""
     _whatever(delta)
     if not 0 <= epsilon < math.inf:
-        raise RefusedError(f"an epsilon must lie in [0, inf), got {epsilon!r}")
+        raise ValueError(f"an epsilon must lie in [0, inf), got {epsilon!r}")
 
 
 def _gaussian_sigma(epsilon: float, delta: float) -> float:
@@ -174,7 +170,7 @@ def _response_probability(epsilon0: float) -> float:
 def _response(epsilon0: float, count: int) -> Any:
     """Return composed randomised responses whose own map allows at least `epsilon0`, by at most a few ulps more."""
     if not epsilon0 >= 0:
-        raise RefusedError(f"epsilon0 must be at least 0, got {epsilon0!r}")
+        raise ValueError(f"epsilon0 must be at least 0, got {epsilon0!r}")
     probability = _response_probability(epsilon0)
     measurement = constructor("randomized_response_bool")(probability)
     while measurement.map(1) < epsilon0 and probability < 1:
@@ -306,7 +302,7 @@ def _answers() -> list[Answer]:
 
 
 def _tells_delta() -> bool:
-    """Whether this release's privacy curves tell delta at an epsilon; older ones only tell epsilon at a delta."""
+    """Return whether the privacy curves of this release give delta at an epsilon, and not only epsilon at a delta."""
     return hasattr(_profile(_zcdp(1.0)), "delta")
 
 

@@ -1,4 +1,4 @@
-"""What OpenDP must refuse: parameters without sense, at constructors, maps, conversions and accuracies."""
+"""Invalid calls of OpenDP: constructors, maps, conversions and accuracies with invalid parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import opendp.prelude as dp
 from opendp_building import Collector, atom, concentrated_divergence, constructor, linf, max_divergence, vector
 
-from dpassay.impl.libraries.kit import Nonsense, answer_in_time
+from dpassay.impl.libraries.kit import Nonsense, Refused, answer_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ def _attempts(parameter: str, ask: Callable[[float], Any], values: Mapping[str, 
     def attempt(value: float) -> Any:
         answer = ask(value)
         if isinstance(answer, float) and answer == math.inf:
-            raise ValueError("infinite: no privacy is claimed")
+            raise Refused("infinite: no privacy is claimed")
         return answer
 
     return {f"{parameter}={word}": (lambda value=value: attempt(value)) for word, value in values.items()}

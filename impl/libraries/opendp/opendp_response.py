@@ -36,6 +36,7 @@ def boolean(probability: float, *, constant_time: bool) -> Mechanism:
         lambda data: data[0] >= 1,
         law=law,
         floats=False,
+        calls=30_000 if probability > 0.99 else 2000,
     )
 
 

@@ -71,7 +71,7 @@ def clear_winner(name: str, optimize: str) -> Mechanism:
         f"make_{name}({optimize} of a clear winner)",
         measurement,
         1.0,
-        "vector:size=1,linf=1,low=0,high=1",
+        "vector:size=1,linf=1,low=0,high=0",  # one input: the fit alone is of interest
         lambda data: [data[0], data[0] + 10.0],
         law=lambda _: {"family": "finite", "symbols": [expected, 1 - expected], "probabilities": [1.0, 0.0]},
         floats=False,

@@ -41,7 +41,7 @@ def _noise(make, *, name, claim, family, step=1.0, calls=None):
 
     notes = "the noise is drawn on a grid that is finer than its scale by a large power of two"
     neighbours = f"vector:size=1,linf={step!r}"
-    return Mechanism(name, neighbours, claim, bulk=bulk, law=law, exact_law=False, notes=notes, calls=calls)
+    return Mechanism(name, neighbours, claim, bulk=bulk, law=law, exact_distribution=False, notes=notes, calls=calls)
 
 
 def _numbers():
@@ -66,7 +66,7 @@ def _numbers():
             name=f"GaussianMechanism(epsilon={epsilon}, delta={delta})",
             claim=f"approx:{epsilon!r},{delta!r}",
             family="gaussian",
-            calls=None if delta == 1e-5 else 2000,  # the same sampler with another scale
+            calls=None if delta == 1e-5 else 3000,  # the same sampler with another scale
         )
     yield _noise(
         lambda: gaussian.create_from_std_deviation(1.0, 1.0),
@@ -184,7 +184,7 @@ def _selected(kind, epsilon):
         "records:low=0,high=1,size=1,max-size=2,relation=add-remove",
         f"approx:{epsilon!r},0.1",
         once=once,
-        calls=_CALLS,
+        calls=2 * _CALLS,
     )
 
 
@@ -269,13 +269,14 @@ def _engines():
         rows=lambda person, value: [(person, 0, math.nan if value > 1 else value)],
         **unit,
     )
-    yield _engine(
-        "SUM, everybody in 3 partitions of which 2 count",
-        [metrics.SUM],
-        rows=lambda person, value: [(person, key, value) for key in range(3)],
-        keys=(0, 1, 2),
-        **{**unit, "max_partitions_contributed": 2},
-    )
+    for words, noise in (("SUM", {}), ("SUM, gaussian", gaussian)):
+        yield _engine(
+            f"{words}, everybody in 3 partitions of which 2 count",
+            [metrics.SUM],
+            rows=lambda person, value: [(person, key, value) for key in range(3)],
+            keys=(0, 1, 2),
+            **{**unit, **noise, "max_partitions_contributed": 2},
+        )
     yield _engine(
         "COUNT, everybody with 4 rows of which 2 count",
         [metrics.COUNT],
@@ -365,7 +366,7 @@ def _three_sums(low, high):
         law=law,
         noiseless=noiseless,
         sensitivity=3.0,
-        exact_law=False,
+        exact_distribution=False,
         floats=False,
         calls=_CALLS,
         notes="the noisy sums are computed back from the variance, the mean and the count",
@@ -394,7 +395,7 @@ def _normalised_sum(low, high):
         law=lambda data: {"family": "laplace", "location": noiseless(data), "scale": float(sensitivities.l1)},
         noiseless=noiseless,
         sensitivity=float(sensitivities.l1),
-        exact_law=False,
+        exact_distribution=False,
     )
 
 
@@ -492,12 +493,20 @@ def _exponential():
             mechanism = dp_computations.ExponentialMechanism(_Scores(data, mono))
             return int(mechanism.apply(1.0, list(range(len(data)))))
 
+        def law(data, mono=monotonic):
+            candidates = list(range(len(data)))
+            weights = dp_computations.ExponentialMechanism(_Scores(data, mono))._calculate_probabilities(
+                1.0, candidates
+            )
+            return {"family": "finite", "symbols": candidates, "probabilities": [float(weight) for weight in weights]}
+
         direction = ",monotone" if monotonic else ""
         yield Mechanism(
             f"ExponentialMechanism, 2 scores in [{low:g}, {high:g}], monotonic={monotonic}",
             f"vector:size=2,linf=1,low={low},high={high}{direction}",
             "pure:1.0",
             once=once,
+            law=law if high < 700 and low > -700 else None,  # where exp neither under- nor overflows
             calls=_CALLS,
         )
 

@@ -84,7 +84,7 @@ def _number(make, *, name, family, scale, step=1, integer=False, offset=0):
         lambda: _claim(measurement, step),
         bulk=bulk,
         law=law,
-        calls=_CALLS if integer else _FAST,
+        calls=_FAST,
     )
 
 

@@ -1,9 +1,9 @@
-"""Releasing as many counts as possible to a relative accuracy: noise reduction against the doubling method.
+"""Releasing as many counts as possible at a relative accuracy: noise reduction and the doubling method.
 
 A run selects the largest count that is not yet released (Gumbel noise, charged epsilon^2/8), then releases it by
 Brownian noise reduction or by doubling until the stopping rule is content, and so on until the budget of zCDP is
 spent; a count that the budget does not suffice for is discarded. Budgets are precisions, 2 rho: a stop at precision
-u = 1/t costs u, all runs go in step. Not said in print and assumed here: released counts are out of the selection.
+u = 1/t costs u, all runs go in step. Not stated in the paper, assumed here: released counts leave the selection.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Protocol:
-    """What a run may spend, and how.
+    """Budgets and parameters of a run.
 
     Parameters
     ----------
@@ -45,20 +45,34 @@ class Protocol:
 
     @property
     def selection_cost(self) -> float:
-        """The precision that is charged for a selection: twice epsilon^2/8."""
+        """The precision that a selection costs: twice epsilon^2/8."""
         return self.selection_epsilon**2 / 4
 
 
 @dataclass(frozen=True)
 class Released:
-    """What the runs released: how many counts, and which share of them was accurate (1 if there was none)."""
+    """Results of the runs: the number of counts, and the fraction of accurate ones (1 if there were none)."""
 
     counts: NDArray[np.int64]
     precision: Array
 
 
 def release(method: str, counts: Array, protocol: Protocol, runs: int, rng: np.random.Generator) -> Released:
-    """Run the protocol `runs` times on the counts, by one of `METHODS`."""
+    """Run the protocol `runs` times on the counts, by one of `METHODS`.
+
+    Parameters
+    ----------
+    method : str
+        One of `METHODS`.
+    counts : ndarray
+        The true counts.
+    protocol : Protocol
+        Budgets and parameters.
+    runs : int
+        Number of runs.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
     refine = METHODS[method]
     order = peeling_order(counts, protocol.selection_epsilon, runs, rng)
     left = np.full(runs, protocol.budget)

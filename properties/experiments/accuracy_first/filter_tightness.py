@@ -1,4 +1,4 @@
-"""How tight the privacy filters are: for each the exact worst delta of an adaptive adversary, beside its claim."""
+"""Tightness of the privacy filters: the exact worst delta of an adaptive adversary beside each claim."""
 
 from pathlib import Path
 
@@ -16,7 +16,19 @@ COLUMNS = (
 
 @experiment("filter-tightness")
 def run_filter_tightness(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:  # noqa: ARG001
-    """Exact worst-case delta of each privacy filter against its claim, by dynamic programming over lattices."""
+    """Compare the exact worst-case delta of each privacy filter with its claim, by dynamic programming on lattices.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
+    """
     path = out / "filter-tightness.csv"
     games = list(filter_games())
     with table(path, *COLUMNS) as rows:

@@ -1,4 +1,4 @@
-"""Figures 2 and 3: accurate counts of a Zipf histogram, and a synthetic stand-in for the word counts.
+"""Figures 2 and 3: accurate counts of a Zipf histogram, and of synthetic word counts.
 
 The budget of both methods comes from (epsilon, delta) = (10, 1e-6) by rho + 2 sqrt(rho log(1/delta)), the constant of
 the proof of Thm 6 and of Thm 2; beside it stands noise reduction with the constant that Thm 6 is printed with.
@@ -37,7 +37,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Account:
-    """A method with the budget that an accounting gives it."""
+    """A method with its budget under an accounting."""
 
     method: str
     accounting: str
@@ -51,7 +51,7 @@ ACCOUNTS = (
 
 
 def printed_rho(epsilon: float, delta: float) -> float:
-    """Return the rho that Thm 6 as printed allows: rho + 2 sqrt(2 rho log(1/delta)) = epsilon."""
+    """Return the rho of the published Thm 6: rho + 2 sqrt(2 rho log(1/delta)) = epsilon."""
     level = -2 * math.log(delta)
     return (epsilon / (math.sqrt(level + epsilon) + math.sqrt(level))) ** 2
 
@@ -86,7 +86,19 @@ def _rows(
 
 @experiment("zipf", ("rogers2023", "zipf_experiment"), ("rogers2023", "figures"))
 def run_zipf(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
-    """Count a Zipf histogram to 10 %: noise reduction returns more results than doubling (Figures 2 and 3)."""
+    """Count a Zipf histogram to 10 %, by noise reduction and by the doubling method (Figures 2 and 3).
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
+    """
     runs, rng = repetitions(trials, TRIALS), np.random.default_rng(seed)
     histograms = [(samples, zipf_histogram(samples, rng)) for samples in SIZES]
     path, rows = out / "zipf.csv", []
@@ -115,10 +127,21 @@ def _paint(histogram: Array, rows: list[Row], bars: Any, precision: Any, release
 
 @experiment("word-counts", ("rogers2023", "reddit_experiment"))
 def run_word_counts(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
-    """Count a thousand words to 1 %, on a synthetic stand-in: the comments of the paper are not shipped.
+    """Count a thousand words to 1 % on synthetic word counts; the comments of the paper are not shipped.
 
     The counts fall as a power of the rank from 100,000 on; the protocol is the paper's, with the smallest precision
     (epsilon^(1))^2 = 1e-4, since the printed epsilon^(1) = 1e-4 contradicts its numbers.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     runs, rng = repetitions(trials, TRIALS), np.random.default_rng(seed)
     counts = np.floor(1e5 * np.arange(1, 1001) ** -0.75)

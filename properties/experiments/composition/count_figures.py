@@ -27,13 +27,24 @@ THRESHOLD_COLUMNS = ("size", "sigma", "half_width", "assumed_laplace_threshold")
 
 @experiment("count-figures", ("cesar2020", "fig6_macbeth_counts"), ("cesar2020", "fig7_threshold_vs_unklap"))
 def count_figures(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
-    """Errors of counts fitted to their order, and the truncation half-width against a Laplace threshold.
+    """Compute errors of counts fitted to their order, and compare the truncation half-width with a Laplace threshold.
 
     The word counts of the paper's play are not shipped: a list that falls geometrically from 733 to 80 stands for
-    them. Its privacy, (2.079, 10^-6) and sigma = 13.1, is computed and agrees with the print; it pays for the counts,
+    them. Its privacy, (2.079, 10^-6) and sigma = 13.1, is computed and agrees with the paper; it pays for the counts,
     not for their order, which must be public. The Laplace threshold for unknown labels belongs to another paper, and
-    neither its formula nor the split of delta is printed; the table assumes 1 + Delta log(Delta/delta)/epsilon and
+    neither its formula nor the split of delta is stated; the table assumes 1 + Delta log(Delta/delta)/epsilon and
     halves.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     repeats = repetitions(trials, TRIALS)
     errors = error_rows(repeats, seed)

@@ -29,6 +29,17 @@ def mixed_batch_figure(out: Path, *, seed: int, trials: int | None, progress: Pr
     Cesar and Rogers 2020, Fig 2. k mechanisms, m of them pure; neither k nor epsilon nor m is in the text. Here
     k = 20 and 100, epsilon = 1/10 and m = 0, k/4, k/2, 3k/4, k. The curves rise with m, from the one
     of exponential mechanisms to the one of Laplace.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     rows: list[Row] = []
     with table(out / "mixed_batch.csv", *COLUMNS) as lines:

@@ -1,4 +1,4 @@
-"""The gap between two orders of two bounded-range mechanisms and a pure one."""
+"""Gap in delta between two orders of two bounded-range mechanisms and a pure one."""
 
 import math
 from functools import partial
@@ -34,10 +34,21 @@ COLUMNS = (
 
 @experiment("order-gap", ("cesar2020", "fig3_order_gap"))
 def order_gap_figure(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:  # noqa: ARG001  # nothing is random
-    """How much worse (DP, BR, BR) is than (BR, DP, BR), for mechanisms of epsilon = 1.
+    """Compute the gap in delta between the orders (DP, BR, BR) and (BR, DP, BR), for mechanisms with epsilon = 1.
 
     Cesar and Rogers 2020, Fig 3: the difference of the two deltas, enclosed, and their ratio (larger over smaller; the
     figure does not say which way). The accountant computes the same by its recursion, from above.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     orders = ("pure", "bounded range", "bounded range"), ("bounded range", "pure", "bounded range")
     make = {"pure": pure_round, "bounded range": bounded_range_round}

@@ -41,10 +41,21 @@ def histogram_figures(
     trials: int | None,  # noqa: ARG001
     progress: Progress,
 ) -> list[Path]:
-    """Epsilon of Laplace and of Gaussian noise of the same variance, one histogram and several, and where they cross.
+    """Compare epsilon of Laplace and Gaussian noise of the same variance, for one histogram and for several.
 
     delta = 10^-6 as printed; the figures' epsilons are lost, those here are in the tables. Composed through its
     (epsilon', delta'), Gaussian noise looks worse than it is: composed exactly it is below both other curves.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     one_shot = [row for epsilon in ONE_SHOT_EPSILONS for row in one_shot_rows(epsilon)]
     crossovers = [

@@ -1,4 +1,4 @@
-"""A table of orders: what the order of adaptively chosen mechanisms costs, with one epsilon and with several."""
+"""Delta of all orders of adaptively chosen mechanisms, with equal and with different epsilons."""
 
 import itertools
 from collections.abc import Sequence
@@ -29,10 +29,21 @@ COLUMNS = ("mechanisms", "epsilon", "order", "delta_lower", "delta")
 
 @experiment("order-table", ("cesar2020", "open_questions"))
 def order_table(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:  # noqa: ARG001  # nothing is random
-    """Delta of every order of small sets of pure (D) and bounded-range (B) mechanisms, chosen adaptively.
+    """Compute delta of every order of small sets of adaptively chosen pure (D) and bounded-range (B) mechanisms.
 
     Not in the paper, which asks whether the order matters for different epsilons: for pure mechanisms it never does;
     for bounded range, smaller ones first are worse; beside pure mechanisms of different epsilons it does, too.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     with table(out / "order_table.csv", *COLUMNS) as lines:
         for done, (rounds, level) in enumerate(SETS, 1):
@@ -43,7 +54,7 @@ def order_table(out: Path, *, seed: int, trials: int | None, progress: Progress)
 
 
 def order_rows(rounds: Sequence[Round], level: float, *, cells: int = 1024) -> list[dict[str, Any]]:
-    """Return a row for each different order, the worst first."""
+    """Return one row per order, sorted by decreasing delta."""
     rows = []
     for order in sorted(set(itertools.permutations(rounds)), key=_words):
         accountant = AdaptiveComposition(order, cells=cells)

@@ -25,11 +25,22 @@ def setwise_figure(
     trials: int | None,  # noqa: ARG001
     progress: Progress,
 ) -> list[Path]:
-    """Epsilon of m pure and k - m bounded-range mechanisms, set-wise adaptive, against k pure ones composed optimally.
+    """Compare epsilon of set-wise adaptive composition of m pure and k - m bounded-range mechanisms with k pure ones.
 
     The figure's k, epsilon and delta are lost; delta is 10^-6 here, and k and epsilon are in the table. Beside eq (3)
     stands the bound with the smaller variance proxies 2 epsilon tanh(epsilon/2) and 2 kappa(epsilon), and basic
     composition, k epsilon, which an accountant takes where it is less.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     rows = [row for count, epsilon in PANELS for row in mixed_rows(count, epsilon)]
     path = out / "setwise_mixed_bound.csv"

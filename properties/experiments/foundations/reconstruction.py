@@ -1,4 +1,4 @@
-"""How many bits noisy sums give away, and which epsilon that refutes."""
+"""Reconstruction of bits from noisy sums, and the epsilon that it refutes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,10 +56,21 @@ def _rows(seed: int, trials: int, progress: Progress) -> Iterator[dict[str, Any]
     ("gaboardi2017", "fourier_reconstruction"),
 )
 def reconstruction(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
-    """Bits recovered from 64 noisy sums of 64 bits, by Hadamard decoding and linear programming.
+    """Reconstruct 64 bits from 64 noisy sums, by Hadamard decoding and linear programming.
 
     The noise goes from far below sqrt(n) to n; epsilon_claimed is what the Laplace noise really costs, epsilon_lower
     what the recovered bits refute, each with a chance of 1e-9 to be wrong.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     rows = list(_rows(seed, repetitions(trials, TRIALS), progress))
     path = out / "reconstruction.csv"

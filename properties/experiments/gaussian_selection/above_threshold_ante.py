@@ -1,4 +1,4 @@
-"""What AboveThreshold has to promise before it runs: bounds on its loss up to a probability delta."""
+"""A-priori guarantees of AboveThreshold: bounds on its loss up to a probability delta."""
 
 from collections.abc import Callable
 from functools import cache
@@ -23,6 +23,19 @@ def ante_by_halting_moment(
     """Return epsilon of (epsilon, delta)-probabilistic DP by the closed form of the paper, at its best order.
 
     Lebensold, Precup and Balle 2024, Thm 7; needs sigma_query >= sqrt(3) sigma_threshold.
+
+    Parameters
+    ----------
+    delta : float
+        Probability of a larger loss, in (0, 1).
+    threshold : float
+        The public threshold.
+    sigma_threshold, sigma_query : float
+        Standard deviations of the noise on the threshold and on the answers.
+    low : float
+        Least answer.
+    sensitivity : float
+        Sensitivity of the answers.
     """
     linear, constant = above_threshold_affine_rdp(threshold, sigma_threshold, sigma_query, low, sensitivity)
     return float(probabilistic_epsilon_of_affine_rdp(linear, constant, delta))
@@ -32,7 +45,21 @@ def ante_by_halting_moment(
 def ante_direct(
     delta: float, threshold: float, sigma_threshold: float, sigma_query: float, *, low: float, sensitivity: float
 ) -> float:
-    """Return epsilon of (epsilon, delta)-probabilistic DP by the sharper bound without moments, at its best order."""
+    """Return epsilon of (epsilon, delta)-probabilistic DP by the sharper bound without moments, at its best order.
+
+    Parameters
+    ----------
+    delta : float
+        Probability of a larger loss, in (0, 1).
+    threshold : float
+        The public threshold.
+    sigma_threshold, sigma_query : float
+        Standard deviations of the noise on the threshold and on the answers.
+    low : float
+        Least answer.
+    sensitivity : float
+        Sensitivity of the answers.
+    """
 
     def curve(orders: Array) -> Array:
         divergences = np.full(orders.shape, np.inf)

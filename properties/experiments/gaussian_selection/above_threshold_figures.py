@@ -1,4 +1,4 @@
-"""Figures on AboveThreshold: what an outcome reveals against what has to be promised in advance."""
+"""Figures on AboveThreshold: ex-post loss of an outcome beside the a-priori guarantee."""
 
 import itertools
 import math
@@ -39,10 +39,21 @@ LOSS_COLUMNS = ("halting_time", "threshold", "ex_post")
     "above-threshold-figures", ("lebensold2024", "fig_expost_vs_exante"), ("lebensold2024", "fig_expost_vs_rho")
 )
 def above_threshold_figures(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:  # noqa: ARG001 - nothing is random
-    """Ex-post loss of AboveThreshold against the ex-ante bound, and against the threshold.
+    """Compare the ex-post loss of AboveThreshold with the ex-ante bound, and plot it against the threshold.
 
     Lebensold, Precup and Balle 2024, Figs 1 and 2, with the corrected loss (Thm 17+) and exact quantiles of the
     halting time, which the paper simulates: nothing here is random, and seed and trials change nothing.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     repetitions(trials, 1)
     paths = [out / name for name in ("expost_vs_exante.csv", "expost_at_quantiles.csv", "expost_vs_threshold.csv")]
@@ -74,7 +85,7 @@ def above_threshold_figures(out: Path, *, seed: int, trials: int | None, progres
 
 
 def comparison_rows(threshold: float, sigmas: tuple[float, ...], times: tuple[int, ...]) -> list[Row]:
-    """Return ex-post and ex-ante bounds for every noise and halting time; `saving` is the printed one less ex-post."""
+    """Return ex-post and ex-ante bounds for every noise and halting time; `saving` is published bound less ex-post."""
     points = list(itertools.product(sigmas, times))
     return _compared(threshold, [sigma for sigma, _ in points], [float(time) for _, time in points])
 

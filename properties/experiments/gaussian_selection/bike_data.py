@@ -1,4 +1,4 @@
-"""The daily counts of a bike-sharing system that the selection experiments run on."""
+"""Daily counts of a bike-sharing system, the data of the selection experiments."""
 
 import csv
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Selecting the day of peak use: the accuracy that each mechanism buys with its epsilon.
+"""Selection of the day of peak use: accuracy of each mechanism against epsilon.
 
 Two windows of the series are taken, whose first days the paper does not print: the last 365 days, and the 90 days
 from 2012-07-01 on; both contain the peak of the whole series (2012-09-26).
@@ -75,12 +75,12 @@ def contenders(size: int, sensitivity: float, epsilons: tuple[float, ...] = EPSI
     for epsilon in epsilons:
         yield from _laplace(size, sensitivity, epsilon)
         scale = 2 * sensitivity / epsilon
-        for label, mechanism, law in (
+        for label, mechanism, distribution in (
             ("exponential mechanism", ExponentialMechanism(size, epsilon, sensitivity), exponential_probabilities),
             ("permute-and-flip", PermuteAndFlip(size, epsilon, sensitivity), permute_and_flip_probabilities),
         ):
-            law_of_answers = partial(law, epsilon=epsilon, sensitivity=sensitivity)
-            yield Contender(label, epsilon, 0.0, scale, mechanism, law_of_answers)
+            distribution_of_answers = partial(distribution, epsilon=epsilon, sensitivity=sensitivity)
+            yield Contender(label, epsilon, 0.0, scale, mechanism, distribution_of_answers)
 
 
 def _gaussian(size: int, sensitivity: float, epsilons: tuple[float, ...]) -> Iterator[Contender]:

@@ -46,6 +46,17 @@ def bike_sharing(out: Path, *, seed: int, trials: int | None, progress: Progress
 
     Lebensold, Precup and Balle 2024, Figs 13 to 16 and 4, 17, 18: 1,000 trials of each selection, 50 passes of
     AboveThreshold at each noise level, unless `trials` says otherwise for both.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     selection_rng, threshold_rng = np.random.default_rng(seed).spawn(2)
     selection_paths = _selection(out, repetitions(trials, SELECTION_TRIALS), selection_rng, progress)

@@ -1,4 +1,4 @@
-"""Finding the busy days: AboveThreshold restarted after every halt, and what the whole pass costs.
+"""Detection of busy days: AboveThreshold restarted after every halt, and the cost of a whole pass.
 
 A pass through the 731 days is a sequence of rounds: a round halts after t days or, the last one, ends with all of its
 k remaining days below. Each is charged by every account of `threshold_accounts`. In the tables, `spent` is the sum of
@@ -64,7 +64,7 @@ BUDGET_COLUMNS = (
 
 @dataclass(frozen=True)
 class Passes:
-    """Passes through the series at one noise level, and what their rounds cost.
+    """Passes through the series at one noise level, with the costs of their rounds.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Passes:
         return gaussian_above_threshold_all_below_loss(np.arange(1, m.size + 1), *noise)
 
     def offer(self, account: Account) -> Offer:
-        """Return what any round promises before it runs."""
+        """Return the a-priori guarantee of a round."""
         m = self.mechanism
         if account.bound == "pure":
             return Offer(float(max(m.losses.max(), self.all_below_losses.max())))
@@ -160,7 +160,7 @@ def _self_reported_budget(passes: Passes, rounds: Rounds, offer: Offer) -> float
 
 
 def budget_rows(passes: Passes) -> Iterator[Row]:
-    """Yield, for every fair account and budget, how far passes get before the filter stops them, and their F1."""
+    """Yield the length and the F1 score of passes that the filter stops, for every fair account and budget."""
     for account in ACCOUNTS:
         if account.protocol != "fair":
             continue
@@ -188,7 +188,17 @@ def _admitted(passes: Passes, account: Account, offer: Offer, budget: float) -> 
 
 
 def paint_threshold(spent: list[Row], budgets: list[Row], costs: Any, scores: Any) -> None:
-    """Draw F1 against the budget of complete passes, and F1 against the noise at one budget fixed beforehand."""
+    """Draw F1 against the budget of complete passes, and F1 against the noise at one budget fixed beforehand.
+
+    Parameters
+    ----------
+    spent : list of dict
+        Rows of `spent_rows`.
+    budgets : list of dict
+        Rows of `budget_rows`.
+    costs, scores : matplotlib axes
+        Axes of the two panels.
+    """
     at_budget = [row for row in budgets if row["budget"] == SHOWN_BUDGET]
     for axes, rows, x in ((costs, spent, "budget"), (scores, at_budget, "sigma_threshold")):
         for account in ACCOUNTS:

@@ -1,4 +1,4 @@
-"""How long AboveThreshold runs when every answer sits at the lower end of its range, the slowest stream there is.
+"""Halting times of AboveThreshold on the slowest stream, with every answer at the lower end of its range.
 
 Given the threshold noise x, the halting time is geometric with success probability Phi(-(sigma_X x + rho - a) /
 sigma_Z), so that Pr[T > t] = E_x[Phi((sigma_X x + rho - a) / sigma_Z)^t]. Medians reach 10^30 where the noise is
@@ -44,6 +44,15 @@ def survival(time: float, height: float, sigma_threshold: float, sigma_query: fl
 
 def halting_time_quantile(level: float, height: float, sigma_threshold: float, sigma_query: float) -> float:
     """Return the smallest t with Pr[T <= t] >= level; above 2^53 to the precision of a float64.
+
+    Parameters
+    ----------
+    level : float
+        Level of the quantile, in (0, 1).
+    height : float
+        Threshold minus the answers.
+    sigma_threshold, sigma_query : float
+        Standard deviations of the noise on the threshold and on the answers.
 
     Raises
     ------

@@ -45,10 +45,21 @@ MONTE_CARLO_COLUMNS = ("sigma", "estimator", "samples", "trials", "exact", "mean
     ("lebensold2024", "fig_mc_vs_quadrature"),
 )
 def noisy_max_figures(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
-    """Epsilon of Gaussian noisy max against the number of queries, its baselines, and Monte Carlo.
+    """Compute epsilon of Gaussian noisy max by the number of queries, with its baselines and Monte Carlo estimates.
 
     Lebensold, Precup and Balle 2024, Figs 7, 8, 3 and 6. The paper's Monte Carlo takes 10^10 samples on a GPU; here
     it takes the sample sizes written in the table, in as many trials.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     repeats = repetitions(trials, MONTE_CARLO_TRIALS)
     paths = [out / name for name in ("noisy_max_vs_size.csv", "noisy_max_gain.csv", "noisy_max_monte_carlo.csv")]

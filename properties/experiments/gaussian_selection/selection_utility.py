@@ -1,4 +1,4 @@
-"""How accurate a selection is, exactly, when its output distribution is known.
+"""Exact accuracy of a selection with a known output distribution.
 
 Output distributions in float64, to about ten digits: utility is not a privacy claim, so nothing here is rounded to
 a safe side. The Gaussian and the Laplace selection integrate over the position m of the winning noisy answer,
@@ -31,7 +31,7 @@ LEGENDRE_NODES = 8
 
 
 def relative_regret(answers: Array) -> Array:
-    """Return (q_max - q_o) / q_max for every index o: what choosing it costs (Lebensold et al. 2024, Eq. 39)."""
+    """Return (q_max - q_o) / q_max, the relative cost of choosing index o (Lebensold et al. 2024, Eq. 39)."""
     best = float(answers.max())
     regret: Array = (best - answers) / best
     return regret

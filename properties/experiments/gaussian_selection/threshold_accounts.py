@@ -1,4 +1,4 @@
-"""Accounts for the rounds of a restarted AboveThreshold: what is charged, by which bound, at which delta.
+"""Accounts of the rounds of a restarted AboveThreshold: the charge, its bound and its delta.
 
 Two methods account for the same rounds:
 
@@ -58,7 +58,7 @@ class Account:
 
     @property
     def delta(self) -> float:
-        """What all the rounds that may run amount to."""
+        """The total delta of all rounds that may run."""
         if self.method == "filter":
             return min(1.0, self.slack + MOST_ROUNDS * self.round_delta)
         return -math.expm1(MOST_ROUNDS * math.log1p(-self.round_delta))
@@ -100,7 +100,19 @@ def filter_budgets(account: Account, offer: Offer, counts: list[int]) -> list[fl
 
 
 def admitted_rounds(account: Account, offer: Offer, budget: float, losses: list[float]) -> int:
-    """Return how many rounds a filter with that budget lets run, given their ex-post losses in order."""
+    """Return the number of rounds that a filter admits, given their ex-post losses in order.
+
+    Parameters
+    ----------
+    account : Account
+        The account.
+    offer : Offer
+        A-priori guarantee of each round.
+    budget : float
+        Budget of epsilon, nats.
+    losses : list of float
+        Ex-post losses of the rounds, nats.
+    """
     privacy_filter = account.filter(budget)
     for count, loss in enumerate(losses):
         if privacy_filter.would_exceed(offer):

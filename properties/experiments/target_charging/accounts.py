@@ -1,4 +1,4 @@
-"""Every account of target charging beside the optimal adaptive analyst."""
+"""Accounts of target charging compared with the optimal adaptive analyst."""
 
 import itertools
 from functools import partial
@@ -23,10 +23,21 @@ COLUMNS = (
 
 @experiment("target-charging-accounts", ("cohen2023", "tct_privacy"), ("cohen2023", "target_charging"))
 def target_charging_accounts(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:  # noqa: ARG001  # nothing is random
-    """Compare every account of target charging with the exact game, over numbers of hits and epsilons.
+    """Compare every account of target charging with the exact game, for several numbers of hits and epsilons.
 
     Corrected Thm B.4 of Cohen and Lyu 2023, its form with the raw Chernoff bound, and the exact account, at
     delta = 1e-6 and NotPrior targets; the adversary is optimal and adaptive, over any number of calls.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     path, rows = out / "target_charging_accounts.csv", list[Row]()
     points = list(itertools.product(EPSILONS, HITS))

@@ -1,4 +1,4 @@
-"""Votes of teachers on scikit-learn's digits: who votes for what, measured on real images.
+"""Votes of teachers on the digits of scikit-learn.
 
 1,300 of the 1,797 images are private, dealt to 100 teachers; a teacher names the label of the nearest of its own 13
 images. The other images are the queries.
@@ -41,12 +41,12 @@ class Votes:
     teachers: int
 
     def scaled(self, factor: int) -> "Votes":
-        """Return the votes of `factor` times as many teachers in the same proportions: as if there were more data."""
+        """Return the votes of `factor` times as many teachers in the same proportions."""
         return Votes(self.counts * factor, self.truth, self.teachers * factor)
 
 
 def digit_votes(rng: np.random.Generator) -> Votes:
-    """Deal the images to teachers and let them vote on the rest.
+    """Distribute the images to teachers and return their votes on the remaining images.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Families of targets with what is claimed of them, and pairs of output distributions that try to be worse.
+"""Families of targets with their claimed qualities, and adversarial pairs of output distributions.
 
-Every epsilon-indistinguishable pair is randomised response seen through two laws K^0, K^1 (see
+Every epsilon-indistinguishable pair is randomised response seen through two distributions K^0, K^1 (see
 :mod:`dpassay.spec.distributions.indistinguishable`); random pairs are drawn from random, mostly disjoint K^0 and K^1,
 the designed ones sit where the claims are tight.
 """
@@ -51,7 +51,7 @@ class Family:
     charged : callable
         The privacy parameter at which a call is charged.
     pairs : callable
-        ``pairs(epsilon, count, rng)``: laws of members of the family, one a row.
+        ``pairs(epsilon, count, rng)``: distributions of members of the family, one a row.
     target : tuple of int
         The outcomes in the target, from the end.
     """
@@ -68,7 +68,19 @@ class Family:
 
 
 def random_pairs(epsilon: float, count: int, outcomes: int, rng: np.random.Generator) -> Pairs:
-    """Draw indistinguishable pairs, extremal at most outcomes, over orders of magnitude; randomised response first."""
+    """Draw indistinguishable pairs, extremal at most outcomes, over orders of magnitude; randomised response first.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter, nats.
+    count : int
+        Number of pairs.
+    outcomes : int
+        Number of outcomes.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
     weights = np.exp(rng.uniform(-12, 0, (2, count, outcomes)))
     ours = rng.random((count, outcomes)) < 0.5
     shared = rng.random((count, outcomes)) < 0.1

@@ -1,4 +1,4 @@
-"""Every quality that is claimed of a target, against the exact quality of the worst pair found."""
+"""Claimed qualities of targets compared with the exact quality of the worst pair found."""
 
 from pathlib import Path
 
@@ -20,7 +20,19 @@ COLUMNS = ("target", "epsilon", "charged_at", "claimed", "exact", "found", "clai
 
 
 def worst_quality(family: Family, epsilon: float, count: int, rng: np.random.Generator) -> float:
-    """Return the least exact quality of `count` pairs of a family, designed ones among them; rounded down."""
+    """Return the least exact quality of `count` pairs of a family, including designed ones; rounded down.
+
+    Parameters
+    ----------
+    family : Family
+        The family of targets.
+    epsilon : float
+        Privacy parameter, nats.
+    count : int
+        Number of pairs.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
     left, right = family.pairs(epsilon, count, rng)
     target = np.zeros(left.shape[-1], dtype=np.bool_)
     target[list(family.target)] = True
@@ -30,10 +42,21 @@ def worst_quality(family: Family, epsilon: float, count: int, rng: np.random.Gen
 
 @experiment("target-quality", ("cohen2023", "q_target_pure"))
 def run(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
-    """Every quality of a target that is claimed, against the exact quality of the worst pair found.
+    """Compare claimed qualities of targets with the exact quality of the worst pair found.
 
     `claimed` is the paper's (misprints corrected), `exact` the largest that holds for the family, `found` the least
     among the pairs tried; `cost_of_a_hit` is the charge for a hit at the exact quality, in units of epsilon.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     count = max(2, repetitions(trials, PAIRS))
     rng = np.random.default_rng(seed)

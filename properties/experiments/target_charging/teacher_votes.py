@@ -1,4 +1,4 @@
-"""How many labels the votes of teachers are good for at (1, 1e-6): target charging, composition, sparse vector.
+"""Number of labels that votes of teachers give at (1, 1e-6): target charging, composition, sparse vector.
 
 Each method may choose its epsilon per query from a grid; all are at the same guarantee. Labels are worth what their
 accuracy is: at the smallest epsilon many are answered, and a tenth of them is right by chance.
@@ -46,7 +46,7 @@ COLUMNS = (
 
 
 def affordable_calls(epsilon: float) -> int:
-    """Return how many epsilon-DP calls compose to (1, 1e-6), by the exact curve."""
+    """Return the number of epsilon-DP calls that compose to (1, 1e-6), by the exact curve."""
     low, high = 0, 1
     while response_epsilon(high, epsilon, DELTA) <= TOTAL_EPSILON:
         low, high = high, 2 * high
@@ -117,7 +117,7 @@ METHODS: dict[str, tuple[Method, Callable[[float], int]]] = {
 
 
 def labels_answered(votes: Votes, trials: int, rng: np.random.Generator) -> Iterator[Row]:
-    """Yield a row for each method and epsilon: how many labels it gives, and how many of them are right."""
+    """Yield a row for each method and epsilon: the number of labels and of correct ones."""
     for name, (method, affordable) in METHODS.items():
         for epsilon in EPSILONS:
             allowed = affordable(epsilon)
@@ -140,9 +140,20 @@ def _none(rng: np.random.Generator) -> Answers:  # noqa: ARG001  # of a run
 
 @experiment("teacher-votes", ("cohen2023", "private_learning_wrapped_em"))
 def teacher_votes(out: Path, *, seed: int, trials: int | None, progress: Progress) -> list[Path]:
-    """Count the labels that teachers' votes on digits are good for at (1, 1e-6), by three methods.
+    """Count the labels that votes of teachers on digits give at (1, 1e-6), by three methods.
 
     Cohen and Lyu 2023, Section 2.7.1, which has no numbers. Needs scikit-learn for its digits.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for tables and figures.
+    seed : int
+        Seed of all random choices.
+    trials : int or None
+        Number of repetitions; None for that of the paper.
+    progress : callable
+        Takes a description and the fraction done.
     """
     data_rng, rng = np.random.default_rng(seed).spawn(2)
     votes, repeats = digit_votes(data_rng), repetitions(trials, TRIALS)

@@ -13,7 +13,8 @@ import sympy as sp
 
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.domains import Reals
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths, Vector
 from dpassay.spec.sources import ROGERS_2023
@@ -71,7 +72,7 @@ def gaussian_zcdp_parameter(distance: Any, precision: Any) -> Any:
 
 
 @statement(ROGERS_2023, "gaussian_zcdp", "gaussian_mechanism_precision")
-def zcdp_of_gaussian_noise_by_its_precision() -> Verdict:
+def zcdp_of_gaussian_noise_by_its_precision() -> Proof:
     """N(f(x), I/rho) is (Delta_2^2 rho/2)-zCDP: E_Q[(p/q)^a] = exp(a (a - 1) Delta^2 rho/2) for every order a > 1, by
     completing the square along the line through the two means; with equality, so that the constant is exact.
 
@@ -79,16 +80,52 @@ def zcdp_of_gaussian_noise_by_its_precision() -> Verdict:
     """
     x, mean = sp.symbols("x mean", real=True)
     gap, precision, excess, epsilon = sp.symbols("Delta rho s epsilon", positive=True)
+    less = sp.Symbol("w", nonnegative=True)
     order = 1 + excess
     exponent: Callable[[Any], Any] = lambda centre: -precision * (x - centre) ** 2 / 2
     density = sp.sqrt(precision / (2 * sp.pi)) * sp.exp(exponent(0))
     return proof(
-        identity(sp.integrate(density, (x, -sp.oo, sp.oo)), 1, "the density with that precision"),
-        identity(sp.integrate(x**2 * density, (x, -sp.oo, sp.oo)), 1 / precision, "its variance is the reciprocal"),
-        identity(
+        suppose("pair", "f(x) and f(x') are at most Delta apart in the l2 norm; the noise is N(0, I/rho)."),
+        checked(
+            "mass",
+            "The density with that precision integrates to 1.",
+            identity,
+            sp.integrate(density, (x, -sp.oo, sp.oo)),
+            1,
+        ),
+        checked(
+            "variance",
+            "Its variance is the reciprocal of the precision.",
+            identity,
+            sp.integrate(x**2 * density, (x, -sp.oo, sp.oo)),
+            1 / precision,
+        ),
+        checked(
+            "completed square",
+            "p^a q^(1-a) is a density with that precision, times the exponential of a (a - 1) Delta^2 rho/2.",
+            identity,
             order * exponent(mean + gap) + (1 - order) * exponent(mean),
             exponent(mean + order * gap) + order * excess * gaussian_zcdp_parameter(gap, precision),
-            "p^a q^(1-a) is a density with that precision, times the exponential of (a - 1) D_a",
         ),
-        identity(gaussian_zcdp_parameter(1, epsilon**2), epsilon**2 / 2, "in the parametrisation of Section 7"),
+        checked(
+            "smaller distance",
+            "A smaller distance, Delta/(1 + w), has a smaller parameter.",
+            nonnegative,
+            sp.factor(gaussian_zcdp_parameter(gap, precision) - gaussian_zcdp_parameter(gap / (1 + less), precision)),
+        ),
+        checked(
+            "Section 7",
+            "With variance 1/epsilon^2 and distance 1 it is epsilon^2/2.",
+            identity,
+            gaussian_zcdp_parameter(1, epsilon**2),
+            epsilon**2 / 2,
+            given=["variance"],
+        ),
+        prose(
+            "zCDP",
+            "The noise is the same in every orthonormal basis, and across the line through the means both densities "
+            "agree; "
+            "so E_Q[(p/q)^a] = exp(a (a - 1) Delta^2 rho/2) at distance Delta, and less at smaller ones.",
+            given=["pair", "mass", "completed square", "smaller distance", "Section 7"],
+        ),
     )

@@ -19,13 +19,17 @@ from dpassay.spec.brownian_rounds import BrownianRound, BrownianRounds
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns, stopped_mean
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
-from dpassay.spec.proof.symbolic import identity, nonnegative, proof
+from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.smoothing import normal_distribution_function
 from dpassay.spec.sources import ROGERS_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.accuracy_first.brownian_martingale import compensator
+from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["admits_grid", "converted_epsilon", "log_moment_excess", "loss_end"]
@@ -67,6 +71,14 @@ def admits_grid(spent: Fraction, precisions: tuple[Fraction, ...], budget: Fract
     ROGERS_2023,
     "bm_budget_precondition",
     examples=({"rounds": OVERSHOOTS, "rho": Fraction(1)}, {"rounds": OVERSHOOTS, "rho": Fraction(3, 2)}),
+    pins=(
+        Pin(
+            {"rounds": OVERSHOOTS, "rho": Fraction(3, 2)},
+            "precisions 1 and 1 + 2, halved",
+            smaller=lambda: [Fraction(1, 2), Fraction(3, 2), 0],
+            larger=lambda: [Fraction(3, 2)] * 3,
+        ),
+    ),
 )
 def budget_precondition_keeps_the_budget(rounds: Rounds, rho: Budget) -> Verdict:
     """If a round is run only if eq (3) holds for its grid, the sum of 1/(2t) never exceeds rho, wherever the rounds
@@ -83,7 +95,7 @@ def budget_precondition_keeps_the_budget(rounds: Rounds, rho: Budget) -> Verdict
     return conjunction([*verdicts, at_most_exact(Fraction(0), budget, "nothing")])
 
 
-# --- the law of the loss ------------------------------------------------------------------------------------
+# --- the distribution of the loss ------------------------------------------------------------------------------------
 
 
 def loss_end(level: Fraction, rho: Fraction) -> Fraction:
@@ -110,7 +122,7 @@ def loss_at_exhaustion_is_normal(run: Run, rest: Rest, level: Level) -> Verdict:
         return stopped_mean(run, lambda u: normal_distribution_function(ball(end), ball(total - u).sqrt()))
 
     at_once: Callable[[], arb] = lambda: normal_cdf((ball(exact("level", level)) - ball(rho)) / ball(2 * rho).sqrt())
-    return agree(by_rounds, at_once, "law of the loss at exhaustion, and N(rho, 2 rho)")
+    return agree(by_rounds, at_once, "distribution of the loss at exhaustion, and N(rho, 2 rho)")
 
 
 def converted_epsilon(rho: Exact, delta: Exact) -> arb:
@@ -133,17 +145,25 @@ def _filter_at_half_the_precision(tilt: Fraction, precision: Fraction, motion: F
 
 CONDITIONAL_MEAN = Erratum(
     kind="proof",
+    severity=Severity.MINOR,
+    location="Section 6.2, proof of Lemma 6.2, the display of the conditional mean of M_n",
     printed_text="the proof of Lem 6.2 displays E[M_n | F_(n-1)] <= 1; it is at most M_(n-1), which may exceed 1.",
+    answer="M_(n-1) is missing on the right side; optional stopping needs no more.",
     witness={"tilt": Fraction(1), "precision": Fraction(1), "motion": Fraction(1)},
     printed=lambda tilt, precision, motion: at_most(
         lambda: ball(tilt * motion - compensator(tilt, precision)).exp(), lambda: arb(1)
     ),
     corrected=_filter_at_half_the_precision,
+    figures=Figures(published=("1.649 > 1.000",), corrected=("1.116e-8 <= 1.000e-6",)),
 )
 ALL_REAL_LAMBDA = Erratum(
     kind="proof",
-    printed_text="the proof of Lem 6.2 takes every gap to be 1; for a gap s < 1 its supermartingale needs lambda >= 0 "
-    "(or <= -1): at s = 1/2, lambda = -1/2, t = 1/2 the mean is 1.206.",
+    severity=Severity.MINOR,
+    location="Section 6.2, proof of Lemma 6.2, the display for all real lambda",
+    printed_text="the proof of Lem 6.2 takes every distance to be 1 and every real lambda; for a distance "
+    "s < 1 its supermartingale needs lambda >= 0 (or <= -1): at s = 1/2, lambda = -1/2, t = 1/2 the mean is "
+    "1.206.",
+    answer="Only lambda >= 0 is used, for which the display is right at every distance up to 1.",
     witness={"tilt": Fraction(-1, 2), "distance": Fraction(1, 2), "precision": Fraction(2)},
     printed=lambda tilt, distance, precision: at_most(
         lambda: ball(log_moment_excess(tilt, distance, precision)).exp(), lambda: arb(1)
@@ -151,11 +171,12 @@ ALL_REAL_LAMBDA = Erratum(
     corrected=lambda tilt, distance, precision: at_most(
         lambda: ball(log_moment_excess(-tilt, distance, precision)).exp(), lambda: arb(1)
     ),
+    figures=Figures(published=("1.206 > 1.000",), corrected=("0.5698 <= 1.000",)),
 )
 
 
 @statement(ROGERS_2023, "bm_only_filter", errata=(ALL_REAL_LAMBDA,))
-def brownian_rounds_keep_the_moments_down() -> Verdict:
+def brownian_rounds_keep_the_moments_down() -> Proof:
     """E exp(lambda (L - u/2) - lambda^2 u/2) = exp((s^2 - 1) lambda (lambda + 1) u/2) <= 1 for lambda >= 0 and s <= 1,
     u the precision at which a round ends: so E exp(lambda L) <= exp(lambda (lambda + 1) rho) within the budget rho,
     which is rho-zCDP; with equality for gap 1 at exhaustion.
@@ -165,11 +186,50 @@ def brownian_rounds_keep_the_moments_down() -> Verdict:
     excess = log_moment_excess(tilt, s, u)
     below_one = s / (s + rest)  # any number in [0, 1]
     positive_rest = sp.Symbol("rest", positive=True)
+    mean, variance, loss = sp.symbols("m v L", real=True)
+    budget = sp.Symbol("rho", positive=True)
     return proof(
-        identity(excess, (s**2 - 1) * tilt * (tilt + 1) * u / 2, "the excess"),
-        identity(excess.subs(s, 1), 0, "equality for gap 1"),
-        nonnegative(
-            sp.factor(-excess.subs(s, below_one.subs(rest, positive_rest))), "the excess is not positive for s < 1"
+        suppose(
+            "round",
+            "Where a round ends at precision u, its loss is N(s^2 u/2, s^2 u), s <= 1 the motion of the query.",
+        ),
+        checked(
+            "normal moment",
+            "e^(lambda L) times the density N(m, v) is a shifted one, times e^(lambda m + lambda^2 v/2).",
+            identity,
+            tilt * loss - (loss - mean) ** 2 / (2 * variance),
+            tilt * mean + tilt**2 * variance / 2 - (loss - mean - tilt * variance) ** 2 / (2 * variance),
+        ),
+        checked(
+            "excess",
+            "log E exp(lambda (L - u/2) - lambda^2 u/2) = (s^2 - 1) lambda (lambda + 1) u/2.",
+            identity,
+            excess,
+            (s**2 - 1) * tilt * (tilt + 1) * u / 2,
+            given=["round", "normal moment"],
+        ),
+        checked("equality", "It is 0 for s = 1.", identity, excess.subs(s, 1), 0, given=["excess"]),
+        checked(
+            "sign",
+            "It is not positive for s < 1 and lambda >= 0.",
+            nonnegative,
+            sp.factor(-excess.subs(s, below_one.subs(rest, positive_rest))),
+            given=["excess"],
+        ),
+        checked(
+            "exponent",
+            "The exponent is lambda L - lambda (lambda + 1) rho at u = 2 rho.",
+            identity,
+            (tilt * (loss - u / 2) - compensator(tilt, u)).subs(u, 2 * budget),
+            tilt * loss - tilt * (tilt + 1) * budget,
+        ),
+        prose(
+            "zCDP",
+            "The product over the rounds is a supermartingale in the total precision U (the e-values of the rounds "
+            "multiply, each with conditional mean at most 1, stopped where a round ends); within the budget U <= 2 "
+            "rho, so "
+            "that E exp(lambda L) <= exp(lambda (lambda + 1) rho), with equality for gap 1 at exhaustion.",
+            given=["equality", "sign", "exponent"],
         ),
     )
 
@@ -181,6 +241,14 @@ def brownian_rounds_keep_the_moments_down() -> Verdict:
     examples=(
         {"rho": Fraction(1353, 1000), "delta": Fraction(1, 10**6)},
         {"rho": Fraction(20), "delta": Fraction(1, 10**300)},
+    ),
+    pins=(
+        Pin(
+            {"rho": Fraction(1353, 1000), "delta": Fraction(1, 10**6)},
+            "adaptive integration; a completed square",
+            smaller=lambda: converted_delta(Fraction(1353, 1000), Fraction(1, 10**6)),
+            larger=lambda: Fraction(1, 10**6),
+        ),
     ),
 )
 def approximate_dp_of_brownian_filter(rho: Budget, delta: Delta) -> Verdict:

@@ -2,7 +2,7 @@
 
 After Rogers, Samorodnitsky, Wu and Ramdas (2023), Def 4.2 to Lem 4.1, Thm 4 and appendix A. A run on f(x) releases
 y_k = f(x) + B(t_k) at falling times; v = f(x) - f(x'), t the last time. Thm 4 and the univariate form of the appendix
-take v with the other sign, which no law at a fixed time shows, and every adaptive stopping rule does.
+take v with the other sign, which no distribution at a fixed time shows, and every adaptive stopping rule does.
 """
 
 import itertools
@@ -20,15 +20,19 @@ from dpassay.spec.distributions.stopped_brownian import (
     stopped_probability_below,
 )
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths, Vector
 from dpassay.spec.smoothing import Entire, exponential
 from dpassay.spec.sources import ROGERS_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["brownian_loss", "brownian_loss_bound", "printed_brownian_loss", "stops_on_the_noise"]
+
+HALF = Fraction(1, 2)
 
 Path = Annotated[ReleasedPath, ReleasedPaths("a run of Brownian noise reduction on two answers")]
 Run = Annotated[StoppedRun, StoppedRuns("a run of two looks, stopped on what it releases")]
@@ -98,6 +102,14 @@ def loss_of_brownian_run_is_that_of_its_last_release(path: Path) -> Verdict:
     ROGERS_2023,
     "brownian_noise_reduction",
     examples=({"path": PLANAR},),
+    pins=(
+        Pin(
+            {"path": PLANAR},
+            "|v|^2 = 17/4; the precisions are 1/4, 1 and 9",
+            smaller=lambda: Fraction(17 * 9, 8),
+            larger=lambda: Fraction(17 * 41, 32),
+        ),
+    ),
 )
 def charges_of_gaussian_increments_telescope(path: Path) -> Verdict:
     """The zCDP parameters (u_k - u_(k-1)) |v|^2/2 of the increments sum to |v|^2/(2t) at the last time t: noise
@@ -117,23 +129,28 @@ def charges_of_gaussian_increments_telescope(path: Path) -> Verdict:
 # --- Thm 4 --------------------------------------------------------------------------------------------------
 
 WRONG_SIGN = (
-    "the privacy loss is |v|^2/(2t) + <v, B(t)>/t with v = f(x) - f(x'); the print has v = f(x') - f(x). At f(x) = 0, "
+    "the privacy loss is |v|^2/(2t) + <v, B(t)>/t with v = f(x) - f(x'); the paper has v = f(x') - f(x). At f(x) = 0, "
     "f(x') = 1, t = 1, B = 1 the loss is -1/2, not 3/2."
 )
 
 
 def _pathwise(path: ReleasedPath) -> Verdict:
     formula = printed_brownian_loss(_difference(path), path.noise[-1], path.last_time)
-    return equal_exact(formula, last_log_ratio(path), "the printed loss, and the log-ratio of the densities")
+    return equal_exact(formula, last_log_ratio(path), "the published loss, and the log-ratio of the densities")
 
 
-def _sign_error(item: str) -> Erratum:
+def _sign_error(item: str, location: str, consequence_of: str | None = None) -> Erratum:
     return Erratum(
         kind="false",
+        severity=Severity.ERROR,
+        location=location,
+        answer="The sign of B is slipped; all later results need it up to its sign only, and remain true.",
+        consequence_of=consequence_of,
         printed_text=WRONG_SIGN,
         witness={"path": ONE_RELEASE},
         printed=_pathwise,
         corrected=lambda path: brownian_loss_is_quadratic_in_the_distance(path=path, excess=Fraction(0)),
+        figures=Figures(published=("3/2 != -1/2",), corrected=("-1/2 = -1/2", "-1/2 <= 1/2")),
         item=item,
     )
 
@@ -142,8 +159,29 @@ def _sign_error(item: str) -> Erratum:
     ROGERS_2023,
     "bm_privacy_loss",
     "bm_loss_univariate",
-    errata=(_sign_error("bm_privacy_loss"), _sign_error("bm_loss_univariate")),
+    errata=(
+        _sign_error("bm_privacy_loss", "Section 6, Theorem 4, the first display"),
+        _sign_error(
+            "bm_loss_univariate",
+            "Appendix A, the last two displays of the Brownian loss; the one before them has it right",
+            "brownian_loss_is_quadratic_in_the_distance",
+        ),
+    ),
     examples=({"path": ONE_RELEASE, "excess": Fraction(0)}, {"path": PLANAR, "excess": Fraction(0)}),
+    pins=(
+        Pin(
+            {"path": PLANAR, "excess": HALF},
+            "4 9/2 + 2 9/5 along the axis, and (25/4) 9/2 + (5/2) 9/5",
+            smaller=lambda: Fraction(108, 5),
+            larger=lambda: Fraction(261, 8),
+        ),
+        Pin(
+            {"path": ReleasedPath((Fraction(1),), (HALF,), (Fraction(0),), ((Fraction(1),),)), "excess": HALF},
+            "1/8 + 1/2 at the distance 1/2, 1/2 + 1 at the sensitivity 1",
+            smaller=lambda: Fraction(5, 8),
+            larger=lambda: Fraction(3, 2),
+        ),
+    ),
 )
 def brownian_loss_is_quadratic_in_the_distance(path: Path, excess: Sensitivity) -> Verdict:
     """L = |v|^2/(2t) + <v, B(t)>/t with v = f(x) - f(x') and t the last time, exactly, and 0 where v = 0 (the printed
@@ -185,11 +223,11 @@ def stopped_loss_changes_the_measure(run: Run, distance: Gap) -> Verdict:
     g = exact("distance", distance)
     seen = StoppedRun(run.first, run.second, run.low, run.high, run.inside, run.answer + g)
 
-    def early(law: StoppedRun, weight: Entire) -> arb:
+    def early(distribution: StoppedRun, weight: Entire) -> arb:
         total = arb(0)
-        for low, high in law.stops:
+        for low, high in distribution.stops:
             ends = (None if end is None else ball(end) for end in (low, high))
-            total = total + weight.mean_between(ball(law.first), *ends)
+            total = total + weight.mean_between(ball(distribution.first), *ends)
         return total
 
     one = exponential(arb(0), arb(0))
@@ -211,13 +249,19 @@ def loss_tail(run: StoppedRun, level: Fraction, sign: int) -> arb:
 
 TAIL_OF_THE_PRINT = Erratum(
     kind="false",
-    printed_text="the sign of the loss in Thm 4 is not immaterial: with times 1 and 1/4, stopping at 1 on a positive "
-    "release, f(x) = 0 and f(x') = 1, the loss exceeds 3 with probability 0.227; with the printed sign with 0.088.",
+    severity=Severity.ERROR,
+    location="Section 6, Theorem 4, the first display, with a stopping function that depends on the outcomes",
+    printed_text="the sign in Thm 4 matters under data-driven stopping: with times 1 and 1/4, stopping at "
+    "1 on a positive release, f(x) = 0 and f(x') = 1, the loss exceeds 3 with probability 0.227; with the "
+    "published sign with 0.088.",
+    answer="All later results need B up to its sign only, and remain true.",
+    consequence_of="brownian_loss_is_quadratic_in_the_distance",
     witness={"run": STOPS_IF_POSITIVE, "level": LEVEL},
     printed=lambda run, level: at_least(lambda: loss_tail(run, level, -1), lambda: loss_tail(run, level, 1)),
     corrected=lambda run, level: agree(
         lambda: loss_tail(run, level, 1), lambda: _tail_by_enumeration(run, level), "tail of the loss, two ways"
     ),
+    figures=Figures(published=("0.2269 > 0.08787",), corrected=("0.2269 = 0.2269",)),
 )
 
 

@@ -15,11 +15,16 @@ from dpassay.spec.ball import at_most, ball
 from dpassay.spec.budget_rules import concentrated_epsilon
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.proof.symbolic import identity, nonnegative, proof
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.rules import at_least_by
+from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import ROGERS_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.accuracy_first.parameters import ConversionDelta
+from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
 __all__ = ["charged_precision", "doubled_precisions"]
@@ -66,15 +71,33 @@ def _cost(smallest: Fraction, ideal: Fraction) -> Verdict:
 
 IDEAL_BELOW_THE_START = Erratum(
     kind="false",
-    printed_text="the sum of squares is said to be at most 4 (epsilon*)^2 for any ideal stop; that needs epsilon* at "
-    "least half of the smallest parameter: at a tenth of it the first release alone costs 100 (epsilon*)^2",
+    severity=Severity.INTERPRETATION,
+    location="Section 7.1, last but one sentence",
+    printed_text="the sum of squares is at most 4 (epsilon*)^2 for the ideal parameter epsilon*; that "
+    "takes epsilon* to be at least half of the smallest parameter: at a tenth of it the first release costs 100 "
+    "(epsilon*)^2",
+    answer="The parameter at which the algorithm would have halted is one of its parameters, hence at "
+    "least the smallest.",
     witness={"smallest": Fraction(1), "ideal": Fraction(1, 100)},
     printed=_cost,
     corrected=lambda smallest, ideal: _cost(smallest, max(ideal, Fraction(1, 4))),
+    figures=Figures(published=("1.000 > 0.04000",), corrected=("1.000 <= 1.000",)),
 )
 
 
-@statement(ROGERS_2023, "doubling_method", errata=(IDEAL_BELOW_THE_START,))
+@statement(
+    ROGERS_2023,
+    "doubling_method",
+    errata=(IDEAL_BELOW_THE_START,),
+    pins=(
+        Pin(
+            {"smallest": Fraction(1), "ideal": Fraction(3)},
+            "1 + 2 + 4, and 4 alone",
+            smaller=lambda: [7, 4],
+            larger=lambda: [12, 6],
+        ),
+    ),
+)
 def doubling_costs_at_most_four_times_the_ideal(smallest: Smallest, ideal: Ideal) -> Verdict:
     """If the ideal precision u* = (epsilon*)^2 is at least u_1 / 4, the precisions spent sum to at most 4 u*, and from
     u* >= u_1 / 2 on the last one is at most 2 u*: the last epsilon overshoots by a factor of at most sqrt 2.
@@ -87,7 +110,7 @@ def doubling_costs_at_most_four_times_the_ideal(smallest: Smallest, ideal: Ideal
 
 
 @statement(ROGERS_2023, "doubling_method")
-def doubling_cost_is_a_geometric_sum() -> Verdict:
+def doubling_cost_is_a_geometric_sum() -> Proof:
     """The precisions u, 2u, ..., 2^k u sum to (2^(k+1) - 1) u, which is u below four times the least ideal precision
     that needs k doublings, 2^(k-1) u: the factor 4 is the supremum and is not attained for k >= 1.
     """
@@ -97,9 +120,31 @@ def doubling_cost_is_a_geometric_sum() -> Verdict:
     total = sp.summation(symbolic_precision(u, i), (i, 0, k))
     least_ideal = symbolic_precision(u, k - 1)  # the ideal precision is above this one, if k doublings are needed
     return proof(
-        identity(total, (2 ** (k + 1) - 1) * u, "sum of the doubled precisions"),
-        identity(4 * least_ideal - total, u, "distance from four times the ideal"),
-        nonnegative(u, "the distance is positive"),
+        suppose("doublings", "The ideal precision is above 2^(k-1) u, and as close to it as one likes."),
+        checked("sum", "The precisions sum to (2^(k+1) - 1) u.", identity, total, (2 ** (k + 1) - 1) * u),
+        checked(
+            "distance",
+            "That is u below four times 2^(k-1) u.",
+            at_least_by,
+            4 * least_ideal,
+            total,
+            u,
+            given=["sum"],
+        ),
+        checked(
+            "ratio",
+            "The ratio is 4 - 2^(1-k).",
+            identity,
+            sp.expand(total / least_ideal),
+            4 - 2 ** (1 - k),
+            given=["sum"],
+        ),
+        checked("limit", "2^(1-k) tends to 0.", identity, sp.limit(2 ** (1 - k), k, sp.oo), 0),
+        prose(
+            "supremum",
+            "The ratio to the ideal precision is below 4 and comes as close to it as one likes as k grows.",
+            given=["doublings", "distance", "ratio", "limit"],
+        ),
     )
 
 
@@ -110,6 +155,14 @@ def doubling_cost_is_a_geometric_sum() -> Verdict:
     examples=(
         {"last": Fraction(2706, 1000), "steps": 12, "slack_delta": Fraction(1, 10**6)},
         {"last": Fraction(10), "steps": 3, "slack_delta": Fraction(1, 10**300)},
+    ),
+    pins=(
+        Pin(
+            {"last": Fraction(2706, 1000), "steps": 12, "slack_delta": Fraction(1, 10**6)},
+            "a geometric sum; adaptive integration at a completed square",
+            smaller=lambda: converted_delta(Fraction(1353, 1000) * (2 - Fraction(1, 2**11)), Fraction(1, 10**6)),
+            larger=lambda: Fraction(1, 10**6),
+        ),
     ),
 )
 def doubling_is_private_at_the_sum_of_its_steps(last: Last, steps: Steps, slack_delta: ConversionDelta) -> Verdict:

@@ -15,12 +15,14 @@ from flint import arb
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import FiniteDistribution, relative_entropy, renyi_divergence
 from dpassay.spec.domains import Choices, Domain, Reals
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import ROGERS_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
-__all__ = ["CountVectors", "Counts", "gumbel_selection_law", "selection_rho"]
+__all__ = ["CountVectors", "Counts", "gumbel_selection_distribution", "selection_rho"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class CountVectors(Domain):
 
     def contains(self, value: Any) -> bool:
         """Whether `value` is a pair of equally long vectors of integers that differ by 0 or 1 everywhere."""
+        if not (isinstance(value, tuple) and len(value) == 2 and all(isinstance(side, tuple) for side in value)):
+            return False
         left, right = value
         return len(left) == len(right) >= 1 and all(b - a in (0, 1) for a, b in zip(left, right, strict=True))
 
@@ -44,8 +48,8 @@ Order = Annotated[
 ]
 
 
-def gumbel_selection_law(counts: Sequence[int], ratio: Fraction) -> FiniteDistribution:
-    """Return the law of the index of the largest count plus Gumbel noise of scale 1/epsilon, ratio = e^epsilon."""
+def gumbel_selection_distribution(counts: Sequence[int], ratio: Fraction) -> FiniteDistribution:
+    """Return the distribution of the index of the largest count plus Gumbel noise, scale 1/epsilon."""
     top = max(counts)
     return FiniteDistribution.of(*(ratio ** (count - top) for count in counts))
 
@@ -61,23 +65,32 @@ def _divergence(left: FiniteDistribution, right: FiniteDistribution, order: Frac
 
 def _within_rho(left: Sequence[int], right: Sequence[int], ratio: Fraction, order: Fraction) -> Verdict:
     """Decide D_order <= order epsilon^2 / 8 for two vectors of counts, in both orders."""
-    laws = gumbel_selection_law(left, ratio), gumbel_selection_law(right, ratio)
-    if laws[0] == laws[1]:
+    distributions = gumbel_selection_distribution(left, ratio), gumbel_selection_distribution(right, ratio)
+    if distributions[0] == distributions[1]:
         return Holds(evidence=Evidence.EXACT)
     return conjunction(
         at_most(lambda p=p, q=q: _divergence(p, q, order), lambda: ball(order) * selection_rho(ball(ratio).log()))  # type: ignore[misc]
-        for p, q in (laws, laws[::-1])
+        for p, q in (distributions, distributions[::-1])
     )
 
 
 BOTH_DIRECTIONS = Erratum(
     kind="false",
-    printed_text="the mechanism is called epsilon^2/8-zCDP for users who modify each count by at most 1; if one count "
-    "may rise while another falls the range of the loss is 2 epsilon and epsilon^2/2 is needed, four times as much",
+    severity=Severity.INTERPRETATION,
+    location="Section 7.2, the sentences on the Exponential Mechanism and on how a user may modify counts",
+    printed_text="a user may modify each count by at most 1, and the mechanism is called "
+    "epsilon^2/8-zCDP; that needs counts that move in one direction: if one may rise while another falls, "
+    "epsilon^2/2 is needed",
+    answer="One user only adds to counts, so that all counts of a neighbour move in one direction, and "
+    "epsilon^2/8 is right.",
     witness={"left": (7, 7), "right": (8, 6), "ratio": Fraction(11, 10), "order": Fraction(1)},
     printed=_within_rho,
     corrected=lambda left, right, ratio, order: _within_rho(
         left, tuple(max(a, b) for a, b in zip(left, right, strict=True)), ratio, order
+    ),
+    figures=Figures(
+        published=("0.004535 > 0.001136", "0.004521 > 0.001136"),
+        corrected=("0.001135 <= 0.001136", "0.001134 <= 0.001136"),
     ),
 )
 
@@ -87,6 +100,17 @@ BOTH_DIRECTIONS = Erratum(
     "exponential_mechanism_gumbel",
     errata=(BOTH_DIRECTIONS,),
     examples=({"counts": ((5, 5), (6, 5)), "ratio": Fraction(11, 10), "order": Fraction(1)},),
+    pins=(
+        Pin(
+            {"counts": ((5, 5), (6, 5)), "ratio": Fraction(11, 10), "order": Fraction(1)},
+            "relative entropies of (1/2, 1/2) and (11/21, 10/21); log(1.1)^2/8",
+            smaller=lambda: [
+                -ball(Fraction(440, 441)).log() / 2,
+                (11 * ball(Fraction(22, 21)).log() + 10 * ball(Fraction(20, 21)).log()) / 21,
+            ],
+            larger=lambda: [ball(Fraction(11, 10)).log() ** 2 / 8] * 2,
+        ),
+    ),
 )
 def zcdp_of_gumbel_selection(counts: Pair, ratio: Ratio, order: Order) -> Verdict:
     """Choosing the largest of counts with Gumbel noise of scale 1/epsilon is (epsilon^2/8)-zCDP, if all counts move
@@ -95,10 +119,21 @@ def zcdp_of_gumbel_selection(counts: Pair, ratio: Ratio, order: Order) -> Verdic
     return _within_rho(*counts, ratio, order)
 
 
-@statement(ROGERS_2023, "exponential_mechanism_gumbel")
+@statement(
+    ROGERS_2023,
+    "exponential_mechanism_gumbel",
+    pins=(
+        Pin(
+            {"counts": ((0, 3), (1, 3)), "ratio": Fraction(11, 10)},
+            "weights 1 and 1331/1000 against 11/10 and 1331/1000",
+            smaller=lambda: [Fraction(11, 10), Fraction(2431, 2331), Fraction(2331, 2210)],
+            larger=lambda: [Fraction(11, 10)] * 3,
+        ),
+    ),
+)
 def bounded_range_of_gumbel_selection(counts: Pair, ratio: Ratio) -> Verdict:
     """For such neighbours the losses of any two candidates differ by at most epsilon, and none exceeds epsilon."""
-    left, right = (gumbel_selection_law(each, ratio) for each in counts)
+    left, right = (gumbel_selection_distribution(each, ratio) for each in counts)
     losses = [left.probability(o) / right.probability(o) for o in left.outcomes]
     return conjunction([
         at_most_exact(max(losses) / min(losses), ratio, "e^range of the loss"),

@@ -21,6 +21,7 @@ from dpassay.spec.interactive_systems import (
     one_query,
     optimal_composition_delta,
 )
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import statement
@@ -56,6 +57,19 @@ RESPONSES = (leaky_response(Fraction(2), Fraction(1, 10)), leaky_response(Fracti
     examples=(
         {"systems": RESPONSES, "first": Fraction(2), "second": Fraction(3), "ratio": Fraction(5)},
         {"systems": RESPONSES, "first": Fraction(1), "second": Fraction(1), "ratio": Fraction(3, 2)},
+    ),
+    pins=(
+        Pin(
+            {"systems": RESPONSES, "first": Fraction(2), "second": Fraction(3), "ratio": Fraction(5)},
+            "1/10 + 9/10 (1/2 - 5/12), attained",
+            both=lambda: Fraction(7, 40),
+        ),
+        Pin(
+            {"systems": RESPONSES, "first": Fraction(1), "second": Fraction(1), "ratio": Fraction(3, 2)},
+            "1/10 + 9/10 (6 - 3/2)/12 against 1 - (1 - 4/10) (1 - 1/2)",
+            smaller=lambda: Fraction(7, 16),
+            larger=lambda: Fraction(7, 10),
+        ),
     ),
 )
 def concurrent_composition_is_no_worse_than_optimal_composition(

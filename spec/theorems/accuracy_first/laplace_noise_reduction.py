@@ -5,6 +5,7 @@ at falling times (scales) t_k; v = f(x) - f(x'), t the last time. With d coordin
 and |.| sums over them.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -20,15 +21,20 @@ from dpassay.spec.distributions.laplace_process import (
     stopped_laplace_mean,
 )
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths, Vector
 from dpassay.spec.sources import DPASSAY, ROGERS_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Scope, Verdict, conjunction
 
 __all__ = ["laplace_ex_post_bound", "laplace_loss", "printed_laplace_loss", "symbolic_backward_mass"]
+
+HALF = Fraction(1, 2)
 
 Path = Annotated[ReleasedPath, ReleasedPaths("a run of Laplace noise reduction on two answers")]
 Precision = Annotated[Exact, Reals("a precision u = 1/t", Fraction(1, 100), 4, (Fraction(1, 22), 1), True)]
@@ -55,37 +61,104 @@ def symbolic_flat_probability(s: Any, t: Any) -> Any:
 
 
 @statement(ROGERS_2023, "laplace_process")
-def laplace_increment_is_flat_or_laplace() -> Verdict:
+def laplace_increment_is_flat_or_laplace() -> Proof:
     """The characteristic function of X(t) is 1/(1 + t^2 w^2), so that of an increment over [s, t] is
     (1 + s^2 w^2)/(1 + t^2 w^2) = (s/t)^2 + (1 - (s/t)^2)/(1 + t^2 w^2): it is 0 with probability (s/t)^2, and Laplace
     with scale t otherwise.
     """
     x, w = sp.symbols("x w", real=True)
-    s, t = sp.symbols("s t", positive=True)
-    law = 1 / (1 + t**2 * w**2)
+    s, t, gap = sp.symbols("s t gap", positive=True)
+    distribution = 1 / (1 + t**2 * w**2)
     half = sp.integrate(sp.exp(-x / t) * sp.cos(w * x) / t, (x, 0, sp.oo), conds="none")
     flat = symbolic_flat_probability(s, t)
     return proof(
-        identity(half, law, "characteristic function of the Laplace law with scale t"),
-        identity((1 + s**2 * w**2) * law, flat + (1 - flat) * law, "and of an increment"),
+        suppose("process", "X(t) is Laplace with scale t, and the increment over [s, t] is independent of X(s)."),
+        checked(
+            "characteristic function",
+            "E cos(w X(t)) = 1/(1 + t^2 w^2); the two halves of the density contribute alike.",
+            identity,
+            half,
+            distribution,
+        ),
+        checked(
+            "increment",
+            "The quotient (1 + s^2 w^2)/(1 + t^2 w^2) is flat + (1 - flat)/(1 + t^2 w^2), flat = (s/t)^2.",
+            identity,
+            (1 + s**2 * w**2) * distribution,
+            flat + (1 - flat) * distribution,
+            given=["process", "characteristic function"],
+        ),
+        checked(
+            "probability",
+            "1 - flat is a probability for t = s + gap.",
+            nonnegative,
+            sp.factor(1 - symbolic_flat_probability(s, s + gap)),
+        ),
+        prose(
+            "flat or Laplace",
+            "A characteristic function determines its distribution: the mixture of 0 and of the Laplace distribution.",
+            given=["increment", "probability"],
+        ),
+    )
+
+
+def symbolic_backward_kernel(z: Any, s: Any, t: Any, y: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the backward kernel from z >= 0: the atom at z, and the densities at -y < 0, y in (0, z) and z + y."""
+    rise, fall = 1 / s + 1 / t, 1 / s - 1 / t
+    density = (t**2 - s**2) / (2 * s * t**2)
+    return (
+        s / t * sp.exp(-fall * z),
+        density * sp.exp(-rise * y),
+        density * sp.exp(-fall * y),
+        density * sp.exp(-fall * z) * sp.exp(-rise * y),
     )
 
 
 def symbolic_backward_mass(z: Any, s: Any, t: Any) -> Any:
     """Return the mass that the backward kernel from z >= 0 puts at z, below 0, between and beyond."""
     y = sp.Symbol("y", real=True)
-    rise, fall = 1 / s + 1 / t, 1 / s - 1 / t
-    density = (t**2 - s**2) / (2 * s * t**2)
-    below = sp.integrate(sp.exp(-rise * y), (y, 0, sp.oo), conds="none")
-    between = sp.integrate(sp.exp(-fall * y), (y, 0, z))
-    return s / t * sp.exp(-fall * z) + density * (below + between + sp.exp(-fall * z) * below)
+    atom, below, between, beyond = symbolic_backward_kernel(z, s, t, y)
+    outside = sp.integrate(below, (y, 0, sp.oo), conds="none") + sp.integrate(beyond, (y, 0, sp.oo), conds="none")
+    return atom + sp.integrate(between, (y, 0, z)) + outside
 
 
 @statement(ROGERS_2023, "laplace_process")
-def backward_laplace_kernel_has_mass_one() -> Verdict:
-    """The law of X(s) given X(t) = z, an atom at z and three exponential pieces, has mass 1 for every z and s < t."""
-    z, s, gap = sp.symbols("z s gap", positive=True)
-    return proof(identity(symbolic_backward_mass(z, s, s + gap), 1, "mass of the backward kernel"))
+def backward_laplace_kernel_has_mass_one() -> Proof:
+    """The distribution of X(s) given X(t) = z, an atom at z and three exponential pieces, follows by Bayes' rule and
+    has mass 1, for every z >= 0 and s < t.
+    """
+    z, s, gap, y = sp.symbols("z s gap y", positive=True)
+    t = s + gap
+    flat, end = symbolic_flat_probability(s, t), sp.exp(-z / t) / (2 * t)
+    noise: Callable[[Any, Any], Any] = lambda distance, scale: sp.exp(-distance / scale) / (2 * scale)
+    atom, below, between, beyond = symbolic_backward_kernel(z, s, t, y)
+    bayes = [
+        ("atom at z", atom, noise(z, s), flat),
+        ("below 0", below, noise(y, s), (1 - flat) * noise(z + y, t)),
+        ("between", between, noise(y, s), (1 - flat) * noise(z - y, t)),
+        ("beyond z", beyond, noise(z + y, s), (1 - flat) * noise(y, t)),
+    ]
+    return proof(
+        suppose("y", "The pieces are the points -y < 0, y in (0, z) and z + y > z; t = s + gap."),
+        lemma(
+            "increments",
+            "The increment over [s, t] is 0 with probability (s/t)^2, and Laplace with scale t otherwise.",
+            laplace_increment_is_flat_or_laplace,
+        ),
+        *(
+            checked(
+                name,
+                "By Bayes' rule: the density at s, times that of the increment, over the density at t.",
+                identity,
+                piece,
+                start * step / end,
+                given=["y", "increments"],
+            )
+            for name, piece, start, step in bayes
+        ),
+        checked("mass", "The pieces have mass 1.", identity, symbolic_backward_mass(z, s, t), 1),
+        all_of("backward kernel", *(name for name, *_ in bayes), "mass"),
+    )
 
 
 @statement(ROGERS_2023, "laplace_process", "laplace_noise_reduction", examples=({"path": FLAT_STEP},))
@@ -152,11 +225,19 @@ def _loss_by_the_distance(path: ReleasedPath, sensitivity: Fraction) -> Verdict:
 
 SENSITIVITY_FOR_DISTANCE = Erratum(
     kind="false",
-    printed_text="Lem A.1 has the sensitivity where its proof has |f(x) - f(x')|, and is not even an upper bound "
-    "then: at X = 2, t = 1, distance 1 and sensitivity 2 the loss is -1, not -2.",
+    severity=Severity.MINOR,
+    location="Appendix A, Lemma A.1, the display of the loss; the last displays of its proof have the distance",
+    printed_text="Lem A.1 states the loss as an equality with the sensitivity in place of |f(x) - f(x')|: "
+    "at X = 2, t = 1, distance 1 and sensitivity 2 the loss is -1, not -2.",
+    answer="The proof has |f(x) - f(x')| in that place; the statement meant the worst case, and nothing "
+    "uses it otherwise.",
     witness={"path": TWO_BEYOND, "sensitivity": Fraction(2)},
     printed=_printed_loss_is_the_loss,
     corrected=_loss_by_the_distance,
+    figures=Figures(
+        published=("-2.000 != -1.000",),
+        corrected=("1.000 = 1.000", "-1.000 = -1.000"),
+    ),
 )
 
 
@@ -199,7 +280,19 @@ def ex_post_privacy_of_laplace_noise_reduction(path: Path) -> Verdict:
 # --- composition, an open question --------------------------------------------------------------------------
 
 
-@statement(DPASSAY, "Laplace loss at a fixed time", also=(("rogers2023", "lnr_composition_conjecture"),))
+@statement(
+    DPASSAY,
+    "Laplace loss at a fixed time",
+    also=(("rogers2023", "lnr_composition_conjecture"),),
+    pins=(
+        Pin(
+            {"precision": HALF, "order": Fraction(1)},
+            "(2/3) e^u + (1/3) e^(-2 u) over e^(u^2), u = 1/2",
+            smaller=lambda: (2 * ball(HALF).exp() + arb(-1).exp()) / 3 / ball(HALF**2).exp(),
+            larger=lambda: 1,
+        ),
+    ),
+)
 def laplace_loss_is_subgaussian_at_fixed_times(precision: Precision, order: Order) -> Verdict:
     """E exp(theta L) <= exp(theta (theta + 1) u^2/2) for the loss at a fixed precision u and gap 1: what Lem 2.3
     says of a u-DP mechanism, and what a sum of squares of fixed precisions rests on.
@@ -231,6 +324,13 @@ def stopped_laplace_loss_exceeds_the_constant_of_zcdp() -> Verdict:
     examples=(
         {"precision": Fraction(1, 22), "growth": Fraction(2), "threshold": Fraction(7, 8), "order": Fraction(10)},
     ),
+    pins=(
+        Pin(
+            {"precision": HALF, "growth": Fraction(2), "threshold": Fraction(7, 8), "order": Fraction(1)},
+            "the constant",
+            larger=lambda: 1,
+        ),
+    ),
 )
 def twice_the_constant_bounds_two_looks(
     precision: Precision, growth: Growth, threshold: Threshold, order: Order
@@ -244,9 +344,9 @@ def twice_the_constant_bounds_two_looks(
     return at_most(lambda: stopped_laplace_mean(looks, level, theta, Fraction(2)), lambda: arb(1), slack=ATTAINED)
 
 
-@statement(DPASSAY, "stopped Laplace law", cases=20, also=(("rogers2023", "laplace_noise_reduction"),))
-def stopped_laplace_law_has_mass_one(precision: Precision, growth: Growth, threshold: Threshold) -> Verdict:
-    """The law of a stopped run, assembled from increments, has mass 1, and E[e^-L] = 1 (agreements to 60 bits)."""
+@statement(DPASSAY, "stopped Laplace distribution", cases=20, also=(("rogers2023", "laplace_noise_reduction"),))
+def stopped_laplace_distribution_has_mass_one(precision: Precision, growth: Growth, threshold: Threshold) -> Verdict:
+    """The distribution of a stopped run, assembled from increments, has mass 1, and E[e^-L] = 1 (agree to 60 bits)."""
     u, level = exact("precision", precision), exact("threshold", threshold)
     looks = u, u * exact("growth", growth)
     means = [lambda theta=theta: stopped_laplace_mean(looks, level, Fraction(theta), Fraction(1)) for theta in (0, -1)]

@@ -1,15 +1,24 @@
 """The quantifiers that the statements on filters share, and how a delta is decided at an irrational epsilon."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Annotated
 
 from dpassay.spec.adaptive_rounds import MixedInteractions
 from dpassay.spec.ball import Real, float_lower, float_upper, precision
 from dpassay.spec.domains import Reals
-from dpassay.spec.interactions import Analyst, FilterRule, Interaction, LossLaw, Round, branches, loss_law_of_branches
+from dpassay.spec.interactions import (
+    Analyst,
+    FilterRule,
+    Interaction,
+    LossDistribution,
+    Round,
+    both_loss_distributions,
+    branches,
+    repeated,
+)
 from dpassay.spec.rational import at_most_exact
-from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict
+from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, conjunction
 
 __all__ = [
     "Budget",
@@ -21,8 +30,9 @@ __all__ = [
     "NoiseReducing",
     "Rho",
     "SlackDelta",
-    "filtered_law",
+    "filtered_distributions",
     "filtered_loss",
+    "keeps_delta",
     "within_delta",
 ]
 
@@ -70,29 +80,40 @@ Rho = Annotated[
 ]
 
 
-def filtered_law(analyst: Analyst, rule: FilterRule) -> LossLaw:
-    """Return the exact law of the loss of a filtered interaction, in the order left, right."""
-    return loss_law_of_branches(branches(analyst, rule))
+def filtered_distributions(interaction: Analyst, rule: FilterRule) -> tuple[LossDistribution, LossDistribution]:
+    """Return the exact distributions of the loss of a filtered interaction, in both orders of the pair."""
+    return both_loss_distributions(branches(interaction, rule))
 
 
 def filtered_loss(offers: Sequence[Round], rule: FilterRule, budget: Fraction) -> Fraction:
-    """Return the exact delta at e^epsilon = `budget` of a fixed sequence of offers."""
-    law = filtered_law(lambda seen: offers[len(seen)] if len(seen) < len(offers) else None, rule)
-    return law.hockey_stick(budget)
+    """Return the exact delta at e^epsilon = `budget` of a fixed sequence of offers, in the worse order."""
+    return max(distribution.hockey_stick(budget) for distribution in filtered_distributions(repeated(offers), rule))
 
 
-def within_delta(law: LossLaw, epsilon: Real, delta: Fraction) -> Verdict:
-    """Decide whether the delta of a law at epsilon is at most `delta`, epsilon an enclosed number.
+def keeps_delta(distributions: Iterable[LossDistribution], budget: Fraction, delta: Fraction) -> Verdict:
+    """Decide whether the delta of each distribution at e^epsilon = `budget` is at most `delta`."""
+    return conjunction(
+        at_most_exact(distribution.hockey_stick(budget), delta, "delta") for distribution in distributions
+    )
+
+
+def within_delta(distributions: Iterable[LossDistribution], epsilon: Real, delta: Fraction) -> Verdict:
+    """Decide whether the delta of each distribution at epsilon is at most `delta`, epsilon an enclosed number.
 
     The delta falls in epsilon, so that rational ends of an enclosure of e^epsilon bracket it exactly.
     """
     with precision(96):
         power = epsilon().exp()
-        low, high = float_lower(power), float_upper(power)
-    verdict = at_most_exact(law.hockey_stick(Fraction(low)), delta, "delta").with_(evidence=Evidence.ENCLOSED)
+        low, high = Fraction(float_lower(power)), Fraction(float_upper(power))
+    return conjunction(_between(distribution, low, high, delta) for distribution in distributions)
+
+
+def _between(distribution: LossDistribution, low: Fraction, high: Fraction, delta: Fraction) -> Verdict:
+    verdict = at_most_exact(distribution.hockey_stick(low), delta, "delta").with_(evidence=Evidence.ENCLOSED)
     if isinstance(verdict, Holds):
         return verdict
-    verdict = at_most_exact(law.hockey_stick(Fraction(high)), delta, "delta").with_(evidence=Evidence.ENCLOSED)
+    verdict = at_most_exact(distribution.hockey_stick(high), delta, "delta").with_(evidence=Evidence.ENCLOSED)
     if verdict.outcome is Outcome.VIOLATED:
         return verdict
-    return Undecided(evidence=Evidence.ENCLOSED, detail=f"delta at e^epsilon in [{low}, {high}] is too close")
+    detail = f"delta at e^epsilon in [{float(low)}, {float(high)}] is too close"
+    return Undecided(evidence=Evidence.ENCLOSED, detail=detail)

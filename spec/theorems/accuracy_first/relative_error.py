@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Annotated
 
 from dpassay.spec.domains import Reals
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import statement
@@ -70,7 +71,24 @@ def accepted_noise(deviation: Fraction, accuracy: Fraction) -> tuple[Fraction, F
     return -reach / (1 - accuracy), reach / (1 + accuracy)
 
 
-@statement(ROGERS_2023, "relative_error_predicate", "relative_error_stopping_rule")
+@statement(
+    ROGERS_2023,
+    "relative_error_predicate",
+    "relative_error_stopping_rule",
+    pins=(
+        Pin(
+            {"share": Fraction(1), "deviation": Fraction(3), "accuracy": Fraction(1, 10)},
+            "attained at one deviation",
+            both=lambda: Fraction(1, 20),
+        ),
+        Pin(
+            {"share": Fraction(-1), "deviation": Fraction(3), "accuracy": Fraction(1, 10)},
+            "21 to 22, less 1",
+            smaller=lambda: Fraction(1, 22),
+            larger=lambda: Fraction(1, 20),
+        ),
+    ),
+)
 def noise_within_one_deviation_is_half_the_accuracy(share: Share, deviation: Deviation, accuracy: Accuracy) -> Verdict:
     """At the threshold s (2 + alpha)/alpha, noise within one standard deviation leaves a relative error of at most
     alpha/2, and the value is accurate if and only if the noise lies strictly between -s (2 + alpha)/(1 - alpha) and

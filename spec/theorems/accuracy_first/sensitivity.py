@@ -33,7 +33,12 @@ class QueryTables(Domain):
 
     def contains(self, value: Any) -> bool:
         """Whether `value` has one vector for each data set, all of one length."""
-        return len(value) == len(DATA_SETS) and len({len(vector) for vector in value}) == 1
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(DATA_SETS)
+            and all(isinstance(vector, tuple) for vector in value)
+            and len({len(vector) for vector in value}) == 1
+        )
 
 
 Query = Annotated[Table, QueryTables("a vector query on data sets of at most two records")]

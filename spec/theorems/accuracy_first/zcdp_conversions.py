@@ -5,25 +5,28 @@ decomposition written out: P = (1 - delta) P' + delta P'', Q = (1 - delta) Q' + 
 """
 
 from fractions import Fraction
-from itertools import product as pairs_of
 
 from flint import arb
 
 from dpassay.spec.adaptive_rounds import ConcentratedRound, concentrated_response, levels_of
-from dpassay.spec.ball import at_most, ball, exact
+from dpassay.spec.ball import at_most, ball, exact, float_lower, precision
 from dpassay.spec.budget_rules import concentrated_epsilon
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import PairAtRatio
+from dpassay.spec.figures import Figures
 from dpassay.spec.interactions import Interaction, Round, chain
 from dpassay.spec.notions.conversions import Pair, Shift
+from dpassay.spec.notions.zcdp import affine_renyi_holds
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.accuracy_first.parameters import Concentrated, ConversionDelta, DeltaBudget
+from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
-__all__ = ["composed_rho", "core_interaction", "pure_core", "tilted_moment"]
+__all__ = ["composed_rho", "core_interaction", "half_square_below", "pure_core"]
 
 Measure = dict[object, Fraction]
 
@@ -56,15 +59,6 @@ def _lightened(heavy: Measure, other: Measure, ratio: Fraction, mass: Fraction) 
     return {o: share * heavy[o] + (1 - share) * other[o] / ratio for o in heavy}
 
 
-def tilted_moment(left: FiniteDistribution, right: FiniteDistribution, order: int) -> Fraction:
-    """Return E_P[(P/Q)^(order - 1)] of a pair with common support."""
-    ratios = ((p, right.probability(o)) for o, p in left.weights.items() if p)
-    return sum((p * (p / q) ** (order - 1) for p, q in ratios), Fraction(0))
-
-
-ORDERS = (2, 3, 7)
-
-
 @statement(
     ROGERS_2023,
     "dp_zcdp_conversions",
@@ -76,7 +70,7 @@ ORDERS = (2, 3, 7)
 def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
     """(epsilon, delta)-DP implies delta-approximate (epsilon^2/2)-zCDP: P and Q contain (1 - delta) P' and
     (1 - delta) Q', where P' and Q' are epsilon-DP, and their divergences of order lambda are at most
-    lambda epsilon^2/2 (epsilon^2/2 is shown at some orders; `zcdp_of_pure_dp` has all).
+    lambda epsilon^2/2, in both orders of the pair and for all lambda > 1 (a walk over the orders).
     """
     delta = max(hockey_stick_exact(a, b, pair.ratio) for a, b in _orders(pair))
     mass, p, q = pure_core(pair)
@@ -92,7 +86,8 @@ def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
             at_most_exact(q[o], pair.ratio * p[o], "Q' against e^epsilon P'"),
         ]
     core = [FiniteDistribution({o: w / mass for o, w in part.items()}) for part in (p, q)] if mass else []
-    verdicts += [_moment_is_small(*order, pair.ratio, n) for order, n in pairs_of(_both(core), ORDERS)]
+    rho = half_square_below(pair.ratio)
+    verdicts += [affine_renyi_holds(rho, Fraction(0), *both) for both in _both(core)]
     return conjunction(verdict.with_(tightness=None) for verdict in verdicts)
 
 
@@ -104,11 +99,10 @@ def _both(core: list[FiniteDistribution]) -> list[tuple[FiniteDistribution, Fini
     return [(core[0], core[1]), (core[1], core[0])] if core else []
 
 
-def _moment_is_small(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction, order: int) -> Verdict:
-    if left == right:
-        return Holds(evidence=Evidence.EXACT)
-    moment = tilted_moment(left, right, order)
-    return at_most(lambda: ball(moment).log(), lambda: order * (order - 1) * ball(ratio).log() ** 2 / 2)
+def half_square_below(ratio: Fraction) -> Fraction:
+    """Return a rational just below epsilon^2/2, epsilon = log ratio: what holds for it holds for epsilon^2/2."""
+    with precision(96):
+        return Fraction(float_lower(ball(ratio).log() ** 2 / 2))
 
 
 # --- Lemma 2.3 (ii) -----------------------------------------------------------------------------------------
@@ -134,11 +128,19 @@ def _sum_is_weaker(shift: Fraction, delta: Fraction, slack_delta: Fraction) -> V
 
 DELTAS_ADDED = Erratum(
     kind="loose",
-    printed_text="printed is delta + delta''; the slack is lost by the core only: delta + (1 - delta) delta''",
+    severity=Severity.SHARPENING,
+    location="Section 2.1, Lemma 2.3, second sentence",
+    printed_text="Lem 2.3 has delta + delta''; delta + (1 - delta) delta'' suffices, since only the core "
+    "needs the slack",
+    answer="The lemma is right as cited.",
     witness={"shift": Fraction(1), "delta": Fraction(1, 2), "slack_delta": Fraction(1, 4)},
     printed=_sum_is_weaker,
     corrected=lambda shift, delta, slack_delta: _gaussian_that_fails(
         shift, delta, slack_delta, delta + (1 - delta) * slack_delta
+    ),
+    figures=Figures(
+        published=("0.5072 <= 0.7500", "0.6250 <= 0.7425"),
+        corrected=("0.5072 <= 0.6250",),
     ),
 )
 
@@ -150,6 +152,16 @@ DELTAS_ADDED = Erratum(
     examples=(
         {"shift": Fraction(1645, 1000), "delta": Fraction(0), "slack_delta": Fraction(1, 10**6)},
         {"shift": Fraction(4), "delta": Fraction(0), "slack_delta": Fraction(1, 10**300)},
+    ),
+    pins=(
+        Pin(
+            {"shift": Fraction(3, 2), "delta": Fraction(1, 10), "slack_delta": Fraction(1, 100)},
+            "adaptive integration at a completed square; 1/10 + 9/1000",
+            smaller=lambda: (
+                ball(Fraction(1, 10)) + ball(Fraction(9, 10)) * converted_delta(Fraction(9, 8), Fraction(1, 100))
+            ),
+            larger=lambda: Fraction(109, 1000),
+        ),
     ),
 )
 def approximate_dp_of_approximate_zcdp(shift: Shift, delta: DeltaBudget, slack_delta: ConversionDelta) -> Verdict:
@@ -182,7 +194,7 @@ def composed_rho(interaction: Interaction) -> tuple[Fraction, Fraction]:
 
 
 def _transcripts(interaction: Interaction) -> tuple[FiniteDistribution, FiniteDistribution]:
-    """Return the laws of the pair (M1(x), M2(x, M1(x)), ...); an ended interaction releases nothing more."""
+    """Return the distributions of the pair (M1(x), M2(x, M1(x)), ...); an ended interaction releases nothing more."""
     left: dict[object, Fraction] = {}
     right: dict[object, Fraction] = {}
     stack: list[tuple[tuple[object, ...], Interaction | None, Fraction, Fraction]] = [
@@ -205,20 +217,24 @@ def _transcripts(interaction: Interaction) -> tuple[FiniteDistribution, FiniteDi
     "zcdp_composition",
     cases=30,
     examples=({"interaction": chain(*[concentrated_response(Fraction(3))] * 2)},),
+    pins=(
+        Pin(
+            {"interaction": chain(concentrated_response(Fraction(2)))},
+            "attained by the relative entropy",
+            within=Fraction(1, 1000),
+        ),
+    ),
 )
 def parameters_of_approximate_zcdp_add(interaction: Concentrated) -> Verdict:
     """If M1 is delta1-approximate rho1-zCDP and M2 is delta2-approximate rho2-zCDP given each answer of M1, their
     pair of answers is (delta1 + delta2)-approximate (rho1 + rho2)-zCDP (the printed codomain forgets the first): the
-    cores compose to a core of weight at least 1 - delta1 - delta2 with divergences at most lambda (rho1 + rho2).
+    cores compose to a core of weight at least 1 - delta1 - delta2 with divergences at most lambda (rho1 + rho2), for
+    all lambda > 1 (a walk over the orders).
     """
     rho, delta = composed_rho(interaction)
     whole, core = _transcripts(interaction), _transcripts(core_interaction(interaction))
     verdicts = [_core_fits(whole[side], core[side], 1 - delta) for side in (0, 1)]
-    for order, (left, right) in pairs_of(ORDERS, (core, core[::-1])):
-        if left == right:
-            continue
-        moment = tilted_moment(left, right, order)
-        verdicts.append(at_most(lambda m=moment: ball(m).log(), lambda n=order: ball(n * (n - 1) * rho)))  # type: ignore[misc]
+    verdicts += [affine_renyi_holds(rho, Fraction(0), left, right) for left, right in (core, core[::-1])]
     return conjunction(verdicts)
 
 

@@ -21,7 +21,8 @@ from dpassay.spec.ball import ball, less_than
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.proof.symbolic import identity, positive, proof
+from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity, positive
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
@@ -172,7 +173,7 @@ def _best_stake(posterior: Any, ratio: Any) -> Any:
 
 
 @statement(DPASSAY, "growth-optimal side bet")
-def growth_optimal_side_bet_by_proof() -> Verdict:
+def growth_optimal_side_bet_by_proof() -> Proof:
     """For fair sides and a known posterior a above r/(1 + r), the stake a/r - (1 - a) maximises the mean logarithm
     a log(1 + lambda) + (1 - a) log(1 - r lambda); its factors are a/c on the left and (1 - a)/(1 - c) on the right,
     where c = r/(1 + r) is the best prediction that the claim allows.
@@ -182,11 +183,45 @@ def growth_optimal_side_bet_by_proof() -> Verdict:
     best, allowed = _best_stake(a, r), r / (1 + r)
     curvature = -sp.diff(growth, stake, 2)
     return proof(
-        identity(sp.diff(growth, stake).subs(stake, best), 0, "the derivative vanishes there"),
-        identity(curvature, a / (1 + stake) ** 2 + (1 - a) * r**2 / (1 - r * stake) ** 2, "the curvature is a sum"),
-        positive(a / (1 + stake) ** 2 + miss * r**2 / kept**2, "of positive terms"),
-        identity(1 + best, a / allowed, "factor on the left"),
-        identity(1 - r * best, (1 - a) / (1 - allowed), "factor on the right"),
+        suppose("stakes", "0 <= lambda < 1/r, where both factors are positive, and 0 < a < 1."),
+        checked(
+            "stationary",
+            "The derivative vanishes at a/r - (1 - a).",
+            identity,
+            sp.diff(growth, stake).subs(stake, best),
+            0,
+        ),
+        checked(
+            "curvature",
+            "Minus the second derivative is a/(1 + lambda)^2 + (1 - a) r^2/(1 - r lambda)^2.",
+            identity,
+            curvature,
+            a / (1 + stake) ** 2 + (1 - a) * r**2 / (1 - r * stake) ** 2,
+        ),
+        checked(
+            "concave",
+            "It is positive: here b = 1 - a and k = 1 - r lambda.",
+            positive,
+            a / (1 + stake) ** 2 + miss * r**2 / kept**2,
+            given=["stakes", "curvature"],
+        ),
+        checked(
+            "the stake is allowed",
+            "For a above r/(1 + r), a = (r + d)/(1 + r), the stake is positive.",
+            positive,
+            sp.factor(best.subs(a, (r + sp.Symbol("d", positive=True)) / (1 + r))),
+        ),
+        checked("left", "Its factor on the left is a/c.", identity, 1 + best, a / allowed),
+        checked(
+            "right", "Its factor on the right is (1 - a)/(1 - c) > 0.", identity, 1 - r * best, (1 - a) / (1 - allowed)
+        ),
+        prose(
+            "growth optimal",
+            "A concave function is largest where its derivative vanishes; the stake lies among the allowed ones, as "
+            "it "
+            "is positive and both factors are.",
+            given=["stationary", "concave", "the stake is allowed", "left", "right"],
+        ),
     )
 
 

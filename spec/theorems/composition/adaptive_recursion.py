@@ -12,6 +12,7 @@ from flint import arb
 
 from dpassay.spec.distributions.generalized_randomized_response import hinge
 from dpassay.spec.domains import Choices, Integers
+from dpassay.spec.figures import Figures
 from dpassay.spec.mechanism_classes import (
     ClassedInteraction,
     ClassedInteractions,
@@ -25,9 +26,10 @@ from dpassay.spec.mechanism_classes import (
     interaction_delta,
     worst_interaction,
 )
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.mixed_batch import optimal_mixed_delta
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -53,7 +55,19 @@ def _worst_member(sequence: ClassSequence) -> ClassedInteraction:
 ONE = ClassSequence(Fraction(3, 2), (bounded_range(4),), 2)
 
 
-@statement(CESAR_2020, "adaptive_delta_recursion", examples=({"member": _worst_member(ONE)},), cases=60)
+@statement(
+    CESAR_2020,
+    "adaptive_delta_recursion",
+    examples=({"member": _worst_member(ONE)},),
+    cases=60,
+    pins=(
+        Pin(
+            {"member": _worst_member(ONE)},
+            "the response 27/65, 8/65 at e^epsilon_g = 9/4",
+            both=lambda: Fraction(9, 65),
+        ),
+    ),
+)
 def adaptive_interactions_stay_below_the_recursion(member: Interaction) -> Verdict:
     """Mechanisms of given classes in a given order, chosen adaptively and on neighbours in either order, have at every
     epsilon_g, negative ones included, at most the delta of the recursion.
@@ -95,10 +109,18 @@ def _recursion_for_all_levels(sequence: ClassSequence) -> Verdict:
 
 POSITIVE_LEVELS_ONLY = Erratum(
     kind="loose",
-    printed_text="stated for epsilon_g > 0 only, while it evaluates itself at epsilon_g - t <= 0: cannot be iterated",
+    severity=Severity.SHARPENING,
+    location="Section 5, Lemma 5.1",
+    printed_text="Lemma 5.1 is stated for epsilon_g > 0, and holds for every real epsilon_g: it evaluates "
+    "itself at epsilon_g - t <= 0",
+    answer="The recursion holds for every real epsilon_g, and is used so.",
     witness={"sequence": ClassSequence(Fraction(3, 2), (bounded_range(2), bounded_range(2)), 1)},
     printed=_recursion_for_positive_levels_only,
     corrected=_recursion_for_all_levels,
+    figures=Figures(
+        published=("0.1200 <= 0.6000", "0.1200 <= 0.6000"),
+        corrected=("0.1200 = 0.1200",),
+    ),
 )
 
 
@@ -162,7 +184,11 @@ def non_adaptive_delta_at_most_adaptive(sequence: Short) -> Verdict:
     """
     base, classes, level = sequence.base, sequence.classes, sequence.level
     adaptive = adaptive_delta(STRICT.base, STRICT.classes, STRICT.level)
-    return conjunction([
-        at_most_exact(batch_delta(base, classes, level), adaptive_delta(base, classes, level), "delta of the batch"),
-        below_exact(optimal_mixed_delta(STRICT), adaptive, "delta of a batch of two"),
-    ])  # fmt: skip
+    return conjunction(
+        [
+            at_most_exact(
+                batch_delta(base, classes, level), adaptive_delta(base, classes, level), "delta of the batch"
+            ),
+            below_exact(optimal_mixed_delta(STRICT), adaptive, "delta of a batch of two"),
+        ]
+    ).with_(tightness=None)

@@ -20,13 +20,15 @@ from dpassay.spec.distributions.generalized_randomized_response import (
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains import Domain, Reals
 from dpassay.spec.notions.bounded_range import range_ratio, ratios
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["ScorePairs", "common_support", "exponential_law", "score_range", "window_of"]
+__all__ = ["ScorePairs", "common_support", "exponential_distribution", "score_range", "window_of"]
 
 Pair = Annotated[PairAtRatio, FinitePairs("a pair of finite distributions, and a ratio e^epsilon_g")]
 Base = Annotated[
@@ -60,7 +62,19 @@ def extremal_response(span: Fraction, top: Fraction) -> RandomizedResponse:
     return RandomizedResponse(span, top)
 
 
-@statement(CESAR_2020, "br_dp_relations", "generalized_rr")
+@statement(
+    CESAR_2020,
+    "br_dp_relations",
+    "generalized_rr",
+    pins=(
+        Pin(
+            {"pair": PairAtRatio(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2), Fraction(3, 2))},
+            "a response with odds of 2 to 1, at e^epsilon_g = 3/2, 2/3 and 1/2",
+            smaller=lambda: [2, 2, 1, Fraction(1, 6), Fraction(4, 9), Fraction(1, 2)],
+            larger=lambda: [4, 4, 2, Fraction(1, 6), Fraction(4, 9), Fraction(1, 2)],
+        ),
+    ),
+)
 def pure_dp_of_bounded_range(pair: Pair) -> Verdict:
     """An epsilon-bounded-range pair is epsilon-DP, and its losses lie in [t - epsilon, t] for t = its largest loss,
     which is in [0, epsilon]; at every epsilon_g its delta is at most that of RR_{epsilon,t}.
@@ -89,6 +103,7 @@ def pure_dp_of_bounded_range(pair: Pair) -> Verdict:
                 "delta of the pair",
             )
             for budget in budgets
+            if budget != largest  # where both are 0
         ),
     ])  # fmt: skip
 
@@ -98,7 +113,17 @@ def range_ratio_of_pure(ratio: Fraction) -> Fraction:
     return ratio**2
 
 
-@statement(CESAR_2020, "br_dp_relations")
+@statement(
+    CESAR_2020,
+    "br_dp_relations",
+    pins=(
+        Pin(
+            {"pair": PairAtRatio(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2))},
+            "2 over 1/2",
+            both=lambda: 4,
+        ),
+    ),
+)
 def bounded_range_of_pure_dp(pair: Pair) -> Verdict:
     """An epsilon-DP pair has bounded range 2 epsilon, and the factor 2 is attained by randomised response."""
     pair = common_support(pair)
@@ -113,7 +138,7 @@ def bounded_range_of_pure_dp(pair: Pair) -> Verdict:
 
 
 @statement(CESAR_2020, "generalized_rr")
-def generalized_randomized_response_has_two_losses() -> Verdict:
+def generalized_randomized_response_has_two_losses() -> Proof:
     """With q = (1 - e^(t - epsilon))/(1 - e^-epsilon) and p = (e^-t - e^-epsilon)/(1 - e^-epsilon): p = e^-t q and
     1 - p = e^(epsilon - t)(1 - q), so that the losses are t and t - epsilon; q + e^epsilon (1 - q) = e^t;
     1 - p_{epsilon,t} = q_{epsilon,epsilon-t}; RR_{2 epsilon, epsilon} is classical randomised response.
@@ -124,13 +149,26 @@ def generalized_randomized_response_has_two_losses() -> Verdict:
     q = keep_probability(s, top)
     p = (1 / top - 1 / s) / (1 - 1 / s)
     return proof(
-        identity(p, q / top, "p = e^-t q"),
-        identity(1 - p, s / top * (1 - q), "1 - p = e^(epsilon - t) (1 - q)"),
-        identity(q + s * (1 - q), top, "q + e^epsilon (1 - q) = e^t"),
-        identity(1 - p, keep_probability(s, s / top), "swapping inputs and answers sends t to epsilon - t"),
-        identity(keep_probability(s**2, s), s / (1 + s), "RR_{2 epsilon, epsilon}"),
-        identity(keep_probability(s, sp.Integer(1)), 1, "t = 0 is constant"),
-        identity(keep_probability(s, s), 0, "t = epsilon is constant"),
+        checked("loss t", "p = e^-t q.", identity, p, q / top),
+        checked("loss t - epsilon", "1 - p = e^(epsilon - t) (1 - q).", identity, 1 - p, s / top * (1 - q)),
+        checked("sum", "q + e^epsilon (1 - q) = e^t.", identity, q + s * (1 - q), top),
+        checked(
+            "swap",
+            "1 - p_{epsilon,t} = q_{epsilon,epsilon-t}: swapping inputs and answers sends t to epsilon - t.",
+            identity,
+            1 - p,
+            keep_probability(s, s / top),
+        ),
+        checked(
+            "classical",
+            "RR_{2 epsilon, epsilon} answers with probability e^epsilon/(1 + e^epsilon).",
+            identity,
+            keep_probability(s**2, s),
+            s / (1 + s),
+        ),
+        checked("t = 0", "For t = 0 the answer is constant.", identity, keep_probability(s, sp.Integer(1)), 1),
+        checked("t = epsilon", "For t = epsilon the answer is constant.", identity, keep_probability(s, s), 0),
+        all_of("two losses", "loss t", "loss t - epsilon", "sum", "swap", "classical", "t = 0", "t = epsilon"),
     )
 
 
@@ -174,8 +212,8 @@ def sensitivity(scores: Scores) -> int:
     return max(abs(left - right) for left, right in scores)
 
 
-def exponential_law(base: Fraction, scores: tuple[int, ...]) -> FiniteDistribution:
-    """Return the law of the exponential mechanism, Pr[y] proportional to base^(score of y)."""
+def exponential_distribution(base: Fraction, scores: tuple[int, ...]) -> FiniteDistribution:
+    """Return the distribution of the exponential mechanism, Pr[y] proportional to base^(score of y)."""
     return FiniteDistribution.of(*(base**score for score in scores))
 
 
@@ -186,11 +224,22 @@ def bounded_range_of_exponential_mechanism(
     """Pr[y] proportional to e^(epsilon u(x,y) / range) has bounded range epsilon, exactly, for the range of the
     score differences; hence epsilon-DP. A range of 0 (all scores shift alike) is perfectly private.
     """
-    left, right = (exponential_law(base, side) for side in zip(*scores, strict=True))
+    left, right = (exponential_distribution(base, side) for side in zip(*scores, strict=True))
     return equal_exact(range_ratio(left, right), base ** score_range(scores), "e^(range of the losses)")
 
 
-@statement(CESAR_2020, "quality_score_range")
+@statement(
+    CESAR_2020,
+    "quality_score_range",
+    pins=(
+        Pin(
+            {"scores": ((2, -1), (0, 3), (-1, 0))},
+            "changes of -3, 3, 1, and of 3, 3, 1",
+            smaller=lambda: [6, 2],
+            larger=lambda: [6, 3],
+        ),
+    ),
+)
 def score_range_at_most_twice_the_sensitivity(
     scores: Annotated[Scores, ScorePairs("scores of at most 5 candidates on two neighbours")],
 ) -> Verdict:

@@ -33,9 +33,14 @@ from dpassay.spec.notions.cdp import centred_log_moment
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon, zcdp_rho_of_pure
 from dpassay.spec.notions.zcdp import zcdp_holds
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.rules import largest_at, nonnegative_from_zero
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity, nonnegative, positive
 from dpassay.spec.sources import CESAR_2020
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import statement
+from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta
+from dpassay.spec.theorems.composition.second_derivations import loss_of_21, mean_of_range_441, renyi_of_21
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Verdict, Violated, conjunction
 
 __all__ = ["gaussian_cdp", "loss_ratios", "response", "zcdp_of_cdp_parameters"]
@@ -98,7 +103,7 @@ def gaussian_cdp(sigma: Any) -> tuple[Any, Any]:
 
 
 @statement(CESAR_2020, "gaussian_is_cdp", "cdp")
-def cdp_of_gaussian_mechanism() -> Verdict:
+def cdp_of_gaussian_mechanism() -> Proof:
     """N(f(x), Delta^2 sigma^2) for f of sensitivity Delta is (1/(2 sigma^2), 1/sigma)-CDP; both are attained.
 
     The loss of N(m, 1) against N(0, 1) at x is m x - m^2/2; its mean is m^2/2, and tilting by lambda times the centred
@@ -106,17 +111,57 @@ def cdp_of_gaussian_mechanism() -> Verdict:
     """
     x, order = sp.symbols("x lambda", real=True)
     sigma, sensitivity = sp.symbols("sigma Delta", positive=True)
-    m = sensitivity / (sensitivity * sigma)
+    less = sp.Symbol("w", nonnegative=True)
+    gap, scale = sensitivity, sensitivity * sigma
     mu, tau = gaussian_cdp(sigma)
-    log_density: Callable[[Any], Any] = lambda centre: -((x - centre) ** 2) / 2
-    loss = m * x - m**2 / 2
+    log_density: Callable[[Any], Any] = lambda centre: -((x - centre) ** 2) / (2 * scale**2)
+    density = sp.exp(log_density(gap)) / (scale * sp.sqrt(2 * sp.pi))
+    loss = (gap * x - gap**2 / 2) / scale**2
     return proof(
-        identity(log_density(m) - log_density(0), loss, "the privacy loss"),
-        identity(loss.subs(x, m), mu, "its mean is its value at the mean m of x"),
-        identity(
-            log_density(m) + order * (loss - mu),
-            log_density(m + order * m) + order**2 * tau**2 / 2,
-            "the tilted density is normal",
+        suppose("pair", "f(x) and f(x') differ by at most Delta; the noise has standard deviation Delta sigma."),
+        checked(
+            "loss", "log p/q is the loss, for means Delta and 0.", identity, log_density(gap) - log_density(0), loss
+        ),
+        checked(
+            "mean",
+            "The mean of the loss is mu = 1/(2 sigma^2).",
+            identity,
+            sp.integrate(loss * density, (x, -sp.oo, sp.oo)),
+            mu,
+        ),
+        checked(
+            "moment",
+            "p e^(lambda (L - mu)) is the density moved by lambda Delta, times e^(lambda^2 tau^2/2), tau = 1/sigma.",
+            identity,
+            log_density(gap) + order * (loss - mu),
+            log_density(gap + order * gap) + order**2 * tau**2 / 2,
+        ),
+        checked(
+            "mass",
+            "The tilted density is normal: it integrates to 1.",
+            identity,
+            sp.integrate(density, (x, -sp.oo, sp.oo)),
+            1,
+        ),
+        checked(
+            "smaller mean",
+            "A smaller difference, Delta/(1 + w), has a smaller mean loss.",
+            nonnegative,
+            sp.factor(mu - (gap / (1 + less)) ** 2 / (2 * scale**2)),
+        ),
+        checked(
+            "smaller scale",
+            "A smaller difference, Delta/(1 + w), has a smaller scale of the loss.",
+            nonnegative,
+            sp.factor(tau - gap / (1 + less) / scale),
+        ),
+        all_of("attained", "loss", "mean", "moment", "mass"),
+        prose(
+            "CDP",
+            "The loss of every pair has mean at most mu and is subgaussian with scale at most tau about its mean, "
+            "with "
+            "equality at the distance Delta.",
+            given=["pair", "attained", "smaller mean", "smaller scale"],
         ),
     )
 
@@ -124,7 +169,19 @@ def cdp_of_gaussian_mechanism() -> Verdict:
 # --- Lemma 3.2: pure and bounded range ----------------------------------------------------------------------
 
 
-@statement(CESAR_2020, "class_loss_moments", examples=({"pair": SYMMETRIC, "order": 1}, {"pair": STRONG, "order": 1}))
+@statement(
+    CESAR_2020,
+    "class_loss_moments",
+    examples=({"pair": SYMMETRIC, "order": 1}, {"pair": STRONG, "order": 1}),
+    pins=(
+        Pin(
+            {"pair": SYMMETRIC, "order": 1},
+            "e^epsilon = 21/20, tanh(epsilon/2) = 1/41; E[e^-L] = 1",
+            smaller=lambda: [loss_of_21() / 41, renyi_of_21() - loss_of_21() / 41, loss_of_21() / 41],
+            larger=lambda: [loss_of_21() / 41, loss_of_21() ** 2 / 2, loss_of_21() ** 2 / 2],
+        ),
+    ),
+)
 def cdp_of_pure_dp(pair: Pair, order: Magnitude) -> Verdict:
     """epsilon-DP, in both orders, implies (epsilon tanh(epsilon/2), epsilon)-CDP: E[L] <= epsilon tanh(epsilon/2),
     attained by randomised response, and E[e^(lambda (L - E[L]))] <= e^(lambda^2 epsilon^2/2) for both signs.
@@ -145,6 +202,19 @@ def cdp_of_pure_dp(pair: Pair, order: Magnitude) -> Verdict:
     examples=(
         {"pair": response(1718, 632, 1000), "order": Fraction(1, 100)},  # e^a = e, at the t of the largest mean
         {"pair": SYMMETRIC, "order": 1},
+    ),
+    pins=(
+        Pin(
+            {"pair": SYMMETRIC, "order": 1},
+            "e^a = 441/400",
+            smaller=lambda: [
+                loss_of_21() / 41,
+                mean_of_range_441(),
+                renyi_of_21() - loss_of_21() / 41,
+                loss_of_21() / 41,
+            ],
+            larger=lambda: [mean_of_range_441(), *[loss_of_21() ** 2 / 2] * 3],
+        ),
     ),
 )
 def cdp_of_bounded_range(pair: Pair, order: Magnitude) -> Verdict:
@@ -176,7 +246,7 @@ def extremal_mean_point(width: Any) -> Any:
 
 
 @statement(CESAR_2020, "class_loss_moments")
-def bounded_range_mean_is_attained() -> Verdict:
+def bounded_range_mean_is_attained() -> Proof:
     """The largest mean loss of the generalised randomised response with losses t and t - a, over t in [0, a], is
     kappa(a), at t = log((e^a - 1)/a): the mean is concave in t, and its derivative vanishes there.
     """
@@ -184,12 +254,35 @@ def bounded_range_mean_is_attained() -> Verdict:
     lower = (sp.exp(t - a) - sp.exp(-a)) / (1 - sp.exp(-a))  # probability of the loss t - a
     mean = t - a * lower
     best = extremal_mean_point(a)
+    above_zero = sp.exp(a) - 1 - a, a, sp.exp(a / 2) * 2 * sp.sinh(a / 2)
+    below_a = a * sp.exp(a) - sp.exp(a) + 1, a, a * sp.exp(a)
     kappa = a / (sp.exp(a) - 1) - 1 - sp.log(a / (sp.exp(a) - 1))
+    w = sp.Symbol("w", positive=True)  # e^a - 1
     return proof(
-        identity((1 - lower) * sp.exp(-t) + lower * sp.exp(a - t), 1, "the other distribution has mass 1"),
-        identity(sp.diff(mean, t).subs(t, best), 0, "the derivative vanishes"),
-        identity(sp.diff(mean, t, 2), -a * sp.exp(t) / (sp.exp(a) - 1), "and the second one is negative"),
-        identity(sp.expand_log(mean.subs(t, best) - kappa, force=True), 0, "the mean there is kappa"),
+        checked(
+            "mass",
+            "The other distribution, with the probabilities divided by the likelihood ratios, has mass 1.",
+            identity,
+            (1 - lower) * sp.exp(-t) + lower * sp.exp(a - t),
+            1,
+        ),
+        checked("e^a - 1", "e^a - 1 is positive for a > 0.", positive, (sp.exp(a) - 1).subs(a, sp.log(1 + w))),
+        checked(
+            "largest",
+            "The mean, concave in t, is largest at t = log((e^a - 1)/a).",
+            largest_at,
+            mean.subs(a, sp.log(1 + w)),
+            t,
+            best.subs(a, sp.log(1 + w)),
+            sp.log(1 + w) * sp.exp(t) / w,
+            given=["mass", "e^a - 1"],
+        ),
+        checked("t from 0", "e^a - 1 >= a: the point is at least 0.", nonnegative_from_zero, *above_zero),
+        checked("t to a", "a e^a >= e^a - 1: the point is at most a.", nonnegative_from_zero, *below_a),
+        checked(
+            "kappa", "The mean there is kappa(a).", identity, sp.expand_log(mean.subs(t, best) - kappa, force=True), 0
+        ),
+        all_of("the largest mean loss", "largest", "t from 0", "t to a", "kappa"),
     )
 
 
@@ -201,7 +294,19 @@ def zcdp_of_cdp_parameters(mu: Any, tau: Any) -> tuple[Any, Any]:
     return mu - tau**2 / 2, tau**2 / 2
 
 
-@statement(CESAR_2020, "cdp_to_zcdp", examples=({"pair": SYMMETRIC, "alpha": 2}, {"pair": SYMMETRIC, "alpha": 1.5}))
+@statement(
+    CESAR_2020,
+    "cdp_to_zcdp",
+    examples=({"pair": SYMMETRIC, "alpha": 2}, {"pair": SYMMETRIC, "alpha": 1.5}),
+    pins=(
+        Pin(
+            {"pair": SYMMETRIC, "alpha": 2},
+            "log E[e^L]; epsilon/41 + epsilon^2/2",
+            smaller=renyi_of_21,
+            larger=lambda: loss_of_21() / 41 + loss_of_21() ** 2 / 2,
+        ),
+    ),
+)
 def zcdp_of_cdp(pair: Pair, alpha: Order) -> Verdict:
     """(mu, tau)-CDP implies (mu - tau^2/2, tau^2/2)-zCDP: D_alpha <= mu + (alpha - 1) tau^2/2.
 
@@ -221,26 +326,18 @@ def zcdp_of_cdp(pair: Pair, alpha: Order) -> Verdict:
 # --- Lemma 2.3 ----------------------------------------------------------------------------------------------
 
 
-def _the_root_is_real(rho: Fraction, delta: Fraction) -> Verdict:
-    return at_most(lambda: arb(0), lambda: -ball(rho) * ball(delta).log())
-
-
-def _delta_of_one_is_enough(rho: Fraction, delta: Fraction) -> Verdict:
-    return approximate_dp_of_gaussian_through_zcdp(shift=2 * rho, delta=min(delta, Fraction(1)))
-
-
-ANY_POSITIVE_DELTA = Erratum(
-    kind="false",
-    printed_text="'for any delta > 0' (also in Lemmas 3.3, 3.4 and 6.3): beyond 1 the root is of a negative number, "
-    "and there is no such epsilon; it must be 0 < delta <= 1",
-    witness={"rho": Fraction(1, 2), "delta": Fraction(2)},
-    printed=_the_root_is_real,
-    corrected=_delta_of_one_is_enough,
-)
-
-
 @statement(
-    CESAR_2020, "zcdp_to_dp", errata=(ANY_POSITIVE_DELTA,), examples=({"shift": 1, "delta": Fraction(999, 1000)},)
+    CESAR_2020,
+    "zcdp_to_dp",
+    examples=({"shift": 1, "delta": Fraction(999, 1000)},),
+    pins=(
+        Pin(
+            {"shift": Fraction(3, 2), "delta": Fraction(1, 100)},
+            "adaptive integration at a completed square",
+            smaller=lambda: converted_delta(Fraction(9, 8), Fraction(1, 100)),
+            larger=lambda: Fraction(1, 100),
+        ),
+    ),
 )
 def approximate_dp_of_gaussian_through_zcdp(
     shift: Shift, delta: Annotated[Exact, Reals("delta", Fraction(1, 10**300), 1, (1, Fraction(1, 10**6)), True)]
@@ -264,7 +361,11 @@ def approximate_dp_of_gaussian_through_zcdp(
     examples=(
         {"pair": PairAtRatio(FiniteDistribution.of(1, 9, 0), FiniteDistribution.of(0, 9, 1)), "delta": Fraction(1, 10),
          "tail": Fraction(1, 100)},
-    ),
+    ), pins=(Pin(
+            {"pair": PairAtRatio(FiniteDistribution.of(1, 9, 0), FiniteDistribution.of(0, 9, 1)),
+             "delta": Fraction(1, 10), "tail": Fraction(1, 100)},
+            "a leak of 1/10, and 9/10 of 1/100", smaller=lambda: Fraction(1, 10), larger=lambda: Fraction(109, 1000),
+        ),),
 )  # fmt: skip
 def approximate_dp_of_approximate_zcdp_with_an_offset(
     pair: Annotated[PairAtRatio, FinitePairs("a pair of rational distributions")], delta: Share, tail: Tail

@@ -27,13 +27,24 @@ from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, less_than
 from dpassay.spec.distributions.discrete import renyi_divergence
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.notions.conversions import zcdp_rho_of_pure
-from dpassay.spec.proof.symbolic import identity, positive, proof
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.rules import nonnegative_from_zero
+from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose
+from dpassay.spec.proof.symbolic import identity, positive
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020, DPASSAY
-from dpassay.spec.statement import Erratum, statement
-from dpassay.spec.theorems.composition.concentrated import VACUOUS, loss_ratios, response, zcdp_of_cdp_parameters
+from dpassay.spec.statement import Erratum, Severity, statement
+from dpassay.spec.theorems.composition.concentrated import (
+    SYMMETRIC,
+    VACUOUS,
+    loss_ratios,
+    response,
+    zcdp_of_cdp_parameters,
+)
+from dpassay.spec.theorems.composition.second_derivations import loss_of_21, mean_of_range_441, renyi_of_21
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -85,11 +96,19 @@ def _range_curve(width: arb) -> tuple[arb, arb]:
 
 INTERCEPT_DROPPED = Erratum(
     kind="loose",
-    printed_text="eq (3) is said to follow from Lemma 3.4, and epsilon-DP to be (0, epsilon^2/2)-zCDP; both are true, "
-    "but the one does not give the other: with xi = 0 one gets 62.17 where eq (3) has 60.28",
+    severity=Severity.INTERPRETATION,
+    location="Section 3, the last two sentences",
+    printed_text="eq. (3) is said to follow from Lemma 3.4, and epsilon-DP to be (0, epsilon^2/2)-zCDP; "
+    "both are true, but the second does not give the first: with xi = 0 one gets 62.17 where eq. (3) has 60.28",
+    answer="The offset of Lemma 2.2 gives eq. (3); the sentence with (0, epsilon^2/2) states a weaker "
+    "fact, which is true.",
     witness={"ratio": Fraction(2718281828, 10**9), "count": 50, "delta": Fraction(1, 10**6)},
     printed=_weaker_through_lemma_3_4,
     corrected=_equation_3_is_recovered,
+    figures=Figures(
+        published=("0 <= 1.000e-6", "60.28 <= 62.17"),
+        corrected=("0 <= 1.000e-6",),
+    ),
 )
 
 
@@ -98,6 +117,14 @@ INTERCEPT_DROPPED = Erratum(
     "dp_br_to_zcdp",
     errata=(INTERCEPT_DROPPED,),
     examples=tuple({"pair": response(p, q, 4), "alpha": a} for p, q in ((5, 3), (40, 1)) for a in (Fraction(3, 2), 2)),
+    pins=(
+        Pin(
+            {"pair": SYMMETRIC, "alpha": 2},
+            "e^epsilon = 21/20 and e^a = 441/400",
+            smaller=lambda: [renyi_of_21()] * 2,
+            larger=lambda: [v + loss_of_21() ** 2 / 2 for v in (loss_of_21() / 41, mean_of_range_441())],
+        ),
+    ),
 )
 def affine_zcdp_of_pure_dp_and_bounded_range(pair: Pair, alpha: Order) -> Verdict:
     """epsilon-DP implies (epsilon tanh(epsilon/2) - epsilon^2/2, epsilon^2/2)-zCDP, hence epsilon^2/2-zCDP; a-bounded
@@ -127,6 +154,14 @@ def affine_zcdp_of_pure_dp_and_bounded_range(pair: Pair, alpha: Order) -> Verdic
     LABEL,
     examples=({"pair": EXTREMAL, "alpha": Fraction(100001, 100000)}, {"pair": EXTREMAL, "alpha": 2}),
     cases=60,
+    pins=(
+        Pin(
+            {"pair": SYMMETRIC, "alpha": 2},
+            "log E[e^L], and kappa for e^a = 441/400",
+            smaller=renyi_of_21,
+            larger=lambda: 2 * mean_of_range_441(),
+        ),
+    ),
 )
 def zcdp_of_bounded_range(pair: Pair, alpha: Order) -> Verdict:
     """a-bounded range implies kappa(a)-zCDP, kappa(a) = a/(e^a - 1) - 1 - log(a/(e^a - 1)); attained as alpha -> 1."""
@@ -157,7 +192,7 @@ def extremal_log_moment(width: Any, s: Any) -> Any:
 
 
 @statement(DPASSAY, LABEL)
-def bounded_range_moment_is_superadditivity_gap() -> Verdict:
+def bounded_range_moment_is_superadditivity_gap() -> Proof:
     """Over all t, the largest log E_P[(P/Q)^s] of a response of range a is (s+1) h((s+1) a) - s h(s a) - h(a), with
     h(x) = log(sinh(x/2)/(x/2)); its derivative at s = 0 is h(a) + a h'(a) = kappa(a).
     """
@@ -174,24 +209,77 @@ def bounded_range_moment_is_superadditivity_gap() -> Verdict:
     split: Callable[[Any], Any] = lambda x: x / 2 + sp.log(1 - sp.exp(-x)) - sp.log(x)
     gap = (s + 1) * split((s + 1) * a) - s * split(s * a) - split(a)
     reduced = value.subs(sp.log(low), sp.log(1 - sp.exp(-s * a)) - a)
+    joined = (
+        sp.log(s) * s + s * sp.log(high) - s * sp.log(s + 1) - s * sp.log(low)
+        + sp.log(high) - sp.log(s + 1) - sp.log(1 - sp.exp(-a))
+    )  # fmt: skip
+    b, room = sp.symbols("B room", positive=True)
     return proof(
-        identity(moment, response_moment(sp.exp(t), a, s), "the moment of the response"),
-        identity(slope.subs(u, best), 0, "its logarithm is stationary at u = s A/((s+1) B)"),
-        identity(
+        checked(
+            "moment",
+            "E_P[(P/Q)^s] is u^s (A - B u)/(1 - e^-a), u = e^t.",
+            identity,
+            moment,
+            response_moment(sp.exp(t), a, s),
+        ),
+        checked("stationary", "Its logarithm is stationary at u = s A/((s+1) B).", identity, slope.subs(u, best), 0),
+        checked(
+            "second derivative",
+            "The second derivative of its logarithm in u is -s/u^2 - B^2/(A - B u)^2.",
+            identity,
             sp.diff(s * sp.log(u) + sp.log(high - low * u), u, 2),
             -s / u**2 - low**2 / (high - low * u) ** 2,
-            "and concave in u",
         ),
-        identity(
-            sp.log(s) * s + s * sp.log(high) - s * sp.log(s + 1) - s * sp.log(low)
-            + sp.log(high) - sp.log(s + 1) - sp.log(1 - sp.exp(-a)),
-            value, "the largest value: u^s, and A - B u = A/(s+1)",
+        checked("concave", "s/u^2 + B^2/(A - B u)^2 is positive.", positive, s / u**2 + b**2 / room**2),
+        checked("left end", "The moment is 1 at t = 0.", identity, response_moment(sp.Integer(1), a, s), 1),
+        checked("right end", "The moment is 1 at t = a.", identity, response_moment(sp.exp(a), a, s), 1),
+        prose(
+            "largest",
+            "A concave function with equal values at both ends is largest at its stationary point, between them.",
+            given=["moment", "stationary", "second derivative", "concave", "left end", "right end"],
         ),
-        identity(low, sp.exp(-a) * (1 - sp.exp(-s * a)), "B"),
-        identity(sp.exp(split(a)), sp.sinh(a / 2).rewrite(sp.exp) / (a / 2), "h without sinh"),
-        identity(sp.expand_log(sp.expand(reduced - gap), force=True), 0, "the gap of F(x) = x h(x)"),
-        identity((h + a * sp.diff(h, a) - kappa).rewrite(sp.exp).subs(a, sp.log(u + 1)), 0, "kappa is F'"),
-    )  # fmt: skip
+        checked(
+            "value", "There u^s (A - B u) is (s A/((s+1) B))^s A/(s+1).", identity, joined, value, given=["largest"]
+        ),
+        checked("B", "B = e^-a (1 - e^(-s a)).", identity, low, sp.exp(-a) * (1 - sp.exp(-s * a))),
+        checked(
+            "h",
+            "h(x) = x/2 + log(1 - e^-x) - log x.",
+            identity,
+            sp.exp(split(a)),
+            sp.sinh(a / 2).rewrite(sp.exp) / (a / 2),
+        ),
+        checked(
+            "gap",
+            "The largest logarithm is (s+1) h((s+1) a) - s h(s a) - h(a), h written out.",
+            identity,
+            sp.expand_log(sp.expand(reduced - gap), force=True),
+            0,
+            given=["value", "B", "h"],
+        ),
+        checked(
+            "product rule",
+            "With F(x) = x h(x), F'(a) = h(a) + a h'(a).",
+            identity,
+            sp.diff(a * h, a),
+            h + a * sp.diff(h, a),
+        ),
+        checked(
+            "kappa",
+            "h(a) + a h'(a) = kappa(a), with a = log(u + 1).",
+            identity,
+            (h + a * sp.diff(h, a) - kappa).rewrite(sp.exp).subs(a, sp.log(u + 1)),
+            0,
+        ),
+        checked("h(0)", "h vanishes at 0.", identity, sp.limit(sp.exp(h), a, 0), 1),
+        prose(
+            "slope",
+            "The gap is (F((s+1) a) - F(s a) - F(a))/a, whose derivative at s = 0 is F'(a) - F'(0), and F'(0) = "
+            "h(0) = 0.",
+            given=["gap", "product rule", "kappa", "h(0)"],
+        ),
+        all_of("moment and slope", "gap", "slope"),
+    )
 
 
 def curvature_coefficient(n: int) -> int:
@@ -203,7 +291,7 @@ def curvature_coefficient(n: int) -> int:
 
 
 @statement(DPASSAY, LABEL)
-def largest_mean_loss_has_concave_derivative() -> Verdict:
+def largest_mean_loss_has_concave_derivative() -> Proof:
     """kappa' is concave on a > 0 with kappa'(0) = 0, so that kappa'(x + y) <= kappa'(x) + kappa'(y) and
     y kappa'(y) <= 2 kappa(y): F(x + y) - F(x) - F(y) <= x (x + y) kappa(y)/y, which is kappa(a)-zCDP.
 
@@ -211,7 +299,8 @@ def largest_mean_loss_has_concave_derivative() -> Verdict:
     on (2n)! times them is 4^n - 4 + n (2n-1) (2n-2) (2n-7) > 0.
     """
     z = sp.symbols("z", positive=True)
-    a, n = sp.symbols("a n", positive=True)
+    a = sp.symbols("a", positive=True)
+    n = sp.symbols("n", integer=True, nonnegative=True)
     kappa = sp.log(sp.sinh(a / 2) / (a / 2)) + (a / 2) * sp.coth(a / 2) - 1
     slope = sp.coth(z) - 1 / (2 * z) - z / (2 * sp.sinh(z) ** 2)
     vanishing = z * sp.sinh(2 * z) - sp.sinh(z) ** 2 - z**2
@@ -219,23 +308,139 @@ def largest_mean_loss_has_concave_derivative() -> Verdict:
     multiple = 8 * tail - (sp.cosh(4 * z) - 4 * sp.cosh(2 * z) + 3 - 8 * z**3 * (
         2 * sp.sinh(2 * z) - 2 * z - z * sp.cosh(2 * z)))  # fmt: skip
     general = 4**n - 4 - 2 * (2 * n) * (2 * n - 1) * (2 * n - 2) + n * (2 * n - 1) * (2 * n - 2) * (2 * n - 3)
-    later = general.subs(n, n + 4)  # n >= 4 is n + 4 with n >= 0
+    later = general.subs(n, n + 4)
+    w, growth = sp.Symbol("w", nonnegative=True), sp.Symbol("g", nonnegative=True)
+    x, y, kappa_y = sp.symbols("x y kappa_y", positive=True)
+    fact = sp.factorial(2 * n)
+    series = fact * (4**n / fact - 4 / fact - 2 / sp.factorial(2 * n - 3) + 1 / (2 * sp.factorial(2 * n - 4)))
+    rest = (n + 4) * (2 * n + 7) * (2 * n + 6) * (2 * n + 1)
+    zeros = [
+        checked(
+            f"order {k}",
+            f"Derivative {k} of the numerator vanishes at 0.",
+            identity,
+            sp.diff(vanishing, z, k).subs(z, 0),
+            0,
+        )
+        for k in range(4)
+    ]
+    low_terms = [
+        checked(f"w^{2 * k}", f"The coefficient of w^{2 * k} vanishes.", identity, curvature_coefficient(k), 0)
+        for k in range(4)
+    ]
     return proof(
-        identity(sp.diff(kappa, a).subs(a, 2 * z).rewrite(sp.exp), slope.rewrite(sp.exp), "the derivative of kappa"),
-        identity(slope * 2 * z * sp.sinh(z) ** 2, vanishing, "over a function of order z^3"),
-        [identity(sp.diff(vanishing, z, k).subs(z, 0), 0, "which vanishes to order 4 at 0") for k in range(4)],
-        identity(
-            (-sp.diff(slope, z, 2) * z**3 * sp.sinh(z) ** 4).rewrite(sp.exp), tail.rewrite(sp.exp),
-            "its second derivative, times a positive factor",
+        checked(
+            "kappa", "kappa is the derivative of F(x) = x h(x).", identity, sp.diff(a * log_sinh_quotient(a), a), kappa
         ),
-        identity(multiple.rewrite(sp.exp), 0, "fourth power of sinh by multiples of the argument"),
-        [identity(curvature_coefficient(k), 0, f"the coefficient of w^{2 * k} vanishes") for k in range(4)],
-        identity(
-            sp.expand(later - 4 ** (n + 4) + 4), sp.expand((n + 4) * (2 * n + 7) * (2 * n + 6) * (2 * n + 1)),
-            "the polynomial part",
+        checked(
+            "slope",
+            "kappa'(2z) is coth z - 1/(2z) - z/(2 sinh^2 z).",
+            identity,
+            sp.diff(kappa, a).subs(a, 2 * z).rewrite(sp.exp),
+            slope.rewrite(sp.exp),
+            given=["kappa"],
         ),
-        positive(4 ** (n + 4) - 4 + (n + 4) * (2 * n + 7) * (2 * n + 6) * (2 * n + 1), "all later ones are positive"),
-    )  # fmt: skip
+        checked(
+            "fraction",
+            "Times 2 z sinh^2 z it is z sinh 2z - sinh^2 z - z^2.",
+            identity,
+            slope * 2 * z * sp.sinh(z) ** 2,
+            vanishing,
+        ),
+        *zeros,
+        prose(
+            "kappa'(0)",
+            "kappa' tends to 0 at 0: a function that vanishes to order 4 over one of order 3.",
+            given=["slope", "fraction", *(step.name for step in zeros)],
+        ),
+        checked(
+            "curvature",
+            "-k''(z) z^3 sinh^4 z is sinh^4 z - z^3 (2 sinh 2z - 2z - z cosh 2z), where k(z) = kappa'(2z).",
+            identity,
+            (-sp.diff(slope, z, 2) * z**3 * sp.sinh(z) ** 4).rewrite(sp.exp),
+            tail.rewrite(sp.exp),
+            given=["slope"],
+        ),
+        checked(
+            "multiples",
+            "8 times that is cosh 4z - 4 cosh 2z + 3 - 8 z^3 (2 sinh 2z - 2z - z cosh 2z).",
+            identity,
+            multiple.rewrite(sp.exp),
+            0,
+        ),
+        *low_terms,
+        prose(
+            "series",
+            "By the series of cosh and sinh, (2n)! times the coefficient of w^(2n), w = 2z, is (2n)! (4^n/(2n)! - "
+            "4/(2n)! "
+            "- 2/(2n-3)! + 1/(2 (2n-4)!)) for n >= 4; there are no odd powers.",
+            given=["curvature", "multiples"],
+        ),
+        checked(
+            "coefficient",
+            "That is 4^n - 4 - 2 (2n)(2n-1)(2n-2) + n (2n-1)(2n-2)(2n-3).",
+            identity,
+            sp.gammasimp(series),
+            general,
+            given=["series"],
+        ),
+        checked(
+            "polynomial",
+            "With n + 4 for n, it is 4^(n+4) - 4 + (n+4)(2n+7)(2n+6)(2n+1).",
+            identity,
+            sp.expand(later - 4 ** (n + 4) + 4),
+            sp.expand(rest),
+            given=["coefficient"],
+        ),
+        checked("powers", "4^n >= 1 for n >= 0.", nonnegative_from_zero, 4**w - 1, w, 4**w * sp.log(4)),
+        checked("split power", "4^(n+4) = 256 4^n.", identity, 4 ** (n + 4), 256 * 4**n),
+        checked(
+            "later terms",
+            "256 (1 + g) - 4 + (n+4)(2n+7)(2n+6)(2n+1) is positive for n >= 0 and g >= 0: all later coefficients are.",
+            positive,
+            (256 * (1 + growth) - 4 + rest).subs(n, w).expand(),
+            given=["polynomial", "powers", "split power"],
+        ),
+        prose(
+            "concave",
+            "A power series without negative coefficients, and some positive, is positive for w > 0: kappa' is "
+            "concave.",
+            given=["curvature", "multiples", "series", "later terms", *(step.name for step in low_terms)],
+        ),
+        prose(
+            "subadditive",
+            "A concave function that vanishes at 0 is subadditive, kappa'(x + y) <= kappa'(x) + kappa'(y), and lies "
+            "above "
+            "its chords: y kappa'(y)/2 <= int_0^y kappa' = kappa(y), as kappa(0) = 0.",
+            given=["kappa'(0)", "concave"],
+        ),
+        checked(
+            "integral",
+            "int_0^x (kappa(y) + 2 v kappa(y)/y) dv = x (x + y) kappa(y)/y.",
+            identity,
+            sp.integrate(kappa_y + 2 * w * kappa_y / y, (w, 0, x)),
+            x * (x + y) * kappa_y / y,
+        ),
+        prose(
+            "superadditivity gap",
+            "kappa(y + v) - kappa(v) is kappa(y) at v = 0 and grows at most at the rate kappa'(y) <= 2 kappa(y)/y; "
+            "its "
+            "integral over v from 0 to x is F(x + y) - F(x) - F(y), as F(0) = 0.",
+            given=["kappa", "subadditive", "integral"],
+        ),
+        lemma(
+            "moment",
+            "The largest log-moment is (F((s+1) a) - F(s a) - F(a))/a.",
+            bounded_range_moment_is_superadditivity_gap,
+        ),
+        prose(
+            "zCDP",
+            "With x = s a and y = a the log-moment is at most s (s + 1) kappa(a); every pair of range a is "
+            "dominated by "
+            "such a response, since the moment is convex in P/Q, whose values lie in an interval [e^(t-a), e^t].",
+            given=["superadditivity gap", "moment"],
+        ),
+    )
 
 
 @statement(DPASSAY, LABEL, examples=({"index": 4},), cases=30)

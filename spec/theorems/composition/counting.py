@@ -12,9 +12,10 @@ from flint import arb
 from dpassay.spec.ball import Exact, at_most, ball, exact, less_than, max_balls
 from dpassay.spec.distributions.generalized_randomized_response import product_delta
 from dpassay.spec.domains import Choices
+from dpassay.spec.figures import Figures
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import CESAR_2020
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.mixed_batch import candidate_tops
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -48,10 +49,15 @@ def _never_better_than_half(count: int, epsilon: Fraction, level: Fraction) -> V
 
 HALF_EPSILON = Erratum(
     kind="false",
-    printed_text="in a batch, epsilon-bounded-range is treated as epsilon/2-DP: that understates delta",
+    severity=Severity.INTERPRETATION,
+    location="Section 2, the paragraph before Definition 2.2",
+    printed_text="in a batch, epsilon-bounded-range is said to be nearly the same as epsilon/2-DP; taken "
+    "as a bound that understates delta",
+    answer="The sentence says roughly and nearly, and no bound uses it.",
     witness={"count": 10, "epsilon": Fraction(1, 5), "level": Fraction(1, 2)},
     printed=_as_half_as_private,
     corrected=_never_better_than_half,
+    figures=Figures(published=("0.01063 > 0.009930",), corrected=("0.009930 <= 0.01063",)),
 )
 
 

@@ -6,8 +6,9 @@ in two ways and slips now and then: in App. B.1 it has e^(epsilon - epsilon m - 
 (k - i), q^(k-i) for (k' - i), q^(k'-i).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from math import comb
 from typing import Annotated, Any
 
@@ -21,10 +22,11 @@ from dpassay.spec.distributions.generalized_randomized_response import (
     hinge,
     keep_probability,
     product_delta,
-    product_laws,
+    product_distributions,
     pure_response,
 )
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.mechanism_classes import (
     BatchesOnLattice,
     ClassSequence,
@@ -36,10 +38,12 @@ from dpassay.spec.mechanism_classes import (
     bounded_range,
     pure,
 )
-from dpassay.spec.proof.symbolic import identity, proof, rational_identity
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.steps import Proof, Step, checked, computed, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity, positive, rational_identity
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.optimal_bounded_range import optimal_bounded_range_delta
 from dpassay.spec.theorems.composition.optimal_pure import optimal_pure_delta
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
@@ -121,7 +125,7 @@ def mixed_subset_sum_factorises(batch: Batch, tops: Tops) -> Verdict:
     """Beside bounded-range responses with any t_i, the pure block enters the subset sum through the number j of its
     answers 1 only, with weights Q^(m-j) (1-Q)^j and (1-Q)^(m-j) Q^j, Q = e^epsilon / (1 + e^epsilon).
     """
-    brute = hockey_stick_exact(*product_laws(_responses(batch, tops)), batch.budget)
+    brute = hockey_stick_exact(*product_distributions(_responses(batch, tops)), batch.budget)
     return equal_exact(factorised_sum(batch, tops), brute, "the factorised sum")
 
 
@@ -135,7 +139,7 @@ Level = Annotated[int, Integers("epsilon_g, in lattice steps", -12, 16, (0, 1, 2
 def _delta_of(base: Fraction, parameters: Sequence[tuple[int, int]], level: int) -> Fraction:
     """Return delta of responses with (epsilon_i, t_i) in lattice steps."""
     responses = (RandomizedResponse(base**steps, base**top) for steps, top in parameters)
-    return hockey_stick_exact(*product_laws(responses), base**level)
+    return hockey_stick_exact(*product_distributions(responses), base**level)
 
 
 def averaged(first: int, second: int) -> tuple[int, int]:
@@ -159,10 +163,15 @@ def _averaging_within_one_epsilon(
 
 AVERAGED_ACROSS_BLOCKS = Erratum(
     kind="false",
-    printed_text="no restriction on k - m: with k - m = 1 the two averaged t's belong to different epsilons",
+    severity=Severity.INTERPRETATION,
+    location="Section 4, Lemma 4.4",
+    printed_text="Lemma 4.4 does not say that k - m is at least 2, as its display takes it to be; with k "
+    "- m = 1 the two averaged t's belong to different epsilons, and it fails",
+    answer="The display writes (t_1, epsilon), (t_2, epsilon), so that k - m is at least 2.",
     witness={"base": Fraction(3, 2), "steps": (8, 4), "tops": (6, 0), "level": 3},
     printed=_averaging_across_different_epsilons,
     corrected=_averaging_within_one_epsilon,
+    figures=Figures(published=("0.4068 > 0.2641",), corrected=("0.4068 <= 0.5745",)),
 )
 
 
@@ -179,7 +188,7 @@ def averaging_two_parameters_never_lowers_delta(
     middle = averaged(first, second)
     before = _delta_of(base, [(steps, first), (steps, second), *beside], level)
     after = _delta_of(base, [(steps, middle[0]), (steps, middle[1]), *beside], level)
-    return at_most_exact(before, after, "delta before averaging")
+    return at_most_exact(before, after, "delta before averaging").with_(tightness=None)
 
 
 def _eq_5_for_adaptive_choice(batch: LatticeBatch) -> Verdict:
@@ -193,10 +202,14 @@ def _eq_5_for_a_batch(batch: LatticeBatch) -> Verdict:
 
 ADAPTIVE_TUPLE_FOR_BATCH = Erratum(
     kind="false",
+    severity=Severity.MINOR,
+    location="Section 4, eq. (5), left side",
     printed_text="the left side of eq. (5) is written as a tuple, which the paper defines as adaptive composition",
+    answer="The non-adaptive product is meant, as in the title of the section and in Theorem 3.",
     witness={"batch": LatticeBatch(Fraction(9, 8), 2, 1, 3, 0)},
     printed=_eq_5_for_adaptive_choice,
     corrected=_eq_5_for_a_batch,
+    figures=Figures(published=("0.5113 > 0.5013",), corrected=("0.5013 = 0.5013",)),
 )
 
 
@@ -241,7 +254,7 @@ def delta_is_the_largest_partial_sum(batch: Batch, tops: Tops) -> Verdict:
         partial_sum(ell, batch.bounded, batch.pure, batch.ratio, top, batch.budget)
         for ell in range(batch.bounded + 2 * batch.pure + 1)
     )
-    delta = hockey_stick_exact(*product_laws(_responses(batch, [tops[0]] * batch.bounded)), batch.budget)
+    delta = hockey_stick_exact(*product_distributions(_responses(batch, [tops[0]] * batch.bounded)), batch.budget)
     return equal_exact(max(Fraction(0), *sums), delta, "the largest partial sum")
 
 
@@ -287,7 +300,10 @@ def _derivative_identity(ell: int, bounded: int, pure_count: int) -> Verdict:
 
 EXPONENT_J = Erratum(
     kind="false",
-    printed_text="F_l is printed with (1 - q)^j for (1 - q)^i, in Section 4 and in App. B.1",
+    severity=Severity.MINOR,
+    location="Section 4, the definition of F_l before Lemma 4.5, and Appendix B.1",
+    printed_text="F_l has (1 - q)^j for (1 - q)^i, in Section 4 and in App. B.1",
+    answer="The exponent is i; Lemma 4.5 has it right.",
     witness={
         "ell": 1,
         "bounded": 2,
@@ -296,31 +312,104 @@ EXPONENT_J = Erratum(
     },
     printed=_printed_derivative_at,
     corrected=_derivative_symbolic,
+    figures=Figures(published=("6.409 != 1.360",)),
     item="F_ell",
 )
 
 LARGEST_SYMBOLIC = 3
 
 
+def _instances() -> list[Step]:
+    """Return a step for each F_l with k - m and m up to 3: its derivative, as rational functions."""
+    shapes = [(b, m) for b in range(1, LARGEST_SYMBOLIC + 1) for m in range(LARGEST_SYMBOLIC + 1)]
+    return [
+        computed(
+            f"k - m = {b}, m = {m}, l = {n}",
+            "The formula of the code is the derivative of its partial sum.",
+            partial(_derivative_identity, n, b, m),
+        )
+        for b, m in shapes
+        for n in range(b + 2 * m + 1)
+    ]
+
+
 @statement(CESAR_2020, "F_ell_derivative", "F_ell", errata=(EXPONENT_J,))
-def partial_sums_have_one_peak() -> Verdict:
+def partial_sums_have_one_peak() -> Proof:
     """F_l'(t) = (e^(epsilon_g - epsilon(m-l) - t(k-m)) - e^(t-epsilon)) / (1 - e^-epsilon) times a sum of positive
     terms, so that F_l rises up to t_l = (epsilon_g + epsilon (l + 1 - m)) / (k - m + 1) and falls after it.
 
-    Symbolic in epsilon, t and epsilon_g, for k - m and m up to 3 and every l.
+    The sums over i telescope, for all k - m, m and l; the formulas of the code are compared for k - m, m <= 3, where
+    they are rational functions.
     """
-    s, top, budget, ell = sp.symbols("s T G l", positive=True)
-    shapes = [(b, m) for b in range(1, LARGEST_SYMBOLIC + 1) for m in range(LARGEST_SYMBOLIC + 1)]
-    peak = [
-        identity(
-            (budget * s ** (ell - m) / top**b - top / s).subs(budget, top ** (b + 1) * s ** (m - 1 - ell)),
+    s, top, budget, q, weight = sp.symbols("s T G q C", positive=True)
+    b, i, m, j, ell = sp.symbols("b i m j l", integer=True, positive=True)
+    q_of = (s - top) / (s - 1)
+    rate: Callable[[Any], Any] = lambda expression: top * sp.diff(expression, top)  # d/dt, T = e^t
+    edge: Callable[[Any, Any], Any] = lambda count, at: (
+        (b - count) * sp.binomial(b, count) * at ** (b - count - 1) * (1 - at) ** count
+    )
+    n = ell - 2 * j
+    below = budget * s ** (ell - m) / top**b - top / s
+    tilted = (q / top) ** (b - n - 1) * (s * (1 - q) / top) ** n * q ** (1 + n - b) * (1 - q) ** (-n)  # D(p)/D(q)
+    instances = _instances()
+    return proof(
+        suppose("responses", "F_l sums, for j <= l/2 and i <= min(k - m, l - 2j), the cells of Thm 3."),
+        checked(
+            "neighbours",
+            "i C(b, i) = (b - i + 1) C(b, i - 1).",
+            identity,
+            sp.gammasimp(i * sp.binomial(b, i) / sp.binomial(b, i - 1)),
+            b - i + 1,
+        ),
+        checked(
+            "telescope",
+            "d/dq C(b, i) q^(b-i) (1-q)^i = D_i - D_(i-1), D_i = (b - i) C(b, i) q^(b-i-1) (1-q)^i.",
+            identity,
+            sp.diff(q ** (b - i) * (1 - q) ** i, q) * weight,
+            (b - i) * weight * q ** (b - i - 1) * (1 - q) ** i - i * weight * q ** (b - i) * (1 - q) ** (i - 1),
+            given=["neighbours"],
+        ),
+        checked("first", "For i = 0 the derivative is D_0.", identity, sp.diff(q**b, q), edge(sp.Integer(0), q)),
+        checked("last", "D_b = 0, so that nothing is left where i reaches b = k - m.", identity, edge(b, q), 0),
+        checked(
+            "other side",
+            "With p = q/T the other probability is s (1 - q)/T = 1 - p.",
+            identity,
+            1 - q_of / top,
+            s * (1 - q_of) / top,
+        ),
+        checked("rate of q", "dq/dt = -T/(s - 1).", identity, rate(q_of), -top / (s - 1)),
+        checked("rate of p", "dp/dt = -(s/T)/(s - 1).", identity, rate(q_of / top), -s / top / (s - 1)),
+        checked(
+            "cell sum",
+            "For each j the two sums, D_n(q) dq/dt - G s^(2j-m) D_n(p) dp/dt with n = l - 2j, give D_n(q) times "
+            "(G s^(l-m)/T^b - T/s)/(1 - 1/s).",
+            identity,
+            sp.powsimp(sp.expand_power_base(-top / (s - 1) + budget * s ** (2 * j - m) * tilted * s / top / (s - 1))),
+            below / (1 - 1 / s),
+            given=["telescope", "first", "last", "other side", "rate of q", "rate of p"],
+        ),
+        prose(
+            "derivative",
+            "F_l' is (G s^(l-m)/T^b - T/s)/(1 - 1/s) times the sum of alpha_{i,j} D_n(q)/C(b, n) over i = n = l - 2j, "
+            "by linearity; the factors of alpha that depend on j alone are carried along.",
+            given=["responses", "cell sum"],
+        ),
+        checked(
+            "peak",
+            "The slope G s^(l-m)/T^b - T/s vanishes at t_l: T^(b+1) = G s^(l+1-m).",
+            identity,
+            below.subs(budget, top ** (b + 1) * s ** (m - 1 - ell)),
             0,
-            f"the slope is 0 at t_l for k - m = {b}, m = {m}",
-        )
-        for b, m in shapes
-    ]
-    steps = [_derivative_identity(n, b, m) for b, m in shapes for n in range(b + 2 * m + 1)]
-    return proof(steps, peak).with_(detail=f"{len(steps)} derivatives, k - m and m up to {LARGEST_SYMBOLIC}")
+        ),
+        checked("falls", "The slope falls in T.", positive, -sp.diff(below, top)),
+        *instances,
+        prose(
+            "one peak",
+            "The terms D_n(q) are not negative, since 0 <= q <= 1; so F_l rises up to t_l and falls after it.",
+            given=["derivative", "peak", "falls", *(step.name for step in instances)],
+        ),
+    )
 
 
 @statement(
@@ -335,6 +424,13 @@ def partial_sums_have_one_peak() -> Verdict:
         ),
     ),
     cases=40,
+    pins=(
+        Pin(
+            {"batch": LatticeBatch(Fraction(2), 0, 1, 1, 0), "tops": (Fraction(1, 2),) * 6},
+            "one response with odds of 2 to 1",
+            both=lambda: [Fraction(1, 3)] * 2,
+        ),
+    ),
 )
 def optimal_delta_of_mixed_batch(
     batch: Annotated[LatticeBatch, BatchesOnLattice("a batch of pure and bounded-range mechanisms", 4, 3)], tops: Tops

@@ -16,11 +16,12 @@ from dpassay.spec.distributions.generalized_randomized_response import (
     hinge,
     keep_probability,
     product_delta,
-    product_laws,
+    product_distributions,
 )
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains import Reals
 from dpassay.spec.mechanism_classes import BatchesOnLattice, LatticeBatch, Shares
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import statement
@@ -72,7 +73,23 @@ def _product(pairs: Iterable[PairAtRatio]) -> tuple[FiniteDistribution, FiniteDi
     return FiniteDistribution(left), FiniteDistribution(right)
 
 
-@statement(CESAR_2020, "br_delta_subset_sum", cases=40)
+@statement(
+    CESAR_2020,
+    "br_delta_subset_sum",
+    cases=40,
+    pins=(
+        Pin(
+            {
+                "first": PairAtRatio(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2)),
+                "second": PairAtRatio(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2)),
+                "third": PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3)),
+                "budget": Fraction(1),
+            },
+            "truthful answers with probability 2/3, 2/3 and 3/4: (11 + 1 + 4 + 4)/36",
+            both=lambda: Fraction(5, 9),
+        ),
+    ),
+)
 def batch_of_bounded_range_at_most_subset_sum(first: Pair, second: Pair, third: Pair, budget: Budget) -> Verdict:
     """For mechanisms of bounded range epsilon_1, ..., epsilon_k chosen in advance, on neighbours with largest losses
     t_1, ..., t_k, delta is at most the subset sum (4) at these t_i; products of responses attain it.
@@ -80,7 +97,7 @@ def batch_of_bounded_range_at_most_subset_sum(first: Pair, second: Pair, third: 
     pairs = [common_support(pair) for pair in (first, second, third)]
     windows = [window for pair in pairs if (window := window_of(pair))[0] > 1]
     bound = subset_sum_delta(windows, budget)
-    attained = hockey_stick_exact(*product_laws(RandomizedResponse(*window) for window in windows), budget)
+    attained = hockey_stick_exact(*product_distributions(RandomizedResponse(*window) for window in windows), budget)
     return conjunction([
         at_most_exact(hockey_stick_exact(*_product(pairs), budget), bound, "delta of the batch"),
         equal_exact(attained, bound, "delta of the responses"),
@@ -97,10 +114,11 @@ def subset_sum_ignores_the_order(first: Ratio, second: Ratio, third: Ratio, tops
     permuted without their epsilon_i. (The paper prints one side with commas, which mean adaptive composition.)
     """
     windows = _windows([first, second, third], tops)
-    laws = [product_laws(RandomizedResponse(*w) for w in order) for order in permutations(windows)]
+    distributions = [product_distributions(RandomizedResponse(*w) for w in order) for order in permutations(windows)]
     reference = subset_sum_delta(windows, budget)
     return conjunction(
-        equal_exact(hockey_stick_exact(*law, budget), reference, "delta of a permutation") for law in laws
+        equal_exact(hockey_stick_exact(*distribution, budget), reference, "delta of a permutation")
+        for distribution in distributions
     )
 
 
@@ -128,7 +146,19 @@ def optimal_bounded_range_delta(batch: LatticeBatch) -> Fraction:
     return max(values)
 
 
-@statement(CESAR_2020, "optimal_br_nonadaptive", cases=25)
+@statement(
+    CESAR_2020,
+    "optimal_br_nonadaptive",
+    cases=25,
+    pins=(
+        Pin(
+            {"batch": LatticeBatch(Fraction(2), 1, 0, 1, 0), "tops": (Fraction(1, 2),) * 4},
+            "e^epsilon = 4: 1/5 (5/2 - 1) at e^t = 5/2, and 1/3 (2 - 1) at t = epsilon/2",
+            smaller=lambda: Fraction(3, 10),
+            larger=lambda: Fraction(1, 3),
+        ),
+    ),
+)
 def optimal_delta_of_bounded_range_batch(batch: Batch, tops: Tops) -> Verdict:
     """For a batch of k epsilon-bounded-range mechanisms delta_OPT is the delta of k responses with one common t, the
     best of t_l = (epsilon_g + (l + 1) epsilon)/(k + 1), l = 0..k, clipped to [0, epsilon]: no other t, and no vector

@@ -11,7 +11,7 @@ from math import comb
 from typing import Annotated
 
 from dpassay.spec.distributions.discrete import hockey_stick_exact
-from dpassay.spec.distributions.generalized_randomized_response import hinge, product_laws, pure_response
+from dpassay.spec.distributions.generalized_randomized_response import hinge, product_distributions, pure_response
 from dpassay.spec.domains import Integers, Reals
 from dpassay.spec.mechanism_classes import ClassSequence, ClassSequences, MechanismClass, adaptive_delta, batch_delta
 from dpassay.spec.rational import at_most_exact, equal_exact
@@ -49,7 +49,7 @@ def optimal_delta_of_pure_composition(count: Count, ratio: Ratio, budget: Budget
 
     That adaptively chosen mechanisms do no worse is `adaptive_interactions_stay_below_the_recursion`.
     """
-    brute = hockey_stick_exact(*product_laws([pure_response(ratio)] * count), budget)
+    brute = hockey_stick_exact(*product_distributions([pure_response(ratio)] * count), budget)
     return equal_exact(optimal_pure_delta(count, ratio, budget), brute, "delta of k randomised responses")
 
 

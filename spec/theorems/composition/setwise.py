@@ -16,9 +16,11 @@ from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.generalized_randomized_response import product_delta
 from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.interactions import Branch, Interaction, chain, loss_law_of_branches
+from dpassay.spec.figures import Figures
+from dpassay.spec.interactions import Branch, chain, loss_distribution_of_branches, mirrored
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.setwise import (
@@ -26,12 +28,15 @@ from dpassay.spec.setwise import (
     RegisteredRound,
     SetwiseGame,
     SetwiseGames,
+    best_analyst,
     hockey_stick_at,
     setwise_value,
 )
 from dpassay.spec.sources import CESAR_2020
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.concentrated import gaussian_cdp, zcdp_of_cdp_parameters
+from dpassay.spec.theorems.composition.second_derivations import many_responses_delta
+from dpassay.spec.theorems.target_charging.second_derivations import responses_delta
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["fixed_order", "mixed_epsilon", "setwise_approximate_epsilon", "setwise_epsilon", "setwise_total_delta"]
@@ -64,28 +69,39 @@ EXAMPLES = tuple(fixed_order(*mix) for mix in ((PURE, RANGE), (RANGE, PURE, PURE
     CESAR_2020,
     "setwise_adaptive_dp",
     examples=tuple({"game": game, "budget": Fraction(3, 2)} for game in EXAMPLES),
+    pins=(
+        Pin(
+            {"game": EXAMPLES[0], "budget": Fraction(3, 2)},
+            "3/8 - 3/20 and 3/8 - 9/40, in both orders",
+            both=lambda: [Fraction(3, 8)] * 2,
+        ),
+    ),
 )
 def setwise_view_is_at_most_the_optimal_analysts(game: Game, budget: Budget) -> Verdict:
     """In the set-wise game each registered parameter is used at most once, in an order that may depend on all earlier
     outcomes; the exact delta of a view is at most the value of the recursion
-    D(E; r) = max_i E_P[D(E - {i}; r P/Q)] over the offers of the analyst, for both values of the hidden bit.
+    D(E; r) = max_i E_P[D(E - {i}; r P/Q)] over the offers of the analyst, for both values of the hidden bit. An
+    analyst who plays the best offer after every view has exactly that value.
     """
     level = exact("budget", budget)
-    swapped = SetwiseGame(game.parameters, _swapped(game.analyst))
-    return conjunction(
-        at_most_exact(
-            loss_law_of_branches(played.views()).hockey_stick(level),
-            setwise_value(played.offers(), len(played.parameters), level),
-            "delta of the view",
-        )
-        for played in (game, swapped)
-    )
+    both = game, SetwiseGame(game.parameters, mirrored(game.analyst))
+    return conjunction(verdict for played in both for verdict in _value_of_the_game(played, level))
 
 
-def _swapped(tree: Interaction) -> Interaction:
-    offer: Any = tree.offer
-    other = RegisteredRound(offer.right, offer.left, offer.ratio_max, index=offer.index)
-    return Interaction(other, {outcome: _swapped(child) for outcome, child in tree.after.items()})
+def _value_of_the_game(played: SetwiseGame, level: Fraction) -> list[Verdict]:
+    """Decide that no view exceeds the recursion, and that the views of the best analyst reach it."""
+    offers, size = played.offers(), len(played.parameters)
+    value = setwise_value(offers, size, level)
+    seen = loss_distribution_of_branches(played.views()).hockey_stick(level)
+    best = best_analyst(offers, size, level)
+    reached = Fraction(0)
+    if best is not None:
+        reached = loss_distribution_of_branches(SetwiseGame(played.parameters, best).views()).hockey_stick(level)
+    stopped = max(Fraction(0), 1 - level)
+    return [
+        at_most_exact(seen, value, "delta of the view"),
+        equal_exact(max(reached, stopped), value, "delta of the best analyst's view"),
+    ]
 
 
 # --- eq (1) -------------------------------------------------------------------------------------------------
@@ -140,6 +156,23 @@ def setwise_epsilon(means: list[arb], scales: list[arb], delta: Fraction) -> arb
     "setwise_cdp_bound",
     "setwise_adaptive_dp",
     examples=tuple({"game": g, "delta": d} for g in EXAMPLES for d in (Fraction(1, 10), Fraction(9, 10), 1)),
+    pins=(
+        Pin(
+            {"game": EXAMPLES[2], "delta": Fraction(9, 10)},
+            "one response at epsilon/2 + epsilon sqrt(2 log(10/9))",
+            smaller=lambda: (
+                [
+                    responses_delta(
+                        1,
+                        Fraction(3),
+                        ball(3).log() * (ball(Fraction(1, 2)) + (2 * ball(Fraction(10, 9)).log()).sqrt()),
+                    )
+                ]
+                * 2
+            ),
+            larger=lambda: [Fraction(9, 10)] * 2,
+        ),
+    ),
 )
 def approximate_dp_of_setwise_cdp(game: Game, delta: Delta) -> Verdict:
     """A set {(mu_i, tau_i)} of CDP parameters is (sum mu_i + sqrt(2 sum tau_i^2 log(1/delta)), delta)-DP under
@@ -155,10 +188,10 @@ def approximate_dp_of_setwise_cdp(game: Game, delta: Delta) -> Verdict:
 
 
 def _both_orders_keep(game: SetwiseGame, epsilon: Real, delta: Fraction) -> Verdict:
-    laws = [game.losses(), SetwiseGame(game.parameters, _swapped(game.analyst)).losses()]
+    distributions = [game.losses(), SetwiseGame(game.parameters, mirrored(game.analyst)).losses()]
     return conjunction(
-        at_most(lambda law=law: hockey_stick_at(law, epsilon()), lambda: ball(delta))  # type: ignore[misc]
-        for law in laws
+        at_most(lambda distribution=distribution: hockey_stick_at(distribution, epsilon()), lambda: ball(delta))  # type: ignore[misc]
+        for distribution in distributions
     )
 
 
@@ -184,7 +217,15 @@ def mixed_epsilon(
         {"pure": p, "ranged": r, "gaussian": g, "pure_ratio": 3, "range_ratio": 2, "sigma": 1, "share": Fraction(1, 2),
          "delta": Fraction(d)}
         for (p, r, g), d in cartesian(((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)), (Fraction(9, 10), Fraction(1, 10)))
-    ),
+    ), pins=(Pin(
+            {"pure": 2, "ranged": 0, "gaussian": 0, "pure_ratio": 3, "range_ratio": 2, "sigma": 1,
+             "share": Fraction(1, 2), "delta": Fraction(9, 10)},
+            "two responses at epsilon + 2 epsilon sqrt(log(10/9)), tanh(epsilon/2) = 1/2",
+            smaller=lambda: responses_delta(
+                2, Fraction(3), ball(3).log() * (1 + 2 * ball(Fraction(10, 9)).log().sqrt())
+            ),
+            larger=lambda: Fraction(9, 10),
+        ),),
 )  # fmt: skip
 def approximate_dp_of_mixed_classes(
     pure: Count,
@@ -224,6 +265,11 @@ def _gaussian(sigma: Fraction) -> tuple[arb, arb]:
     return ball(mu), ball(tau)
 
 
+def _three_leaks() -> Fraction:
+    """Return 1 - (9/10)^3 (1 - 10^-6)."""
+    return 1 - Fraction(729, 1000) * (1 - Fraction(1, 10**6))
+
+
 # --- all three, for many mechanisms -------------------------------------------------------------------------
 
 Many = tuple[int, int, Fraction, Fraction]
@@ -244,6 +290,14 @@ MANY: tuple[Many, ...] = tuple(
     "setwise_approx_zcdp_bound",
     examples=tuple({"case": case} for case in MANY),
     cases=1,
+    pins=(
+        Pin(
+            {"case": MANY[0]},
+            "tails of 200 responses by the incomplete beta function",
+            smaller=lambda: [many_responses_delta()] * 3,
+            larger=lambda: [Fraction(1, 2)] * 3,
+        ),
+    ),
 )
 def setwise_bounds_hold_for_many_mechanisms(case: Annotated[Many, Choices("many mechanisms", MANY)]) -> Verdict:
     """Lemma 3.3, eq (3) and Lemma 3.4 hold for many responses with the largest mean losses of their classes, whose
@@ -318,16 +372,21 @@ def _given_the_intersection(chance: Fraction, delta: Fraction) -> Verdict:
 
 UNION_FOR_INTERSECTION = Erratum(
     kind="proof",
-    printed_text="the proof conditions on the union of the events E_i throughout; given that at least one of two "
-    "mechanisms did not reveal the bit, the other one reveals it with probability 0.18; it must be the intersection",
+    severity=Severity.MINOR,
+    location="Section 3, proof of Lemma 3.4, from the display with V^(b) on",
+    printed_text="the proof conditions on the union of the events E_i throughout; given that at least one "
+    "of two mechanisms did not reveal the bit, the other one reveals it with probability 0.18; it must be the "
+    "intersection",
+    answer="The intersection is meant; its probability is at least 1 minus the sum of the deltas.",
     witness={"chance": Fraction(1, 10), "delta": Fraction(1, 10)},
     printed=_given_a_union,
     corrected=_given_the_intersection,
+    figures=Figures(published=("0.1818 > 0.1000",), corrected=("0 <= 0.1000",)),
 )
 
 
 def _released_bit(chance: Fraction, *, shrunk: bool) -> FiniteDistribution:
-    """Return the law of a fair bit released first, given that the second round does not leak.
+    """Return the distribution of a fair bit released first, given that the second round does not leak.
 
     The second round leaks with probability `chance`, and only if the bit is 0; `shrunk` lets an independent coin leak
     as often in the other case, so that the event has the same probability after every history.
@@ -337,20 +396,28 @@ def _released_bit(chance: Fraction, *, shrunk: bool) -> FiniteDistribution:
     return FiniteDistribution({bit: mass / total for bit, mass in kept.items()})
 
 
-def _product_of_conditional_laws(chance: Fraction) -> Verdict:
-    return equal_exact(_released_bit(chance, shrunk=False), FiniteDistribution.of(1, 1), "law of the first round")
+def _product_of_conditional_distributions(chance: Fraction) -> Verdict:
+    return equal_exact(
+        _released_bit(chance, shrunk=False), FiniteDistribution.of(1, 1), "distribution of the first round"
+    )
 
 
 def _shrunk_events_are_independent(chance: Fraction) -> Verdict:
-    return equal_exact(_released_bit(chance, shrunk=True), FiniteDistribution.of(1, 1), "law of the first round")
+    return equal_exact(
+        _released_bit(chance, shrunk=True), FiniteDistribution.of(1, 1), "distribution of the first round"
+    )
 
 
 EVENTS_DEPEND_ON_HISTORY = Erratum(
     kind="proof",
-    printed_text="given all events the view is taken to have the product of the conditional laws; that needs events "
-    "whose probability does not depend on the history, which shrinking them by a private coin to 1 - delta_i provides",
+    severity=Severity.MINOR,
+    location="Section 3, proof of Lemma 3.4, where the round losses are summed",
+    printed_text="given all events the view is taken to have the product of the conditional distributions; that "
+    "needs events whose probability does not depend on the history, which shrinking them by a private coin to 1 "
+    "- delta_i provides",
+    answer="Without loss of generality the events have probability 1 - delta_i given every history.",
     witness={"chance": Fraction(3, 10)},
-    printed=_product_of_conditional_laws,
+    printed=_product_of_conditional_distributions,
     corrected=_shrunk_events_are_independent,
 )
 
@@ -366,6 +433,17 @@ EVENTS_DEPEND_ON_HISTORY = Erratum(
             "delta": Fraction(1, 10**6),
         },
         {"game": fixed_order(Parameter("range", Fraction(2), Fraction(1, 100)), PURE), "delta": Fraction(1, 10)},
+    ),
+    pins=(
+        Pin(
+            {
+                "game": fixed_order(*[Parameter("pure", Fraction(101, 100), Fraction(1, 10))] * 3),
+                "delta": Fraction(1, 10**6),
+            },
+            "three leaks of 1/10",
+            smaller=lambda: [Fraction(271, 1000)] * 2 + [_three_leaks()],
+            larger=lambda: [_three_leaks()] * 2 + [Fraction(300001, 10**6)],
+        ),
     ),
 )
 def approximate_dp_of_setwise_approximate_zcdp(game: LeakyGame, delta: Delta) -> Verdict:

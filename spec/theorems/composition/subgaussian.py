@@ -13,6 +13,7 @@ from flint import arb
 
 from dpassay.spec.ball import Exact, Real, at_most, ball, exact, sum_balls
 from dpassay.spec.domains import Domain, Reals
+from dpassay.spec.pins import Pin
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Verdict, conjunction
@@ -71,6 +72,14 @@ def subgaussian_tail(level: Fraction, square: Fraction) -> arb:
         {"scales": (Fraction(1),), "level": Fraction(1), "order": Fraction(1)},
         {"scales": (Fraction(1), Fraction(1)), "level": Fraction(2), "order": Fraction(1)},
         {"scales": (Fraction(3), Fraction(1), Fraction(1), Fraction(1)), "level": Fraction(3), "order": Fraction(1)},
+    ),
+    pins=(
+        Pin(
+            {"scales": (Fraction(1), Fraction(1)), "level": Fraction(2), "order": Fraction(1)},
+            "two signs: 1/4 against 1/e, cosh(1)^2 = (cosh(2) + 1)/2 against e",
+            smaller=lambda: [Fraction(1, 4), (arb(2).cosh() + 1) / 2],
+            larger=lambda: [arb(-1).exp(), arb(1).exp()],
+        ),
     ),
 )
 def tail_of_adaptively_scaled_subgaussian_sum(

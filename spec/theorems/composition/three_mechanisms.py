@@ -14,11 +14,15 @@ from sympy.polys.fields import field
 
 from dpassay.spec.distributions.generalized_randomized_response import keep_probability
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.mechanism_classes import adaptive_delta, bounded_range, pure
-from dpassay.spec.proof.symbolic import identity, positive, proof, rational_identity
+from dpassay.spec.proof.polynomial import positive_on_orthant
+from dpassay.spec.proof.rules import same_sign
+from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose
+from dpassay.spec.proof.symbolic import nonnegative, positive, rational_identity
 from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020, DPASSAY
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.adaptive_recursion import bounded_range_delta
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -148,22 +152,49 @@ def _with_constants(u: Fraction, v: Fraction, w: Fraction) -> Verdict:  # noqa: 
 
 CONSTANTS_MISSING = Erratum(
     kind="false",
+    severity=Severity.MINOR,
+    location="Appendix C.3, the four derivatives",
     printed_text="x', y', z' and (y+z)' lack the constants Q, Q/c^2, (1-Q)/c^2 and Q/c^3; so y' + z' is not (y+z)'",
+    answer="The derivatives are meant up to positive constants; only their signs are used.",
     witness={"u": Fraction(5, 4), "v": Fraction(2), "w": Fraction(9, 8)},
     printed=_without_constants,
     corrected=_with_constants,
+    figures=Figures(published=("7/200 != 7/160", "0.01689 != 19/1600", "0.01811 != 163/3200", "7/200 != 0.01846")),
 )
 
 
 @statement(CESAR_2020, "xyz_derivatives", errata=(CONSTANTS_MISSING,))
-def derivatives_of_three_mechanism_deltas() -> Verdict:
+def derivatives_of_three_mechanism_deltas() -> Proof:
     """x' is proportional to -(e^t - e^(epsilon/2)), y' to (e^(t/2) - e^((epsilon_g+epsilon)/2))(e^(3t/2) -
     e^((epsilon_g+epsilon)/2)), z' to -(e^(t/2) - e^(epsilon_g/2))(e^(3t/2) - e^(epsilon+epsilon_g/2)), (y+z)' to
     -(e^t - e^(epsilon/2)), with positive constants; identities of rational functions.
     """
     true, (u, v, w) = _true_derivatives()
     printed, constants = printed_derivatives(u, v, w), missing_constants(v)
-    return proof(rational_identity(true[name], constants[name] * printed[name], f"({name})'") for name in true)
+    formulas = [
+        checked(
+            f"({name})'",
+            f"({name})' is the printed formula times its constant.",
+            rational_identity,
+            true[name],
+            constants[name] * printed[name],
+        )
+        for name in true
+    ]
+    excess = sp.Symbol("h", positive=True)  # v = e^(epsilon/2) > 1
+    signs = [
+        checked(
+            f"constant of ({name})'",
+            f"The constant of ({name})' is positive for epsilon > 0.",
+            positive_on_orthant,
+            constant,
+            (excess,),
+        )
+        for name, constant in missing_constants(1 + excess).items()
+    ]
+    return proof(
+        *formulas, *signs, all_of("derivatives up to positive constants", *(step.name for step in (*formulas, *signs)))
+    )
 
 
 # --- Lemma 5.4 ----------------------------------------------------------------------------------------------
@@ -203,10 +234,17 @@ def _order_at(base: Fraction, units: int, share: int) -> Verdict:
 
 EQUAL_AT_THE_END = Erratum(
     kind="proof",
+    severity=Severity.MINOR,
+    location="Appendix C.3, proof of Lemma 5.4, the comparison of x and y",
     printed_text="x(t) > y(t) is claimed for all t in [0, epsilon] but epsilon_g; at t = epsilon they are equal",
+    answer="The end point is never a maximiser, so that the proof needs t < epsilon only.",
     witness={"base": Fraction(12, 11), "units": 1, "share": 1},
     printed=_x_above_y_everywhere,
     corrected=_order_at,
+    figures=Figures(
+        published=("0.3366 <= 0.3366",),
+        corrected=("0.3737 = 0.3737", "0.3711 = 0.3711", "0.3711 = 0.3711", "0.3711 <= 0.3737"),
+    ),
 )
 
 
@@ -242,8 +280,9 @@ def peaks(v: Any, w: Any) -> dict[str, Any]:
 
 
 @statement(CESAR_2020, "three_mech_order_closed_form")
-def pure_mechanism_first_is_strictly_worse() -> Verdict:
-    """delta(DP,BR,BR) - delta(BR,DP,BR) > 0 for all epsilon > 0 and 0 <= epsilon_g < epsilon, symbolically.
+def pure_mechanism_first_is_strictly_worse() -> Proof:
+    """delta(DP,BR,BR) - delta(BR,DP,BR) > 0 for all epsilon > 0 and 0 <= epsilon_g < epsilon, given the closed forms
+    of Lemma 5.4, which are decided on lattices only (`order_of_two_bounded_range_and_one_pure_matters`).
 
     For epsilon_g >= epsilon/2 it is z at its peak, which is positive for epsilon_g < t < epsilon. Below, it is
     [y(t_y) - y(epsilon/2)] + [z(t_z) - z(epsilon/2)]: y and z rise up to their peaks and fall behind them, and
@@ -255,14 +294,86 @@ def pure_mechanism_first_is_strictly_worse() -> Verdict:
     printed, top = printed_derivatives(u, v, w), peaks(v, w)
     root = 1 + h  # e^(t/2) >= 1
     return proof(
-        identity(printed["y"] * v**4 * u**2, _slope(u, u**3, v * w, top["y"]), "the sign of y'"),
-        identity(printed["z"] * v**2 * u**2, -_slope(u, u**3, w, top["z"]), "the sign of z'"),
-        positive(
-            sp.expand(_slope(root, root**3, *[root**3 * (1 + a)] * 2)), "y rises where e^(3t/2) is below the peak"
+        lemma(
+            "derivatives",
+            "y' and z' are the printed formulas times positive constants.",
+            derivatives_of_three_mechanism_deltas,
         ),
-        positive(-_slope(p - a, p + b, p, p), "y falls where e^(3t/2) is above it, and e^(t/2) < v w"),
-        positive(-_slope(w + a, p - b, w, p), "z rises where e^(3t/2) is below the peak, and t > epsilon_g"),
-        positive((2 * e + g) / 3 - e / 2, "the peak of z lies beyond epsilon/2"),
+        checked(
+            "sign of y'",
+            "y' has the sign of (u - v w)(u^3 - v w).",
+            same_sign,
+            printed["y"],
+            _slope(u, u**3, v * w, top["y"]),
+            1 / (v**4 * u**2),
+            given=["derivatives"],
+        ),
+        checked(
+            "sign of z'",
+            "-z' has the sign of (u - w)(u^3 - v^2 w).",
+            same_sign,
+            -printed["z"],
+            _slope(u, u**3, w, top["z"]),
+            1 / (v**2 * u**2),
+            given=["derivatives"],
+        ),
+        checked(
+            "y rises",
+            "y' > 0 where u^3 < v w: then u < v w as well, since u >= 1.",
+            positive,
+            sp.expand(_slope(root, root**3, *[root**3 * (1 + a)] * 2)),
+            given=["sign of y'"],
+        ),
+        checked("y falls", "y' < 0 where u^3 > v w > u.", positive, -_slope(p - a, p + b, p, p), given=["sign of y'"]),
+        checked(
+            "z rises",
+            "z' > 0 where u^3 < v^2 w and u > w.",
+            positive,
+            -_slope(w + a, p - b, w, p),
+            given=["sign of z'"],
+        ),
+        checked(
+            "z falls",
+            "z' < 0 where u^3 > v^2 w and u > w.",
+            positive,
+            _slope(w + a, p + b, w, p),
+            given=["sign of z'"],
+        ),
+        prose(
+            "closed forms",
+            "delta(DP,BR,BR) is y(t_y) + z(t_z), with x(epsilon/2) for y(t_y) where epsilon_g >= epsilon/2; "
+            "delta(BR,DP,BR) "
+            "is (y + z)(epsilon/2), or x(epsilon/2). Beyond the peaks this is the recursion of Lemma 5.1; it is "
+            "decided "
+            "on lattices only, by `order_of_two_bounded_range_and_one_pure_matters`.",
+            given=["y rises", "y falls", "z rises", "z falls"],
+        ),
+        checked(
+            "z at its peak",
+            "z(t_z) > 0: with v = w k^3, k > 1, the peak is at u = w k^2.",
+            positive_on_orthant,
+            z_of((1 + a) * (1 + b) ** 2, (1 + a) * (1 + b) ** 3, 1 + a),
+            (a, b),
+        ),
+        checked(
+            "t_y",
+            "For epsilon_g = epsilon/2 - d the peak (epsilon + epsilon_g)/3 of y is at most epsilon/2.",
+            nonnegative,
+            sp.expand(e / 2 - (e + e / 2 - h) / 3),
+        ),
+        checked(
+            "epsilon/2 below v w", "epsilon/2 < epsilon + epsilon_g: u < v w up to there.", positive, e + g - e / 2
+        ),
+        checked(
+            "t_z", "The peak (2 epsilon + epsilon_g)/3 of z lies beyond epsilon/2.", positive, (2 * e + g) / 3 - e / 2
+        ),
+        prose(
+            "pure first is worse",
+            "For epsilon_g >= epsilon/2 the difference is z(t_z) > 0. Below, it is [y(t_y) - y(epsilon/2)] + "
+            "[z(t_z) - "
+            "z(epsilon/2)]: y falls from t_y to epsilon/2, and z rises from epsilon/2 > epsilon_g to t_z.",
+            given=["closed forms", "y falls", "z rises", "z at its peak", "t_y", "epsilon/2 below v w", "t_z"],
+        ),
     )
 
 

@@ -14,9 +14,10 @@ from typing import Annotated, Any
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.peeling import arrival_probability_exact, peeling_probability_exact, ranked_lists
 from dpassay.spec.domains import Domain, Integers
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.truncated_gaussian import RAISED, TIED, released_labels
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -71,7 +72,8 @@ Ratio = Annotated[int, Integers("e^epsilon", 2, 9, (2,))]
     examples=({"labels": ((Fraction(1), False), (Fraction(2), True), (Fraction(3), False)), "k": 2},),
 )
 def top_k_of_gumbel_noise_is_peeling(labels: Labels, k: Length) -> Verdict:
-    """The k largest of the scores with independent Gumbel noise, in their noisy order, have the law of k exponential
+    """The k largest of the scores with independent Gumbel noise, in their noisy order, are distributed as k
+    exponential
     mechanisms without replacement; all lists together have probability 1.
     """
     weights = [w for w, _ in labels]
@@ -79,13 +81,13 @@ def top_k_of_gumbel_noise_is_peeling(labels: Labels, k: Length) -> Verdict:
     peeled = {ranked: peeling_probability_exact(weights, ranked) for ranked in lists}
     raced = {ranked: arrival_probability_exact(weights, ranked) for ranked in lists}
     return conjunction([
-        equal_exact(raced, peeled, "laws of the ranked list"),
+        equal_exact(raced, peeled, "distributions of the ranked list"),
         equal_exact(sum(peeled.values(), Fraction(0)), Fraction(1), "total probability"),
     ])  # fmt: skip
 
 
 def next_choice(weights: list[Fraction], taken: tuple[int, ...]) -> FiniteDistribution:
-    """Return the law of the next label, given those taken: proportional to the weights left."""
+    """Return the distribution of the next label, given those taken: proportional to the weights left."""
     return FiniteDistribution.of(*(Fraction(0) if o in taken else w for o, w in enumerate(weights)))
 
 
@@ -93,6 +95,13 @@ def next_choice(weights: list[Fraction], taken: tuple[int, ...]) -> FiniteDistri
     CESAR_2020,
     "two_phase_topk_gaussian",
     examples=({"labels": ((Fraction(1), False), (Fraction(1), True), (Fraction(5), True)), "k": 2, "ratio": 2},),
+    pins=(
+        Pin(
+            {"labels": ((Fraction(1), False), (Fraction(1), True), (Fraction(5), True)), "k": 2, "ratio": 2},
+            "four peels, and two in a row",
+            larger=lambda: [2, 2, 2, 2, 4],
+        ),
+    ),
 )
 def each_peel_is_bounded_range(labels: Labels, k: Length, ratio: Ratio) -> Verdict:
     """For counts, of which a neighbour has some one larger, every peel with weights e^(epsilon count) is
@@ -103,7 +112,7 @@ def each_peel_is_bounded_range(labels: Labels, k: Length, ratio: Ratio) -> Verdi
     right = [w * ratio if moved else w for w, moved in labels]
     lists = ranked_lists(len(left), min(k, len(left)))
     steps = []
-    for taken in {ranked[:-1] for ranked in lists}:
+    for taken in {ranked[:j] for ranked in lists for j in range(len(ranked))}:
         p, q = next_choice(left, taken), next_choice(right, taken)
         ratios = [p.probability(o) / q.probability(o) for o in p.outcomes if p.probability(o)]
         steps.append(at_most_exact(max(ratios) / min(ratios), Fraction(ratio), "e^range of a peel"))
@@ -144,9 +153,11 @@ def _released_order_is_common(limit: int) -> Verdict:
 
 ORDER_MUST_BE_RELEASED = Erratum(
     kind="false",
-    printed_text="Alg 1 takes any ordering as input and is called k/(2 sigma^2)-zCDP; with the ordering of the true "
-    "counts its output order alone tells {a: 10, b: 10} from {a: 10, b: 11}; the ordering must be public or "
-    "released privately",
+    severity=Severity.INTERPRETATION,
+    location="Section 6.2, Algorithm 1, its input",
+    printed_text="Alg 1 takes any ordering as input; with the ordering of the true counts its output "
+    "order alone tells {a: 10, b: 10} from {a: 10, b: 11}; the ordering must be public or released privately",
+    answer="The ordering comes from the private first phase, as the paragraph before the algorithm says.",
     witness={"limit": 2},
     printed=_order_leaks,
     corrected=_released_order_is_common,
@@ -178,7 +189,19 @@ def count_mle_is_the_projection(
     ])  # fmt: skip
 
 
-@statement(CESAR_2020, "count_mle", "fig6_macbeth_counts")
+@statement(
+    CESAR_2020,
+    "count_mle",
+    "fig6_macbeth_counts",
+    pins=(
+        Pin(
+            {"noisy": (Fraction(1), Fraction(3)), "truth": (Fraction(3), Fraction(1))},
+            "the fit is (2, 2)",
+            smaller=lambda: 2,
+            larger=lambda: 8,
+        ),
+    ),
+)
 def count_mle_does_not_increase_the_error(
     noisy: Annotated[Vector, RationalVectors("noisy counts")], truth: Annotated[Vector, RationalVectors("true counts")]
 ) -> Verdict:

@@ -27,15 +27,23 @@ from dpassay.spec.distributions.truncated_gaussian import (
     truncated_upper_tail,
 )
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
-from dpassay.spec.proof.symbolic import identity, proof, symbolic_normal_cdf, symbolic_normal_pdf
-from dpassay.spec.rational import at_most_exact
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof
+from dpassay.spec.proof.symbolic import identity, symbolic_normal_cdf, symbolic_normal_pdf
+from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
+from dpassay.spec.tables import RationalTables, Table
+from dpassay.spec.theorems.composition.second_derivations import slice_of_truncated_normal
+from dpassay.spec.theorems.gaussian_selection.second_derivations import gaussian_excess
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["released_labels", "truncation_delta"]
+
+HALF = Fraction(1, 2)
 
 HalfWidth = Annotated[Exact, Reals("T, in noise scales", Fraction(1, 100), 12, (1, 3, 5), logarithmic=True)]
 Share = Annotated[
@@ -62,7 +70,7 @@ def truncated_density(z: sp.Expr, half_width: sp.Expr, sigma: sp.Expr) -> sp.Exp
 
 
 @statement(CESAR_2020, "truncated_gaussian")
-def truncated_gaussian_is_conditional_gaussian() -> Verdict:
+def truncated_gaussian_is_conditional_gaussian() -> Proof:
     """phi((z - mu)/sigma)/(sigma (Phi(T/sigma) - Phi(-T/sigma))) on [mu - T, mu + T] integrates to 1, and on the
     overlap of two supports its likelihood ratio is that of the two normal distributions.
     """
@@ -70,10 +78,25 @@ def truncated_gaussian_is_conditional_gaussian() -> Verdict:
     half_width, sigma = sp.symbols("T sigma", positive=True)
     density: Callable[[Any], Any] = lambda centre: truncated_density(z - centre, half_width, sigma)
     ratio = sp.exp((shift * z - shift**2 / 2) / sigma**2)
+    normal: Callable[[Any], Any] = lambda centre: sp.exp(-((z - centre) ** 2) / (2 * sigma**2))
     total = sp.integrate(density(0), (z, -half_width, half_width))
     return proof(
-        identity(total.rewrite(sp.erf), 1, "the mass"),
-        identity(density(shift), ratio * density(0), "the likelihood ratio"),
+        checked("mass", "The density integrates to 1 over [-T, T].", identity, total.rewrite(sp.erf), 1),
+        checked(
+            "likelihood ratio",
+            "The ratio of the densities centred at h and at 0 is exp((h z - h^2/2)/sigma^2).",
+            identity,
+            density(shift),
+            ratio * density(0),
+        ),
+        checked(
+            "normal ratio",
+            "So is the ratio of the normal densities.",
+            identity,
+            normal(shift),
+            ratio * normal(0),
+        ),
+        all_of("conditional Gaussian", "mass", "likelihood ratio", "normal ratio"),
     )
 
 
@@ -100,10 +123,17 @@ def _overlap_is_likely(half_width: Fraction, sigma: Fraction) -> Verdict:
 
 OVERLAP_IS_LIKELY = Erratum(
     kind="proof",
-    printed_text="the proof of Lemma 6.4 has Pr[E] = Pr[E'] <= delta/Delta; it is 1 - delta/Delta, here 0.82",
+    severity=Severity.MINOR,
+    location="Section 6.2, proof of Lemma 6.4, the sentence before the Renyi divergence",
+    printed_text="the proof of Lemma 6.4 has Pr[E] = Pr[E'] <= delta/Delta; it is at least 1 - delta/Delta, here 0.82",
+    answer="The probability of the complement is meant.",
     witness={"half_width": Fraction(2), "sigma": Fraction(13, 10)},
     printed=_overlap_is_rare,
     corrected=_overlap_is_likely,
+    figures=Figures(
+        published=("0.8186 > 0.1814",),
+        corrected=("0.1814 = 0.1814", "0.1814 <= 1.000", "0.1459 <= 0.1814", "1.000 = 1.000"),
+    ),
 )
 
 
@@ -126,7 +156,7 @@ def overlap_of_truncated_gaussians_has_the_rest(excess: Excess, sigma: Multiplie
         less_than(delta, lambda: arb(size)),
         less_than(lambda: truncation_delta(width * Fraction(11, 10), scale, size), delta),
         agree(lambda: truncation_delta(Fraction(1, 2), scale, size), lambda: arb(size), "value at tau/2"),
-    ])  # fmt: skip
+    ]).with_(tightness=None)  # fmt: skip
 
 
 # --- Lemma 6.4 ----------------------------------------------------------------------------------------------
@@ -136,6 +166,13 @@ def overlap_of_truncated_gaussians_has_the_rest(excess: Excess, sigma: Multiplie
     CESAR_2020,
     "trunc_gauss_zcdp",
     examples=({"half_width": Fraction(5, 2), "share": Fraction(1, 5), "alpha": 2},),
+    pins=(
+        Pin(
+            {"half_width": Fraction(5, 2), "share": Fraction(1, 5), "alpha": 2},
+            "alpha h^2/2 with h = 1",
+            larger=lambda: 1,
+        ),
+    ),
 )
 def conditional_renyi_of_truncated_gaussian(half_width: HalfWidth, share: Share, alpha: Order) -> Verdict:
     """On the overlap of the supports, D_alpha(N_T(h) | E || N_T(0) | E) <= alpha h^2/(2 s^2), for any shift h < 2 T,
@@ -154,6 +191,13 @@ def conditional_renyi_of_truncated_gaussian(half_width: HalfWidth, share: Share,
     "trunc_gauss_zcdp",
     "truncated_gaussian",
     examples=({"excess": 3, "sigma": 1, "share": Fraction(999, 1000), "delta": Fraction(1, 1000)},),
+    pins=(
+        Pin(
+            {"excess": 3, "sigma": 1, "share": Fraction(999, 1000), "delta": Fraction(1, 1000)},
+            "1/1000, and 999/1000 of the mass between 5/2 and 7/2",
+            larger=lambda: (1 + 999 * slice_of_truncated_normal(Fraction(5, 2), Fraction(7, 2))) / 1000,
+        ),
+    ),
 )
 def approximate_dp_of_truncated_gaussian(excess: Excess, sigma: Multiplier, share: Share, delta: Delta) -> Verdict:
     """One count that moves by at most tau is (rho + 2 sqrt(rho log(1/delta')), delta + (1 - delta) delta')-DP with
@@ -167,7 +211,28 @@ def approximate_dp_of_truncated_gaussian(excess: Excess, sigma: Multiplier, shar
     return at_most(lambda: truncated_hockey_stick(width, shift, epsilon()), total)
 
 
-@statement(CESAR_2020, "trunc_gauss_zcdp", examples=({"half_width": 6, "shift": 1, "epsilon": 1},))
+@statement(
+    CESAR_2020,
+    "trunc_gauss_zcdp",
+    examples=({"half_width": 6, "shift": 1, "epsilon": 1},),
+    pins=(
+        Pin(
+            {"half_width": 2, "shift": 1, "epsilon": HALF},
+            "adaptive integration over Pr[|Z| < 2], and the mass between 1 and 2",
+            larger=lambda: [
+                gaussian_excess(arb(1), ball(HALF)) / (2 * normal_cdf(arb(2)) - 1)
+                + slice_of_truncated_normal(Fraction(1), Fraction(2)),
+                None,
+            ],
+            smaller=lambda: [None, slice_of_truncated_normal(Fraction(1), Fraction(2))],
+        ),
+        Pin(
+            {"half_width": 2, "shift": Fraction(1, 100), "epsilon": 5},
+            "the singular part alone",
+            both=lambda: [slice_of_truncated_normal(Fraction(199, 100), Fraction(2))] * 2,
+        ),
+    ),
+)
 def truncation_loses_little_of_the_gaussian(
     half_width: Annotated[Exact, Reals("T, in noise scales", 2, 12, (6,))],
     shift: Annotated[Exact, Reals("a shift, in noise scales", Fraction(1, 100), 2, (1,), logarithmic=True)],
@@ -197,6 +262,13 @@ def truncated_upper_tail_of_normal(half_width: Fraction) -> arb:
     CESAR_2020,
     "trunc_gauss",
     examples=({"excess": 3, "sigma": 2, "beyond": 0}, {"excess": 3, "sigma": 1, "beyond": 1}),
+    pins=(
+        Pin(
+            {"excess": 3, "sigma": 2, "beyond": 0},
+            "between 5/4 and 7/4 deviations, of a noise within 7/4",
+            both=lambda: slice_of_truncated_normal(Fraction(5, 4), Fraction(7, 4)),
+        ),
+    ),
 )
 def appearance_at_the_half_width_is_paid_for(
     excess: Excess, sigma: Multiplier, beyond: Annotated[Exact, Reals("threshold - T, over tau", 0, 1, (0, 1))]
@@ -215,7 +287,7 @@ def appearance_at_the_half_width_is_paid_for(
     )
 
 
-def released_labels(histogram: Mapping[str, int], least: Fraction, limit: int, *, by_label: bool) -> tuple[str, ...]:
+def released_labels(histogram: Mapping[str, Exact], least: Fraction, limit: int, *, by_label: bool) -> tuple[str, ...]:
     """Return the labels that are released for certain, counts above `least`, the `limit` largest ones.
 
     In the order of their true counts (ties by label), or, as is private, in an order that the data do not decide.
@@ -243,48 +315,52 @@ def _order_delta(half_width: Fraction, delta: Fraction, limit: int, *, by_label:
 
 ORDER_LEAKS = Erratum(
     kind="false",
-    printed_text="Alg 2 returns the ordered set of (i, v_i) with i the rank of the true count; labels in that order, "
-    "or with that rank, tell {a: 10, b: 10} from {a: 10, b: 11} with certainty; order them by label or by value",
+    severity=Severity.INTERPRETATION,
+    location="Section 6.2, Algorithm 2, output and last lines",
+    printed_text="Alg 2 returns an ordered set of (i, v_i) with i the rank of the true count; read as "
+    "labels in that order, or with that rank, it tells {a: 10, b: 10} from {a: 10, b: 11} with certainty; "
+    "ordered by label or by value it does not",
+    answer="The index stands for a label, and the set is ordered by the noisy counts.",
     witness={"half_width": Fraction(4083730, 10**6), "delta": Fraction(1, 1000), "limit": 2},
     printed=lambda half_width, delta, limit: _order_delta(half_width, delta, limit, by_label=False),
     corrected=lambda half_width, delta, limit: _order_delta(half_width, delta, limit, by_label=True),
+    figures=Figures(published=("1.000 > 0.001000",), corrected=("0 <= 0.001000",)),
 )
-TOO_SMALL_A_LIMIT = Erratum(
-    kind="false",
-    printed_text="dbar 'needs to be larger' than the number d of labels, which Alg 2 does not check: with dbar = 1 "
-    "the largest of two labels is picked by the true counts; dbar >= d is a precondition",
-    witness={"half_width": Fraction(4083730, 10**6), "delta": Fraction(1, 1000)},
-    printed=lambda half_width, delta: _order_delta(half_width, delta, 1, by_label=True),
-    corrected=lambda half_width, delta: _order_delta(half_width, delta, 2, by_label=True),
-)
+
+
+Counts = Annotated[Table, RationalTables("counts of up to 6 labels", (1,), 6, Fraction(0), Fraction(12))]
 
 
 @statement(
     CESAR_2020,
     "trunc_gauss",
     "count_mle",
-    errata=(ORDER_LEAKS, TOO_SMALL_A_LIMIT),
-    examples=({"count": 10, "size": 2, "half_width": Fraction(4)},),
+    errata=(ORDER_LEAKS,),
+    examples=(
+        {"counts": ((Fraction(10), Fraction(10)),), "raised": 1, "half_width": Fraction(4)},
+        {"counts": ((Fraction(12), Fraction(10), Fraction(11)),), "raised": 1, "half_width": Fraction(4)},
+    ),
 )
 def release_in_order_of_labels_is_no_function_of_counts(
-    count: Annotated[int, Integers("a count", 1, 10**6, (10,), logarithmic=True)],
-    size: Annotated[int, Integers("a number of labels", 1, 20, (2,))],
-    half_width: Annotated[Exact, Reals("T, in units of tau", 1, 1000, (4,))],
+    counts: Counts,
+    raised: Annotated[int, Integers("the label whose count rises by tau", 0, 5, (0, 1))],
+    half_width: Annotated[Exact, Reals("T, in units of tau", 1, 5, (4,))],
 ) -> Verdict:
     """Labels whose counts are certain to pass are released in an order that does not depend on the counts, and none
-    is cut off if dbar >= d: raising one count by tau leaves the released tuple as it is, unless a label is added to
-    it.
+    is cut off if dbar >= d, as the paper requires: exactly the labels above the least count come out, as they stand in
+    the universe of labels, whatever the other counts are, so that neighbours differ at most by the label whose count
+    rose.
     """
     least = 2 * exact("half_width", half_width) + 1
-    before = {f"label{k:02}": count for k in range(size)}
-    after = {**before, f"label{size - 1:02}": count + 1}
-    kept = [released_labels(h, least, size, by_label=True) for h in (before, after)]
-    appeared = [label for label in kept[1] if label not in kept[0]]
-    common = FiniteDistribution({kept[0]: Fraction(1)})
-    rest = FiniteDistribution({tuple(label for label in kept[1] if label not in appeared): Fraction(1)})
-    return at_most_exact(
-        hockey_stick_exact(common, rest, Fraction(1)), Fraction(0), "difference of the released orders"
-    )
+    row = counts[0]
+    index = raised % len(row)
+    verdicts = []
+    for after in (row, tuple(count + (place == index) for place, count in enumerate(row))):
+        histogram = {f"label{k}": count for k, count in enumerate(after)}
+        above = tuple(f"label{k}" for k in range(len(after)) if after[k] > least)
+        released = released_labels(histogram, least, len(after), by_label=True)
+        verdicts.append(equal_exact(released, above, "the released labels, in the order of the universe"))
+    return conjunction(verdicts)
 
 
 # --- repeated calls -----------------------------------------------------------------------------------------
@@ -294,6 +370,14 @@ def release_in_order_of_labels_is_no_function_of_counts(
     CESAR_2020,
     "trunc_gauss_repeated",
     examples=({"calls": 3, "excess": 3, "sigma": 1, "size": 2, "alpha": 2},),
+    pins=(
+        Pin(
+            {"calls": 1, "excess": 3, "sigma": 1, "size": 2, "alpha": 2},
+            "the mass between 5/2 and 7/2, twice; alpha Delta/2",
+            smaller=lambda: [1 - 2 * slice_of_truncated_normal(Fraction(5, 2), Fraction(7, 2)), None],
+            larger=lambda: [(1 - slice_of_truncated_normal(Fraction(5, 2), Fraction(7, 2))) ** 2, 2],
+        ),
+    ),
 )
 def repeated_truncated_gaussians_add_up(
     calls: Annotated[int, Integers("a number of calls", 1, 20, (1, 2))],

@@ -22,13 +22,18 @@ from dpassay.spec.interactions import (
     Interaction,
     Round,
     branches,
-    loss_law,
+    chain,
+    loss_distribution,
     randomised_response,
 )
-from dpassay.spec.proof.symbolic import identity, nonnegative, proof
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.rules import at_least_by
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import Ratio, at_most_exact, equal_exact, product
 from dpassay.spec.sources import GABOARDI_2017
 from dpassay.spec.statement import statement
+from dpassay.spec.theorems.foundations.second_derivations import advanced_responses_delta
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
 __all__ = ["advanced_composition_epsilon", "advanced_share", "composed_ratio"]
@@ -82,6 +87,14 @@ def composed_ratio(interaction: Interaction) -> Ratio:
     GABOARDI_2017,
     "basic_composition",
     examples=({"interaction": Interaction(randomised_response(Fraction(2)))},),
+    pins=(
+        Pin(
+            {"interaction": chain(randomised_response(Fraction(2)), randomised_response(Fraction(3)))},
+            "6 times the product of the probabilities 2/3, 1/3 and 3/4, 1/4 on the other side",
+            smaller=lambda: [Fraction(n, 12) for n in (1, 3, 2, 6, 6, 2, 3, 1)],
+            larger=lambda: [Fraction(n, 2) for n in (6, 2, 3, 1, 1, 3, 2, 6)],
+        ),
+    ),
 )
 def pure_dp_of_basic_composition(interaction: Adaptive) -> Verdict:
     """The transcript of mechanisms M_1, ..., M_n that are epsilon_i-DP is (epsilon_1 + ... + epsilon_n)-DP, also
@@ -101,7 +114,7 @@ def basic_composition_is_attained(copies: Few, ratio: Budget) -> Verdict:
     exactly the sum of the epsilons.
     """
     offers = [randomised_response(exact("ratio", ratio) + k % 2) for k in range(copies)]
-    largest = max(loss_law(offers, _Unlimited()).masses)
+    largest = max(loss_distribution(offers, _Unlimited()).masses)
     return equal_exact(largest, math.prod(offer.ratio_max for offer in offers), "the largest likelihood ratio")
 
 
@@ -123,6 +136,14 @@ def advanced_composition_epsilon(copies: int, epsilon: arb, delta: Exact) -> arb
         {"copies": 30, "epsilon": Fraction("0.051"), "delta": Fraction(1, 10**12)},
         {"copies": 100, "epsilon": Fraction("0.173"), "delta": Fraction(1, 10**12)},
         {"copies": 1, "epsilon": 1, "delta": 1},
+    ),
+    pins=(
+        Pin(
+            {"copies": 16, "epsilon": Fraction("0.136"), "delta": Fraction(25, 10**7)},
+            "tails of truthful answers by the incomplete beta function, at the square completed",
+            smaller=lambda: advanced_responses_delta(16, Fraction("0.136"), Fraction(25, 10**7)),
+            larger=lambda: Fraction(25, 10**7),
+        ),
     ),
 )
 def approximate_dp_of_advanced_composition(copies: Copies, epsilon: Epsilon, delta: Delta) -> Verdict:
@@ -148,32 +169,63 @@ def advanced_share(copies: int, epsilon: arb, delta: Exact) -> arb:
     return 2 * epsilon / (ball(copies).sqrt() * ((2 * (tail + epsilon)).sqrt() + (2 * tail).sqrt()))
 
 
-@statement(GABOARDI_2017, "advanced_composition_accuracy")
-def advanced_share_exhausts_the_budget() -> Verdict:
-    """With L = log(1/delta), a = sqrt(2 (L + epsilon)) and b = sqrt(2 L), the share (a - b)/sqrt(r) = 2 epsilon /
-    (sqrt(r) (a + b)) of each of r mechanisms makes r share^2/2 + share sqrt(2 r L) equal to epsilon.
-    """
+def _share_symbols() -> tuple[Any, Any, Any, Any, Any]:
+    """Return r, epsilon, L = log(1/delta), a = sqrt(2 (L + epsilon)) and b = sqrt(2 L)."""
     r, budget = sp.symbols("r epsilon", positive=True)
     tail = sp.Symbol("L", nonnegative=True)
-    a, b = sp.sqrt(2 * (tail + budget)), sp.sqrt(2 * tail)
+    return r, budget, tail, sp.sqrt(2 * (tail + budget)), sp.sqrt(2 * tail)
+
+
+@statement(GABOARDI_2017, "advanced_composition_accuracy")
+def advanced_share_exhausts_the_budget() -> Proof:
+    """With L = log(1/delta), a = sqrt(2 (L + epsilon)) and b = sqrt(2 L), the share (a - b)/sqrt(r) = 2 epsilon /
+    (sqrt(r) (a + b)) of each of r mechanisms makes r share^2/2 + share sqrt(2 r L) equal to epsilon.
+    An identity; that this sum is the epsilon of the composition is `approximate_dp_of_advanced_composition`.
+    """
+    r, budget, tail, a, b = _share_symbols()
     share = (a - b) / sp.sqrt(r)
     return proof(
-        identity(share * sp.sqrt(r) * (a + b), 2 * budget, "both forms of the share"),
-        identity(r * share**2 / 2 + share * sp.sqrt(2 * r * tail), budget, "the shares add up to the budget"),
+        checked("two forms", "share sqrt(r) (a + b) = 2 epsilon.", identity, share * sp.sqrt(r) * (a + b), 2 * budget),
+        checked(
+            "total",
+            "r share^2/2 + share sqrt(2 r L) = epsilon.",
+            identity,
+            r * share**2 / 2 + share * sp.sqrt(2 * r * tail),
+            budget,
+        ),
+        all_of("the share exhausts the budget", "two forms", "total"),
     )
 
 
 @statement(GABOARDI_2017, "advanced_composition_accuracy")
-def advanced_noise_is_of_order_root_n() -> Verdict:
+def advanced_noise_is_of_order_root_n() -> Proof:
     """The scale 1/share of the Laplace noise for r counting queries lies between sqrt(2 r L)/epsilon and
     sqrt(2 r (L + epsilon))/epsilon: of order sqrt(r log(1/delta))/epsilon, where basic composition needs r/epsilon.
     """
-    r, budget = sp.symbols("r epsilon", positive=True)
-    low, gain = sp.symbols("b g", nonnegative=True)  # a = b + g, and a^2 - b^2 = 2 epsilon
-    scale = sp.sqrt(r) * (2 * low + gain) / (2 * budget)
+    r, budget, _, a, b = _share_symbols()
+    share, scale = (a - b) / sp.sqrt(r), sp.sqrt(r) * (a + b) / (2 * budget)
+    margin = sp.sqrt(r) / (a + b)  # sqrt(r) (a - b)/(2 epsilon), since a^2 - b^2 = 2 epsilon
     return proof(
-        nonnegative(scale - sp.sqrt(r) * low / budget, "sqrt(r) b / epsilon is not above the scale"),
-        nonnegative(sp.sqrt(r) * (low + gain) / budget - scale, "the scale is not above sqrt(r) a / epsilon"),
+        checked("inverse", "sqrt(r) (a + b)/(2 epsilon) is 1/share.", identity, scale * share, 1),
+        checked(
+            "lower",
+            "sqrt(r) b/epsilon is at most the scale.",
+            at_least_by,
+            scale,
+            sp.sqrt(r) * b / budget,
+            margin,
+            given=["inverse"],
+        ),
+        checked(
+            "upper",
+            "The scale is at most sqrt(r) a/epsilon.",
+            at_least_by,
+            sp.sqrt(r) * a / budget,
+            scale,
+            margin,
+            given=["inverse"],
+        ),
+        all_of("the order of the scale", "lower", "upper"),
     )
 
 

@@ -19,12 +19,13 @@ from dpassay.spec.answers import Block
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, max_balls, sum_balls
 from dpassay.spec.distributions.laplace_above_threshold import (
     ALL_BELOW,
-    LaplaceAboveThresholdLaw,
-    PublicThresholdLaw,
+    LaplaceAboveThresholdDistribution,
+    PublicThresholdDistribution,
 )
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 from dpassay.spec.domains import Integers, Reals
 from dpassay.spec.laplace_streams import Answers, NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import GABOARDI_2017
@@ -58,8 +59,10 @@ def calibrated(stream: ThresholdStream, epsilon: Exact) -> LaplaceThreshold:
 
 def largest_loss(stream: ThresholdStream, noise: LaplaceThreshold) -> arb:
     """Enclose the largest privacy loss of any halting time, and of never halting, in either order."""
-    laws = [LaplaceAboveThresholdLaw(answers, noise) for answers in stream.sides]
-    losses = [laws[0].log_probability(o) - laws[1].log_probability(o) for o in laws[0].outcomes]
+    distributions = [LaplaceAboveThresholdDistribution(answers, noise) for answers in stream.sides]
+    losses = [
+        distributions[0].log_probability(o) - distributions[1].log_probability(o) for o in distributions[0].outcomes
+    ]
     return max_balls(map(abs, losses))
 
 
@@ -73,36 +76,42 @@ INTERIOR = {"stream": _rising_then_falling(2, ONE, Fraction(-3, 20)), "epsilon":
 FAR_BELOW = {"stream": _rising_then_falling(39, Fraction(1000), Fraction(0)), "epsilon": Fraction(20)}
 
 
-# --- the law ------------------------------------------------------------------------------------------------
+# --- the distribution ------------------------------------------------------------------------------------------------
 
 
 @statement(GABOARDI_2017, "laplace_above_threshold", examples=(WORST, FAR_BELOW), cases=30)
-def laplace_above_threshold_law_sums_to_one(stream: Stream, epsilon: Epsilon) -> Verdict:
+def laplace_above_threshold_distribution_sums_to_one(stream: Stream, epsilon: Epsilon) -> Verdict:
     """Pr[halts at k] = int f(t - T) prod_(i < k) F(t - q_i) (1 - F(t - q_k)) dt, k = 1, 2, ..., and Pr[never halts] =
     int f(t - T) prod_i F(t - q_i) dt sum to 1 (agreement to 60 bits).
     """
-    law = LaplaceAboveThresholdLaw(stream.sides[0], calibrated(stream, epsilon))
-    return agree(lambda: sum_balls(law.log_probability(o).exp() for o in law.outcomes), lambda: arb(1), "total")
+    distribution = LaplaceAboveThresholdDistribution(stream.sides[0], calibrated(stream, epsilon))
+    return agree(
+        lambda: sum_balls(distribution.log_probability(o).exp() for o in distribution.outcomes),
+        lambda: arb(1),
+        "total",
+    )
 
 
 @statement(GABOARDI_2017, "laplace_above_threshold", examples=({**INTERIOR, "shift": -7, "factor": 3},), cases=20)
-def laplace_above_threshold_law_is_invariant(
+def laplace_above_threshold_distribution_is_invariant(
     stream: ShortStream, epsilon: Epsilon, shift: Shift, factor: Factor
 ) -> Verdict:
-    """The law does not change when threshold and answers are shifted alike, nor when they and the noise are scaled
+    """The distribution does not change when threshold and answers are shifted alike, or they and the noise are scaled
     alike (agreement of the logarithms to 60 bits).
     """
     noise, (answers, _) = calibrated(stream, epsilon), stream.sides
     by, times = exact("shift", shift), exact("factor", factor)
-    law = LaplaceAboveThresholdLaw(answers, noise)
-    moved = LaplaceAboveThresholdLaw(tuple(times * (q + by) for q in answers), noise.shifted(by).scaled(times))
+    distribution = LaplaceAboveThresholdDistribution(answers, noise)
+    moved = LaplaceAboveThresholdDistribution(
+        tuple(times * (q + by) for q in answers), noise.shifted(by).scaled(times)
+    )
     return conjunction(
         agree(
-            lambda o=outcome: law.log_probability(o),  # type: ignore[misc]  # a default binds the loop variable
+            lambda o=outcome: distribution.log_probability(o),  # type: ignore[misc]  # a default binds the loop variable
             lambda o=outcome: moved.log_probability(o),  # type: ignore[misc]
             f"log-probabilities of {outcome}",
         )
-        for outcome in law.outcomes
+        for outcome in distribution.outcomes
     )
 
 
@@ -114,6 +123,7 @@ def laplace_above_threshold_law_is_invariant(
     "pure_dp_of_laplace_above_threshold",
     "laplace_above_threshold",
     examples=(WORST, INTERIOR, FAR_BELOW),
+    pins=(Pin(FAR_BELOW, "attained far above the threshold, up to e^-490", both=lambda: 20),),
 )
 def pure_dp_of_laplace_above_threshold(stream: Stream, epsilon: Epsilon) -> Verdict:
     """AboveThreshold with Lap(2 Delta/epsilon) on the threshold and Lap(4 Delta/epsilon) on every answer is
@@ -136,7 +146,7 @@ def epsilon_of_laplace_above_threshold_is_approached(epsilon: Epsilon, halvings:
     budget = exact("epsilon", epsilon)
     stream = _rising_then_falling(8, 4 * (halvings + 1) / budget, Fraction(0))
     noise = calibrated(stream, budget)
-    left, right = (LaplaceAboveThresholdLaw(answers, noise) for answers in stream.sides)
+    left, right = (LaplaceAboveThresholdDistribution(answers, noise) for answers in stream.sides)
     return at_least(
         lambda: left.log_probability(stream.size) - right.log_probability(stream.size),
         lambda: ball(budget * (1 - Fraction(1, 2**halvings))),
@@ -155,6 +165,16 @@ def epsilon_of_laplace_above_threshold_is_approached(epsilon: Epsilon, halvings:
             "stream": ThresholdStream((Block(Fraction(19), Fraction(20), 9), Block(ONE, ONE)), Fraction(-9), ONE),
             "epsilon": ONE,
         },
+    ),
+    pins=(
+        Pin(
+            {
+                "stream": ThresholdStream((Block(Fraction(19), Fraction(20), 9), Block(ONE, ONE)), Fraction(-9), ONE),
+                "epsilon": ONE,
+            },
+            "epsilon/2 for the threshold, and a quarter or a half for the last answer",
+            both=lambda: [Fraction(3, 4), 1],
+        ),
     ),
 )
 def pure_dp_of_laplace_above_threshold_for_monotone_streams(stream: MonotoneStream, epsilon: Epsilon) -> Verdict:
@@ -175,6 +195,13 @@ def pure_dp_of_laplace_above_threshold_for_monotone_streams(stream: MonotoneStre
     GABOARDI_2017,
     "pure_dp_of_laplace_above_threshold",
     examples=({"stream": ThresholdStream((Block(Fraction(39), Fraction(40), 9),), Fraction(0), ONE), "epsilon": ONE},),
+    pins=(
+        Pin(
+            {"stream": ThresholdStream((Block(Fraction(39), Fraction(40), 9),), Fraction(0), ONE), "epsilon": ONE},
+            "the threshold's noise alone moves",
+            both=lambda: Fraction(1, 2),
+        ),
+    ),
 )
 def never_halting_costs_half_of_epsilon(stream: Stream, epsilon: Epsilon) -> Verdict:
     """The privacy loss of the outcome that no answer reaches the threshold is at most epsilon/2 in modulus: the
@@ -183,8 +210,8 @@ def never_halting_costs_half_of_epsilon(stream: Stream, epsilon: Epsilon) -> Ver
     noise, (left, right) = calibrated(stream, epsilon), stream.sides
 
     def loss() -> arb:
-        laws = LaplaceAboveThresholdLaw(left, noise), LaplaceAboveThresholdLaw(right, noise)
-        return abs(laws[0].log_probability(ALL_BELOW) - laws[1].log_probability(ALL_BELOW))
+        distributions = LaplaceAboveThresholdDistribution(left, noise), LaplaceAboveThresholdDistribution(right, noise)
+        return abs(distributions[0].log_probability(ALL_BELOW) - distributions[1].log_probability(ALL_BELOW))
 
     return at_most(loss, lambda: ball(exact("epsilon", epsilon) / 2), slack=ATTAINED)
 
@@ -242,7 +269,24 @@ RISES_BEFORE = NoisyRun(
 )
 
 
-@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold", examples=({"run": RISES_BEFORE},))
+@statement(
+    GABOARDI_2017,
+    "pure_dp_of_laplace_above_threshold",
+    examples=({"run": RISES_BEFORE},),
+    pins=(
+        Pin(
+            {
+                "run": NoisyRun(
+                    ThresholdStream((Block(Fraction(0), ONE), Block(ONE, Fraction(0))), Fraction(0), ONE),
+                    (Fraction(0), Fraction(2)),
+                    Fraction(1, 2),
+                )
+            },
+            "the first answer rises by 1 and the last one falls by 1",
+            both=lambda: [2, 1],
+        ),
+    ),
+)
 def substitution_carries_one_data_set_to_the_other(run: Run) -> Verdict:
     """Step 3: with nu^ = nu + g(D) - g(D') + f_k(D') - f_k(D) for the last noise and t^ = t + g(D) - g(D') for the
     noisy threshold, D halts at k under (nu^, t^) if and only if D' does under (nu, t); |nu^ - nu| <= 2 Delta, |t^ - t|
@@ -262,7 +306,24 @@ def substitution_carries_one_data_set_to_the_other(run: Run) -> Verdict:
     ])  # fmt: skip
 
 
-@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold")
+@statement(
+    GABOARDI_2017,
+    "pure_dp_of_laplace_above_threshold",
+    pins=(
+        Pin(
+            {
+                "run": NoisyRun(
+                    ThresholdStream((Block(ONE, Fraction(0)), Block(Fraction(0), ONE)), Fraction(0), ONE),
+                    (Fraction(-7), Fraction(5)),
+                    Fraction(9, 2),
+                ),
+                "epsilon": Fraction(3, 10),
+            },
+            "both noises are positive and move away from 0, by 2 and by 1",
+            both=lambda: [Fraction(3, 20), Fraction(3, 20), Fraction(3, 10)],
+        ),
+    ),
+)
 def densities_pay_half_of_epsilon_twice(run: Run, epsilon: Epsilon) -> Verdict:
     """Step 4: under the substitution the density of the last noise changes by at most e^(epsilon/2), and so does that
     of the noisy threshold; the product is e^epsilon. (In exponents, exact.)
@@ -283,9 +344,9 @@ def densities_pay_half_of_epsilon_twice(run: Run, epsilon: Epsilon) -> Verdict:
 
 
 def _comparisons_loss(stream: ThresholdStream, scale: Fraction) -> Real:
-    laws = [PublicThresholdLaw(answers, stream.threshold, scale) for answers in stream.sides]
+    distributions = [PublicThresholdDistribution(answers, stream.threshold, scale) for answers in stream.sides]
     patterns = list(itertools.product((False, True), repeat=stream.size))
-    return lambda: max_balls(abs(laws[0].log_pattern(p) - laws[1].log_pattern(p)) for p in patterns)
+    return lambda: max_balls(abs(distributions[0].log_pattern(p) - distributions[1].log_pattern(p)) for p in patterns)
 
 
 @statement(
@@ -293,6 +354,13 @@ def _comparisons_loss(stream: ThresholdStream, scale: Fraction) -> Real:
     "naive_above_threshold_cost",
     examples=({"stream": ThresholdStream((Block(Fraction(9), Fraction(10), 5),), Fraction(0), ONE), "epsilon": ONE},),
     cases=20,
+    pins=(
+        Pin(
+            {"stream": ThresholdStream((Block(Fraction(9), Fraction(10), 5),), Fraction(0), ONE), "epsilon": ONE},
+            "five comparisons of 1/4 each",
+            both=lambda: [Fraction(5, 4)] * 2,
+        ),
+    ),
 )
 def naive_above_threshold_cost_is_linear(
     stream: Annotated[ThresholdStream, ThresholdStreams("a pair of streams of up to six answers", 6)], epsilon: Epsilon

@@ -12,8 +12,9 @@ from flint import arb
 
 from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
 from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact, max_balls, sum_balls
-from dpassay.spec.distributions.laplace import LaplaceLaw, log_laplace_max_cdf
+from dpassay.spec.distributions.laplace import LaplaceDistribution, log_laplace_max_cdf
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.sources import GABOARDI_2017
 from dpassay.spec.statement import statement
@@ -42,7 +43,18 @@ def laplace_tail(queries: int, radius: arb) -> arb:
     return -(log_laplace_max_cdf(radius, queries).expm1())
 
 
-@statement(GABOARDI_2017, "split_budget_laplace_accuracy")
+@statement(
+    GABOARDI_2017,
+    "split_budget_laplace_accuracy",
+    pins=(
+        Pin(
+            {"queries": 20, "failure": Fraction(1, 20)},
+            "20 independent errors, each exceeding with probability 1/400",
+            smaller=lambda: 1 - Fraction(399, 400) ** 20,
+            larger=lambda: Fraction(1, 20),
+        ),
+    ),
+)
 def laplace_error_exceeds_union_bound_rarely(queries: Queries, failure: Failure) -> Verdict:
     """With a budget of epsilon/n for each of n counting queries, Pr[largest error > (n/epsilon) log(n/beta)] <= beta.
 
@@ -86,7 +98,7 @@ def _cells(block: Block, rate: Fraction) -> tuple[list[arb], list[arb]]:
     """Enclose the log-probabilities of the three intervals that a pair of answers makes, on both sides."""
     low, high = sorted((block.left, block.right))
     sides = ((None, low), (low, high), (high, None))
-    left, right = (LaplaceLaw((answer,), 1 / rate) for answer in (block.left, block.right))
+    left, right = (LaplaceDistribution((answer,), 1 / rate) for answer in (block.left, block.right))
     return [left.log_side(0, side) for side in sides], [right.log_side(0, side) for side in sides]
 
 
@@ -96,7 +108,18 @@ def _cells(block: Block, rate: Fraction) -> tuple[list[arb], list[arb]]:
     examples=(
         {"pair": NeighbouringAnswers((Block(Fraction(0), Fraction(1), 20),), Fraction(0), Fraction(1), Fraction(1)),
          "epsilon": 1},
-    ),
+    ), pins=(Pin(
+            {
+                "pair": NeighbouringAnswers(
+                    (Block(Fraction(0), Fraction(1, 4), 3), Block(Fraction(0), Fraction(1, 2), 2)),
+                    Fraction(0), Fraction(1), Fraction(1, 2),
+                ),
+                "epsilon": 2,
+            },
+            "an l1 distance of 7/4 at the rate 4/5",
+            smaller=lambda: Fraction(7, 5),
+            larger=lambda: 2,
+        ),),
 )  # fmt: skip
 def pure_dp_of_laplace_mechanism(pair: Answers, epsilon: Epsilon) -> Verdict:
     """n answers, each of sensitivity Delta and with Laplace noise of scale n Delta/epsilon, are epsilon-DP.

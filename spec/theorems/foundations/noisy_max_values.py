@@ -16,13 +16,15 @@ from flint import arb
 from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
 from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, less_than, max_balls
 from dpassay.spec.distributions.laplace import Side
-from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxLaw
-from dpassay.spec.distributions.noisy_max_values import ExponentialNoisyMaxLaw, NoisyMaxValueLaw
-from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipLaw
+from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribution
+from dpassay.spec.distributions.noisy_max_values import ExponentialNoisyMaxDistribution, NoisyMaxValueDistribution
+from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipDistribution
 from dpassay.spec.distributions.selection import Rivals, block_losses, selection_rate
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity, positive
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
@@ -49,12 +51,15 @@ FAR_APART = NeighbouringAnswers(
 
 
 @statement(
-    DPASSAY, "exponential_noisy_max", examples=({"pair": TIES, "epsilon": ONE}, {"pair": FAR_APART, "epsilon": ONE})
+    DPASSAY,
+    "exponential_noisy_max",
+    examples=({"pair": TIES, "epsilon": ONE}, {"pair": FAR_APART, "epsilon": ONE}),
+    pins=(Pin({"pair": FAR_APART, "epsilon": Fraction(10)}, "attained up to e^-140", both=lambda: 10),),
 )
 def pure_dp_of_exponential_noisy_max(pair: Answers, epsilon: Epsilon) -> Verdict:
     """The index of the largest of the answers with exponential noise of scale 2 Delta/epsilon is epsilon-DP."""
     rate = selection_rate(epsilon, pair.sensitivity or pair.width)
-    report = ExponentialNoisyMaxLaw.log_report_probability
+    report = ExponentialNoisyMaxDistribution.log_report_probability
 
     def largest() -> arb:
         both = [
@@ -77,8 +82,8 @@ def exponential_noisy_max_is_permute_and_flip(pair: Answers, epsilon: Epsilon) -
 
     return conjunction(
         agree(
-            lambda b=block: log_of(ExponentialNoisyMaxLaw.log_report_probability, b),  # type: ignore[misc]  # bound here
-            lambda b=block: log_of(PermuteAndFlipLaw.log_report_probability, b),  # type: ignore[misc]
+            lambda b=block: log_of(ExponentialNoisyMaxDistribution.log_report_probability, b),  # type: ignore[misc]  # bound here
+            lambda b=block: log_of(PermuteAndFlipDistribution.log_report_probability, b),  # type: ignore[misc]
             "log-probabilities",
         )
         for block in pair.blocks
@@ -86,7 +91,7 @@ def exponential_noisy_max_is_permute_and_flip(pair: Answers, epsilon: Epsilon) -
 
 
 @statement(DPASSAY, "gumbel_noisy_max")
-def gumbel_noisy_max_is_the_exponential_mechanism() -> Verdict:
+def gumbel_noisy_max_is_the_exponential_mechanism() -> Proof:
     """With Gumbel noise of scale 1/r the index o is reported with probability e^(r q_o)/(e^(r q_o) + W), W the sum of
     e^(r q_i) over its rivals: int f(z - q_o) prod_i F(z - q_i) dz has the antiderivative
     e^(r q_o)/(e^(r q_o) + W) exp(-(e^(r q_o) + W) e^(-r z)), which rises from 0 to that.
@@ -94,16 +99,59 @@ def gumbel_noisy_max_is_the_exponential_mechanism() -> Verdict:
     z, own = sp.symbols("z q_o", real=True)
     rate, rivals = sp.symbols("r W", positive=True)
     clock = sp.exp(-rate * z)
-    density = rate * clock * sp.exp(rate * own) * sp.exp(-clock * sp.exp(rate * own))
+    own_cdf = sp.exp(-clock * sp.exp(rate * own))
+    density = rate * clock * sp.exp(rate * own) * own_cdf
     others = sp.exp(-clock * rivals)  # the product of the rivals' distribution functions
     share = sp.exp(rate * own) / (sp.exp(rate * own) + rivals)
     antiderivative = share * sp.exp(-clock * (sp.exp(rate * own) + rivals))
     total, s = sp.exp(rate * own) + rivals, sp.Symbol("s", positive=True)
     return proof(
-        identity(sp.diff(antiderivative, z), density * others, "antiderivative"),
-        identity(antiderivative.subs(clock, s), share * sp.exp(-s * total), "as a function of s = e^(-r z)"),
-        identity((share * sp.exp(-s * total)).subs(s, 0), share, "its limit for large z"),
-        identity(sp.limit(sp.exp(-s), s, sp.oo), 0, "its limit for small z"),
+        suppose(
+            "noise", "The noise has the distribution function F(z) = exp(-e^(-r z)), independently for each index."
+        ),
+        checked("density", "f(z - q_o) is the derivative of F(z - q_o).", identity, sp.diff(own_cdf, z), density),
+        prose(
+            "rivals",
+            "The product of the F(z - q_i) over the rivals is exp(-e^(-r z) W): the exponents add up.",
+            given=["noise"],
+        ),
+        prose(
+            "integral",
+            "Given the value z of the noisy score of o, it is the largest with the probability of the product, so "
+            "that "
+            "o is reported with probability int f(z - q_o) prod_i F(z - q_i) dz.",
+            given=["noise", "density", "rivals"],
+        ),
+        checked(
+            "antiderivative",
+            "share exp(-(e^(r q_o) + W) e^(-r z)) is an antiderivative of the integrand.",
+            identity,
+            sp.diff(antiderivative, z),
+            density * others,
+        ),
+        checked(
+            "clock",
+            "With s = e^(-r z) it is share e^(-s total), total = e^(r q_o) + W.",
+            identity,
+            antiderivative.subs(clock, s),
+            share * sp.exp(-s * total),
+        ),
+        checked(
+            "upper end",
+            "At s = 0, which is z = oo, it is the share.",
+            identity,
+            (share * sp.exp(-s * total)).subs(s, 0),
+            share,
+            given=["clock"],
+        ),
+        checked("exponential decay", "e^-s tends to 0 as s grows.", identity, sp.limit(sp.exp(-s), s, sp.oo), 0),
+        checked("total", "total is positive.", positive, total),
+        prose(
+            "share",
+            "As z falls s grows, and the antiderivative tends to 0; by the fundamental theorem of calculus the "
+            "integral, and the probability, is the share.",
+            given=["integral", "antiderivative", "clock", "upper end", "exponential decay", "total"],
+        ),
     )
 
 
@@ -121,7 +169,13 @@ def selection_corner_loss(corner: NeighbouringAnswers, rate: Fraction, report: R
     return block_losses(corner, lambda own, rivals: report(own, rivals, rate))[-1]
 
 
-@statement(DPASSAY, "noisy_max_corner", examples=({"pair": FAR_APART, "epsilon": Fraction(1, 10)},), cases=25)
+@statement(
+    DPASSAY,
+    "noisy_max_corner",
+    examples=({"pair": FAR_APART, "epsilon": Fraction(1, 10)},),
+    cases=25,
+    pins=(Pin({"pair": FAR_APART, "epsilon": Fraction(10)}, "the corner of a wide range", both=lambda: [10, 10]),),
+)
 def noisy_max_loss_is_largest_at_the_corner(pair: FewAnswers, epsilon: Epsilon) -> Verdict:
     """For answers in [a, b] the index of noisy max loses most where all rivals rise from b - Delta to b while the
     reported answer falls from a + Delta to a, for Laplace and for exponential noise: exact figures on bounded ranges.
@@ -141,22 +195,43 @@ def noisy_max_loss_is_largest_at_the_corner(pair: FewAnswers, epsilon: Epsilon) 
 
         return at_most(largest, lambda: selection_corner_loss(corner, rate, report), slack=ATTAINED)
 
-    laws = (LaplaceNoisyMaxLaw, ExponentialNoisyMaxLaw)
-    return conjunction(verdict(law.log_report_probability) for law in laws)
+    distributions = (LaplaceNoisyMaxDistribution, ExponentialNoisyMaxDistribution)
+    return conjunction(verdict(distribution.log_report_probability) for distribution in distributions)
 
 
 # --- the value ----------------------------------------------------------------------------------------------
 
 
-def _value_laws(pair: NeighbouringAnswers, scale: Fraction, noise: str) -> tuple[NoisyMaxValueLaw, NoisyMaxValueLaw]:
+def _value_distributions(
+    pair: NeighbouringAnswers, scale: Fraction, noise: str
+) -> tuple[NoisyMaxValueDistribution, NoisyMaxValueDistribution]:
     left = tuple(block.left for block in pair.blocks for _ in range(block.count))
     right = tuple(block.right for block in pair.blocks for _ in range(block.count))
     if noise == "exponential":
-        return NoisyMaxValueLaw(left, scale, "exponential"), NoisyMaxValueLaw(right, scale, "exponential")
-    return NoisyMaxValueLaw(left, scale), NoisyMaxValueLaw(right, scale)
+        return NoisyMaxValueDistribution(left, scale, "exponential"), NoisyMaxValueDistribution(
+            right, scale, "exponential"
+        )
+    return NoisyMaxValueDistribution(left, scale), NoisyMaxValueDistribution(right, scale)
 
 
-@statement(DPASSAY, "noisy_max_value", examples=({"pair": TIES, "epsilon": ONE, "low": 0, "width": 1},), cases=25)
+@statement(
+    DPASSAY,
+    "noisy_max_value",
+    examples=({"pair": TIES, "epsilon": ONE, "low": 0, "width": 1},),
+    cases=25,
+    pins=(
+        Pin(
+            {
+                "pair": NeighbouringAnswers((Block(Fraction(5), Fraction(6), 3),), Fraction(0), Fraction(8), ONE),
+                "epsilon": ONE,
+                "low": 0,
+                "width": 4,
+            },
+            "an interval below all of three answers",
+            both=lambda: Fraction(3, 2),
+        ),
+    ),
+)
 def released_maximum_costs_every_answer(
     pair: FewAnswers,
     epsilon: Epsilon,
@@ -167,12 +242,12 @@ def released_maximum_costs_every_answer(
     that on every half-line below all answers, if they all move the same way by Delta: NoisyMax3 of the benchmark.
     """
     budget, step = exact("epsilon", epsilon), pair.sensitivity or pair.width
-    left, right = _value_laws(pair, 2 * step / budget, "laplace")
+    left, right = _value_distributions(pair, 2 * step / budget, "laplace")
     begin = exact("low", low)
     side: Side = (begin, begin + exact("width", width))
     bound = pair.size * budget / 2
     rising = replace(pair, blocks=(Block(pair.low, pair.low + step, pair.size),))
-    lower, upper = _value_laws(rising, 2 * step / budget, "laplace")
+    lower, upper = _value_distributions(rising, 2 * step / budget, "laplace")
     below: Side = (None, pair.low - abs(begin))
     return conjunction([
         at_most(lambda: abs(left.log_interval(side) - right.log_interval(side)), lambda: ball(bound), slack=ATTAINED),
@@ -190,8 +265,8 @@ def released_maximum_of_exponential_noise_tells_the_largest_answer(
     where that falls from one value to another, what lies between is possible on one side only. NoisyMax4.
     """
     move, scale = exact("step", step), 2 / exact("epsilon", epsilon)
-    left = NoisyMaxValueLaw((Fraction(0),) * size, scale, "exponential")
-    right = NoisyMaxValueLaw((*(Fraction(0),) * (size - 1), move), scale, "exponential")
+    left = NoisyMaxValueDistribution((Fraction(0),) * size, scale, "exponential")
+    right = NoisyMaxValueDistribution((*(Fraction(0),) * (size - 1), move), scale, "exponential")
     between: Side = (Fraction(0), move)
     return conjunction([
         less_than(arb.neg_inf, lambda: left.log_interval(between)),

@@ -10,14 +10,17 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.ball import Exact, at_most, ball, exact, max_balls, normal_cdf, sum_balls
+from dpassay.spec.ball import Exact, Real, at_most, ball, exact, max_balls, normal_cdf, sum_balls
 from dpassay.spec.distributions.discrete import max_divergence
-from dpassay.spec.distributions.dual_query import DualQueryLaw
+from dpassay.spec.distributions.dual_query import DualQueryDistribution
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import GABOARDI_2017
 from dpassay.spec.statement import statement
 from dpassay.spec.tables import RationalTables, Table
+from dpassay.spec.theorems.foundations.second_derivations import sampled_gaussian_delta_of_order_three
+from dpassay.spec.theorems.gaussian_selection.second_derivations import gaussian_excess
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = [
@@ -41,7 +44,18 @@ def dual_query_epsilon(rounds: int, samples: int, eta: Exact, records: int) -> F
     return samples * exact("eta", eta) * rounds * (rounds - 1) / records
 
 
-@statement(GABOARDI_2017, "dual_query", cases=16)
+@statement(
+    GABOARDI_2017,
+    "dual_query",
+    cases=16,
+    pins=(
+        Pin(
+            {"records": 31, "rounds": 4, "eta": 1},
+            "0 + 1 + 2 + 3 steps, each twice 1/31",
+            larger=lambda: Fraction(12, 31),
+        ),
+    ),
+)
 def pure_dp_of_dual_query(records: Records, rounds: Rounds, eta: Eta) -> Verdict:
     """DualQuery with T rounds of s draws is epsilon-DP for epsilon = s eta T (T - 1)/n when one of n records is
     replaced: round t draws a query by an exponential mechanism whose scores have sensitivity (t - 1)/n.
@@ -50,13 +64,13 @@ def pure_dp_of_dual_query(records: Records, rounds: Rounds, eta: Eta) -> Verdict
     are all alike or evenly spread.
     """
     bound, others = dual_query_epsilon(rounds, 1, eta, records), records - 1
-    pairs: list[tuple[DualQueryLaw, DualQueryLaw]] = []
+    pairs: list[tuple[DualQueryDistribution, DualQueryDistribution]] = []
     for base in {(others, 0, 0), (0, others, 0), (others - 2 * (others // 3), others // 3, others // 3)}:
-        laws = [
-            DualQueryLaw(SMALL_QUERIES, _with_one_more(base, element), rounds, exact("eta", eta))
+        distributions = [
+            DualQueryDistribution(SMALL_QUERIES, _with_one_more(base, element), rounds, exact("eta", eta))
             for element in range(3)
         ]
-        pairs += itertools.permutations(laws, 2)
+        pairs += itertools.permutations(distributions, 2)
     if rounds == 1:
         return equal_exact(bound, Fraction(0), "the cost of one round, in which all queries are equally likely")
     return at_most(lambda: max_balls(itertools.starmap(max_divergence, pairs)), lambda: ball(bound))
@@ -73,32 +87,66 @@ Losses = Annotated[
 Rate = Annotated[Exact, Reals("a learning rate", Fraction(1, 100), 1, (1, Fraction(1, 4)))]
 
 
-@statement(GABOARDI_2017, "dual_query")
+ONE_ROUND: Table = ((Fraction(1), Fraction(-1)),)
+TWO_ROUNDS: Table = ((Fraction(1), Fraction(-1, 2)), (Fraction(1, 4), Fraction(3, 4)))
+SMALL, LARGE = Fraction(1, 10), Fraction(2, 3)
+
+
+def _two_rounds_in_closed_form() -> list[arb]:
+    """Return eta max_q S_q, the potential, and the bound of `TWO_ROUNDS` at the rate `LARGE`.
+
+    The first weights are equal; the second are those of a logistic function of the first difference 3/2.
+    """
+    eta = ball(LARGE)
+    weight = 1 / (1 + (-eta * 3 / 2).exp())
+    errors = arb(1) / 4 + weight / 4 + (1 - weight) * 3 / 4
+    potential = ((eta * 5 / 4).exp() + (eta / 4).exp()).log()
+    return [potential, arb(2).log() + eta * errors + eta**2]
+
+
+def errors_of_player(losses: Table, rate: Fraction) -> arb:
+    """Enclose the sum of the query player's mean errors, with weights proportional to e^(rate S_q)."""
+    means, sums = arb(0), [Fraction(0)] * len(losses[0])
+    for row in losses:
+        raw = [ball(rate * (s - max(sums))).exp() for s in sums]
+        means = means + sum_balls(w * ball(x) for w, x in zip(raw, row, strict=True)) / sum_balls(raw)
+        sums = [s + x for s, x in zip(sums, row, strict=True)]
+    return means
+
+
+@statement(
+    GABOARDI_2017,
+    "dual_query",
+    pins=(
+        Pin({"losses": TWO_ROUNDS, "eta": LARGE}, "both rounds in closed form",
+            larger=_two_rounds_in_closed_form),
+        Pin({"losses": ONE_ROUND, "eta": SMALL}, "log cosh eta, which is eta^2/2 to the first order: attained",
+            larger=lambda: [None, (2 * ball(SMALL).cosh()).log()], within=Fraction(1, 100)),
+    ),
+)  # fmt: skip
 def dual_query_error_at_most_its_regret(losses: Losses, eta: Rate) -> Verdict:
     """However the data player answers, the largest mean error q(D) - q(x) over all queries q is at most the query
     player's mean error plus eta/2 plus log(number of queries)/(eta T).
 
     With T = 4 log|Q| / alpha^2 and eta of order alpha the synthetic data err by little more than the data player's
-    answers to the drawn queries. (Hoeffding's lemma in each round: errors lie in [-1, 1].)
+    answers to the drawn queries. The two steps: eta times the largest sum S_q of errors is at most the potential
+    log sum_q e^(eta S_q), and that is at most log|Q| plus eta times the player's errors plus eta^2/2 for each round
+    (Hoeffding's lemma: errors lie in [-1, 1]), which is attained for small rates.
     """
     rate, rounds, queries = exact("eta", eta), len(losses), len(losses[0])
 
-    def mean_of_player() -> arb:
-        means, sums = arb(0), [Fraction(0)] * queries
-        for row in losses:
-            raw = [ball(rate * (s - max(sums))).exp() for s in sums]
-            means = means + sum_balls(w * ball(x) for w, x in zip(raw, row, strict=True)) / sum_balls(raw)
-            sums = [s + x for s, x in zip(sums, row, strict=True)]
-        return means
-
-    best = max(sum((row[q] for row in losses), Fraction(0)) for q in range(queries))
-    if queries == 1:
-        return at_most_exact(Fraction(0), rate / 2, "the regret of a single query")
+    totals = [sum((row[q] for row in losses), Fraction(0)) for q in range(queries)]
+    potential: Real = lambda: sum_balls(ball(rate * total).exp() for total in totals).log()
 
     def bound() -> arb:
-        return mean_of_player() + ball(rate * rounds / 2) + ball(queries).log() / ball(rate)
+        return ball(queries).log() + ball(rate) * errors_of_player(losses, rate) + ball(rate**2 * rounds / 2)
 
-    return at_most(lambda: ball(best), bound).with_(tightness=None)
+    if queries == 1:
+        return at_most_exact(Fraction(0), rate / 2, "the regret of a single query").with_(tightness=None)
+    return conjunction([
+        at_most(lambda: ball(rate * max(totals)), potential),
+        at_most(potential, bound),
+    ]).with_(tightness=None)  # fmt: skip
 
 
 # --- posterior sampling -------------------------------------------------------------------------------------
@@ -121,7 +169,19 @@ def posterior(weights: tuple[Fraction, ...], *records: tuple[Fraction, ...]) -> 
     return [w / sum(raw) for w in raw]
 
 
-@statement(GABOARDI_2017, "posterior_sampling", examples=({"table": EXTREME},))
+@statement(
+    GABOARDI_2017,
+    "posterior_sampling",
+    examples=({"table": EXTREME},),
+    pins=(
+        Pin(
+            {"table": EXTREME},
+            "odds of 1 to 80, times 4^4 between the two records, and times 4^2 for one",
+            smaller=lambda: [Fraction(256 * 1281, 16 * 96), Fraction(427, 27)],
+            larger=lambda: [256, 16],
+        ),
+    ),
+)
 def pure_dp_of_posterior_sample(table: Likelihoods) -> Verdict:
     """One sample of the posterior on a finite grid is 4 B-DP when a record is replaced and 2 B-DP when one is added
     or removed, if the log-likelihood of a record is at most B in modulus: an exponential mechanism, exactly.
@@ -193,6 +253,19 @@ def reversed_hockey_stick(level: arb, sampling: Exact, sigma: Exact) -> arb:
     examples=(
         {"sampling": Fraction(1, 100), "sigma": Fraction(11, 10), "order": 32, "epsilon": 1},
         {"sampling": 1, "sigma": Fraction(1, 2), "order": 2, "epsilon": 5},
+    ),
+    pins=(
+        Pin(
+            {"sampling": 1, "sigma": Fraction(1, 2), "order": 2, "epsilon": 5},
+            "the Gaussian mechanism by adaptive integration; log-moment 4, so that delta = e^-1/4",
+            smaller=lambda: [gaussian_excess(arb(2), arb(5))] * 2,
+            larger=lambda: [arb(-1).exp() / 4] * 2,
+        ),
+        Pin(
+            {"sampling": Fraction(1, 4), "sigma": 1, "order": 3, "epsilon": 1},
+            "the moment of (3 + x)/4 with E[x] = 1, E[x^2] = e, E[x^3] = e^3",
+            larger=lambda: [sampled_gaussian_delta_of_order_three()] * 2,
+        ),
     ),
 )
 def renyi_accountant_of_sampled_gaussian_is_sound(

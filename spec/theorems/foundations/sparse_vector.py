@@ -19,19 +19,20 @@ from typing import Annotated
 from flint import arb
 
 from dpassay.spec.answers import Block
-from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact, less_than, max_balls, sum_balls
+from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, less_than, max_balls, sum_balls
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.distributions.laplace import Side
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 from dpassay.spec.distributions.sparse_vector import (
-    BareQueriesLaw,
-    NumericSparseVectorLaw,
+    BareQueriesDistribution,
+    NumericSparseVectorDistribution,
     Places,
-    SparseVectorLaw,
+    SparseVectorDistribution,
     hit_places,
 )
 from dpassay.spec.domains import Choices, Integers, Reals
 from dpassay.spec.laplace_streams import Answers, ThresholdStream, ThresholdStreams
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import GABOARDI_2017
@@ -61,6 +62,12 @@ FALLS_LAST = ThresholdStream((Block(Fraction(399), Fraction(400), 6), Block(ONE,
 """Six answers far above the threshold rise, the last one falls to it: nearly all of epsilon is lost."""
 
 TINY = ThresholdStream((Block(Fraction(3), Fraction(4), 2), Block(ONE, Fraction(0), 2)), Fraction(1), ONE)
+ONE_FALLS = ThresholdStream((Block(ONE, Fraction(0)),), Fraction(0), ONE)
+
+
+def _moved_tail() -> arb:
+    """Enclose twice Pr[X - Y > 1] = 3/(2 e), X and Y with the density e^-|x|/2."""
+    return 3 * arb(-1).exp() / 2
 
 
 def pattern_cost(pattern: Pattern, threshold_cost: Fraction, query_cost: Fraction) -> Fraction:
@@ -79,7 +86,7 @@ def pattern_cost(pattern: Pattern, threshold_cost: Fraction, query_cost: Fractio
 
 
 def _losses(stream: ThresholdStream, noise: LaplaceThreshold, cutoff: int) -> Iterator[tuple[Places, arb]]:
-    left, right = (SparseVectorLaw(answers, noise, cutoff) for answers in stream.sides)
+    left, right = (SparseVectorDistribution(answers, noise, cutoff) for answers in stream.sides)
     for places in hit_places(stream.size, cutoff):
         if left.answers == right.answers:
             yield places, arb(0)  # two equal balls would not cancel
@@ -94,11 +101,11 @@ def _pattern_of(places: Places, size: int) -> Pattern:
 
 
 def _largest_loss(stream: ThresholdStream, noise: LaplaceThreshold, cutoff: int, *, refreshed: bool) -> arb:
-    left, right = (SparseVectorLaw(answers, noise, cutoff, refreshed) for answers in stream.sides)
+    left, right = (SparseVectorDistribution(answers, noise, cutoff, refreshed) for answers in stream.sides)
     return max_divergence(left, right).max(max_divergence(right, left))
 
 
-# --- the law ------------------------------------------------------------------------------------------------
+# --- the distribution ------------------------------------------------------------------------------------------------
 
 
 @statement(
@@ -107,15 +114,19 @@ def _largest_loss(stream: ThresholdStream, noise: LaplaceThreshold, cutoff: int,
     examples=({"stream": FALLS_TWICE, "cutoff": 2, "refreshed": True, "threshold_cost": ONE, "query_cost": ONE},),
     cases=15,
 )
-def sparse_vector_law_sums_to_one(
+def sparse_vector_distribution_sums_to_one(
     stream: Stream, cutoff: Cutoff, refreshed: Refreshed, threshold_cost: Cost, query_cost: Cost
 ) -> Verdict:
     """The probabilities of all tuples of at most c places sum to 1, whether the threshold's noise is drawn once or
     anew after each hit (agreement to 60 bits); for c = 1 both are AboveThreshold.
     """
     noise = stream.noise(threshold_cost, query_cost)
-    law = SparseVectorLaw(stream.sides[0], noise, cutoff, refreshed)
-    return agree(lambda: sum_balls(law.log_probability(o).exp() for o in law.outcomes), lambda: arb(1), "total")
+    distribution = SparseVectorDistribution(stream.sides[0], noise, cutoff, refreshed)
+    return agree(
+        lambda: sum_balls(distribution.log_probability(o).exp() for o in distribution.outcomes),
+        lambda: arb(1),
+        "total",
+    )
 
 
 # --- what is private ----------------------------------------------------------------------------------------
@@ -129,6 +140,7 @@ def sparse_vector_law_sums_to_one(
         {"stream": FALLS_LAST, "cutoff": 1, "epsilon": ONE},
     ),
     cases=15,
+    pins=(Pin({"stream": FALLS_LAST, "cutoff": 1, "epsilon": ONE}, "epsilon, attained up to e^-100", both=lambda: 1),),
 )
 def pure_dp_of_restarted_above_threshold(stream: Stream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
     """AboveThreshold with epsilon/c, restarted after each of at most c hits with new noise on the threshold, is
@@ -147,6 +159,7 @@ def pure_dp_of_restarted_above_threshold(stream: Stream, cutoff: Cutoff, epsilon
         {"stream": FALLS_LAST, "cutoff": 1, "epsilon": ONE},
     ),
     cases=15,
+    pins=(Pin({"stream": FALLS_LAST, "cutoff": 1, "epsilon": ONE}, "epsilon, attained up to e^-100", both=lambda: 1),),
 )
 def pure_dp_of_sparse_vector_with_one_noisy_threshold(stream: Stream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
     """With the threshold's noise Lap(2 Delta/epsilon) drawn once, and not scaled with c, and Lap(4 c Delta/epsilon) on
@@ -165,7 +178,7 @@ def cells_of_places(places: Places, edges: Answers) -> Iterator[tuple[Side, ...]
 
 def _largest_numeric_loss(stream: ThresholdStream, noise: LaplaceThreshold, cutoff: int, scale: Exact | None) -> arb:
     """Enclose the largest loss over the cells that all answers of the pair make."""
-    left, right = (NumericSparseVectorLaw(answers, noise, cutoff, scale) for answers in stream.sides)
+    left, right = (NumericSparseVectorDistribution(answers, noise, cutoff, scale) for answers in stream.sides)
     edges = tuple(sorted({stream.low, stream.high}))
     return max_balls(
         abs(left.log_cell(places, sides) - right.log_cell(places, sides))
@@ -179,6 +192,9 @@ def _largest_numeric_loss(stream: ThresholdStream, noise: LaplaceThreshold, cuto
     "sparse_vector",
     examples=({"stream": TINY, "cutoff": 2, "epsilon": ONE}, {"stream": FALLS_LAST, "cutoff": 1, "epsilon": ONE}),
     cases=10,
+    pins=(
+        Pin({"stream": FALLS_LAST, "cutoff": 1, "epsilon": ONE}, "a third for each of three noises", both=lambda: 1),
+    ),
 )
 def pure_dp_of_numeric_sparse_vector(stream: Stream, cutoff: Cutoff, epsilon: Epsilon) -> Verdict:
     """With Lap(3 Delta/epsilon) on the threshold, Lap(6 c Delta/epsilon) on each answer that is tested, and a number
@@ -204,6 +220,13 @@ def pure_dp_of_numeric_sparse_vector(stream: Stream, cutoff: Cutoff, epsilon: Ep
         {"stream": FALLS_TWICE, "cutoff": 3, "threshold_cost": ONE, "query_cost": Fraction(1, 4)},
     ),
     cases=15,
+    pins=(
+        Pin(
+            {"stream": FALLS_TWICE, "cutoff": 2, "threshold_cost": Fraction(1, 4), "query_cost": Fraction(3, 4)},
+            "the hits and the threshold pay all of the cost",
+            both=lambda: 1,
+        ),
+    ),
 )
 def loss_of_comparisons_with_one_noisy_threshold(
     stream: Stream, cutoff: Cutoff, threshold_cost: Cost, query_cost: Cost
@@ -223,12 +246,17 @@ def loss_of_comparisons_with_one_noisy_threshold(
 
 
 def _approaches(pattern: Pattern, halvings: int, threshold: Fraction, query: Fraction, where: Fraction) -> Verdict:
-    """Decide whether the corner of a wide range, with the threshold at `where` in it, loses nearly the bound."""
+    """Decide that the corner of a wide range, the threshold at `where` in it, loses nearly the bound, and no more."""
     height = Fraction(8 * (halvings + sum(pattern)), 1) / min(threshold, query)
     noise = LaplaceThreshold(where * height, 1 / threshold, 1 / query)
     corner = CornerLosses(noise, 0, height, 1)
-    bound = pattern_cost(pattern, threshold, query) * (1 - Fraction(1, 2**halvings))
-    return at_least(lambda: corner.loss(pattern), lambda: ball(bound))
+    cost = pattern_cost(pattern, threshold, query)
+    bound = cost * (1 - Fraction(1, 2**halvings))
+    loss: Real = lambda: corner.loss(pattern)
+    return conjunction([
+        at_least(loss, lambda: ball(bound)),
+        at_most(loss, lambda: ball(cost), slack=ATTAINED).with_(tightness=None),
+    ])  # fmt: skip
 
 
 @statement(GABOARDI_2017, "sparse_vector", cases=20)
@@ -239,12 +267,14 @@ def loss_of_comparisons_is_approached(
     halvings: Halvings,
 ) -> Verdict:
     """The bound on m answers below and h above is approached as the range grows: with the threshold at its bottom for
-    m s_T > h s_T + s_Q, where threshold and hits pay, and in its middle for m = h, where every answer pays.
+    m s_T > h s_T + s_Q, where threshold and hits pay, in its middle for m = h, where every answer pays, and at its
+    top for h and m exchanged, where threshold and answers below pay.
     """
     many = hits + threshold_cost // query_cost + 2
     return conjunction([
         _approaches((int(many), hits), halvings, threshold_cost, query_cost, Fraction(0)),
         _approaches((hits, hits), halvings, threshold_cost, query_cost, Fraction(1, 2)),
+        _approaches((hits, int(many)), halvings, threshold_cost, query_cost, Fraction(1)),
     ])  # fmt: skip
 
 
@@ -256,6 +286,13 @@ def loss_of_comparisons_is_approached(
         {"stream": FALLS_TWICE, "cutoff": 1, "threshold_cost": Fraction(1, 4), "query_cost": Fraction(3, 4)},
     ),
     cases=15,
+    pins=(
+        Pin(
+            {"stream": ONE_FALLS, "cutoff": 1, "threshold_cost": ONE, "query_cost": ONE},
+            "the difference of the two noises exceeds d with probability e^-d (2 + d)/4",
+            both=lambda: [-_moved_tail().log(), (2 - _moved_tail()).log()] * 2,
+        ),
+    ),
 )
 def sparse_vector_loss_is_largest_at_corners(
     stream: Stream, cutoff: Cutoff, threshold_cost: Cost, query_cost: Cost
@@ -325,6 +362,13 @@ def cost_without_cutoff_grows_with_the_stream(
     "sparse_vector",
     examples=({"stream": TINY, "cutoff": 2, "threshold_cost": ONE, "query_cost": ONE},),
     cases=10,
+    pins=(
+        Pin(
+            {"stream": ONE_FALLS, "cutoff": 1, "threshold_cost": ONE, "query_cost": Fraction(3, 4)},
+            "one query",
+            both=lambda: Fraction(3, 4),
+        ),
+    ),
 )
 def released_tested_answers_cost_every_query(
     stream: TinyStream, cutoff: Cutoff, threshold_cost: Cost, query_cost: Cost
@@ -335,7 +379,7 @@ def released_tested_answers_cost_every_query(
     """
     noise = stream.noise(threshold_cost, query_cost)
     rising = ThresholdStream((Block(stream.low, stream.low + stream.sensitivity, stream.size),), *_rest(stream))
-    left, right = (NumericSparseVectorLaw(answers, noise) for answers in rising.sides)
+    left, right = (NumericSparseVectorDistribution(answers, noise) for answers in rising.sides)
     last: Places = (stream.size,)
     lowest: tuple[Side] = ((None, min(stream.low, stream.threshold)),)
     bound = stream.size * query_cost
@@ -363,8 +407,8 @@ def answers_without_noise_are_revealed(
     step = stream.sensitivity * exact("lead", lead)
     scale = stream.sensitivity / exact("epsilon", epsilon)
     base = stream.sides[0][0]
-    left = BareQueriesLaw((base, base + step), stream.threshold, scale)
-    right = BareQueriesLaw((base + step, base), stream.threshold, scale)
+    left = BareQueriesDistribution((base, base + step), stream.threshold, scale)
+    right = BareQueriesDistribution((base + step, base), stream.threshold, scale)
     return conjunction([
         less_than(arb.neg_inf, lambda: left.log_probability((2, 0))),
         equal_exact((2, 0) in right.outcomes, False, "whether the right can produce it"),

@@ -9,11 +9,11 @@ q = q' - Delta below and q = q' + Delta above. That q may leave the range, which
 all answers of a pair move up, the best that those above can do is to stay; if all move down, those below stay.)
 
 2. For smooth positive densities H_jk, the derivative of log N in coordinates j and k, T among them, is for j != k the
-covariance of the derivatives of the logarithms of two factors, under the law of t tilted by the integrand. Each of the
-three, -F'/F at t - q_i, F'/(1 - F) at t - q_j and -f'/f at t - T, is an increasing function of t, because F, 1 - F
-and f are log-concave; so H_jk >= 0 (Chebyshev's inequality on covariances). And log N does not change if all of q and
-T are shifted: the sum of H_jk over all k, j and T among them, is 0. For a rise d of those below and a fall d' of those
-above this gives, for j below and for j above,
+covariance of the derivatives of the logarithms of two factors, under the distribution of t tilted by the integrand.
+Each of the three, -F'/F at t - q_i, F'/(1 - F) at t - q_j and -f'/f at t - T, is an increasing function of t, because
+F, 1 - F and f are log-concave; so H_jk >= 0 (Chebyshev's inequality on covariances). And log N does not change if all
+of q and T are shifted: the sum of H_jk over all k, j and T among them, is 0. For a rise d of those below and a fall d'
+of those above this gives, for j below and for j above,
 
     sum over k below of d H_jk - sum over k above of d' H_jk  =  -d H_jT - (d + d') sum over k above of H_jk     <= 0
                                                        or  =  d' H_jT + (d + d') sum over k below of H_jk     >= 0.
@@ -109,7 +109,7 @@ class CornerLosses:
         Parameters
         ----------
         size, cutoff : int
-            As for `SparseVectorLaw`.
+            As for `SparseVectorDistribution`.
         refreshed : bool
             Whether the threshold's noise is drawn anew after each hit: the runs then lose independently.
         cost_of_hit : Fraction

@@ -7,7 +7,7 @@ import itertools
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.spec.distributions.truncated_geometric import truncated_geometric_law
+from dpassay.spec.distributions.truncated_geometric import truncated_geometric_distribution
 from dpassay.spec.domains import Integers
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import BALCER_VADHAN_2018
@@ -41,9 +41,11 @@ def truncated_geometric_has_integer_probabilities(largest: Largest, bits: Bits) 
     for centre in range(largest + 1):
         cumulative = geometric_cumulative(centre, largest, bits)
         steps = [b - a for a, b in zip([0, *cumulative], cumulative, strict=False)]
-        law = truncated_geometric_law(centre, largest, decay)
+        distribution = truncated_geometric_distribution(centre, largest, decay)
         verdicts.append(
-            equal_exact([Fraction(s, cumulative[-1]) for s in steps], list(law.weights.values()), "the probabilities")
+            equal_exact(
+                [Fraction(s, cumulative[-1]) for s in steps], list(distribution.weights.values()), "the probabilities"
+            )
         )
     return conjunction(verdicts)
 
@@ -52,7 +54,7 @@ def truncated_geometric_has_integer_probabilities(largest: Largest, bits: Bits) 
 def pure_dp_of_truncated_geometric(largest: Largest, bits: Bits) -> Verdict:
     """For counts that differ by 1 it is epsilon-DP with epsilon = log(1 + 2^-k), attained at the ends."""
     decay = Fraction(2**bits, 2**bits + 1)
-    laws = [truncated_geometric_law(centre, largest, decay) for centre in range(largest + 1)]
-    pairs = [pair for both in itertools.pairwise(laws) for pair in (both, both[::-1])]
+    distributions = [truncated_geometric_distribution(centre, largest, decay) for centre in range(largest + 1)]
+    pairs = [pair for both in itertools.pairwise(distributions) for pair in (both, both[::-1])]
     ratios = {max(a.weights[z] / b.weights[z] for z in a.weights) for a, b in pairs}
     return equal_exact(ratios, {1 / decay}, "the largest ratio of every pair")

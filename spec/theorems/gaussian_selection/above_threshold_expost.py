@@ -13,12 +13,15 @@ from typing import Annotated
 from flint import arb
 
 from dpassay.spec.answers import Block
-from dpassay.spec.ball import ATTAINED, at_least, at_most
+from dpassay.spec.ball import ATTAINED, Real, at_least, at_most, max_balls
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.domains import Integers
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
 from dpassay.spec.sources import LEBENSOLD_2024
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.streams import AnyStreams, NeighbouringStreams, ThresholdSetting, ThresholdSettings
+from dpassay.spec.theorems.gaussian_selection.second_derivations import halting_loss, never_halting_loss
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["NEGATIVE_RANGE", "all_below_epsilon", "halting_epsilon", "worst_all_below_pair", "worst_halting_pair"]
@@ -101,10 +104,26 @@ NEGATIVE_RANGE = ThresholdSetting.of("-3 -2 1/5 -27/10 1/5 7/20")
 """A setting in which every quantity differs in sign or size from what a confused formula would take for it."""
 
 
+MAIN_TEXT = "Section 3.2, Theorem 10, the definitions of psi and beta and the ratio"
+APPENDIX = "Appendix A.2, Theorem 17, eq. (25)"
+ANSWERS = {
+    MAIN_TEXT: "Theorem 17 in the appendix is the version to use; for a = 0 it is right once the logarithm is added.",
+    APPENDIX: "The range is [0, b] in all experiments, where b - a is b; the logarithm is meant.",
+}
+
+
 def _erratum(
-    item: str, text: str, setting: str, time: int, epsilon: Callable[[ThresholdSetting, int], arb]
+    location: str,
+    text: str,
+    setting: str,
+    time: int,
+    epsilon: Callable[[ThresholdSetting, int], arb],
+    *,
+    loss_and_epsilon: tuple[str, str],
+    again: bool,
 ) -> Erratum:
-    """Compare a printed epsilon with the loss of the worst pair in a setting given as text."""
+    """Compare a published epsilon with the loss of the worst pair in a setting given as text, with their figures."""
+    item = "at_expost_main_text" if location == MAIN_TEXT else "at_expost_appendix"
 
     def printed(setting: ThresholdSetting, time: int) -> Verdict:
         return at_most(worst_halting_pair(setting, time).halting_loss, lambda: epsilon(setting, time))
@@ -113,33 +132,63 @@ def _erratum(
         return expost_dp_of_above_threshold(stream=worst_halting_pair(setting, time))
 
     witness = {"setting": ThresholdSetting.of(setting), "time": time}
-    return Erratum("false", text, witness, printed, corrected, item)
+    loss, published = loss_and_epsilon
+    return Erratum(
+        kind="false",
+        severity=Severity.ERROR,
+        location=location,
+        printed_text=text,
+        answer=ANSWERS[location],
+        witness=witness,
+        printed=printed,
+        corrected=corrected,
+        figures=Figures((f"{loss} > {published}",), (f"{loss} <= {loss}",)),
+        item=item,
+        consequence_of=f"expost_dp_of_above_threshold/{item}" if again else None,
+    )
 
 
 ERRATA = (
     _erratum(
-        "at_expost_main_text",
-        "three faults: the sign of x in the last factor, b + a for b in the others, and no logarithm; the literal "
-        "value (a ratio of expectations) is below the true loss",
-        "0 1 1/20 1/2 1/2 1/10", 3, lambda setting, time: main_text_log_ratio(setting, time).exp(),
-    ),
-    _erratum(
-        "at_expost_main_text",
-        "with the missing logarithm supplied, sign and shift still make it too small",
+        MAIN_TEXT,
+        "the last factor has x for -x and the others have b + a for b, so that epsilon is too small; the logarithm of "
+        "the ratio is missing, and is supplied here",
         "0 1 1/20 1/2 3/20 13/50", 3, main_text_log_ratio,
+        loss_and_epsilon=("1.222", "0.7093"), again=False,
     ),
     _erratum(
-        "at_expost_appendix",
-        "b - a stands for b, so that the value is not shift invariant, and the logarithm is missing; the literal "
-        "value is below the true loss",
-        "1 2 1/10 3/2 3/20 13/50", 10, lambda setting, time: appendix_log_ratio(setting, time).exp(),
+        MAIN_TEXT,
+        "without the logarithm the value (a ratio of expectations) is below the true loss, too",
+        "0 1 1/20 1/2 1/2 1/10", 3, lambda setting, time: main_text_log_ratio(setting, time).exp(),
+        loss_and_epsilon=("6.635", "1.173"), again=True,
     ),
     _erratum(
-        "at_expost_appendix",
-        "with the missing logarithm supplied, it is right for a = 0 and too small here",
+        APPENDIX,
+        "b - a stands for b, so that the value is not shift invariant: right for a = 0, and too small here; the "
+        "logarithm of the ratio is missing, and is supplied here",
         "1 2 1/10 3/2 3/20 13/50", 3, appendix_log_ratio,
+        loss_and_epsilon=("2.353", "0.7769"), again=False,
+    ),
+    _erratum(
+        APPENDIX,
+        "without the logarithm the value is below the true loss, too",
+        "1 2 1/10 3/2 3/20 13/50", 10, lambda setting, time: appendix_log_ratio(setting, time).exp(),
+        loss_and_epsilon=("4.545", "2.938"), again=True,
     ),
 )  # fmt: skip
+
+
+PINNED = (
+    (NEGATIVE_RANGE, 1),
+    (NEGATIVE_RANGE, 4),
+    (ThresholdSetting.of("1 2 1/10 3/2 3/20 13/50"), 3),
+    (ThresholdSetting.of("0 1 6/5 1/2 3/10 1/2"), 2),
+)
+
+
+def _in_both_orders(stream: NeighbouringStreams, loss: Callable[[NeighbouringStreams], arb]) -> Real:
+    """Return the larger of the losses of the two orders."""
+    return lambda: max_balls((loss(stream), loss(stream.swapped)))
 
 
 # --- the statements -----------------------------------------------------------------------------------------
@@ -157,6 +206,14 @@ ERRATA = (
         {"stream": worst_halting_pair(ThresholdSetting.of("1 2 1/10 3/2 3/20 13/50"), 50)},
         {"stream": worst_halting_pair(ThresholdSetting.of("0 1 6/5 1/2 3/10 1/20"), 4)},
     ),
+    pins=tuple(
+        Pin(
+            {"stream": worst_halting_pair(setting, time)},
+            "chances as differences of survival, integrated over the largest noisy answer",
+            both=halting_loss,
+        )
+        for setting, time in PINNED
+    ),
 )
 def expost_dp_of_above_threshold(stream: AnyStreams) -> Verdict:
     """The privacy loss of halting at time t is at most epsilon(t) = log N(Delta) - log N(0), where N(xi) =
@@ -165,13 +222,22 @@ def expost_dp_of_above_threshold(stream: AnyStreams) -> Verdict:
     Holds for every rho and all noise scales; Delta > b - a counts as b - a. The printed condition rho >= 0 is not
     needed.
     """
-    return at_most(stream.halting_loss, lambda: halting_epsilon(stream.setting, stream.size), slack=ATTAINED)
+    loss = _in_both_orders(stream, NeighbouringStreams.halting_loss)
+    return at_most(loss, lambda: halting_epsilon(stream.setting, stream.size), slack=ATTAINED)
 
 
 @statement(
     LEBENSOLD_2024,
     "at_expost_all_bottom",
     examples=({"stream": worst_all_below_pair(ThresholdSetting.of("0 1 1/10 1/2 3/20 13/50"), 3)},),
+    pins=tuple(
+        Pin(
+            {"stream": worst_all_below_pair(setting, time)},
+            "survival, integrated over the largest noisy answer",
+            both=never_halting_loss,
+        )
+        for setting, time in PINNED
+    ),
 )
 def expost_dp_of_never_halting(stream: AnyStreams) -> Verdict:
     """The privacy loss of not halting on k queries is at most log N(Delta) - log N(0), where N(xi) =
@@ -179,7 +245,8 @@ def expost_dp_of_never_halting(stream: AnyStreams) -> Verdict:
 
     The paper charges nothing for this outcome.
     """
-    return at_most(stream.all_below_loss, lambda: all_below_epsilon(stream.setting, stream.size), slack=ATTAINED)
+    loss = _in_both_orders(stream, NeighbouringStreams.all_below_loss)
+    return at_most(loss, lambda: all_below_epsilon(stream.setting, stream.size), slack=ATTAINED)
 
 
 @statement(LEBENSOLD_2024, "at_worst_case_pair", cases=25)

@@ -1,4 +1,4 @@
-"""AboveThreshold with Gaussian noise: its exact law, and how long it runs.
+"""AboveThreshold with Gaussian noise: its exact distribution, and how long it runs.
 
 Chapter after Lebensold, Precup and Balle (2024), Alg 1 = Alg 3 and Section 3.2. The threshold rho receives noise
 of standard deviation sigma_X once, each answer fresh noise of standard deviation sigma_Z; the mechanism halts at
@@ -14,9 +14,11 @@ from flint import arb
 from dpassay.spec.answers import Block
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, normal_cdf, sum_balls
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.pins import Pin
 from dpassay.spec.sources import LEBENSOLD_2024
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import statement
 from dpassay.spec.streams import AnyStreams, NeighbouringStreams, StreamPairs, ThresholdSetting
+from dpassay.spec.theorems.gaussian_selection.second_derivations import never_halts
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["log_survival_of_constant_stream"]
@@ -25,7 +27,7 @@ Short = Annotated[NeighbouringStreams, StreamPairs("a pair of streams of at most
 
 
 @statement(LEBENSOLD_2024, "gaussian_above_threshold", cases=25)
-def above_threshold_law_is_a_distribution(stream: Short) -> Verdict:
+def above_threshold_distribution_is_a_distribution(stream: Short) -> Verdict:
     """The probabilities of halting at t = 1, ..., k,
 
         Pr[M(D) = t] = E_x[prod_(i<t) Phi((sigma_X x + rho - q_i)/sigma_Z) Phi((-sigma_X x - rho + q_t)/sigma_Z)],
@@ -34,24 +36,25 @@ def above_threshold_law_is_a_distribution(stream: Short) -> Verdict:
     range and threshold are shifted, and when all are scaled; and Pr[M(D) = 1] = Phi((q_1 - rho)/s) with
     s^2 = sigma_X^2 + sigma_Z^2. (Equalities: agreement to 60 bits.)
     """
-    setting, (law, _) = stream.setting, stream.laws()
+    setting, (distribution, _) = stream.setting, stream.distributions()
     answers = [answer for answer, count in stream.left for _ in range(count)]
     shift, scale = Fraction(-17, 3), Fraction(5, 7)
-    moved = setting.shifted(shift).scaled(scale).law(scale * (answer + shift) for answer in answers)
+    moved = setting.shifted(shift).scaled(scale).distribution(scale * (answer + shift) for answer in answers)
     middle = (len(answers) + 1) // 2
     return conjunction([
-        *_agree(lambda: sum_balls(law.log_probability(o).exp() for o in law.outcomes), lambda: arb(1)),
-        *_agree(lambda: law.log_probability(middle).exp(), lambda: moved.log_probability(middle).exp()),
-        *_agree(lambda: law.log_probability(1).exp(), lambda: _first_chance(setting, answers[0])),
+        *_agree(lambda: sum_balls(distribution.log_probability(o).exp() for o in distribution.outcomes), lambda:
+        arb(1)), *_agree(lambda: distribution.log_probability(middle).exp(), lambda:
+        moved.log_probability(middle).exp()), *_agree(lambda: distribution.log_probability(1).exp(), lambda:
+        _first_chance(setting, answers[0])),
     ])  # fmt: skip
 
 
 def _agree(left: Real, right: Real) -> tuple[Verdict, Verdict]:
-    return at_most(left, right, slack=ATTAINED), at_least(left, right, slack=ATTAINED)
+    return at_most(left, right, slack=ATTAINED).with_(tightness=None), at_least(left, right, slack=ATTAINED)
 
 
 def _first_chance(setting: ThresholdSetting, answer: Fraction) -> arb:
-    """Enclose Phi((q_1 - rho)/s): the closed form of what the law integrates."""
+    """Enclose Phi((q_1 - rho)/s): the closed form of what the distribution integrates."""
     spread = ball(setting.sigma_threshold**2 + setting.sigma_query**2).sqrt()
     return normal_cdf(ball(answer - setting.threshold) / spread)
 
@@ -85,44 +88,32 @@ def log_survival_of_constant_stream(setting: ThresholdSetting, answer: Fraction,
     return setting.log_halts([(answer, size)], None)
 
 
-def _zero_is_worst(stream: NeighbouringStreams) -> Verdict:
-    return _survives_no_longer_than(stream, Fraction(0))
-
-
-def _lowest_is_worst(stream: NeighbouringStreams) -> Verdict:
-    return _survives_no_longer_than(stream, stream.setting.low)
-
-
-def _survives_no_longer_than(stream: NeighbouringStreams, worst: Fraction) -> Verdict:
-    return at_most(
-        lambda: stream.setting.log_halts(stream.left, None).exp(),
-        lambda: log_survival_of_constant_stream(stream.setting, worst, stream.size).exp(),
-        slack=ATTAINED,
-    )
-
-
 NEGATIVE_ANSWERS = NeighbouringStreams(
     ThresholdSetting.of("-1 1 1/10 1/2 3/20 13/50"),
     (Block(Fraction(-1), Fraction(-9, 10), 3),),
-)
-ZERO_FOR_LOW = Erratum(
-    kind="false",
-    printed_text="the stopping time is largest for answers that are all 0; on a range [a, b] they must all be a",
-    witness={"stream": NEGATIVE_ANSWERS},
-    printed=_zero_is_worst,
-    corrected=_lowest_is_worst,
 )
 
 
 @statement(
     LEBENSOLD_2024,
     "at_stopping_time_worst_case",
-    errata=(ZERO_FOR_LOW,),
     examples=({"stream": NEGATIVE_ANSWERS},),
+    pins=(
+        Pin(
+            {"stream": NEGATIVE_ANSWERS},
+            "survival, integrated over the largest noisy answer",
+            both=lambda: never_halts(NEGATIVE_ANSWERS.setting, [(Fraction(-1), 3)]),
+        ),
+    ),
 )
 def lowest_stream_runs_longest(stream: AnyStreams) -> Verdict:
     """The halting time T is stochastically largest on the stream of answers that are all a: Pr[T > n] is at most
     its value there. (Given the noise of the threshold, each step passes with a probability that grows with the
-    answer.)
+    answer.) The paper says so of non-negative answers, for which a = 0.
     """
-    return _lowest_is_worst(stream)
+    setting = stream.setting
+    return at_most(
+        lambda: setting.log_halts(stream.left, None).exp(),
+        lambda: log_survival_of_constant_stream(setting, setting.low, stream.size).exp(),
+        slack=ATTAINED,
+    )

@@ -1,11 +1,12 @@
 """Where the ex-post loss of AboveThreshold is largest, and how it moves with the threshold.
 
 Chapter after Lebensold, Precup and Balle (2024), Appendix A (Lemma 18 and its closing claim) and Section 3.3. The
-paper takes the location of the supremum from "the same argument" as for noisy max; it needs a second law, and
-thereby a lemma of its own, on two laws with a monotone likelihood ratio, which is proved here. Section 3.3's
+paper takes the location of the supremum from "the same argument" as for noisy max; it needs a second distribution, and
+thereby a lemma of its own, on two distributions with a monotone likelihood ratio, which is proved here. Section 3.3's
 claim on the threshold needs conditions that it does not state.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
@@ -15,9 +16,12 @@ from flint import arb
 
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.proof.symbolic import identity, nonnegative, positive, proof
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity, nonnegative, positive
 from dpassay.spec.sources import LEBENSOLD_2024
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.streams import AnyStreams, ThresholdSetting, last_apart
 from dpassay.spec.theorems.gaussian_selection.above_threshold_expost import (
     NEGATIVE_RANGE,
@@ -27,7 +31,13 @@ from dpassay.spec.theorems.gaussian_selection.above_threshold_expost import (
 from dpassay.spec.theorems.gaussian_selection.monotone_ratios import (
     ratio_monotone_of_derivative_ratio_monotone_by_proof,
 )
-from dpassay.spec.theorems.gaussian_selection.normal_hazard import hazard, normal_cdf_is_log_concave, survival
+from dpassay.spec.theorems.gaussian_selection.normal_hazard import (
+    hazard,
+    normal_cdf_is_log_concave,
+    normal_hazard_slope_between_0_and_1,
+    survival,
+)
+from dpassay.spec.theorems.gaussian_selection.second_derivations import halting_loss
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["log_enlarged_ratio", "log_tilted_ratio"]
@@ -50,7 +60,19 @@ def log_enlarged_ratio(setting: ThresholdSetting, answers: tuple[tuple[Fraction,
     return setting.log_halts(eased, last + setting.step) - setting.log_halts(below, last)
 
 
-@statement(LEBENSOLD_2024, "at_ratio_sup", examples=({"stream": worst_halting_pair(NEGATIVE_RANGE, 4)},), cases=20)
+@statement(
+    LEBENSOLD_2024,
+    "at_ratio_sup",
+    examples=({"stream": worst_halting_pair(NEGATIVE_RANGE, 4)},),
+    pins=(
+        Pin(
+            {"stream": worst_halting_pair(NEGATIVE_RANGE, 4)},
+            "chances as differences of survival, integrated over the largest noisy answer",
+            both=lambda stream: [halting_loss(stream).exp()] * 2,
+        ),
+    ),
+    cases=20,
+)
 def above_threshold_ratio_at_most_its_enlargement(stream: AnyStreams) -> Verdict:
     """Pr[M(D) = t]/Pr[M(D') = t] <= E[prod Phi((sigma_X x + rho - y_i + Delta)/sigma_Z) Phi((-sigma_X x - rho +
     y_t + Delta)/sigma_Z)] / E[the same with Delta = 0] at y_i = q_i(D'), which is at most its value at
@@ -80,7 +102,7 @@ def enlarged_ratio_moves_with_the_answers(stream: AnyStreams, move: Move) -> Ver
     return conjunction([
         at_most(_ratio(setting, first, last), _ratio(setting, raised, last), slack=ATTAINED),
         at_most(_ratio(setting, first, raised_last), _ratio(setting, first, last), slack=ATTAINED),
-    ])  # fmt: skip
+    ]).with_(tightness=None)  # fmt: skip
 
 
 def _ratio(setting: ThresholdSetting, below: list[tuple[Fraction, int]], last: Fraction) -> Real:
@@ -88,7 +110,7 @@ def _ratio(setting: ThresholdSetting, below: list[tuple[Fraction, int]], last: F
 
 
 @statement(LEBENSOLD_2024, "at_sup_location")
-def enlarged_ratio_is_a_ratio_of_tilted_means() -> Verdict:
+def enlarged_ratio_is_a_ratio_of_tilted_means() -> Proof:
     """Proof of the location. By Lemma 14 the ratio moves as the quotient of its derivatives in y. With x shifted by
     Delta/sigma_X, the enlarged Gaussian factor phi((sigma_X x + rho - y + Delta)/sigma_Z) is the other one; y enters
     it through e^(y sigma_X x/sigma_Z^2) up to factors free of x or of y; the density of x gains a tilt
@@ -104,31 +126,99 @@ def enlarged_ratio_is_a_ratio_of_tilted_means() -> Verdict:
     above = (-noise * x - rho + y) / scale
     mirrored_below, mirrored_above = below.subs(x, -x), above.subs(x, -x)
     return proof(
-        identity((noise * shifted + rho - y + step) / scale, below, "the shift undoes its own enlargement"),
-        identity(
+        checked(
+            "shift",
+            "With x shifted by Delta/sigma_X the enlarged factor below is the other one.",
+            identity,
+            (noise * shifted + rho - y + step) / scale,
+            below,
+        ),
+        checked(
+            "last factor",
+            "The shift leaves 2 Delta in the last factor.",
+            identity,
             (-noise * shifted - rho + other + step) / scale,
             (-noise * x - rho + other) / scale + 2 * step / scale,
-            "and leaves 2 Delta in the other",
         ),
-        identity(sp.diff(-(below**2) / 2, x, y), noise / scale**2, "y tilts by e^(y sigma_X x / sigma_Z^2)"),
-        identity(sp.diff(-(shifted**2) / 2 + x**2 / 2, x), step / noise, "the density gains a constant tilt"),
-        positive(-sp.diff(above, x), "the other factor's argument falls in x"),
-        identity(mirrored_above.subs(x, shifted) + step / scale, mirrored_above, "reflected, the shift undoes it too"),
-        identity(
+        checked(
+            "tilt",
+            "y enters the Gaussian factor through e^(y sigma_X x/sigma_Z^2), up to factors free of x or of y.",
+            identity,
+            sp.diff(-(below**2) / 2, x, y),
+            noise / scale**2,
+        ),
+        checked(
+            "density",
+            "The density of x gains the tilt e^(x Delta/sigma_X).",
+            identity,
+            sp.diff(-(shifted**2) / 2 + x**2 / 2, x),
+            step / noise,
+        ),
+        checked("last argument", "The last factor's argument falls in x.", positive, -sp.diff(above, x)),
+        checked(
+            "reflected shift",
+            "Reflected, w = -x, the shift undoes the enlargement of the last factor.",
+            identity,
+            mirrored_above.subs(x, shifted) + step / scale,
+            mirrored_above,
+        ),
+        checked(
+            "reflected factors",
+            "It leaves 2 Delta in the others.",
+            identity,
             mirrored_below.subs(x, shifted) + step / scale,
             mirrored_below + 2 * step / scale,
-            "and leaves 2 Delta in the others",
         ),
-        identity(
-            sp.diff(-(mirrored_above**2) / 2, x, y), -noise / scale**2, "y_t tilts by e^(-y sigma_X w/sigma_Z^2)"
+        checked(
+            "reflected tilt",
+            "y_t enters through e^(-y sigma_X w/sigma_Z^2).",
+            identity,
+            sp.diff(-(mirrored_above**2) / 2, x, y),
+            -noise / scale**2,
         ),
-        positive(-sp.diff(mirrored_below, x), "the other factors' arguments fall in w"),
-        positive(-sp.diff(below, y), "a factor below vanishes as its answer grows: its argument falls linearly"),
-        positive(sp.diff(above, y), "the last one as its answer falls"),
-        identity(sp.limit(survival(x), x, sp.oo), 0, "since Phi vanishes there"),
-        normal_cdf_is_log_concave(),
-        tilted_means_are_ordered(),
-        ratio_monotone_of_derivative_ratio_monotone_by_proof(),
+        checked(
+            "reflected arguments", "The other factors' arguments fall in w.", positive, -sp.diff(mirrored_below, x)
+        ),
+        lemma("log-concavity", "Phi(u + h)/Phi(u) falls in u for h > 0.", normal_cdf_is_log_concave),
+        lemma("Lemma 16+", "With a rising likelihood ratio the tilted means are ordered.", tilted_means_are_ordered),
+        prose(
+            "quotient below",
+            "In y_i the quotient of the derivatives is a ratio of transforms of Lemma 16+: p1/p0 = Phi(u + 2 "
+            "Delta/sigma_Z)/"
+            "Phi(u) in the last factor, which rises with x. So it is monotone in y_i.",
+            given=["shift", "last factor", "tilt", "density", "last argument", "log-concavity", "Lemma 16+"],
+        ),
+        prose(
+            "quotient last",
+            "In y_t it is so after the reflection, with the roles of the factors exchanged and the tilt reversed.",
+            given=[
+                "reflected shift",
+                "reflected factors",
+                "reflected tilt",
+                "density",
+                "reflected arguments",
+                "log-concavity",
+                "Lemma 16+",
+            ],
+        ),
+        checked("a factor below", "Its argument falls linearly as its answer grows.", positive, -sp.diff(below, y)),
+        checked("the last factor", "Its argument falls as its answer falls.", positive, sp.diff(above, y)),
+        checked("limit", "Phi vanishes at minus infinity.", identity, sp.limit(survival(x), x, sp.oo), 0),
+        prose(
+            "ends",
+            "Numerator and denominator vanish where y_i grows, and where y_t falls.",
+            given=["a factor below", "the last factor", "limit"],
+        ),
+        lemma(
+            "Lemma 14",
+            "If f'/g' is monotone and f and g vanish at an end, f/g is monotone.",
+            ratio_monotone_of_derivative_ratio_monotone_by_proof,
+        ),
+        prose(
+            "location",
+            "The ratio is monotone in every y: its supremum is at y_1 = ... = y_(t-1) = b, y_t = a.",
+            given=["quotient below", "quotient last", "ends", "Lemma 14"],
+        ),
     )
 
 
@@ -161,7 +251,7 @@ def tilted_ratio_moves_with_the_tilt(
     *, gap: Gap, middle: Weight, last: Weight, rise: Growth, further: Growth, tilt: Tilt, lead: Step, move: Step
 ) -> Verdict:
     """If p1/p0 does not decrease and tau >= 0, then s -> E_p1[e^((s + tau) Z)]/E_p0[e^(s Z)] does not decrease:
-    here for laws on three atoms, compared with a relative slack of 2^-60.
+    here for distributions on three atoms, compared with a relative slack of 2^-60.
     """
     g, base = exact("gap", gap), (Fraction(1), exact("middle", middle), exact("last", last))
     growth = (Fraction(1), 1 + exact("rise", rise), 1 + exact("rise", rise) + exact("further", further))
@@ -171,14 +261,15 @@ def tilted_ratio_moves_with_the_tilt(
         lambda: log_tilted_ratio(atoms, base, other, s, tau).exp(),
         lambda: log_tilted_ratio(atoms, base, other, s + exact("move", move), tau).exp(),
         slack=ATTAINED,
-    )
+    ).with_(tightness=None)
 
 
 @statement(LEBENSOLD_2024, "mlr_ratio_monotone")
-def tilted_means_are_ordered() -> Verdict:
-    """Proof of Lemma 16+. The derivative of log E_p1[e^((s + tau) Z)] - log E_p0[e^(s Z)] is the mean of the law
-    ~ p1 e^((s + tau) z) minus that of the law ~ p0 e^(s z). The likelihood ratio r of the two does not decrease, so
-    that with two independent draws z, z' of the second law, E[z r] - E[z] E[r] = E[(z - z')(r - r')]/2 >= 0.
+def tilted_means_are_ordered() -> Proof:
+    """Proof of Lemma 16+. The derivative of log E_p1[e^((s + tau) Z)] - log E_p0[e^(s Z)] is the mean of the
+    distribution ~ p1 e^((s + tau) z) minus that of the distribution ~ p0 e^(s z). The likelihood ratio r of the two
+    does not decrease, so that with two independent draws z, z' of the second distribution, E[z r] - E[z] E[r] =
+    E[(z - z')(r - r')]/2 >= 0.
     """
     s, tau, first, second = sp.symbols("s tau z z2", real=True)
     w1, w2, r1, r2 = sp.symbols("w1 w2 r1 r2", positive=True)
@@ -187,11 +278,46 @@ def tilted_means_are_ordered() -> Verdict:
     mean = (first * w1 * r1 * sp.exp((s + tau) * first) + second * w2 * r2 * sp.exp((s + tau) * second)) / transform
     product = (first - second) * (r1 - r2)
     return proof(
-        identity(sp.diff(sp.log(transform), s), mean, "the log-derivative is the mean of the tilted law (two atoms)"),
-        identity(product, (first * r1 + second * r2) - (first * r2 + second * r1), "twice the covariance"),
-        nonnegative(product.subs({first: second + apart}).subs({r1: r2 + growth}), "not negative where z >= z'"),
-        nonnegative(product.subs({second: first + apart}).subs({r2: r1 + growth}), "nor where z' >= z"),
-    )  # fmt: skip
+        suppose("likelihood ratio", "r = p1 e^(tau z)/p0 does not decrease in z: p1/p0 does not, and tau >= 0."),
+        checked(
+            "log-derivative",
+            "The log-derivative of E_p1[e^((s + tau) Z)] in s is the mean of the tilted distribution (two atoms).",
+            identity,
+            sp.diff(sp.log(transform), s),
+            mean,
+        ),
+        prose(
+            "any distribution", "So it is for every distribution whose transform is finite.", given=["log-derivative"]
+        ),
+        checked(
+            "covariance",
+            "(z - z')(r - r') is (z r + z' r') - (z r' + z' r), with mean 2 (E[z r] - E[z] E[r]).",
+            identity,
+            product,
+            (first * r1 + second * r2) - (first * r2 + second * r1),
+        ),
+        checked(
+            "z >= z'",
+            "It is not negative where z >= z'.",
+            nonnegative,
+            product.subs({first: second + apart}).subs({r1: r2 + growth}),
+            given=["likelihood ratio"],
+        ),
+        checked(
+            "z' >= z",
+            "Nor where z' >= z.",
+            nonnegative,
+            product.subs({second: first + apart}).subs({r2: r1 + growth}),
+            given=["likelihood ratio"],
+        ),
+        prose(
+            "ordered means",
+            "The derivative of log E_p1[e^((s + tau) Z)] - log E_p0[e^(s Z)] is E[z r]/E[r] - E[z] under p0 tilted "
+            "by s, "
+            "half the mean of (z - z')(r - r') over E[r], and not negative.",
+            given=["any distribution", "covariance", "z >= z'", "z' >= z"],
+        ),
+    )
 
 
 # --- the loss as a function of the threshold (Section 3.3) --------------------------------------------------
@@ -224,14 +350,6 @@ def _rises(setting: ThresholdSetting, time: int, higher: Fraction) -> Verdict:
     return at_least(_epsilon(replace(setting, threshold=higher), time), _epsilon(setting, time), slack=ATTAINED)
 
 
-def _is_symmetric(setting: ThresholdSetting, time: int, higher: Fraction) -> Verdict:
-    mirrored = replace(setting, threshold=setting.low + setting.high - higher)
-    return conjunction([
-        at_most(_epsilon(mirrored, time), _epsilon(replace(setting, threshold=higher), time), slack=ATTAINED),
-        at_least(_epsilon(mirrored, time), _epsilon(replace(setting, threshold=higher), time), slack=ATTAINED),
-    ])  # fmt: skip
-
-
 def _falls_when_fine(setting: ThresholdSetting, time: int, higher: Fraction) -> Verdict:
     return _falls(replace(setting, sensitivity=min(setting.sensitivity, setting.sigma_query)), time, higher)
 
@@ -244,33 +362,63 @@ def _witness(time: int, setting: str, higher: str) -> dict[str, object]:
     return {"setting": ThresholdSetting.of(setting), "time": time, "higher": Fraction(higher)}
 
 
-ERRATA = (
-    Erratum("false", "no time is named; at t = 1 the loss grows with the threshold",
-            _witness(1, "0 1 1/1000 1/2 3/20 13/50", "1"), _falls, _rises),
-    Erratum("false", "no time is named; at t = 2 the loss is symmetric about the middle of the range",
-            _witness(2, "0 1 1/1000 1/2 3/20 13/50", "1"), _falls, _is_symmetric),
-    Erratum("false", "no sensitivity is named; for one of several sigma_Z the loss can grow at t = 3 too",
-            _witness(3, "0 1 9/10 7/10 3/100 9/100", "9/10"), _falls, _falls_when_fine),
-)  # fmt: skip
+def _reading(
+    text: str,
+    witness: dict[str, object],
+    corrected: Callable[..., Verdict],
+    figures: Figures,
+    consequence_of: str | None = None,
+) -> Erratum:
+    return Erratum(
+        kind="false",
+        severity=Severity.INTERPRETATION,
+        location="Section 3.3, the sentence after Theorem 11 on the loss as the threshold approaches b",
+        printed_text=text,
+        answer="The sentence describes Figure 2, whose caption excepts t = 2, for a small sensitivity and late halts.",
+        witness=witness,
+        printed=_falls,
+        corrected=corrected,
+        figures=figures,
+        consequence_of=consequence_of,
+    )
 
 
-@statement(LEBENSOLD_2024, "at_loss_decreases_in_threshold", errata=ERRATA, cases=25)
+READINGS = (
+    _reading(
+        "less loss is reported as rho approaches b, with no time named; at t = 1 the loss grows with the threshold",
+        _witness(1, "0 1 1/1000 1/2 3/20 13/50", "1"),
+        _rises,
+        Figures(("0.01196 > 0.006927",), ("0.006927 <= 0.01196",)),
+    ),
+    _reading(
+        "nor is a sensitivity named; for one of several sigma_Z the loss can grow at t = 3, too",
+        _witness(3, "0 1 9/10 7/10 3/100 9/100", "9/10"),
+        _falls_when_fine,
+        Figures(("54.68 > 48.84",), ("12.43 <= 13.76",)),
+        "late_loss_falls_in_the_threshold",
+    ),
+)
+
+
+@statement(LEBENSOLD_2024, "at_loss_decreases_in_threshold", errata=READINGS, cases=25)
 def late_loss_falls_in_the_threshold(
     *, time: LateTime, place: Position, part: Part, sigma_threshold: Noise, sigma_query: Noise, fineness: Fineness
 ) -> Verdict:
     """At t >= 3 and for Delta <= sigma_Z, the loss of halting does not increase as rho rises within [a, b].
 
-    The paper says so of every t. Not proved: decided at points only. Without the condition on Delta it is false.
+    The paper says so with no condition on t. Not proved: decided at points only. Without the condition on Delta it is
+    false.
     """
     rho, sigma = exact("place", place), exact("sigma_query", sigma_query)
     sensitivity = exact("fineness", fineness) * min(sigma, Fraction(1))
     higher = rho + (1 - rho) * exact("part", part)
     noise = exact("sigma_threshold", sigma_threshold)
-    return _falls(ThresholdSetting(Fraction(0), Fraction(1), sensitivity, rho, noise, sigma), time, higher)
+    setting = ThresholdSetting(Fraction(0), Fraction(1), sensitivity, rho, noise, sigma)
+    return _falls(setting, time, higher).with_(tightness=None)
 
 
 @statement(LEBENSOLD_2024, "at_loss_decreases_in_threshold")
-def first_loss_rises_and_second_is_symmetric() -> Verdict:
+def first_loss_rises_and_second_is_symmetric() -> Proof:
     """At t = 1 the loss grows with rho: with the normal hazard h, which rises, and u = (a - rho)/s, its
     derivative is (h(-u) - h(-u - Delta/s))/s. At t = 2 it is unchanged by rho -> a + b - rho: with x -> -x the two
     factors change places.
@@ -282,7 +430,33 @@ def first_loss_rises_and_second_is_symmetric() -> Verdict:
     below, above = noise * x + rho - high + xi, -noise * x - rho + low + xi
     mirror = {x: -x, rho: low + high - rho}
     return proof(
-        identity(sp.diff(loss, rho), (hazard(-u) - hazard(-u - step / scale)) / scale, "derivative at t = 1"),
-        identity(below.subs(mirror, simultaneous=True), above, "the factor below becomes the one above"),
-        identity(above.subs(mirror, simultaneous=True), below, "and the other way round"),
+        checked(
+            "derivative",
+            "At t = 1 the derivative of the loss in rho is (h(-u) - h(-u - Delta/s))/s.",
+            identity,
+            sp.diff(loss, rho),
+            (hazard(-u) - hazard(-u - step / scale)) / scale,
+        ),
+        lemma("hazard", "The normal hazard rises.", normal_hazard_slope_between_0_and_1),
+        prose("first loss", "So the loss at t = 1 grows with rho.", given=["derivative", "hazard"]),
+        checked(
+            "factor below",
+            "Under x -> -x and rho -> a + b - rho the factor below becomes the one above.",
+            identity,
+            below.subs(mirror, simultaneous=True),
+            above,
+        ),
+        checked(
+            "factor above",
+            "Under the same exchange the factor above becomes the one below.",
+            identity,
+            above.subs(mirror, simultaneous=True),
+            below,
+        ),
+        prose(
+            "second loss",
+            "The density of x is symmetric and the loss at t = 2 has one factor of each kind: it is unchanged.",
+            given=["factor below", "factor above"],
+        ),
+        all_of("both losses", "first loss", "second loss"),
     )

@@ -23,6 +23,7 @@ from dpassay.spec.distributions.discrete import (
 from dpassay.spec.distributions.pairs import FinitePairs, Kernel, Kernels, PairAtRatio
 from dpassay.spec.domains import Choices
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.steps import Proof, all_of, computed, proof
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
@@ -82,15 +83,27 @@ def neighbouring_is_symmetric(
 
 
 @statement(LEBENSOLD_2024, "neighbouring_relation", "approx_dp")
-def one_order_does_not_bound_the_other() -> Verdict:
+def one_order_does_not_bound_the_other() -> Proof:
     """A guarantee for the ordered pair (D, D') alone says nothing about (D', D): there are distributions with
     P <= 2 Q everywhere and Q(o) > 0 = P(o) at an outcome.
     """
     pair = PairAtRatio(FiniteDistribution.of(1, 0), FiniteDistribution.of(1, 1), Fraction(2))
-    return conjunction([
-        at_most_exact(worst_advantage(pair), Fraction(0), "delta of the one order"),
-        equal_exact(worst_advantage(pair.swapped), HALF, "delta of the other order, at every epsilon"),
-    ]).with_(scope=Scope.ALL)  # fmt: skip
+    return proof(
+        computed(
+            "one order",
+            "P <= 2 Q everywhere: delta is 0 at epsilon = log 2.",
+            lambda: at_most_exact(worst_advantage(pair), Fraction(0), "delta of the one order"),
+            scope=Scope.ALL,
+        ),
+        computed(
+            "other order",
+            "In the other order delta is 1/2 at that epsilon; an outcome of probability 0 keeps it there at every "
+            "epsilon.",
+            lambda: equal_exact(worst_advantage(pair.swapped), HALF, "delta of the other order"),
+            scope=Scope.ALL,
+        ),
+        all_of("one order says nothing about the other", "one order", "other order"),
+    )
 
 
 # --- events and outcomes ------------------------------------------------------------------------------------
@@ -199,16 +212,27 @@ def probabilistic_delta_is_least_bad_event(pair: Pair) -> Verdict:
 
 
 @statement(LEBENSOLD_2024, "post_processing", "pdp")
-def probabilistic_dp_does_not_survive_post_processing() -> Verdict:
+def probabilistic_dp_does_not_survive_post_processing() -> Proof:
     """Merging a harmless outcome with a bad one may make both bad: P = (.1, .4, .5), Q = (.001, .3, .699) is
     (log 4/3, .1)-pDP, and after merging the first two outcomes the loss exceeds log 4/3 with probability .5.
     """
     pair = MERGED_EXAMPLE
     merged = pair.mapped(merge_first_two())
-    return conjunction([
-        at_most_exact(loss_tail_exact(pair.left, pair.right, pair.ratio), Fraction(1, 10), "tail before"),
-        equal_exact(loss_tail_exact(merged.left, merged.right, pair.ratio), HALF, "tail after"),
-    ]).with_(scope=Scope.ALL)  # fmt: skip
+    return proof(
+        computed(
+            "before",
+            "The loss exceeds log 4/3 with probability at most 1/10.",
+            lambda: at_most_exact(loss_tail_exact(pair.left, pair.right, pair.ratio), Fraction(1, 10), "tail before"),
+            scope=Scope.ALL,
+        ),
+        computed(
+            "after",
+            "After merging the first two outcomes it does with probability 1/2.",
+            lambda: equal_exact(loss_tail_exact(merged.left, merged.right, pair.ratio), HALF, "tail after"),
+            scope=Scope.ALL,
+        ),
+        all_of("lost by merging", "before", "after"),
+    )
 
 
 def merge_first_two() -> Kernel:
@@ -218,12 +242,23 @@ def merge_first_two() -> Kernel:
 
 
 @statement(LEBENSOLD_2024, "pdp_implies_dp")
-def approximate_dp_does_not_imply_probabilistic_dp() -> Verdict:
+def approximate_dp_does_not_imply_probabilistic_dp() -> Proof:
     """The converse of pDP => DP fails: P = (1/2, 1/2), Q = (1/4, 3/4) is (log 3/2, 1/8)-DP, but the loss exceeds
     log 3/2 with probability 1/2.
     """
     left, right, ratio = FiniteDistribution.of(1, 1), FiniteDistribution.of(1, 3), Fraction(3, 2)
-    return conjunction([
-        equal_exact(hockey_stick_exact(left, right, ratio), Fraction(1, 8), "delta"),
-        equal_exact(loss_tail_exact(left, right, ratio), HALF, "loss tail"),
-    ]).with_(scope=Scope.ALL)  # fmt: skip
+    return proof(
+        computed(
+            "approximate",
+            "The pair has delta 1/8 at epsilon = log 3/2.",
+            lambda: equal_exact(hockey_stick_exact(left, right, ratio), Fraction(1, 8), "delta"),
+            scope=Scope.ALL,
+        ),
+        computed(
+            "loss tail",
+            "Its loss exceeds log 3/2 with probability 1/2.",
+            lambda: equal_exact(loss_tail_exact(left, right, ratio), HALF, "loss tail"),
+            scope=Scope.ALL,
+        ),
+        all_of("the converse fails", "approximate", "loss tail"),
+    )

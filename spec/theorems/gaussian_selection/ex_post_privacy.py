@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.pairs import Kernel, PairAtRatio
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.steps import Proof, computed, proof
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
@@ -75,6 +77,14 @@ def pure_dp_of_constant_ex_post_dp(pair: Pair) -> Verdict:
     examples=(
         {"pair": RESPONSE, "left_next": Kernel((RESPONSE.left,) * 5), "right_next": Kernel((RESPONSE.right,) * 5)},
     ),
+    pins=(
+        Pin(
+            {"pair": RESPONSE, "left_next": Kernel((RESPONSE.left,) * 5), "right_next": Kernel((RESPONSE.right,) * 5)},
+            "ratios 3 and 1 of each answer",
+            smaller=lambda: [Fraction(n, 16) for n in (9, 3, 3, 1)],
+            larger=lambda: [Fraction(9, 16)] * 4,
+        ),
+    ),
 )
 def ex_post_bounds_add_under_composition(pair: Pair, left_next: Processing, right_next: Processing) -> Verdict:
     """If the second mechanism, chosen after the first outcome, is ex-post private with its own bounds, the pair of
@@ -93,7 +103,19 @@ def ex_post_bounds_add_under_composition(pair: Pair, left_next: Processing, righ
     return conjunction(verdicts)
 
 
-@statement(LEBENSOLD_2024, "ex_post_dp", "post_processing")
+@statement(
+    LEBENSOLD_2024,
+    "ex_post_dp",
+    "post_processing",
+    pins=(
+        Pin(
+            {"pair": MERGED_EXAMPLE, "kernel": Kernel((*merge_first_two().rows, *merge_first_two().rows[:2]))},
+            "the bound of 6/10 against 1/10 for both of the merged outcomes",
+            smaller=lambda: [Fraction(7, 10), Fraction(3, 10)],
+            larger=lambda: [Fraction(6, 5), Fraction(4, 5)],
+        ),
+    ),
+)
 def ex_post_bound_after_post_processing_is_maximum(pair: Pair, kernel: Processing) -> Verdict:
     """After a randomised map the bound of an outcome is the maximum of the bounds of its possible preimages."""
     image = pair.mapped(kernel)
@@ -107,7 +129,7 @@ def ex_post_bound_after_post_processing_is_maximum(pair: Pair, kernel: Processin
 
 
 @statement(LEBENSOLD_2024, "ex_post_dp", "post_processing")
-def ex_post_dp_does_not_survive_averaging() -> Verdict:
+def ex_post_dp_does_not_survive_averaging() -> Proof:
     """Ex-post bounds may not be averaged over preimages: P = (.6, .1, .3), Q = (.1, .1, .8) has the bounds
     (log 6, 0, 0), and merging the first two outcomes gives the ratio 7/2, above e^(log 6 / 2).
     """
@@ -115,8 +137,26 @@ def ex_post_dp_does_not_survive_averaging() -> Verdict:
     ratio = merged.left.probability(0) / merged.right.probability(0)
     first, second = (least_bound(pair.left, pair.right, o) for o in (0, 1))
     product = composed_bound(first, second)
-    return conjunction([
-        equal_exact(ratio, Fraction(7, 2), "ratio after merging"),
-        equal_exact(product if product is not None else Fraction(0), Fraction(6), "e^(twice the mean bound)"),
-        at_most_exact(Fraction(6), ratio**2, "e^(twice the mean) against the ratio squared"),
-    ]).with_(scope=Scope.ALL)  # fmt: skip
+    return proof(
+        computed(
+            "merged ratio",
+            "Merging the first two outcomes gives the ratio 7/2.",
+            lambda: equal_exact(ratio, Fraction(7, 2), "ratio after merging"),
+            scope=Scope.ALL,
+        ),
+        computed(
+            "mean bound",
+            "e^(twice the mean of their bounds) is 6.",
+            lambda: equal_exact(
+                product if product is not None else Fraction(0), Fraction(6), "e^(twice the mean bound)"
+            ),
+            scope=Scope.ALL,
+        ),
+        computed(
+            "comparison",
+            "6 is at most the square of the ratio, 49/4.",
+            lambda: at_most_exact(Fraction(6), ratio**2, "e^(twice the mean) against the ratio squared"),
+            given=["merged ratio", "mean bound"],
+            scope=Scope.ALL,
+        ),
+    )

@@ -19,6 +19,7 @@ from flint import arb
 
 from dpassay.spec.ball import Exact, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.filter_rules import SelfReportingRule
 from dpassay.spec.interactions import (
     AdaptiveInteractions,
@@ -29,16 +30,18 @@ from dpassay.spec.interactions import (
     branches,
     chain,
     leak_or_nothing,
-    loss_law,
-    loss_law_of_branches,
+    loss_distribution,
+    loss_distribution_of_branches,
     randomised_response,
     repeated,
     star_or_nothing,
 )
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import Ratio, at_most_exact, equal_exact, product, show_ratio
 from dpassay.spec.sources import LEBENSOLD_2024
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["accumulated_delta", "geometric_leak", "largest_accumulated_delta", "leaked_by_then"]
@@ -73,12 +76,12 @@ def largest_accumulated_delta(complete: list[Branch]) -> Fraction:
 def _filtered(analyst: Analyst, rule: FilterRule, budget: Fraction, delta: Fraction | None = None) -> Verdict:
     """Decide (log budget, delta)-probabilistic DP of a filtered interaction, and the DP that follows from it."""
     complete = list(branches(analyst, rule))
-    law = loss_law_of_branches(iter(complete))
+    distribution = loss_distribution_of_branches(iter(complete))
     allowed = largest_accumulated_delta(complete) if delta is None else delta
     what = f"beyond e^epsilon = {show_ratio(budget)}"
     return conjunction([
-        at_most_exact(law.tail(budget), allowed, f"Pr[loss > epsilon] {what}"),
-        at_most_exact(law.hockey_stick(budget), allowed, f"delta {what}").with_(tightness=None),
+        at_most_exact(distribution.tail(budget), allowed, f"Pr[loss > epsilon] {what}"),
+        at_most_exact(distribution.hockey_stick(budget), allowed, f"delta {what}").with_(tightness=None),
     ])  # fmt: skip
 
 
@@ -95,22 +98,37 @@ def _stars(delta: Fraction, ratio: Fraction, rounds: int) -> Analyst:
 
 LEAK_OR_NOTHING = Erratum(
     kind="false",
-    printed_text="(epsilon, delta)-DP with the delta of a single round: a mechanism that leaks the secret with "
-    "probability delta, and otherwise nothing, is offered until it does",
+    severity=Severity.ERROR,
+    location="Section 3.3, Theorem 11, and Appendix A.3, Theorem 19",
+    printed_text="Thm 11 keeps the delta of a single round for the whole: a mechanism that leaks the "
+    "secret with probability delta, and otherwise nothing, is offered until it does",
+    answer="Each round adds its delta: the guarantee is (epsilon, sum of delta_t), which needs a bound on the rounds.",
     witness={"delta": Fraction(1, 100), "rounds": 10, "budget": Fraction(2)},
     printed=lambda delta, rounds, budget: _filtered(_leaks(delta, rounds), SelfReportingRule(budget), budget, delta),
     corrected=lambda delta, rounds, budget: _filtered(_leaks(delta, rounds), SelfReportingRule(budget), budget),
+    figures=Figures(
+        published=("0.09562 > 0.01000", "0.09562 > 0.01000"),
+        corrected=("0.09562 <= 0.09562", "0.09562 <= 0.09562"),
+    ),
 )
 STAR_OR_NOTHING = Erratum(
     kind="false",
-    printed_text="the same with finite losses: a star for the secret with probability delta, for its opposite with "
-    "delta e^-L, otherwise nothing",
+    severity=Severity.ERROR,
+    location="Section 3.3, Theorem 11, and Appendix A.3, Theorem 19",
+    printed_text="the same with finite losses: a star for the secret with probability delta, for its "
+    "opposite with delta e^-L, otherwise nothing",
+    answer="The same as for an unbounded loss.",
+    consequence_of="probabilistic_dp_of_self_reporting_filter",
     witness={"delta": Fraction(1, 100), "ratio": Fraction(20), "rounds": 100, "budget": Fraction(7)},
     printed=lambda delta, ratio, rounds, budget: _filtered(
         _stars(delta, ratio, rounds), SelfReportingRule(budget), budget, delta
     ),
     corrected=lambda delta, ratio, rounds, budget: _filtered(
         _stars(delta, ratio, rounds), SelfReportingRule(budget), budget
+    ),
+    figures=Figures(
+        published=("0.6210 > 0.01000", "0.4036 > 0.01000"),
+        corrected=("0.6210 <= 0.6340", "0.4036 <= 0.6340"),
     ),
 )
 
@@ -123,6 +141,13 @@ STAR_OR_NOTHING = Erratum(
         {"interaction": chain(*[leak_or_nothing(Fraction(1, 10))] * 3), "budget": Fraction(2)},
         {"interaction": chain(*[star_or_nothing(Fraction(1, 10), Fraction(8))] * 3), "budget": Fraction(2)},
         {"interaction": chain(*[randomised_response(Fraction(2))] * 4), "budget": Fraction(4)},
+    ),
+    pins=(
+        Pin(
+            {"interaction": chain(*[leak_or_nothing(Fraction(1, 10))] * 3), "budget": Fraction(2)},
+            "none of three leaks with probability 9^3/10^3",
+            both=lambda: [Fraction(271, 1000)] * 4,
+        ),
     ),
 )
 def probabilistic_dp_of_self_reporting_filter(interaction: Adaptive, budget: Budget) -> Verdict:
@@ -146,6 +171,17 @@ def probabilistic_dp_of_self_reporting_filter(interaction: Adaptive, budget: Bud
             "budget": Fraction(2),
             "delta": Fraction(271, 1000),
         },
+    ),
+    pins=(
+        Pin(
+            {
+                "interaction": chain(*[leak_or_nothing(Fraction(1, 10))] * 4),
+                "budget": Fraction(2),
+                "delta": Fraction(271, 1000),
+            },
+            "none of three leaks with probability 9^3/10^3, and the fourth is refused",
+            both=lambda: [Fraction(271, 1000)] * 2,
+        ),
     ),
 )
 def approximate_dp_of_self_reporting_filter_with_delta_budget(
@@ -177,11 +213,11 @@ def self_reporting_filter_delta_is_attained(delta: Leak, rounds: FewRounds, budg
     """For N rounds of leak-or-nothing the exact delta of the filtered interaction equals 1 - (1 - delta)^N at
     every epsilon > 0 (epsilon = 0 admits nothing): the corrected theorem is tight.
     """
-    law = loss_law([leak_or_nothing(Fraction(delta))] * rounds, SelfReportingRule(budget))
+    distribution = loss_distribution([leak_or_nothing(Fraction(delta))] * rounds, SelfReportingRule(budget))
     expected = accumulated_delta(iter([Fraction(delta)] * rounds)) if budget > 1 else Fraction(0)
     return conjunction([
-        equal_exact(law.hockey_stick(budget), expected, "delta"),
-        equal_exact(law.tail(budget), expected, "Pr[loss > epsilon]"),
+        equal_exact(distribution.hockey_stick(budget), expected, "delta"),
+        equal_exact(distribution.tail(budget), expected, "Pr[loss > epsilon]"),
     ])  # fmt: skip
 
 
@@ -207,15 +243,36 @@ def _summable_delta_is_kept(delta: Fraction, rounds: int) -> Verdict:
 
 ROUNDS_MATTER = Erratum(
     kind="false",
-    printed_text="neither the number of releases nor of queries has to be fixed beforehand: with the same delta in "
-    "every round the delta of the whole grows to 1 with their number",
+    severity=Severity.INTERPRETATION,
+    location="Section 1, Contributions, and Section 3.3: neither the number of releases nor that of "
+    "queries is needed up front",
+    printed_text="neither the number of releases nor of queries has to be fixed beforehand: with the same "
+    "delta in every round the delta of the whole grows to 1 with their number",
+    answer="True with deltas whose sum is bounded beforehand.",
+    consequence_of="probabilistic_dp_of_self_reporting_filter",
     witness={"delta": Fraction(1, 10**5), "rounds": 10**5},
     printed=_constant_delta_is_kept,
     corrected=_summable_delta_is_kept,
+    figures=Figures(
+        published=("0.6321 > 1.000e-5",),
+        corrected=("1.000e-5 <= 1.000e-5", "1.000e-5 <= 1.000e-5"),
+    ),
 )
 
 
-@statement(LEBENSOLD_2024, "fsrc_no_hyperparameters", errata=(ROUNDS_MATTER,))
+@statement(
+    LEBENSOLD_2024,
+    "fsrc_no_hyperparameters",
+    errata=(ROUNDS_MATTER,),
+    pins=(
+        Pin(
+            {"delta": Fraction(1, 2), "rounds": 2},
+            "shares 1/4 and 1/12, sum 1/3: 1 - 3/4 * 11/12, and 1/3 - 1/18",
+            smaller=lambda: [Fraction(5, 16), Fraction(5, 18)],
+            larger=lambda: [Fraction(1, 2), Fraction(5, 16)],
+        ),
+    ),
+)
 def summable_deltas_need_no_number_of_rounds(
     delta: Leak, rounds: Annotated[int, Integers("a number of rounds", 1, 2000, (1, 2, 2000), logarithmic=True)]
 ) -> Verdict:
@@ -240,22 +297,36 @@ SUMMABLE_SHARES: tuple[Callable[[Any], Any], ...] = (
 
 
 @statement(LEBENSOLD_2024, "fsrc_no_hyperparameters")
-def constant_deltas_accumulate() -> Verdict:
+def constant_deltas_accumulate() -> Proof:
     """For leak-or-nothing the filtered delta is sum_{t <= N} delta (1 - delta)^(t-1) = 1 - (1 - delta)^N, which
     grows to 1: a constant delta needs a number of rounds; delta_t = 6 delta / (pi t)^2 and
     delta / (t (t + 1)) sum to delta and need none.
     """
     n = sp.Symbol("N", positive=True, integer=True)
     survival = sp.exp(-sp.Symbol("h", positive=True))  # any number between 0 and 1: delta = 1 - survival
+    shares = [
+        checked(f"sum of {share(n)}", f"{share(n)} sums to 1.", identity, sp.summation(share(n), (n, 1, sp.oo)), 1)
+        for share in SUMMABLE_SHARES
+    ]
     return proof(
-        identity(geometric_leak(survival, sp.Integer(0)), 0, "nothing leaks in no rounds"),
-        identity(
+        checked("start", "Nothing leaks in no rounds.", identity, geometric_leak(survival, sp.Integer(0)), 0),
+        checked(
+            "next round",
+            "Round N + 1 leaks first with probability delta (1 - delta)^N.",
+            identity,
             geometric_leak(survival, n + 1) - geometric_leak(survival, n),
             (1 - survival) * survival**n,
-            "the next round leaks first",
         ),
-        identity(sp.limit(geometric_leak(survival, n), n, sp.oo), 1, "it leaks in the end"),
-        [identity(sp.summation(share(n), (n, 1, sp.oo)), 1, f"{share(n)} sums to 1") for share in SUMMABLE_SHARES],
+        prose(
+            "sum",
+            "sum_{t <= N} delta (1 - delta)^(t-1) = 1 - (1 - delta)^N, by induction.",
+            given=["start", "next round"],
+        ),
+        checked(
+            "limit", "It tends to 1.", identity, sp.limit(geometric_leak(survival, n), n, sp.oo), 1, given=["sum"]
+        ),
+        *shares,
+        all_of("constant deltas accumulate, summable ones do not", "limit", *(step.name for step in shares)),
     )
 
 

@@ -9,22 +9,22 @@ V_n = epsilon_1^2 + ... + epsilon_n^2. Printed are sums up to t + 1 in place of 
 lets be 0, and, in Def 21, the two answers of the filter exchanged.
 """
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
 from flint import arb
 
-from dpassay.spec.ball import at_most, ball
+from dpassay.spec.ball import Real, UndecidedError, at_most, ball, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.filter_rules import (
     FullyAdaptiveRule,
     FullyAdaptiveState,
     SelfReportingRule,
+    advanced_epsilon,
     longest_run,
-    within_advanced_budget,
 )
 from dpassay.spec.interactions import (
     AdaptiveInteractions,
@@ -35,23 +35,27 @@ from dpassay.spec.interactions import (
     Transcript,
     branches,
     chain,
-    loss_law_of_branches,
+    delta_of_branches,
     randomised_response,
     repeated,
 )
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024
-from dpassay.spec.statement import Erratum, statement
-from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
+from dpassay.spec.statement import Erratum, Severity, statement
+from dpassay.spec.theorems.target_charging.second_derivations import responses_delta
+from dpassay.spec.verdict import Evidence, Holds, Outcome, Verdict, Violated, conjunction
 
 __all__ = [
     "DISCARDED",
     "binomial_hockey_stick",
-    "check_first_laws",
+    "check_first_distributions",
     "filter_halts",
     "filter_length",
     "filtered_delta",
-    "run_first_laws",
+    "largest_sum_of_squares",
+    "run_first_distributions",
 ]
 
 Adaptive = Annotated[
@@ -74,8 +78,8 @@ LossPerRound = Annotated[
 
 
 def filtered_delta(analyst: Analyst, rule: FilterRule, budget: Fraction) -> Fraction:
-    """Return the exact delta at e^epsilon = `budget` of a filtered interaction, in the order left, right."""
-    return loss_law_of_branches(branches(analyst, rule)).hockey_stick(budget)
+    """Return the exact delta at e^epsilon = `budget` of a filtered interaction, in the worse of the two orders."""
+    return delta_of_branches(branches(analyst, rule), budget)
 
 
 # --- Thm 20 -------------------------------------------------------------------------------------------------
@@ -102,11 +106,16 @@ def _first_round_is_checked(ratio: Fraction, budget: Fraction, slack_delta: Frac
 
 FIRST_ROUND_ALWAYS_RUNS = Erratum(
     kind="false",
-    printed_text="the infimum runs over n with sums to t + 1, and nothing says that n may be 0: a first mechanism "
-    "that alone exceeds the budget (epsilon_1 = log 22026 = 9.99998 against epsilon = 1.0986) would be released",
+    severity=Severity.INTERPRETATION,
+    location="Appendix C, Theorem 20, eq. (40)",
+    printed_text="the infimum runs over n while the sums end at t + 1, with no word on n = 0; if N were "
+    "at least 1, a first mechanism that alone exceeds the budget (epsilon_1 = log 22026 = 9.99998 against "
+    "epsilon = 1.0986) would be released",
+    answer="The theorem is cited; t stands for n, and the natural numbers include 0.",
     witness={"ratio": Fraction(22026), "budget": Fraction(3), "slack_delta": Fraction(1, 100)},
     printed=_first_round_is_free,
     corrected=_first_round_is_checked,
+    figures=Figures(published=("0.9998 > 0.01000",), corrected=("0 <= 0.01000",)),
 )
 
 
@@ -152,7 +161,19 @@ def binomial_hockey_stick(ratio: Fraction, count: int, epsilon: arb) -> arb:
     return total
 
 
-@statement(LEBENSOLD_2024, "dp_filter", cases=25)
+@statement(
+    LEBENSOLD_2024,
+    "dp_filter",
+    pins=(
+        Pin(
+            {"loss_per_round": Fraction(1, 10), "budget": Fraction(9), "slack_delta": Fraction(1, 100)},
+            "n epsilon^2 <= (sqrt(2 (log 100 + log 9)) - sqrt(2 log 100))^2 for n up to 47; tails of truthful answers",
+            smaller=lambda: responses_delta(47, Fraction(11, 10), arb(9).log()),
+            larger=lambda: Fraction(1, 100),
+        ),
+    ),
+    cases=25,
+)
 def approximate_dp_of_filtered_randomised_response(
     loss_per_round: LossPerRound, budget: Budget, slack_delta: SlackDelta
 ) -> Verdict:
@@ -167,16 +188,33 @@ def approximate_dp_of_filtered_randomised_response(
 # --- Def 21 -------------------------------------------------------------------------------------------------
 
 
-def filter_length(offers: Sequence[Round], rule: FullyAdaptiveRule) -> int | None:
-    """Return N((epsilon_m), (delta_m)) for the parameters of some offers, by its definition.
+def largest_sum_of_squares(budget: Fraction, slack_delta: Fraction) -> arb:
+    """Enclose the V at which sqrt(2 log(1/delta') V) + V/2 is log budget: (sqrt(2 l + 2 epsilon) - sqrt(2 l))^2.
 
-    None stands for infinity: no sum exceeds its budget.
+    With l = log(1/delta') the left side is (sqrt(V) + sqrt(2 l))^2/2 - l: the budget solved for V.
+    """
+    level = -2 * ball(slack_delta).log()
+    return ((level + 2 * ball(budget).log()).sqrt() - level.sqrt()) ** 2
+
+
+def _variance_fits(ratios: Sequence[Fraction], rule: FullyAdaptiveRule) -> bool:
+    """Whether the sum of the squares is at most the largest one, by balls that separate."""
+    squares: Real = lambda: sum_balls(ball(ratio).log() ** 2 for ratio in ratios if ratio > 1)
+    verdict = at_most(squares, lambda: largest_sum_of_squares(rule.budget, rule.slack_delta))
+    if verdict.outcome is Outcome.UNDECIDED:
+        raise UndecidedError(f"the squares of {ratios} do not separate from the budget of {rule}")
+    return verdict.outcome is Outcome.HOLDS
+
+
+def filter_length(offers: Sequence[Round], rule: FullyAdaptiveRule) -> int | None:
+    """Return N((epsilon_m), (delta_m)) for the parameters of some offers; None stands for infinity.
+
+    Decided through `largest_sum_of_squares`, not through the formula that the rule evaluates.
     """
     for n in range(len(offers)):
         head = offers[: n + 1]
-        counts = Counter(offer.ratio_max for offer in head if offer.ratio_max > 1)
-        variance_fits = within_advanced_budget(tuple(sorted(counts.items())), rule.budget, rule.slack_delta)
-        if not variance_fits or sum(offer.approximate_delta for offer in head) > rule.delta:
+        fits = _variance_fits([offer.ratio_max for offer in head], rule)
+        if not fits or sum(offer.approximate_delta for offer in head) > rule.delta:
             return n
     return None
 
@@ -201,8 +239,11 @@ def _randomised_responses(rule: FullyAdaptiveRule, ratio: Fraction, rounds: int)
 
 ANSWERS_EXCHANGED = Erratum(
     kind="false",
-    printed_text="the filter is to halt if N > t and to continue otherwise: it halts while the budget lasts and "
-    "releases everything once it is spent",
+    severity=Severity.ERROR,
+    location="Appendix C, Definition 21, eq. (41)",
+    printed_text="Definition 21 halts if N > t and continues otherwise: it halts while the budget lasts "
+    "and releases everything once it is spent",
+    answer="The two cases are exchanged; the experiments halt where the budget is spent.",
     witness={"ratio": Fraction(3), "rounds": 5, "budget": Fraction(2), "slack_delta": Fraction(1, 100)},
     printed=lambda ratio, rounds, budget, slack_delta: _randomised_responses(
         _InvertedRule(budget, slack_delta), ratio, rounds
@@ -210,6 +251,7 @@ ANSWERS_EXCHANGED = Erratum(
     corrected=lambda ratio, rounds, budget, slack_delta: _randomised_responses(
         FullyAdaptiveRule(budget, slack_delta), ratio, rounds
     ),
+    figures=Figures(published=("0.6895 > 0.01000",), corrected=("0 <= 0.01000",)),
 )
 
 
@@ -241,7 +283,13 @@ def filter_halts_iff_release_would_overspend(
             if filter_halts(branch.rounds[:t], rule) != halted:
                 return Violated(evidence=Evidence.EXACT, detail=f"wrong answer in round {t} of {branch.transcript}")
             state = rule.spend(state, offer, branch.transcript[t - 1])
-    return Holds(evidence=Evidence.EXACT)
+    return conjunction([Holds(evidence=Evidence.EXACT), _budget_is_solved(budget, slack_delta)])
+
+
+def _budget_is_solved(budget: Fraction, slack_delta: Fraction) -> Verdict:
+    """Decide that the rule's epsilon is the budget at the largest V: the comparisons are of the same number."""
+    needed: Real = lambda: advanced_epsilon(largest_sum_of_squares(budget, slack_delta), ball(slack_delta))
+    return agree(needed, lambda: ball(budget).log(), "epsilon of the largest V, and the budget")
 
 
 # --- Alg 5, and what may be printed -------------------------------------------------------------------------
@@ -249,13 +297,13 @@ def filter_halts_iff_release_would_overspend(
 DISCARDED = "discarded"
 """The entry of the released vector for a round that the filter refused."""
 
-Laws = tuple[FiniteDistribution, FiniteDistribution]
+Distributions = tuple[FiniteDistribution, FiniteDistribution]
 Report = Callable[[Any], Hashable]
 _Running = tuple[Transcript, Transcript, Fraction, Fraction, Any]  # vector, released, left, right, state
 
 
-def check_first_laws(analyst: Analyst, rule: FilterRule, length: int) -> Laws:
-    """Return the laws of the released vector if refused mechanisms never run; padded to `length` by `DISCARDED`."""
+def check_first_distributions(analyst: Analyst, rule: FilterRule, length: int) -> Distributions:
+    """Return the distributions of the released vector if refused mechanisms never run, padded to `length`."""
     left: dict[Hashable, Fraction] = {}
     right: dict[Hashable, Fraction] = {}
     for branch in branches(analyst, rule):
@@ -266,8 +314,10 @@ def check_first_laws(analyst: Analyst, rule: FilterRule, length: int) -> Laws:
     return FiniteDistribution(left), FiniteDistribution(right)
 
 
-def run_first_laws(analyst: Analyst, rule: FilterRule, length: int, report: Report | None = None) -> Laws:
-    """Return the laws of the released vector of Alg 5, which runs every mechanism and then asks the filter.
+def run_first_distributions(
+    analyst: Analyst, rule: FilterRule, length: int, report: Report | None = None
+) -> Distributions:
+    """Return the distributions of the released vector of Alg 5, which runs every mechanism and then asks the filter.
 
     Parameters
     ----------
@@ -314,15 +364,19 @@ def _positive(distribution: FiniteDistribution) -> dict[Hashable, Fraction]:
 def running_before_the_check_changes_nothing(
     interaction: Adaptive, budget: Budget, slack_delta: SlackDelta, delta: DeltaBudget
 ) -> Verdict:
-    """The vector that Alg 5 returns has the same law, on both data sets, as if refused mechanisms never ran: the
+    """The vector that Alg 5 returns has the same distribution, on both data sets, as if no refused mechanism ran: the
     outcomes of discarded rounds sum out. It is therefore (epsilon, delta' + delta'')-DP as well.
     """
     rule = FullyAdaptiveRule(budget, slack_delta, delta)
-    ran, checked = (laws(interaction, rule, interaction.depth) for laws in (run_first_laws, check_first_laws))
+    ran, checked = (
+        distributions(interaction, rule, interaction.depth)
+        for distributions in (run_first_distributions, check_first_distributions)
+    )
     return conjunction([
-        equal_exact(_positive(ran[0]), _positive(checked[0]), "law of the released vector, left"),
-        equal_exact(_positive(ran[1]), _positive(checked[1]), "law of the released vector, right"),
+        equal_exact(_positive(ran[0]), _positive(checked[0]), "distribution of the released vector, left"),
+        equal_exact(_positive(ran[1]), _positive(checked[1]), "distribution of the released vector, right"),
         at_most_exact(hockey_stick_exact(*ran, budget), rule.total_delta, "delta").with_(tightness=None),
+        at_most_exact(hockey_stick_exact(ran[1], ran[0], budget), rule.total_delta, "delta").with_(tightness=None),
     ])  # fmt: skip
 
 
@@ -339,8 +393,8 @@ def printing_the_spend_is_post_processing(
     rules: tuple[FilterRule, ...] = (FullyAdaptiveRule(budget, slack_delta, delta), SelfReportingRule(budget))
     verdicts = []
     for rule in rules:
-        silent = run_first_laws(interaction, rule, interaction.depth)
-        printing = run_first_laws(interaction, rule, interaction.depth, report=lambda state: state)
+        silent = run_first_distributions(interaction, rule, interaction.depth)
+        printing = run_first_distributions(interaction, rule, interaction.depth, report=lambda state: state)
         for ratio in (Fraction(1), Fraction(3, 2), budget):
             deltas = (hockey_stick_exact(*printing, ratio), hockey_stick_exact(*silent, ratio))
             verdicts.append(equal_exact(*deltas, f"delta at e^epsilon = {ratio} with and without the spend"))

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 import sympy as sp
+from flint import arb
 
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, normal_cdf
 from dpassay.spec.distributions.gaussian import (
@@ -20,10 +21,14 @@ from dpassay.spec.distributions.gaussian import (
 )
 from dpassay.spec.domains import Reals
 from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
-from dpassay.spec.proof.symbolic import identity, positive, proof
+from dpassay.spec.proof.rules import same_sign
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose
+from dpassay.spec.proof.symbolic import identity, nonnegative, symbolic_normal_cdf, symbolic_normal_pdf
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
+from dpassay.spec.theorems.gaussian_selection.second_derivations import gaussian_excess
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["best_half_line", "gaussian_renyi_curve"]
@@ -48,7 +53,7 @@ def gaussian_renyi_curve(alpha: Any, distance: Any, sigma: Any) -> Any:
 
 
 @statement(LEBENSOLD_2024, "gaussian_mechanism_rdp")
-def renyi_dp_of_gaussian_mechanism() -> Verdict:
+def renyi_dp_of_gaussian_mechanism() -> Proof:
     """D_alpha(N(mu, sigma^2 I) || N(0, sigma^2 I)) = alpha |mu|^2 / (2 sigma^2) for every alpha > 1: the Gaussian
     mechanism is (alpha, alpha Delta^2 / (2 sigma^2))-RDP, with equality for a pair at distance Delta.
 
@@ -56,21 +61,41 @@ def renyi_dp_of_gaussian_mechanism() -> Verdict:
     """
     x, mu, nu = sp.symbols("x mu nu", real=True)
     sigma, excess = sp.symbols("sigma s", positive=True)
+    step, less = sp.Symbol("Delta", positive=True), sp.Symbol("w", nonnegative=True)
     alpha = 1 + excess
     log_density: Callable[[Any], Any] = lambda centre: -((x - centre) ** 2) / (2 * sigma**2)
     log_moment = excess * gaussian_renyi_curve(alpha, mu, sigma)
     density = sp.exp(log_density(alpha * mu)) / (sigma * sp.sqrt(2 * sp.pi))
     return proof(
-        identity(
+        checked(
+            "completed square",
+            "p^alpha q^(1-alpha) is a normal density, centred at alpha mu, times e^((alpha-1) D_alpha).",
+            identity,
             alpha * log_density(mu) + (1 - alpha) * log_density(0),
             log_density(alpha * mu) + log_moment,
-            "p^alpha q^(1-alpha) is a normal density, centred at alpha mu, times e^((alpha-1) D_alpha)",
         ),
-        identity(sp.integrate(density, (x, -sp.oo, sp.oo)), 1, "the normal density integrates to 1"),
-        identity(
+        checked("mass", "The normal density integrates to 1.", identity, sp.integrate(density, (x, -sp.oo, sp.oo)), 1),
+        checked(
+            "coordinates",
+            "The squares of two coordinates add up to the squared distance.",
+            identity,
             gaussian_renyi_curve(alpha, mu, sigma) + gaussian_renyi_curve(alpha, nu, sigma),
             gaussian_renyi_curve(alpha, sp.sqrt(mu**2 + nu**2), sigma),
-            "the squares of two coordinates add up to the squared distance",
+        ),
+        checked(
+            "smaller distance",
+            "A smaller distance has a smaller divergence.",
+            nonnegative,
+            sp.factor(
+                gaussian_renyi_curve(alpha, step, sigma) - gaussian_renyi_curve(alpha, step / (1 + less), sigma)
+            ),
+        ),
+        prose(
+            "RDP",
+            "Renyi divergences of products add up, coordinate by coordinate; so D_alpha = alpha |mu|^2/(2 sigma^2), "
+            "which is "
+            "largest at the distance Delta.",
+            given=["completed square", "mass", "coordinates", "smaller distance"],
         ),
     )
 
@@ -97,21 +122,46 @@ def best_half_line(shift: Any, epsilon: Any) -> Any:
 
 
 @statement(LEBENSOLD_2024, "analytic_gaussian_dp", also=(("cesar2020", "analytic_gaussian"),))
-def best_event_against_gaussian_is_half_line() -> Verdict:
+def best_event_against_gaussian_is_half_line() -> Proof:
     """The loss m x - m^2/2 of N(m, 1) against N(0, 1) at x increases with x and exceeds epsilon exactly for
     x > t = epsilon/m + m/2, a half-line of probabilities Phi(m/2 - epsilon/m) and Phi(-m/2 - epsilon/m).
     """
     x, epsilon = sp.symbols("x epsilon", real=True)
     m = sp.symbols("m", positive=True)
+    at = sp.Symbol("z", real=True)
     log_density: Callable[[Any], Any] = lambda centre: -((x - centre) ** 2) / 2
     loss = m * x - m**2 / 2
     end = best_half_line(m, epsilon)
     return proof(
-        identity(log_density(m) - log_density(0), loss, "the privacy loss"),
-        positive(sp.diff(loss, x), "the loss increases"),
-        identity(loss.subs(x, end), epsilon, "the loss is epsilon at t"),
-        identity(m - end, m / 2 - epsilon / m, "left argument: Pr[x > t] = Phi(m - t)"),
-        identity(-end, -m / 2 - epsilon / m, "right argument: Pr[x > t] = Phi(-t)"),
+        checked("loss", "m x - m^2/2 is log p/q.", identity, log_density(m) - log_density(0), loss),
+        checked(
+            "half-line",
+            "The loss exceeds epsilon exactly for x > t: loss - epsilon is m (x - t).",
+            same_sign,
+            loss - epsilon,
+            x - end,
+            m,
+            given=["loss"],
+        ),
+        checked(
+            "tail",
+            "Pr[Z > z] is Phi(-z) for a standard normal Z; under N(m, 1), x > t is Z > t - m.",
+            identity,
+            sp.integrate(symbolic_normal_pdf(x), (x, at, sp.oo)),
+            symbolic_normal_cdf(-at),
+        ),
+        checked(
+            "left",
+            "Phi(m - t) has the argument m/2 - epsilon/m.",
+            identity,
+            m - end,
+            m / 2 - epsilon / m,
+            given=["tail"],
+        ),
+        checked(
+            "right", "Phi(-t) has the argument -m/2 - epsilon/m.", identity, -end, -m / 2 - epsilon / m, given=["tail"]
+        ),
+        all_of("the event and its probabilities", "half-line", "left", "right"),
     )
 
 
@@ -120,6 +170,13 @@ def best_event_against_gaussian_is_half_line() -> Verdict:
     "analytic_gaussian_dp",
     also=(("cesar2020", "analytic_gaussian"),),
     examples=({"shift": Fraction(2), "epsilon": Fraction(3), "position": Fraction(0)},),
+    pins=(
+        Pin(
+            {"shift": Fraction(2), "epsilon": Fraction(3), "position": Fraction(0)},
+            "the densities' difference, integrated",
+            both=lambda: gaussian_excess(arb(2), arb(3)),
+        ),
+    ),
 )
 def approximate_dp_of_gaussian_mechanism(shift: Shift, epsilon: Epsilon, position: Position) -> Verdict:
     """Pr[M(D) in S] - e^epsilon Pr[M(D') in S] <= Phi(m/2 - epsilon/m) - e^epsilon Phi(-m/2 - epsilon/m) for every
@@ -162,6 +219,14 @@ def probabilistic_dp_of_gaussian_mechanism(shift: Shift, delta: SmallDelta) -> V
     LEBENSOLD_2024,
     "rdp_to_pdp",
     examples=tuple({"shift": m, "delta": Fraction(1, 10**5)} for m in (Fraction(1, 10), Fraction(1, 2), Fraction(2))),
+    pins=(
+        Pin(
+            {"shift": Fraction(1, 2), "delta": Fraction(1, 10**5)},
+            "Phi^-1(1e-5) = -4.26489079392...; sqrt(5 log(10)/2)",
+            smaller=lambda: Fraction(1, 8) + Fraction("4.264890793923") / 2,
+            larger=lambda: ball(Fraction(1, 8)) + (5 * arb(10).log() / 2).sqrt(),
+        ),
+    ),
 )
 def gaussian_conversion_to_probabilistic_dp_is_sound(shift: Shift, delta: SmallDelta) -> Verdict:
     """The optimal conversion of the Gaussian RDP curve, m^2/2 + m sqrt(2 log(1/delta)), is at least the exact
@@ -172,7 +237,19 @@ def gaussian_conversion_to_probabilistic_dp_is_sound(shift: Shift, delta: SmallD
     return at_most(lambda: gaussian_probabilistic_epsilon(m, tail), converted)
 
 
-@statement(LEBENSOLD_2024, "pdp_implies_dp", "analytic_gaussian_dp")
+@statement(
+    LEBENSOLD_2024,
+    "pdp_implies_dp",
+    "analytic_gaussian_dp",
+    pins=(
+        Pin(
+            {"shift": Fraction(2), "epsilon": Fraction(3)},
+            "the densities' difference, integrated; Phi(-1/2) = erfc(1/sqrt(8))/2",
+            smaller=lambda: [gaussian_excess(arb(2), arb(3)), gaussian_excess(arb(2), ball(Fraction(301, 100)))],
+            larger=lambda: [(1 / arb(8).sqrt()).erfc() / 2, gaussian_excess(arb(2), arb(3))],
+        ),
+    ),
+)
 def gaussian_delta_at_most_loss_tail(shift: Shift, epsilon: Epsilon) -> Verdict:
     """The exact delta of the Gaussian mechanism is below the tail of its loss, and falls as epsilon grows."""
     m, level = exact("shift", shift), exact("epsilon", epsilon)

@@ -7,6 +7,7 @@ decided at points.
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -18,17 +19,19 @@ from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, normal_cdf,
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.domains import Choices, Domain, Integers, Reals
 from dpassay.spec.proof.box import prove_on_box
+from dpassay.spec.proof.rules import at_least_by, nonnegative_from_zero
+from dpassay.spec.proof.steps import Proof, all_of, checked, computed, lemma, proof, prose, suppose
+from dpassay.spec.proof.steps import Step as ProofStep
 from dpassay.spec.proof.symbolic import (
     identity,
     nonnegative,
     positive,
-    proof,
     symbolic_normal_cdf,
     symbolic_normal_pdf,
 )
 from dpassay.spec.sources import LEBENSOLD_2024
-from dpassay.spec.statement import Erratum, statement
-from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated
+from dpassay.spec.statement import Erratum, Severity, statement
+from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated, conjunction
 
 __all__ = ["AtomLists", "SlopeLists"]
 
@@ -78,7 +81,7 @@ def _ratios_ascend(pieces: tuple[tuple[Fraction, Fraction], ...], start: Fractio
 
 
 @statement(LEBENSOLD_2024, "lhopital_monotone_rule")
-def ratio_monotone_of_derivative_ratio_monotone_by_proof() -> Verdict:
+def ratio_monotone_of_derivative_ratio_monotone_by_proof() -> Proof:
     """(f/g)' = (g'/g) (f'/g' - f/g); by Cauchy's mean value theorem f/g(x) is f'/g'(xi), or a limit of such values,
     with xi between x and the end where both vanish. At the left end xi < x and g'/g > 0; at the right end, finite or
     not, xi > x and g'/g < 0: the product is not negative either way. Where f'/g' falls, take -f for f.
@@ -90,10 +93,41 @@ def ratio_monotone_of_derivative_ratio_monotone_by_proof() -> Verdict:
     here, there, gap = sp.Symbol("here", real=True), sp.Symbol("there", real=True), sp.Symbol("gap", nonnegative=True)
     bracket = here - there  # f'/g'(x) - f'/g'(xi), `gap` apart since f'/g' does not fall
     return proof(
-        identity(derivative, g.diff(x) / g * (f.diff(x) / g.diff(x) - f / g), "quotient rule"),
-        nonnegative((rate * bracket).subs(here, there + gap), "the sign where both vanish at the left end"),
-        nonnegative((-rate * bracket).subs(there, here + gap), "and at the right end"),
-        identity(sp.diff(-f / g, x), -derivative, "for a falling quotient, -f for f"),
+        suppose("quotient", "f and g vanish at one end, g' does not vanish, and f'/g' does not fall."),
+        checked(
+            "quotient rule",
+            "(f/g)' = (g'/g) (f'/g' - f/g).",
+            identity,
+            derivative,
+            g.diff(x) / g * (f.diff(x) / g.diff(x) - f / g),
+        ),
+        prose(
+            "mean value",
+            "f/g(x) is f'/g'(xi), or a limit of such values, with xi between x and that end (Cauchy's mean value "
+            "theorem); "
+            "g'/g is positive if it is the left end, and negative if it is the right end.",
+            given=["quotient"],
+        ),
+        checked(
+            "left end",
+            "With xi < x the product rate (f'/g'(x) - f'/g'(xi)) is not negative.",
+            nonnegative,
+            (rate * bracket).subs(here, there + gap),
+            given=["quotient", "mean value"],
+        ),
+        checked(
+            "right end",
+            "With xi > x the product -rate (f'/g'(x) - f'/g'(xi)) is not negative.",
+            nonnegative,
+            (-rate * bracket).subs(there, here + gap),
+            given=["quotient", "mean value"],
+        ),
+        checked("falling quotient", "(-f/g)' = -(f/g)': take -f for f.", identity, sp.diff(-f / g, x), -derivative),
+        prose(
+            "monotone ratio",
+            "(f/g)' is not negative, and f/g does not fall; where f'/g' falls, -f/g does not fall.",
+            given=["quotient rule", "left end", "right end", "falling quotient"],
+        ),
     )
 
 
@@ -143,19 +177,25 @@ def _mgf_quotient_ascends_inside(shift: int, s: Fraction) -> Verdict:  # noqa: A
     weight = 2 * (1 + x * y) / ((1 - x**2) * (1 - y**2))
     p, q = sp.symbols("p q", positive=True)
     inside = {x: (p - 1) / (p + 1), y: (q - 1) / (q + 1)}  # all of (-1, 1)
-    return proof(
-        identity(log_derivative, slope.subs(x, s_ + t) - slope.subs(x, s_), "logarithmic derivative of the quotient"),
-        identity(gap, (x - y) * weight, "x - y = t times a weight"),
-        positive(sp.factor(weight.subs(inside)), "which is positive for |x| < 1 and |y| < 1"),
+    return conjunction(
+        [
+            identity(
+                log_derivative, slope.subs(x, s_ + t) - slope.subs(x, s_), "logarithmic derivative of the quotient"
+            ),
+            identity(gap, (x - y) * weight, "x - y = t times a weight"),
+            positive(sp.factor(weight.subs(inside)), "which is positive for |x| < 1 and |y| < 1"),
+        ]
     )
 
 
 EXPONENTIAL_TAILS_DO_NOT_SUFFICE = Erratum(
     kind="false",
-    printed_text=(
-        "for tails that decay exponentially the quotient is claimed to be non-decreasing for all real s, but such "
-        "a variable has a moment generating function on an interval only"
-    ),
+    severity=Severity.MINOR,
+    location="Appendix A.1, Lemma 15 and the definition before it",
+    printed_text="for tails that decay exponentially the quotient is claimed to be non-decreasing for all "
+    "real s, but such a variable has a moment generating function on an interval only",
+    answer="The lemma is applied to a density with Gaussian tails, whose moment generating function is "
+    "finite everywhere.",
     witness={"shift": 1, "s": Fraction(3, 2)},
     printed=_mgf_quotient_exists,
     corrected=_mgf_quotient_ascends_inside,
@@ -177,25 +217,40 @@ def mgf_ratio_monotone(atoms: Atoms, shift: Shift, s: Place, step: Step) -> Verd
     return at_most(lambda: quotient(a), lambda: quotient(b), slack=ATTAINED).with_(tightness=None)
 
 
-def covariance_form_steps() -> list[Verdict]:
-    """Prove that Cov(Z, h(Z)) >= 0 for h(z) = e^(tz), t > 0: the form whose positivity Lemmas 15 and 16 need."""
+def covariance_form_steps() -> list[ProofStep]:
+    """Prove that Cov(Z, h(Z)) >= 0 for h(z) = e^(tz), t > 0; the last step is that."""
     z, z2 = sp.symbols("z z'", real=True)
     t, d = sp.symbols("t d", positive=True)
     h, h2 = sp.exp(t * z), sp.exp(t * z2)
     kernel = (z - z2) * (h - h2)
     spread = z * h + z2 * h2 - z * h2 - z2 * h  # integrates to 2 (E[Z h] - E[Z] E[h]) under p x p
     return [
-        identity(kernel, spread, "the covariance as a double integral"),
-        identity(kernel.subs(z, z2 + d), d * sp.exp(t * z2) * (sp.exp(t * d) - 1), "kernel for z = z' + d"),
-        identity(kernel.subs(z2, z + d), d * sp.exp(t * z) * (sp.exp(t * d) - 1), "kernel for z' = z + d"),
-        # e^u - 1 > 0 for u > 0: it vanishes at 0 and its derivative is positive
-        identity((sp.exp(z) - 1).subs(z, 0), 0, "e^u - 1 vanishes at 0"),
-        positive(sp.diff(sp.exp(z) - 1, z), "and increases"),
+        checked("spread", "(z - z')(h - h') = z h + z' h' - z h' - z' h.", identity, kernel, spread),
+        checked(
+            "z above z'",
+            "For z = z' + d it is d e^(t z') (e^(t d) - 1).",
+            identity,
+            kernel.subs(z, z2 + d),
+            d * sp.exp(t * z2) * (sp.exp(t * d) - 1),
+        ),
+        checked(
+            "z' above z",
+            "For z' = z + d it is d e^(t z) (e^(t d) - 1).",
+            identity,
+            kernel.subs(z2, z + d),
+            d * sp.exp(t * z) * (sp.exp(t * d) - 1),
+        ),
+        checked("e^d - 1", "e^d >= 1 for d >= 0.", nonnegative_from_zero, sp.exp(d) - 1, d, sp.exp(d)),
+        prose(
+            "covariance",
+            "Cov(Z, h(Z)) is half the mean of (Z - Z')(h - h') over independent Z, Z', and not negative.",
+            given=["spread", "z above z'", "z' above z", "e^d - 1"],
+        ),
     ]
 
 
 @statement(LEBENSOLD_2024, "mgf_ratio_monotone")
-def mgf_ratio_monotone_by_proof() -> Verdict:
+def mgf_ratio_monotone_by_proof() -> Proof:
     """With K the cumulant generating function, the logarithmic derivative is K'(s+t) - K'(s); K'' is a variance."""
     s, t = sp.symbols("s t", real=True)
     m = sp.Function("M")
@@ -206,15 +261,33 @@ def mgf_ratio_monotone_by_proof() -> Verdict:
     variance = sp.diff(m(s), s, 2) / m(s) - (sp.diff(m(s), s) / m(s)) ** 2
     z, z2 = sp.symbols("z z'", real=True)
     return proof(
-        identity(derivative, shifted - sp.diff(m(s), s) / m(s), "logarithmic derivative of the quotient"),
-        identity(curvature, variance, "K'' is E[Z^2] - E[Z]^2 under the tilted law"),
-        identity(z**2 + z2**2 - 2 * z * z2, (z - z2) ** 2, "which is half the mean of (Z - Z')^2"),
-        nonnegative((z - z2) ** 2, "and is not negative"),
+        suppose("finite", "M = E[e^(s Z)] is finite near s and s + t, t > 0."),
+        checked(
+            "log-derivative",
+            "The logarithmic derivative of M(s + t)/M(s) is K'(s + t) - K'(s).",
+            identity,
+            derivative,
+            shifted - sp.diff(m(s), s) / m(s),
+        ),
+        checked("K''", "K'' is M''/M - (M'/M)^2.", identity, curvature, variance),
+        checked("square", "z^2 + z'^2 - 2 z z' is (z - z')^2.", at_least_by, z**2 + z2**2, 2 * z * z2, (z - z2) ** 2),
+        prose(
+            "rises",
+            "M''/M - (M'/M)^2 is E[Z^2] - E[Z]^2 under the distribution tilted by e^(s z), half the mean of (Z - "
+            "Z')^2, and "
+            "not negative; so K' does not fall, and the quotient rises.",
+            given=["finite", "log-derivative", "K''", "square"],
+        ),
     )
 
 
+def _is_infinite(value: Any, name: str) -> Verdict:
+    kind = Holds if value == sp.oo else Undecided
+    return kind(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=name)
+
+
 @statement(LEBENSOLD_2024, "exponential_tails")
-def mgf_of_laplace_is_finite_inside_its_rates_only() -> Verdict:
+def mgf_of_laplace_is_finite_inside_its_rates_only() -> Proof:
     """A variable has tails majorised by exponential decay if F(z) = O(e^(c1 z)) at -inf and 1 - F(z) = O(e^(-c2 z)) at
     +inf. Laplace(1) has them with c1 = c2 = 1, and E[e^(sZ)] = 1/(1 - s^2) for |s| < 1, infinite from |s| = 1 on.
     """
@@ -226,11 +299,23 @@ def mgf_of_laplace_is_finite_inside_its_rates_only() -> Verdict:
     left = sp.integrate(sp.exp(-v * z) / 2, (z, 0, sp.oo))
     boundary = sp.integrate(sp.Rational(1, 2), (z, 0, sp.oo))
     return proof(
-        identity(tail, sp.exp(-s) / 2, "1 - F(s) = e^(-s)/2"),
-        identity((right + left).subs(v, 2 - u), 1 / (1 - (1 - u) ** 2), "the moment generating function inside"),
-        Holds(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail="infinite at |s| = 1")
-        if boundary == sp.oo
-        else Undecided(evidence=Evidence.SYMBOLIC, detail="divergence at |s| = 1 not derived"),
+        checked(
+            "tail",
+            "1 - F(s) = e^(-s)/2 for s > 0, and F(-s) by symmetry: c1 = c2 = 1.",
+            identity,
+            tail,
+            sp.exp(-s) / 2,
+        ),
+        checked(
+            "inside",
+            "E[e^(s Z)] = 1/(1 - s^2) for |s| < 1, s = 1 - u.",
+            identity,
+            (right + left).subs(v, 2 - u),
+            1 / (1 - (1 - u) ** 2),
+        ),
+        checked("boundary", "At |s| = 1 the half of the mean where s z > 0 is infinite.", _is_infinite, boundary),
+        prose("outside", "For |s| > 1 the integrand is larger there: the mean is infinite.", given=["boundary"]),
+        all_of("finite inside only", "tail", "inside", "outside"),
     )
 
 
@@ -259,7 +344,7 @@ def noisy_max_ratio_monotone(offsets: Offsets, shift: Shift, x: Place, step: Ste
 
 
 @statement(LEBENSOLD_2024, "rnm_ratio_monotone")
-def noisy_max_ratio_monotone_by_proof() -> Verdict:
+def noisy_max_ratio_monotone_by_proof() -> Proof:
     """The steps of the proof of Lemma 16, for every number k of other factors.
 
     (18): phi(z - t) phi(z - x) is e^(z (x + t)) times a Gaussian factor of z and a constant; so f'/g' is, up to a
@@ -272,13 +357,46 @@ def noisy_max_ratio_monotone_by_proof() -> Verdict:
     split = sp.exp(-(z**2)) * sp.exp(z * (x + t)) * sp.exp(-(t**2 + x**2) / 2) / (2 * sp.pi)
     prefactors = sp.exp(-(t**2 + x**2) / 2) / sp.exp(-(x**2) / 2)
     return proof(
-        identity(sp.diff(cdf(z - x), x), -phi(z - x), "d/dx Phi(z - x)"),
-        identity(product, split, "(18): the product of the densities"),
-        identity(split.subs(t, 0), phi(z) * phi(z - x), "(23): the same without shift"),
-        identity(prefactors, sp.exp(-(t**2) / 2), "(24): the constant does not depend on x"),
-        identity(sp.limit(cdf(-x), x, sp.oo), 0, "f and g vanish as x grows"),
-        covariance_form_steps(),
-        ratio_monotone_of_derivative_ratio_monotone_by_proof(),
+        checked(
+            "derivative of a factor", "d/dx Phi(z - x) = -phi(z - x).", identity, sp.diff(cdf(z - x), x), -phi(z - x)
+        ),
+        checked(
+            "(18)",
+            "phi(z - t) phi(z - x) is e^(-z^2) e^(z (x + t)) times a constant.",
+            identity,
+            product,
+            split,
+        ),
+        checked("(23)", "Without shift it is phi(z) phi(z - x).", identity, split.subs(t, 0), phi(z) * phi(z - x)),
+        checked(
+            "(24)",
+            "The quotient of the constants does not depend on x.",
+            identity,
+            prefactors,
+            sp.exp(-(t**2) / 2),
+            given=["(18)", "(23)"],
+        ),
+        *covariance_form_steps(),
+        prose(
+            "derivatives",
+            "So f'/g' is, up to a constant, E[e^((x+t) Z)]/E[e^(x Z)] for the density proportional to e^(-z^2) prod "
+            "Phi(z - "
+            "c_i); its log-derivative is the covariance of Z and e^(t Z), over the mean of e^(t Z), under a tilt of "
+            "that "
+            "density, and not negative.",
+            given=["derivative of a factor", "(18)", "(23)", "(24)", "covariance"],
+        ),
+        checked("end", "f and g vanish as x grows: Phi does.", identity, sp.limit(cdf(-x), x, sp.oo), 0),
+        lemma(
+            "Lemma 14",
+            "If f'/g' rises and f and g vanish at an end, f/g rises.",
+            ratio_monotone_of_derivative_ratio_monotone_by_proof,
+        ),
+        prose(
+            "noisy max",
+            "f and g tend to 0 by dominated convergence, and Lemma 14 gives the claim.",
+            given=["derivatives", "end", "Lemma 14"],
+        ),
     )
 
 
@@ -287,7 +405,7 @@ def _reversed_hazard(u: arb) -> arb:
 
 
 @statement(LEBENSOLD_2024, "rnm_ratio_monotone")
-def noisy_max_ratio_monotone_on_a_box() -> Verdict:
+def noisy_max_ratio_monotone_on_a_box() -> Proof:
     """Without other factors F(x) = Phi((t - x)/sqrt 2) / Phi(-x/sqrt 2); its logarithmic derivative, divided by t, is
     positive for all t in [1/4, 2] and x in [-2, 2]: a demonstration of the proof on a box.
     """
@@ -296,10 +414,27 @@ def noisy_max_ratio_monotone_on_a_box() -> Verdict:
         root = arb(2).sqrt()
         return (_reversed_hazard(-x / root) - _reversed_hazard((t - x) / root)) / t
 
-    return prove_on_box(margin, {"t": (Fraction(1, 4), 2), "x": (-2, 2)})
+    x, t = sp.symbols("x t", real=True)
+    ratio = symbolic_normal_cdf((t - x) / sp.sqrt(2)) / symbolic_normal_cdf(-x / sp.sqrt(2))
+    reversed_hazard: Callable[[Any], Any] = lambda u: symbolic_normal_pdf(u) / symbolic_normal_cdf(u)
+    return proof(
+        checked(
+            "log-derivative",
+            "sqrt(2) (log F)' is the reversed hazard at -x/sqrt 2 minus that at (t - x)/sqrt 2.",
+            identity,
+            sp.sqrt(2) * sp.diff(sp.log(ratio), x),
+            reversed_hazard(-x / sp.sqrt(2)) - reversed_hazard((t - x) / sp.sqrt(2)),
+        ),
+        computed(
+            "positive",
+            "Over t it is positive for all t in [1/4, 2] and x in [-2, 2].",
+            lambda: prove_on_box(margin, {"t": (Fraction(1, 4), 2), "x": (-2, 2)}),
+            given=["log-derivative"],
+        ),
+    )
 
 
-# --- the mechanism's law ------------------------------------------------------------------------------------
+# --- the mechanism's distribution ------------------------------------------------------------------------------------
 
 Count = Annotated[int, Integers("a number of equal rivals", 1, 10**6, (1, 2), logarithmic=True)]
 
@@ -309,7 +444,9 @@ def equal_answers_win_equally_often(rivals: Count) -> Verdict:
     """With equal answers each of d indices is reported with probability 1/d (an agreement to 60 bits)."""
     log_win = lambda: GaussianRace(Hurdle.of(1, 0, rivals)).log_expectation().exp()
     fair = lambda: ball(Fraction(1, rivals + 1))
-    return proof(at_most(log_win, fair, slack=ATTAINED), at_most(fair, log_win, slack=ATTAINED)).with_(tightness=None)
+    return conjunction([at_most(log_win, fair, slack=ATTAINED), at_most(fair, log_win, slack=ATTAINED)]).with_(
+        tightness=None
+    )
 
 
 @statement(LEBENSOLD_2024, "gaussian_rnm")
@@ -319,4 +456,6 @@ def two_answers_race_in_closed_form(
     """With two answers the first wins with probability Phi((q_1 - q_2)/(sigma sqrt 2)) (an agreement to 60 bits)."""
     race = lambda: GaussianRace(Hurdle.of(1, lead)).log_expectation().exp()
     closed = lambda: normal_cdf(ball(lead) / arb(2).sqrt())
-    return proof(at_most(race, closed, slack=ATTAINED), at_most(closed, race, slack=ATTAINED)).with_(tightness=None)
+    return conjunction([at_most(race, closed, slack=ATTAINED), at_most(closed, race, slack=ATTAINED)]).with_(
+        tightness=None
+    )

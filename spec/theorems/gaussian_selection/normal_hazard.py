@@ -10,10 +10,11 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import reversed_hazard
-from dpassay.spec.proof.symbolic import identity, positive, proof, symbolic_normal_cdf, symbolic_normal_pdf
+from dpassay.spec.proof.rules import at_least_by
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose
+from dpassay.spec.proof.symbolic import identity, positive, symbolic_normal_cdf, symbolic_normal_pdf
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
-from dpassay.spec.verdict import Verdict
 
 __all__ = ["hazard", "normal_hazard", "survival"]
 
@@ -45,7 +46,7 @@ def _mean_excess() -> sp.Expr:
 
 
 @statement(LEBENSOLD_2024, "mlr_ratio_monotone", "at_sup_location")
-def normal_cdf_is_log_concave() -> Verdict:
+def normal_cdf_is_log_concave() -> Proof:
     """u Phi(u) + phi(u) > 0, being the integral of w phi(u - w) over w > 0; hence (log Phi)'' < 0, and the
     quotient Phi(u + h)/Phi(u) falls in u for h > 0.
     """
@@ -53,14 +54,33 @@ def normal_cdf_is_log_concave() -> Verdict:
     integral = sp.integrate(GAP * DENSITY.subs(U, U - GAP), (GAP, 0, sp.oo))
     concavity = -DENSITY * (U * cdf + DENSITY) / cdf**2
     return proof(
-        identity(integral, U * cdf + DENSITY, "u Phi(u) + phi(u) is the integral of w phi(u - w)"),
-        positive(GAP * DENSITY.subs(U, U - GAP), "its integrand is positive"),
-        identity(sp.diff(sp.log(cdf), U, 2), concavity, "(log Phi)'' = -phi (u Phi + phi)/Phi^2"),
+        checked(
+            "integral",
+            "u Phi(u) + phi(u) is the integral of w phi(u - w) over w > 0.",
+            identity,
+            integral,
+            U * cdf + DENSITY,
+        ),
+        checked("integrand", "w phi(u - w) is positive.", positive, GAP * DENSITY.subs(U, U - GAP)),
+        checked(
+            "second derivative",
+            "(log Phi)'' = -phi (u Phi + phi)/Phi^2.",
+            identity,
+            sp.diff(sp.log(cdf), U, 2),
+            concavity,
+        ),
+        prose(
+            "log-concave",
+            "An integral of a positive function is positive; so (log Phi)'' < 0, and log Phi(u + h) - log Phi(u), "
+            "whose "
+            "derivative is (log Phi)'(u + h) - (log Phi)'(u), falls.",
+            given=["integral", "integrand", "second derivative"],
+        ),
     )
 
 
 @statement(LEBENSOLD_2024, "at_rdp_direct")
-def normal_hazard_slope_between_0_and_1() -> Verdict:
+def normal_hazard_slope_between_0_and_1() -> Proof:
     """0 < h'(u) < 1: h' = h (h - u), where h - u is the mean and 1 - h' the variance of the excess over u of a
     normal variable beyond u. It follows that h(u) <= sqrt(2/pi) + max(u, 0) = h(0) + max(u, 0), and that
     h(u) < (u + sqrt(u^2 + 4))/2.
@@ -69,17 +89,53 @@ def normal_hazard_slope_between_0_and_1() -> Verdict:
     first = sp.integrate(GAP * weight, (GAP, 0, sp.oo))
     second = sp.integrate(GAP**2 * weight, (GAP, 0, sp.oo))
     variance = second / SURVIVAL - (first / SURVIVAL) ** 2
+    h = sp.Symbol("h", positive=True)
+    roots = (U + sp.sqrt(U**2 + 4)) / 2, (U - sp.sqrt(U**2 + 4)) / 2
     return proof(
-        identity(sp.diff(HAZARD, U), HAZARD * (HAZARD - U), "h' = h (h - u)"),
-        identity(first, _mean_excess(), "the mean of the excess, times Phi(-u), is phi - u Phi(-u)"),
-        positive(GAP * weight, "its integrand is positive"),
-        identity(variance, 1 - HAZARD * (HAZARD - U), "the variance of the excess is 1 - h'"),
-        identity(HAZARD.subs(U, 0), sp.sqrt(2 / sp.pi), "h(0) = sqrt(2/pi)"),
+        checked("slope", "h' = h (h - u).", identity, sp.diff(HAZARD, U), HAZARD * (HAZARD - U)),
+        checked("mean", "The mean of the excess, times Phi(-u), is phi - u Phi(-u).", identity, first, _mean_excess()),
+        checked("h - u", "phi - u Phi(-u) is Phi(-u) (h - u).", identity, _mean_excess(), SURVIVAL * (HAZARD - U)),
+        checked("integrand", "w phi(u + w) is positive.", positive, GAP * weight),
+        checked(
+            "variance",
+            "The variance of the excess is 1 - h'.",
+            identity,
+            variance,
+            1 - HAZARD * (HAZARD - U),
+            given=["slope"],
+        ),
+        prose(
+            "between 0 and 1",
+            "h - u is the mean of a positive variable, so that h' > 0; 1 - h' is a variance, and positive.",
+            given=["slope", "mean", "h - u", "integrand", "variance"],
+        ),
+        checked("h(0)", "h(0) = sqrt(2/pi).", identity, HAZARD.subs(U, 0), sp.sqrt(2 / sp.pi)),
+        prose(
+            "tangent",
+            "h(u) <= sqrt(2/pi) + max(u, 0): h rises, and at most at the rate 1.",
+            given=["between 0 and 1", "h(0)"],
+        ),
+        checked(
+            "quadratic",
+            "h (h - u) - 1 is (h - (u + sqrt(u^2 + 4))/2) (h - (u - sqrt(u^2 + 4))/2).",
+            identity,
+            h * (h - U) - 1,
+            (h - roots[0]) * (h - roots[1]),
+        ),
+        checked(
+            "other root", "The product of the roots is -1: one of them is negative.", identity, roots[0] * roots[1], -1
+        ),
+        prose(
+            "root",
+            "h (h - u) < 1, so that h is below the positive root (u + sqrt(u^2 + 4))/2.",
+            given=["between 0 and 1", "quadratic", "other root"],
+        ),
+        all_of("the hazard's slope and bounds", "between 0 and 1", "tangent", "root"),
     )
 
 
 @statement(LEBENSOLD_2024, "at_rdp_direct")
-def normal_hazard_is_convex() -> Verdict:
+def normal_hazard_is_convex() -> Proof:
     """h'' = h ((2h - u)(h - u) - 1) > 0. For u <= -1 the terms of 2h^2 - 3uh + u^2 - 1 are not negative. For u > -1
     it is positive because h > b = (3u + R)/4, R = sqrt(u^2 + 8), the larger root: b > 0, and D = Phi(-u) - phi/b
     tends to 0 at infinity while D' = phi (b' - b (b - u))/b^2 > 0, so that D < 0.
@@ -90,16 +146,64 @@ def normal_hazard_is_convex() -> Verdict:
     bernoulli = sp.diff(bound, U) - bound * (bound - U)
     deficit = (2 + U**2) * root - U * (U**2 + 6)
     quadratic = (2 * h - U) * (h - U) - 1
+    other = (3 * U - root) / 4
     return proof(
-        identity(sp.diff(HAZARD, U, 2), HAZARD * quadratic.subs(h, HAZARD), "h'' = h ((2h - u)(h - u) - 1)"),
-        positive(sp.expand(quadratic.subs(U, -1 - mirrored)), "positive for u <= -1"),
-        identity(quadratic, 2 * (h - bound) * (h - (3 * U - root) / 4), "b is the larger root"),
-        identity(root**2 - (3 * U) ** 2, 8 * (1 - U) * (1 + U), "b > 0 for u > -1: there R > |3u| or u >= 0"),
-        identity(
-            sp.diff(SURVIVAL - DENSITY / bound, U), DENSITY * bernoulli / bound**2, "D' = phi (b' - b (b - u))/b^2"
+        checked(
+            "second derivative",
+            "h'' = h ((2h - u)(h - u) - 1).",
+            identity,
+            sp.diff(HAZARD, U, 2),
+            HAZARD * quadratic.subs(h, HAZARD),
         ),
-        identity(8 * root * bernoulli, deficit, "its sign is that of (2 + u^2) R - u (u^2 + 6)"),
-        identity((2 + y) ** 2 * (y + 8) - y * (y + 6) ** 2, 32, "for u > 0, y = u^2, the squares are 32 apart"),
-        positive(deficit.subs(U, -mirrored), "for u <= 0 no term is negative"),
-        identity(sp.limit(DENSITY / bound, U, sp.oo), 0, "D tends to 0"),
+        checked(
+            "far left",
+            "For u <= -1 the second factor is positive.",
+            positive,
+            sp.expand(quadratic.subs(U, -1 - mirrored)),
+        ),
+        checked(
+            "roots", "It is 2 (h - b)(h - b'), b' = (3u - R)/4.", identity, quadratic, 2 * (h - bound) * (h - other)
+        ),
+        checked("larger root", "b - b' = R/2 > 0.", at_least_by, bound, other, root / 2),
+        checked(
+            "b > 0",
+            "R^2 - (3u)^2 = 8 (1 - u)(1 + u): for u > -1, R > |3u| or u >= 0, so that b > 0.",
+            identity,
+            root**2 - (3 * U) ** 2,
+            8 * (1 - U) * (1 + U),
+        ),
+        checked(
+            "D'",
+            "With D = Phi(-u) - phi/b, D' = phi (b' - b (b - u))/b^2, b' the derivative of b.",
+            identity,
+            sp.diff(SURVIVAL - DENSITY / bound, U),
+            DENSITY * bernoulli / bound**2,
+        ),
+        checked(
+            "sign of D'",
+            "Times 8 R the last factor is (2 + u^2) R - u (u^2 + 6).",
+            identity,
+            8 * root * bernoulli,
+            deficit,
+        ),
+        checked(
+            "right",
+            "For u > 0, y = u^2, the squares of the two terms are 32 apart.",
+            identity,
+            (2 + y) ** 2 * (y + 8) - y * (y + 6) ** 2,
+            32,
+        ),
+        checked("left", "For u <= 0 no term is negative.", positive, deficit.subs(U, -mirrored)),
+        checked("limit of phi/b", "phi/b tends to 0 as u grows.", identity, sp.limit(DENSITY / bound, U, sp.oo), 0),
+        checked("limit of the tail", "So does Phi(-u).", identity, sp.limit(SURVIVAL, U, sp.oo), 0),
+        prose(
+            "h > b",
+            "For u > -1, D' > 0 and D tends to 0 at infinity, so that D < 0: h = phi/Phi(-u) > b.",
+            given=["b > 0", "D'", "sign of D'", "right", "left", "limit of phi/b", "limit of the tail"],
+        ),
+        prose(
+            "convex",
+            "For u <= -1 the factor is positive; for u > -1 it is, as h is above both roots. So h'' > 0.",
+            given=["second derivative", "far left", "roots", "larger root", "h > b"],
+        ),
     )

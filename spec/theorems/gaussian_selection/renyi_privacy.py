@@ -12,6 +12,7 @@ import sympy as sp
 
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.distributions.discrete import (
+    FiniteDistribution,
     loss_range,
     losses,
     max_divergence,
@@ -19,10 +20,13 @@ from dpassay.spec.distributions.discrete import (
     renyi_divergence,
     renyi_moment_exact,
 )
-from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
+from dpassay.spec.distributions.pairs import FinitePairs, Kernel, PairAtRatio
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
-from dpassay.spec.proof.symbolic import identity, nonnegative, proof
+from dpassay.spec.proof.rules import at_least_by
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
@@ -115,7 +119,25 @@ def renyi_divergence_tends_to_relative_entropy(pair: PositivePair, alpha: Order)
     return conjunction(sandwich).with_(tightness=None)
 
 
-@statement(LEBENSOLD_2024, "rdp", "post_processing")
+_BITS = FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1)
+
+
+@statement(
+    LEBENSOLD_2024,
+    "rdp",
+    "post_processing",
+    pins=(
+        Pin(
+            {
+                "pair": PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3)),
+                "kernel": Kernel((*_BITS, *_BITS, _BITS[0])),
+                "alpha": 2,
+            },
+            "9/16 over 1/4 and 1/16 over 3/4",
+            both=lambda: Fraction(7, 3),
+        ),
+    ),
+)
 def renyi_dp_survives_post_processing(pair: Pair, kernel: Processing, alpha: IntegerOrder) -> Verdict:
     """No randomised map of the outcomes increases the Renyi divergence of any order; exact, at integer orders.
 
@@ -144,7 +166,7 @@ def rdp_curve_optimum(slope: sp.Expr, excess: sp.Expr) -> tuple[sp.Expr, sp.Expr
 
 
 @statement(LEBENSOLD_2024, "rdp_to_pdp")
-def best_order_of_conversion_to_probabilistic_dp() -> Verdict:
+def best_order_of_conversion_to_probabilistic_dp() -> Proof:
     """For the RDP curve alpha A + B / (alpha - 1), the least of alpha A + (B + log(1/delta)) / (alpha - 1) over
     alpha > 1 is A + 2 sqrt(A (B + log(1/delta))), at alpha = 1 + sqrt((B + log(1/delta)) / A).
 
@@ -156,8 +178,21 @@ def best_order_of_conversion_to_probabilistic_dp() -> Verdict:
     square = (sp.sqrt(slope * u) - sp.sqrt(excess / u)) ** 2
     gaussian, _ = rdp_curve_optimum(mu**2 / 2, log_inverse)
     return proof(
-        identity(curve(1 + u) - least, square, "the curve exceeds its least value by a square"),
-        nonnegative(square, "a real square is not negative"),
-        identity(curve(where), least, "the least value is attained"),
-        identity(gaussian, mu**2 / 2 + mu * sp.sqrt(2 * log_inverse), "the Gaussian case"),
+        checked(
+            "least",
+            "The curve exceeds A + 2 sqrt(A C), C = B + log(1/delta), by a square.",
+            at_least_by,
+            curve(1 + u),
+            least,
+            square,
+        ),
+        checked("attained", "It takes this value at 1 + sqrt(C/A).", identity, curve(where), least),
+        checked(
+            "Gaussian",
+            "For A = mu^2/2 and B = 0 the value is mu^2/2 + mu sqrt(2 log(1/delta)).",
+            identity,
+            gaussian,
+            mu**2 / 2 + mu * sp.sqrt(2 * log_inverse),
+        ),
+        all_of("the best order", "least", "attained", "Gaussian"),
     )

@@ -27,6 +27,7 @@ log(1 + e^-E) <= log 2: G >= log(C (1 + 9 R^2))/2 - c - log 2. The box t in [0, 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import sympy as sp
 from flint import arb
@@ -34,9 +35,13 @@ from flint import arb
 from dpassay.claims import UsageError
 from dpassay.spec.ball import at_least, ball, float_upper, precision
 from dpassay.spec.proof.box import prove_on_box
-from dpassay.spec.proof.symbolic import identity, positive, proof
+from dpassay.spec.proof.rules import at_least_by, nonnegative_from_zero
+from dpassay.spec.proof.steps import Proof, Step, checked, computed, lemma, proof, prose
+from dpassay.spec.proof.symbolic import identity, positive
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
+from dpassay.spec.theorems.gaussian_selection.above_threshold_renyi import direct_rdp_by_a_shift_of_the_threshold
+from dpassay.spec.theorems.gaussian_selection.normal_hazard import normal_hazard_slope_between_0_and_1
 from dpassay.spec.verdict import Evidence, Outcome, Scope, Verdict, conjunction
 
 __all__ = ["ScalarInequality", "prove_gap"]
@@ -141,15 +146,29 @@ def prove_gap(inequality: ScalarInequality, margin: Fraction = Fraction(1, 20), 
 
 
 @statement(LEBENSOLD_2024, "at_rdp_nonneg", "at_rdp_direct")
-def closed_rdp_follows_from_direct_rdp() -> Verdict:
+def closed_rdp_follows_from_direct_rdp() -> Proof:
     """Thm 7+ implies Thm 7: G > 0 for all m >= 0, r >= 0 and k >= sqrt(3), where
     G = m^2/2 + 2 m^2/k^2 + log(1 + 2 sqrt(3) pi (1 + 9 r^2) e^(r^2))/2 - 2 sqrt(2/pi) m/k
     - log(1 + exp(2 m^2/k^2 + 2 m^2/k^4 + 2 m r/k^2)).
     """
-    return conjunction([proof(*_reduction(), *_least_ratio(), *_completed_square()), prove_gap(ScalarInequality())])
+    return proof(
+        *_reduction(),
+        *_least_ratio(),
+        *_completed_square(),
+        computed(
+            "gap",
+            "G >= 1/20 on the box t in [0, 1], r in [0, R], and beyond R by the tail lemma, at k = sqrt(3).",
+            lambda: prove_gap(ScalarInequality()),
+        ),
+        prose(
+            "Thm 7",
+            "G > 0 for all m, r >= 0 and k >= sqrt(3), so that Thm 7 follows.",
+            given=["reduction", "least ratio", "box", "gap"],
+        ),
+    )
 
 
-def _reduction() -> tuple[Verdict, ...]:
+def _reduction() -> tuple[Step, ...]:
     """Thm 7 minus the bound of Thm 7+ is (G + m^2/(2 (alpha - 1)))/(alpha - 1) at least."""
     alpha, w, k = sp.symbols("alpha w k", positive=True)
     r = sp.Symbol("r", nonnegative=True)
@@ -157,30 +176,89 @@ def _reduction() -> tuple[Verdict, ...]:
     shifts = (alpha - 1) * (alpha * w**2 + 2 * alpha * w**2 / k**2 - alpha * w**2 / 2 - s**2 / 2)
     tilt = 2 * m / k**2
     return (
-        identity(shifts, alpha / (alpha - 1) * m**2 / 2 + 2 * m**2 / k**2, "what the shifts leave, times alpha - 1"),
-        identity(tilt * (m + r) + tilt**2 / 2, _exponent(m, 1 / k, r), "the moment of e^(2 m b^2 (x + r))"),
-        identity((alpha - 1) * s / k, tilt, "(alpha - 1) s v = 2 m b^2 (x + r)"),
-        identity((alpha - 1) * s, 2 * m / k, "(alpha - 1) sqrt(2/pi) s = 2 sqrt(2/pi) m b"),
+        lemma("Thm 7+", "The direct bound of the Renyi divergence.", direct_rdp_by_a_shift_of_the_threshold),
+        lemma(
+            "hazard",
+            "h(u) <= sqrt(2/pi) + max(u, 0) for the normal hazard h.",
+            normal_hazard_slope_between_0_and_1,
+        ),
+        checked(
+            "shifts",
+            "Times alpha - 1 the shifts leave alpha/(alpha - 1) m^2/2 + 2 m^2/k^2.",
+            identity,
+            shifts,
+            alpha / (alpha - 1) * m**2 / 2 + 2 * m**2 / k**2,
+        ),
+        checked("surplus", "alpha/(alpha - 1) m^2/2 is m^2/2 and m^2/(2 (alpha - 1)) more.", *_surplus()),
+        checked(
+            "moment",
+            "The mean of e^(2 m b^2 (x + r)) is e^E.",
+            identity,
+            tilt * (m + r) + tilt**2 / 2,
+            _exponent(m, 1 / k, r),
+        ),
+        checked("linear term", "(alpha - 1) s v = 2 m b^2 (x + r).", identity, (alpha - 1) * s / k, tilt),
+        checked("hazard term", "(alpha - 1) s = 2 m b.", identity, (alpha - 1) * s, 2 * m / k),
+        prose(
+            "reduction",
+            "The integral of the hazard over [v, v + s] is at most sqrt(2/pi) s + s^2/2 + s max(v, 0), and max(1, "
+            "e^z) <= 1 + "
+            "e^z: Thm 7 minus Thm 7+ is at least G/(alpha - 1). For rho < a the direct bound is below its value at a.",
+            given=["Thm 7+", "hazard", "shifts", "surplus", "moment", "linear term", "hazard term"],
+        ),
     )
 
 
-def _least_ratio() -> tuple[Verdict, ...]:
+def _surplus() -> tuple[Any, ...]:
+    """Return the arguments of the step: alpha/(alpha - 1) is 1 + 1/(alpha - 1), alpha = 1 + e."""
+    excess, m = sp.symbols("e m", positive=True)
+    return at_least_by, (1 + excess) / excess * m**2 / 2, m**2 / 2, m**2 / (2 * excess)
+
+
+def _least_ratio() -> tuple[Step, ...]:
     """The derivative of G in b is not positive."""
     m, b, r, y = sp.symbols("m b r y", positive=True)
     exponent, c = _exponent(m, b, r), sp.sqrt(2 / sp.pi)
     varying = 2 * m**2 * b**2 - 2 * c * m * b - sp.log(1 + sp.exp(exponent))
     share = sp.exp(exponent) / (1 + sp.exp(exponent))
-    derivative = 4 * m**2 * b / (1 + sp.exp(exponent)) - 2 * c * m - share * (8 * m**2 * b**3 + 4 * m * r * b)
+    dropped = share * (8 * m**2 * b**3 + 4 * m * r * b)
+    derivative = 4 * m**2 * b / (1 + sp.exp(exponent)) - 2 * c * m - dropped
     return (
-        identity(sp.diff(varying, b), derivative, "the derivative of G in b"),
-        positive(exponent - 2 * m**2 * b**2, "E >= y^2"),
-        identity(4 * m**2 * b / (2 + y**2), 2 * sp.sqrt(2) * m * (sp.sqrt(2) * m * b) / (2 + y**2), "in terms of y"),
-        identity(2 + y**2 - 2 * sp.sqrt(2) * y, (y - sp.sqrt(2)) ** 2, "2 + y^2 >= 2 sqrt(2) y"),
-        positive(2 * c - 1, "2 sqrt(2/pi) > 1"),
+        checked(
+            "derivative",
+            "The derivative of G in b is 4 m^2 b/(1 + e^E) - 2 sqrt(2/pi) m less a term.",
+            identity,
+            sp.diff(varying, b),
+            derivative,
+        ),
+        checked("dropped term", "That term is positive.", positive, dropped),
+        checked("E", "E >= y^2, y = sqrt(2) m b.", positive, exponent - 2 * m**2 * b**2),
+        checked(
+            "exponential",
+            "e^z >= 1 + z.",
+            nonnegative_from_zero,
+            sp.exp(y) - 1 - y,
+            y,
+            2 * sp.exp(y / 2) * sp.sinh(y / 2),
+        ),
+        checked(
+            "in terms of y",
+            "4 m^2 b/(2 + y^2) = m 2 sqrt(2) y/(2 + y^2).",
+            identity,
+            4 * m**2 * b / (2 + y**2),
+            2 * sp.sqrt(2) * m * (sp.sqrt(2) * m * b) / (2 + y**2),
+        ),
+        checked("square", "2 + y^2 >= 2 sqrt(2) y.", at_least_by, 2 + y**2, 2 * sp.sqrt(2) * y, (y - sp.sqrt(2)) ** 2),
+        checked("constant", "2 sqrt(2/pi) > 1.", positive, 2 * c - 1),
+        prose(
+            "least ratio",
+            "The derivative of G in b is at most m - 2 sqrt(2/pi) m < 0: G is least at the smallest k.",
+            given=["derivative", "dropped term", "E", "exponential", "in terms of y", "square", "constant"],
+        ),
     )
 
 
-def _completed_square() -> tuple[Verdict, ...]:
+def _completed_square() -> tuple[Step, ...]:
     """G at fixed b is a parabola in m and a remainder."""
     m, b, r = sp.symbols("m b r", positive=True)
     c, curvature = sp.sqrt(2 / sp.pi), sp.Rational(1, 2) - 2 * b**4
@@ -190,11 +268,20 @@ def _completed_square() -> tuple[Verdict, ...]:
     fixed = (2 * c * b) ** 2 / (4 * curvature)
     linear = b**2 * 2 * c * b / curvature
     return (
-        identity(polynomial, square, "the square in m"),
-        identity(
+        checked("square in m", "G is A (m - v)^2 + F(r) - log(1 + e^-E).", identity, polynomial, square),
+        checked(
+            "parabola in r",
+            "F(r) is p r^2 - q r - c and a logarithm.",
+            identity,
             r**2 / 2 - slope**2 / (4 * curvature),
             (sp.Rational(1, 2) - b**4 / curvature) * r**2 - linear * r - fixed,
-            "F as a parabola in r",
+        ),
+        checked("E grows", "E grows with m.", positive, sp.diff(_exponent(m, b, r), m)),
+        prose(
+            "box",
+            "G at any m above the vertex v is at least G at v, as -log(1 + e^-E) grows: m = t v(r) with t in [0, 1] "
+            "is left.",
+            given=["square in m", "parabola in r", "E grows"],
         ),
     )
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Annotated
 
 from flint import arb
@@ -17,12 +18,13 @@ from flint import arb
 from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_most, ball, exact, max_balls, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
-from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxLaw
+from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
+from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribution
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipLaw, first_accepted_exact
+from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipDistribution, first_accepted_exact
 from dpassay.spec.distributions.selection import Rivals, block_losses, selection_rate
 from dpassay.spec.domains import Reals
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024
@@ -53,6 +55,15 @@ WORST = {"pair": _one_against_all(5, 100), "epsilon": Fraction(1, 2)}
 SINGLE = {"pair": NeighbouringAnswers((Block(ONE, Fraction(0)),), Fraction(0), ONE, ONE), "epsilon": ONE}
 TIES = {"pair": _one_against_all(3, 0), "epsilon": ONE}
 HUGE = {"pair": _one_against_all(2, 10**9), "epsilon": Fraction(20)}
+FAR = {"pair": _one_against_all(5, 300), "epsilon": Fraction(1, 2)}
+LIMIT = Pin(FAR, "the limit of a candidate far below", both=lambda: Fraction(1, 2))
+FAR_RISING = {
+    "pair": NeighbouringAnswers(
+        (Block(Fraction(100), Fraction(100), 5), Block(Fraction(0), ONE)), Fraction(0), Fraction(100), ONE
+    ),
+    "epsilon": ONE,
+}
+RISING_LIMIT = Pin(FAR_RISING, "the limit of a candidate far below", both=lambda: 1)
 RISING = {
     "pair": NeighbouringAnswers(
         (Block(Fraction(10), Fraction(10), 5), Block(Fraction(0), ONE)), Fraction(0), Fraction(10), ONE
@@ -89,12 +100,13 @@ def raised(pair: NeighbouringAnswers) -> NeighbouringAnswers:
     "exponential_mechanism",
     also=(("gaboardi2017", "exponential_mechanism"),),
     examples=(WORST, SINGLE, TIES, HUGE),
+    pins=(LIMIT,),
 )
 def pure_dp_of_exponential_mechanism(pair: ManyAnswers, epsilon: Epsilon) -> Verdict:
     """Pr[o] proportional to e^(epsilon q_o / (2 Delta)) is epsilon-DP; the loss of a candidate far below, rising
     by Delta while all others fall by Delta, tends to epsilon. The factor 2 cannot be dropped.
     """
-    return _is_pure(pair, ExponentialMechanismLaw.log_report_probability, epsilon)
+    return _is_pure(pair, ExponentialMechanismDistribution.log_report_probability, epsilon)
 
 
 @statement(
@@ -102,40 +114,42 @@ def pure_dp_of_exponential_mechanism(pair: ManyAnswers, epsilon: Epsilon) -> Ver
     "exponential_mechanism",
     also=(("gaboardi2017", "exponential_mechanism"),),
     examples=(RISING,),
+    pins=(RISING_LIMIT,),
 )
 def pure_dp_of_exponential_mechanism_for_monotone_scores(pair: ManyAnswers, epsilon: Epsilon) -> Verdict:
     """Where every neighbour moves all scores the same way, e^(epsilon q_o / Delta) is epsilon-DP already."""
-    return _is_pure(raised(pair), ExponentialMechanismLaw.log_report_probability, epsilon, monotone=True)
+    return _is_pure(raised(pair), ExponentialMechanismDistribution.log_report_probability, epsilon, monotone=True)
 
 
 # --- permute-and-flip ---------------------------------------------------------------------------------------
 
 
-@statement(LEBENSOLD_2024, "permute_and_flip", examples=(WORST, SINGLE, TIES, HUGE))
+@statement(LEBENSOLD_2024, "permute_and_flip", examples=(WORST, SINGLE, TIES, HUGE), pins=(LIMIT,))
 def pure_dp_of_permute_and_flip(pair: Answers, epsilon: Epsilon) -> Verdict:
     """Reporting the first candidate accepted, in random order, with probability e^(epsilon (q_o - max q)/(2 Delta))
     is epsilon-DP.
     """
-    return _is_pure(pair, PermuteAndFlipLaw.log_report_probability, epsilon)
+    return _is_pure(pair, PermuteAndFlipDistribution.log_report_probability, epsilon)
 
 
-@statement(LEBENSOLD_2024, "permute_and_flip", examples=(RISING,))
+@statement(LEBENSOLD_2024, "permute_and_flip", examples=(RISING,), pins=(RISING_LIMIT,))
 def pure_dp_of_permute_and_flip_for_monotone_scores(pair: Answers, epsilon: Epsilon) -> Verdict:
     """For monotone neighbours the acceptance probabilities e^(epsilon (q_o - max q)/Delta) are epsilon-DP already."""
-    return _is_pure(raised(pair), PermuteAndFlipLaw.log_report_probability, epsilon, monotone=True)
+    return _is_pure(raised(pair), PermuteAndFlipDistribution.log_report_probability, epsilon, monotone=True)
 
 
 @statement(LEBENSOLD_2024, "permute_and_flip")
-def permute_and_flip_law_is_mean_over_orders(
+def permute_and_flip_distribution_is_mean_over_orders(
     pair: Annotated[PairAtRatio, FinitePairs("a pair of rational distributions, for their weights", 4)],
 ) -> Verdict:
     """p_o int_0^1 prod_{i != o} (1 - p_i u) du is the mean over all orders of the candidates of the probability
     that o is the first one accepted; exact, for rational acceptance probabilities (the weights over the largest).
     """
     acceptance = list(_acceptance(pair.left).values())
-    law = first_accepted_exact(dict(enumerate(acceptance)))
+    distribution = first_accepted_exact(dict(enumerate(acceptance)))
     return conjunction(
-        equal_exact(law[o], mean, f"probability of {o}") for o, mean in enumerate(_mean_over_orders(acceptance))
+        equal_exact(distribution[o], mean, f"probability of {o}")
+        for o, mean in enumerate(_mean_over_orders(acceptance))
     )
 
 
@@ -154,7 +168,22 @@ def _mean_over_orders(acceptance: list[Fraction]) -> list[Fraction]:
     return means
 
 
-@statement(LEBENSOLD_2024, "permute_and_flip", "exponential_mechanism")
+TWO = NeighbouringAnswers((Block(ONE, Fraction(3, 4)), Block(Fraction(0), Fraction(0))), Fraction(0), ONE, ONE)
+
+
+@statement(
+    LEBENSOLD_2024,
+    "permute_and_flip",
+    "exponential_mechanism",
+    pins=(
+        Pin(
+            {"pair": TWO, "epsilon": ONE},
+            "two candidates: e^(-1/2)/2 and 1/(1 + e^(1/2))",
+            smaller=lambda: ball(Fraction(-1, 2)).exp() / 2,
+            larger=lambda: 1 / (1 + ball(Fraction(1, 2)).exp()),
+        ),
+    ),
+)
 def permute_and_flip_errs_no_more_than_exponential(pair: Answers, epsilon: Epsilon) -> Verdict:
     """At equal epsilon the expected score of permute-and-flip is at least that of the exponential mechanism
     (McKenna and Sheldon 2020, Thm 2).
@@ -162,10 +191,12 @@ def permute_and_flip_errs_no_more_than_exponential(pair: Answers, epsilon: Epsil
     rate = selection_rate(epsilon, pair.sensitivity or pair.width)
     best = max(block.left for block in pair.blocks)
     if all(block.left == best for block in pair.blocks):
-        return agree(lambda: _error(pair, PermuteAndFlipLaw.log_report_probability, rate), lambda: arb(0), "errors")
+        return agree(
+            lambda: _error(pair, PermuteAndFlipDistribution.log_report_probability, rate), lambda: arb(0), "errors"
+        )
     return at_most(
-        lambda: _error(pair, PermuteAndFlipLaw.log_report_probability, rate),
-        lambda: _error(pair, ExponentialMechanismLaw.log_report_probability, rate),
+        lambda: _error(pair, PermuteAndFlipDistribution.log_report_probability, rate),
+        lambda: _error(pair, ExponentialMechanismDistribution.log_report_probability, rate),
         slack=ATTAINED,
     )
 
@@ -186,28 +217,28 @@ def _left_rivals(pair: NeighbouringAnswers, own: Block) -> Rivals:
 # --- Laplace noisy max --------------------------------------------------------------------------------------
 
 
-@statement(LEBENSOLD_2024, "laplace_rnm", examples=(WORST, SINGLE, TIES, HUGE))
+@statement(LEBENSOLD_2024, "laplace_rnm", examples=(WORST, SINGLE, TIES, HUGE), pins=(LIMIT,))
 def pure_dp_of_laplace_noisy_max(pair: Answers, epsilon: Epsilon) -> Verdict:
     """The index of the largest of the scores with Laplace noise of scale 2 Delta / epsilon is epsilon-DP, however
     many scores there are. (The paper does not say which scale its figure uses.)
     """
-    return _is_pure(pair, LaplaceNoisyMaxLaw.log_report_probability, epsilon)
+    return _is_pure(pair, LaplaceNoisyMaxDistribution.log_report_probability, epsilon)
 
 
-@statement(LEBENSOLD_2024, "laplace_rnm", examples=(RISING,))
+@statement(LEBENSOLD_2024, "laplace_rnm", examples=(RISING,), pins=(RISING_LIMIT,))
 def pure_dp_of_laplace_noisy_max_for_monotone_scores(pair: Answers, epsilon: Epsilon) -> Verdict:
     """For monotone neighbours Laplace noise of scale Delta / epsilon is epsilon-DP already."""
-    return _is_pure(raised(pair), LaplaceNoisyMaxLaw.log_report_probability, epsilon, monotone=True)
+    return _is_pure(raised(pair), LaplaceNoisyMaxDistribution.log_report_probability, epsilon, monotone=True)
 
 
 @statement(LEBENSOLD_2024, "laplace_rnm", "permute_and_flip", "exponential_mechanism")
-def selection_laws_sum_to_one(pair: Answers, epsilon: Epsilon) -> Verdict:
-    """The probabilities of all candidates sum to 1 under each of the three laws: agreement to 60 bits."""
+def selection_distributions_sum_to_one(pair: Answers, epsilon: Epsilon) -> Verdict:
+    """The probabilities of all candidates sum to 1 under each of the three distributions: agreement to 60 bits."""
     rate = selection_rate(epsilon, pair.sensitivity or pair.width)
-    laws = (ExponentialMechanismLaw, PermuteAndFlipLaw, LaplaceNoisyMaxLaw)
+    distributions = (ExponentialMechanismDistribution, PermuteAndFlipDistribution, LaplaceNoisyMaxDistribution)
     return conjunction(
-        agree(lambda report=law.log_report_probability: _total(pair, report, rate), lambda: arb(1), law.__name__)  # type: ignore[misc]  # a default binds the loop variable
-        for law in laws
+        agree(partial(_total, pair, distribution.log_report_probability, rate), lambda: arb(1), distribution.__name__)
+        for distribution in distributions
     )
 
 

@@ -1,7 +1,7 @@
 """How useful a private selection is: the accuracy of noisy max, the F1 score of repeated AboveThreshold.
 
 Chapter after Lebensold, Precup and Balle (2024), Section 4: Eq 39 and the F1 score. The paper estimates both by
-simulation; the accuracy of noisy max is a sum over its exact law.
+simulation; the accuracy of noisy max is a sum over its exact distribution.
 """
 
 from fractions import Fraction
@@ -15,7 +15,9 @@ from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
 from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.distributions.noisy_max import log_report_probability
 from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.proof.symbolic import identity, nonnegative, proof
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof
+from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
@@ -76,6 +78,10 @@ def _uniform_accuracy(blocks: list[tuple[Fraction, int]]) -> Fraction:
     return sum((answer * count for answer, count in blocks), Fraction(0)) / (best * size)
 
 
+def _two_answers() -> arb:
+    return (1 + ball(Fraction(1, 2)).erf()) / 2
+
+
 def _one_leader(rivals: int) -> NeighbouringAnswers:
     blocks = (Block(Fraction(1), Fraction(1)), Block(Fraction(0), Fraction(0), rivals))
     return NeighbouringAnswers(blocks, Fraction(0), Fraction(1), Fraction(0))
@@ -87,6 +93,14 @@ def _one_leader(rivals: int) -> NeighbouringAnswers:
     examples=(
         {"pair": _one_leader(1), "relative_sigma": Fraction(1, 1000)},
         {"pair": _one_leader(364), "relative_sigma": 1000},
+    ),
+    pins=(
+        Pin(
+            {"pair": _one_leader(1), "relative_sigma": 1},
+            "two answers: the better one wins with probability (1 + erf(1/2))/2",
+            smaller=lambda: [Fraction(1, 2), _two_answers(), 1 - (2 * arb(2).log()).sqrt()],
+            larger=lambda: [_two_answers(), 1, _two_answers()],
+        ),
     ),
     cases=25,
 )
@@ -152,14 +166,14 @@ def f1_score_is_a_share(true_positives: Count, false_positives: Count, false_neg
     mistakes = false_positives + false_negatives
     return conjunction([
         at_most_exact(Fraction(0), score, "0"),
-        at_most_exact(score, Fraction(1), "F1"),
+        at_most_exact(score, Fraction(1), "F1").with_(tightness=None),
         equal_exact(score == 1, mistakes == 0, "perfect"),
         equal_exact(score, f1_score(true_positives, false_negatives, false_positives), "exchanged"),
     ])  # fmt: skip
 
 
 @statement(LEBENSOLD_2024, "at_f1_score")
-def f1_score_is_the_harmonic_mean_of_precision_and_recall() -> Verdict:
+def f1_score_is_the_harmonic_mean_of_precision_and_recall() -> Proof:
     """Where TP > 0, F1 = 2 P R / (P + R) with precision P = TP / (TP + FP) and recall R = TP / (TP + FN); it lies
     between the smaller of the two and their mean.
     """
@@ -169,7 +183,21 @@ def f1_score_is_the_harmonic_mean_of_precision_and_recall() -> Verdict:
     score = f1_formula(tp, fp, fn)
     more = sp.Symbol("h", nonnegative=True)  # FN = FP + h, so that recall is the smaller one
     return proof(
-        identity(score, 2 * precision * recall / (precision + recall), "harmonic mean"),
-        nonnegative(sp.factor((score - recall).subs(fn, fp + more)), "at least the smaller one"),
-        nonnegative(sp.factor((precision + recall) / 2 - score), "at most the mean"),
+        checked(
+            "harmonic mean", "F1 = 2 P R/(P + R).", identity, score, 2 * precision * recall / (precision + recall)
+        ),
+        checked(
+            "at least recall",
+            "For FN = FP + h, where recall is the smaller one, F1 is at least recall.",
+            nonnegative,
+            sp.factor((score - recall).subs(fn, fp + more)),
+        ),
+        checked(
+            "at least precision",
+            "For FP = FN + h, where precision is the smaller one, F1 is at least precision.",
+            nonnegative,
+            sp.factor((score - precision).subs(fp, fn + more)),
+        ),
+        checked("at most the mean", "F1 <= (P + R)/2.", nonnegative, sp.factor((precision + recall) / 2 - score)),
+        all_of("F1", "harmonic mean", "at least recall", "at least precision", "at most the mean"),
     )

@@ -16,24 +16,28 @@ from dpassay.spec.distributions.between_thresholds import (
     ABOVE,
     BELOW,
     BETWEEN,
-    BetweenThresholdsLaw,
+    BetweenThresholdsDistribution,
     Zone,
     between_thresholds_probabilities,
 )
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.notions.target_quality import enclosed_target_quality, indistinguishable, target_quality
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.box import prove_on_box
 from dpassay.spec.proof.polynomial import nonnegative_on_orthant
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.proof.rules import nonnegative_from_zero
+from dpassay.spec.proof.steps import Proof, all_of, checked, computed, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.target_charging.not_prior import not_prior_quality
 from dpassay.spec.theorems.target_charging.quantifiers import Ratio, Share, WideRatio
-from dpassay.spec.verdict import Evidence, Verdict, Violated, conjunction
+from dpassay.spec.verdict import Evidence, Scope, Verdict, Violated, conjunction
 
-__all__ = ["between_law", "between_quality", "charge_ratio"]
+__all__ = ["between_distribution", "between_quality", "charge_ratio"]
 
 Width = Annotated[
     Exact,
@@ -54,7 +58,7 @@ def between_quality(ratio: Any, width: Any) -> Any:
     return (1 - width) / (ratio + 1)
 
 
-def between_law(position: Fraction, width: Fraction) -> FiniteDistribution:
+def between_distribution(position: Fraction, width: Fraction) -> FiniteDistribution:
     """Return the distribution of the outcome, exactly."""
     zone: Zone = "below" if position <= 1 else "above" if position * width >= 1 else "inside"
     probabilities = between_thresholds_probabilities(position, width, zone)
@@ -62,23 +66,38 @@ def between_law(position: Fraction, width: Fraction) -> FiniteDistribution:
 
 
 @statement(
-    COHEN_2023, "between_thresholds_target", "between_thresholds_q_claim", examples=(BOTTOM, STRADDLING), cases=60
+    COHEN_2023,
+    "between_thresholds_target",
+    "between_thresholds_q_claim",
+    examples=(BOTTOM, STRADDLING),
+    pins=(
+        Pin(BOTTOM, "half of 1/4", both=lambda: Fraction(1, 8)),
+        Pin(STRADDLING, "a quarter of 1/4", smaller=lambda: Fraction(1, 16)),
+    ),
+    cases=60,
 )
 def between_is_target_of_between_thresholds(ratio: Ratio, width: Width, position: WideRatio, share: Share) -> Verdict:
     """BetweenThresholds is epsilon-DP, and "between" is a q-target for
     q = (1 - e^(-(t_r - t_l) epsilon))/(e^epsilon + 1), wherever the two values lie, at most 1 apart.
     """
     e, w, s = exact("ratio", ratio), exact("width", width), exact("position", position)
-    laws = between_law(s, w), between_law(s * (1 + (e - 1) * exact("share", share)), w)
-    if not indistinguishable(*laws, e):
+    distributions = between_distribution(s, w), between_distribution(s * (1 + (e - 1) * exact("share", share)), w)
+    if not indistinguishable(*distributions, e):
         return Violated(evidence=Evidence.EXACT, detail="BetweenThresholds is not epsilon-DP")
-    return at_most_exact(between_quality(e, w), target_quality(*laws, frozenset({BETWEEN}), e), "quality")
+    return at_most_exact(between_quality(e, w), target_quality(*distributions, frozenset({BETWEEN}), e), "quality")
 
 
 @statement(
     COHEN_2023,
     "between_thresholds_q_claim",
     examples=({"epsilon": Fraction(1, 2), "gap": 2, "value": -1, "step": 1},),
+    pins=(
+        Pin(
+            {"epsilon": Fraction(1, 2), "gap": 2, "value": -1, "step": 1},
+            "the chance of a hit is e^(-1/2) (1 - e^-1)/2 at distance 1; the quality divides it by (1 + e^(-1/2))/2",
+            both=lambda: (-ball(Fraction(1, 2))).exp() * (1 - arb(-1).exp()) / (1 + (-ball(Fraction(1, 2))).exp()),
+        ),
+    ),
     cases=25,
 )
 def between_is_target_at_real_parameters(epsilon: Epsilon, gap: Gap, value: Value, step: Step) -> Verdict:
@@ -86,10 +105,10 @@ def between_is_target_at_real_parameters(epsilon: Epsilon, gap: Gap, value: Valu
     1/epsilon, the quality of "between" is at least (1 - e^(-gap epsilon))/(e^epsilon + 1); it may be attained.
     """
     rate, width, low = exact("epsilon", epsilon), exact("gap", gap), exact("value", value)
-    laws = [BetweenThresholdsLaw(f, 0, width, rate) for f in (low, low + exact("step", step))]
+    distributions = [BetweenThresholdsDistribution(f, 0, width, rate) for f in (low, low + exact("step", step))]
     return at_most(
         lambda: between_quality(ball(rate).exp(), ball(-rate * width).exp()),
-        lambda: enclosed_target_quality(laws[0], laws[1], frozenset({BETWEEN}), ball(rate)),
+        lambda: enclosed_target_quality(distributions[0], distributions[1], frozenset({BETWEEN}), ball(rate)),
         slack=ATTAINED,
     )
 
@@ -101,15 +120,16 @@ def between_thresholds_quality_is_attained(ratio: Ratio, width: Width, position:
     """
     e, w = exact("ratio", ratio), exact("width", width)
     outer = min(exact("position", position), Fraction(1)) / e
-    below = between_law(outer, w), between_law(outer * e, w)
-    above = between_law(1 / (w * outer * e), w), between_law(1 / (w * outer), w)
+    below = between_distribution(outer, w), between_distribution(outer * e, w)
+    above = between_distribution(1 / (w * outer * e), w), between_distribution(1 / (w * outer), w)
     target = frozenset({BETWEEN})
     verdicts = [
-        equal_exact(target_quality(*laws, target, e), between_quality(e, w), "quality") for laws in (below, above)
+        equal_exact(target_quality(*distributions, target, e), between_quality(e, w), "quality")
+        for distributions in (below, above)
     ]
     narrow = 1 - (1 - 1 / e) * exact("share", share) / 2  # a gap below 1, so that there is room to straddle it
     room = e * narrow  # at least 1: how far apart the two may be beyond the thresholds
-    straddling = between_law(1 / room, narrow), between_law(e / room, narrow)
+    straddling = between_distribution(1 / room, narrow), between_distribution(e / room, narrow)
     verdicts.append(
         at_most_exact(between_quality(e, narrow), target_quality(*straddling, target, e), "q").with_(tightness=None)
     )
@@ -123,7 +143,7 @@ def _margins(first: tuple[Any, ...], second: tuple[Any, ...], e: Any, w: Any) ->
 
 
 @statement(COHEN_2023, "between_thresholds_target", "between_thresholds_q_claim")
-def between_thresholds_quality_by_algebra() -> Verdict:
+def between_thresholds_quality_by_algebra() -> Proof:
     """For all epsilon, all thresholds and all pairs of values at most 1 apart the quality of "between" is at least
     (1 - W)/(e^epsilon + 1): in each of the four arrangements of the values, up to reflection, the margin has no
     negative coefficient. A proof for all parameters.
@@ -139,10 +159,31 @@ def between_thresholds_quality_by_algebra() -> Verdict:
     ]
     steps = []
     for low_zone, high_zone, low, high, e, w in arrangements:
-        laws = [between_thresholds_probabilities(s, w, zone) for s, zone in ((low, low_zone), (high, high_zone))]
-        margins = _margins(laws[0], laws[1], e, w)
-        steps += [nonnegative_on_orthant(margin, (x, y, t, u), f"{low_zone} and {high_zone}") for margin in margins]
-    return proof(*steps)
+        distributions = [
+            between_thresholds_probabilities(s, w, zone) for s, zone in ((low, low_zone), (high, high_zone))
+        ]
+        margins = _margins(distributions[0], distributions[1], e, w)
+        steps += [
+            checked(
+                f"{low_zone} and {high_zone}, {side}",
+                f"(E + 1) Z(T) - (1 - W)(1 - c_max(off T)) has no negative coefficient for the {side} value.",
+                nonnegative_on_orthant,
+                margin,
+                (x, y, t, u),
+            )
+            for side, margin in zip(("lower", "upper"), margins, strict=True)
+        ]
+    return proof(
+        *steps,
+        prose(
+            "quality of between",
+            "Up to reflection and exchange the lower value lies below or inside, and each arrangement with its "
+            "bounds on s, "
+            "s', E and W is the image of the orthant; q is at least (1 - W)/(E + 1) where the margins are not "
+            "negative.",
+            given=[step.name for step in steps],
+        ),
+    )
 
 
 # --- against AboveThreshold ---------------------------------------------------------------------------------
@@ -171,16 +212,20 @@ def _dearer(offset: Fraction) -> Verdict:
 
 CHEAPER_BELOW = Erratum(
     kind="false",
-    printed_text="the cost of BetweenThresholds is said to be lower than that of AboveThreshold where the value is "
-    "well above or well below the threshold: below, it is e times as high",
+    severity=Severity.INTERPRETATION,
+    location="Section 2.6, second paragraph",
+    printed_text="the cost of BetweenThresholds is said to be lower than that of AboveThreshold for "
+    "values well above or well below; well below it is e times as high, though both are small",
+    answer="The parenthesis speaks of values above the threshold only; below, both costs are small.",
     witness={"offset": Fraction(-1)},
     printed=_cheaper,
     corrected=_dearer,
+    figures=Figures(published=("2.718 > 1.000",), corrected=("2.700 <= 2.718",)),
 )
 
 
 @statement(COHEN_2023, "between_vs_above_cost", errata=(CHEAPER_BELOW,))
-def between_thresholds_is_cheaper_only_above() -> Verdict:
+def between_thresholds_is_cheaper_only_above() -> Proof:
     """With thresholds t - 1/epsilon and t + 1/epsilon in place of t, the expected charge is e times as high for every
     value up to t - 1/epsilon, higher up to t + 0.45/epsilon, and lower from t + 0.47/epsilon on. A proof: boxes within
     1/epsilon of t, closed forms beyond.
@@ -191,19 +236,81 @@ def between_thresholds_is_cheaper_only_above() -> Verdict:
     far_above = between_thresholds_probabilities(sp.exp(2 + u), width, "above")[BETWEEN] / (1 - width)
     above = 1 - sp.exp(-1 - u) / 2  # f = t + (1 + u)/epsilon: the probability of a hit is that of 1 - e^(-1-u)/2
     return proof(
-        identity(far_below / (sp.exp(-u - 1) / 2), sp.E, "below t - 1/epsilon"),
-        identity(far_above, sp.exp(-u) / 2, "above t + 1/epsilon: at most 1/2 ..."),
-        identity(above - sp.Rational(1, 2), (1 - sp.exp(-1 - u)) / 2, "... of a hit's at least 1/2"),
-        prove_on_box(lambda v: charge_ratio(v) - 1, {"v": (-1, 0)}),
-        prove_on_box(lambda v: charge_ratio(v) - 1, {"v": (0, Fraction(9, 20))}),
-        prove_on_box(lambda v: 1 - charge_ratio(v), {"v": (Fraction(47, 100), 1)}),
+        suppose("charge", "The expected charge is Pr[hit] times (E + 1)/(1 - W) for between, and E + 1 for above."),
+        checked(
+            "far below",
+            "Below t - 1/epsilon the quotient of the charges is e.",
+            identity,
+            far_below / (sp.exp(-u - 1) / 2),
+            sp.E,
+            given=["charge"],
+        ),
+        checked(
+            "far above",
+            "At t + (1 + u)/epsilon the charge of between is e^-u/2.",
+            identity,
+            far_above,
+            sp.exp(-u) / 2,
+            given=["charge"],
+        ),
+        checked(
+            "hit far above",
+            "There that of above exceeds 1/2 by (1 - e^(-1-u))/2.",
+            identity,
+            above - sp.Rational(1, 2),
+            (1 - sp.exp(-1 - u)) / 2,
+            given=["charge"],
+        ),
+        checked("exponential", "e^-u <= 1 for u >= 0.", nonnegative_from_zero, 1 - sp.exp(-u), u, sp.exp(-u)),
+        computed(
+            "dearer below t",
+            "The quotient is above 1 for all values from t - 1/epsilon to t.",
+            lambda: prove_on_box(lambda v: charge_ratio(v) - 1, {"v": (-1, 0)}),
+            given=["charge"],
+            scope=Scope.ALL,
+        ),
+        computed(
+            "dearer above t",
+            "It is above 1 for all values from t to t + 0.45/epsilon.",
+            lambda: prove_on_box(lambda v: charge_ratio(v) - 1, {"v": (0, Fraction(9, 20))}),
+            given=["charge"],
+            scope=Scope.ALL,
+        ),
+        computed(
+            "cheaper",
+            "It is below 1 for all values from t + 0.47/epsilon to t + 1/epsilon.",
+            lambda: prove_on_box(lambda v: 1 - charge_ratio(v), {"v": (Fraction(47, 100), 1)}),
+            given=["charge"],
+            scope=Scope.ALL,
+        ),
+        all_of(
+            "cheaper only above",
+            "far below",
+            "far above",
+            "hit far above",
+            "exponential",
+            "dearer below t",
+            "dearer above t",
+            "cheaper",
+        ),
     )
 
 
 # --- against the analysis before ----------------------------------------------------------------------------
 
 
-@statement(COHEN_2023, "prior_work_comparisons")
+@statement(
+    COHEN_2023,
+    "prior_work_comparisons",
+    pins=(
+        Pin(
+            {"ratio": Fraction(2), "delta": Fraction(1, 10)},
+            "logarithms of 2, 10 and 100",
+            smaller=lambda: 10 * arb(10).log() / arb(2).log(),
+            larger=lambda: 12 * (arb(100).log() - arb(2).log().log() + 1) / arb(2).log(),
+        ),
+    ),
+)
 def gap_of_log_ten_over_epsilon_keeps_nine_tenths(
     ratio: Ratio, delta: Annotated[Exact, Reals("delta", Fraction(1, 10**12), Fraction(1, 10), logarithmic=True)]
 ) -> Verdict:

@@ -18,13 +18,16 @@ from dpassay.spec.distributions.boundary_wrapper import BOUNDARY, boundary_wrapp
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.indistinguishable import TargetedPair
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.notions.target_quality import target_quality
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.polynomial import nonnegative_on_orthant
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023, DPASSAY
-from dpassay.spec.statement import Erratum, statement
-from dpassay.spec.theorems.target_charging.conditional_release import Laws, worst_ratio
+from dpassay.spec.statement import Erratum, Severity, statement
+from dpassay.spec.theorems.target_charging.conditional_release import Distributions, worst_ratio
 from dpassay.spec.theorems.target_charging.quantifiers import Ratio, Targeted, Test
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -65,14 +68,16 @@ def printed_boundary_quality(e: Any, r: Any) -> Any:
     return (r - 1) / (2 * (e * r - 1))
 
 
-def wrap(pair: TargetedPair) -> Laws:
-    """Return the laws of the wrapped algorithm on both data sets."""
+def wrap(pair: TargetedPair) -> Distributions:
+    """Return the distributions of the wrapped algorithm on both data sets."""
     return boundary_wrapped(pair.left), boundary_wrapped(pair.right)
 
 
 def _pair(e: Fraction, left: tuple[Fraction, ...], right: tuple[Fraction, ...]) -> TargetedPair:
-    laws = [FiniteDistribution(dict(enumerate((1 - sum(rare, Fraction(0)), *rare)))) for rare in (left, right)]
-    return TargetedPair(laws[0], laws[1], e)
+    distributions = [
+        FiniteDistribution(dict(enumerate((1 - sum(rare, Fraction(0)), *rare)))) for rare in (left, right)
+    ]
+    return TargetedPair(distributions[0], distributions[1], e)
 
 
 def _rising_rarity(e: Fraction, rare: Fraction, doubt: Fraction = Fraction(1, 2)) -> TargetedPair:
@@ -89,12 +94,18 @@ def _wrapped_within(e: Fraction, rare: Fraction, bound: Fraction) -> Verdict:
 
 
 CLASSIFIER_IS_NO_TEST = Erratum(
-    kind="false",
-    printed_text='"the same arguments also hold" for classifiers: at epsilon = 1 the five ratios of the proof allow a '
-    "loss of epsilon, but an outcome that rises from 0.001 while the doubt falls has a loss of 1.23",
+    kind="proof",
+    severity=Severity.INTERPRETATION,
+    location="Appendix E, Extension to Private Classification, first sentence",
+    printed_text='"the same arguments also hold" for classifiers, read as a bound by the five ratios of '
+    "Lem E.1: at epsilon = 1 they allow a loss of 1, and an outcome that rises from 0.001 while the doubt falls "
+    "has a loss of 1.235; the claim of 4 epsilon/3 holds",
+    answer="Lemma 2.8 claims 4 epsilon/3, which the example (1.235 at epsilon = 1) obeys; only the value "
+    "for tests is exceeded.",
     witness={"e": Fraction(272, 100), "rare": Fraction(1, 1000)},
     printed=lambda e, rare: _wrapped_within(e, rare, wrapped_test_ratio(e)),
     corrected=lambda e, rare: _wrapped_within(e, rare, wrapped_classifier_ratio(e)),
+    figures=Figures(published=("3.440 > 2.720",), corrected=("3.440 <= 3.446",)),
     item="wrapped_classifier_privacy",
 )
 
@@ -109,6 +120,14 @@ CLASSIFIER_IS_NO_TEST = Erratum(
         {"targeted": _rising_rarity(Fraction(11, 10), Fraction(1, 10**9), doubt)}
         for doubt in (Fraction(1, 2), Fraction(1, 3))
     ),
+    pins=(
+        Pin(
+            {"targeted": _rising_rarity(Fraction(11, 10), Fraction(1, 10**9))},
+            "11/10 (1 + 1/2)/(1 + 5/11), reached in the limit",
+            both=lambda: Fraction(363, 320),
+            within=Fraction(1, 10**8),
+        ),
+    ),
     cases=60,
 )
 def pure_dp_of_boundary_wrapped_algorithm(targeted: Targeted) -> Verdict:
@@ -121,7 +140,7 @@ def pure_dp_of_boundary_wrapped_algorithm(targeted: Targeted) -> Verdict:
 
 
 @statement(COHEN_2023, "wrapped_privacy_general", "wrapped_classifier_privacy")
-def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Verdict:
+def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Proof:
     """The factor h(pi')/h(pi) is at most (3/2)/(1 + e^-epsilon/2) since pi' >= e^-epsilon pi; hence the t of every
     wrapped algorithm, and t <= 4 epsilon/3. A proof for all epsilon: with e^epsilon = y^3, 3 y^6/(2 y^3 + 1) <= y^4.
     """
@@ -130,10 +149,52 @@ def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Verdict:
     doubt = sp.Rational(1, 2) / (1 + v)  # pi <= 1/2; beyond, h(pi) = 2/3 is its value there
     most = sp.Rational(3, 2) / (1 + 1 / (2 * e))
     return proof(
-        nonnegative_on_orthant(most - (1 + doubt) / (1 + doubt / e), (z, v), "the factor, pi up to 1/2"),
-        nonnegative_on_orthant(most - sp.Rational(3, 2) / (1 + (1 + v) / (2 * e)), (z, v), "the factor, pi from 1/2"),
-        identity(e * most, wrapped_classifier_ratio(e), "e^t"),
-        nonnegative_on_orthant(y**4 - wrapped_classifier_ratio(y**3), (z,), "t <= 4 epsilon/3"),
+        suppose("private", "pi' >= e^-epsilon pi; h(pi) = 1/(1 + pi) up to pi = 1/2, and 2/3 beyond."),
+        checked(
+            "up to 1/2",
+            "For pi <= 1/2 and pi' = e^-epsilon pi the factor is at most (3/2)/(1 + e^-epsilon/2).",
+            nonnegative_on_orthant,
+            most - (1 + doubt) / (1 + doubt / e),
+            (z, v),
+            given=["private"],
+        ),
+        checked(
+            "from 1/2",
+            "For pi = (1 + v)/2 and pi' = e^-epsilon pi it is, too.",
+            nonnegative_on_orthant,
+            most - sp.Rational(3, 2) / (1 + (1 + v) / (2 * e)),
+            (z, v),
+            given=["private"],
+        ),
+        checked(
+            "e^t",
+            "e^epsilon times that is 3 e^(2 epsilon)/(2 e^epsilon + 1).",
+            identity,
+            e * most,
+            wrapped_classifier_ratio(e),
+        ),
+        checked(
+            "four thirds",
+            "3 y^6/(2 y^3 + 1) <= y^4 for y = e^(epsilon/3).",
+            nonnegative_on_orthant,
+            y**4 - wrapped_classifier_ratio(y**3),
+            (z,),
+        ),
+        checked(
+            "boundary",
+            "The boundary, pi h(pi) for pi <= 1/2, rises by a factor of at most e^epsilon.",
+            nonnegative_on_orthant,
+            e * doubt / (1 + doubt) - e * doubt / (1 + e * doubt),
+            (z, v),
+            given=["private"],
+        ),
+        prose(
+            "wrapped epsilon",
+            "h falls, so that the factor h(pi')/h(pi) is largest at the least pi'; the wrapped algorithm releases "
+            "an outcome "
+            "with its probability times h, and the boundary otherwise: its likelihood ratios are at most e^t.",
+            given=["up to 1/2", "from 1/2", "e^t", "four thirds", "boundary"],
+        ),
     )
 
 
@@ -153,6 +214,18 @@ def wrapped_classifier_epsilon_is_approached(ratio: Ratio, rare: Rare) -> Verdic
     examples=tuple(
         {"test": _pair(e, (Fraction(1, 2),), (1 / (2 * e),))} for e in (Fraction(11, 10), Fraction(3, 2), Fraction(3))
     ),
+    pins=(
+        *(
+            Pin({"test": _pair(e, (Fraction(1, 2),), (1 / (2 * e),))}, "pi = 1/2 and 1/(2 E)", both=lambda r=ratio: r)
+            for e, ratio in ((Fraction(11, 10), Fraction(9, 8)), (Fraction(3, 2), Fraction(3, 2)))
+        ),
+        Pin(
+            {"test": _pair(Fraction(3), (Fraction(1, 10**9),), (Fraction(3, 10**9),))},
+            "a rare outcome keeps its ratio",
+            both=lambda: 3,
+            within=Fraction(1, 10**8),
+        ),
+    ),
 )
 def pure_dp_of_boundary_wrapped_test(test: Test) -> Verdict:
     """The boundary wrapper of an epsilon-DP *test* is t-DP for t = max(epsilon, log(3 (2 e^epsilon - 1)/(2 e^epsilon +
@@ -167,7 +240,7 @@ def four_thirds(y: Any) -> Any:
 
 
 @statement(COHEN_2023, "wrapped_test_ratios")
-def wrapped_test_ratios_by_algebra() -> Verdict:
+def wrapped_test_ratios_by_algebra() -> Proof:
     """The five ratios of the proof for tests are at most e^(4 epsilon/3), e^epsilon, e^epsilon, e^(4 epsilon/3) and
     e^epsilon, in both directions: (3), (4) for pi in (0, 1/2), (5), (6), (7) for pi in (1/(2E), 1/(1 + E)). A proof
     for all epsilon and pi, with e^epsilon = y^3.
@@ -183,10 +256,12 @@ def wrapped_test_ratios_by_algebra() -> Verdict:
         ("(6)", (1 - middle) / (1 + middle) * (2 - e * middle) / (1 - e * middle), four_thirds(y)),
         ("(7)", middle / (1 + middle) * (2 - e * middle) / (1 - e * middle), e),
     ]
-    return proof(
-        *(nonnegative_on_orthant(bound - ratio, (z, v), f"{name}, from above") for name, ratio, bound in ratios),
-        *(nonnegative_on_orthant(ratio - 1 / bound, (z, v), f"{name}, from below") for name, ratio, bound in ratios),
-    )
+    steps = [
+        checked(f"{name}, {side}", f"Ratio {name} is bounded {side}.", nonnegative_on_orthant, margin, (z, v))
+        for name, ratio, bound in ratios
+        for side, margin in (("from above", bound - ratio), ("from below", ratio - 1 / bound))
+    ]
+    return proof(*steps, all_of("the five ratios", *(step.name for step in steps)))
 
 
 # --- the quality --------------------------------------------------------------------------------------------
@@ -198,23 +273,27 @@ def _rare_minority(e: Fraction, rare: Fraction) -> TargetedPair:
 
 
 def _quality_reaches(e: Fraction, r: Fraction, rare: Fraction, claimed: Fraction) -> Verdict:
-    laws = wrap(_rare_minority(e, rare))
-    return at_most_exact(claimed, target_quality(*laws, frozenset({BOUNDARY}), r), "quality")
+    distributions = wrap(_rare_minority(e, rare))
+    return at_most_exact(claimed, target_quality(*distributions, frozenset({BOUNDARY}), r), "quality")
 
 
 def _misplaced_one(e: Fraction, r: Fraction, rare: Fraction) -> Verdict:
-    laws = wrap(_rare_minority(e, rare))
-    quality = target_quality(*laws, frozenset({BOUNDARY}), r)
+    distributions = wrap(_rare_minority(e, rare))
+    quality = target_quality(*distributions, frozenset({BOUNDARY}), r)
     return at_most(lambda: ball(r) / ball(1).exp() / (2 * ball(e * r - 1)), lambda: ball(quality))
 
 
 MISPLACED_ONE = Erratum(
     kind="false",
-    printed_text="Lem 2.9 prints e^(t - 1) for e^t - 1 in the numerator: at epsilon = 0.1 q would be 0.8, and above 1 "
-    "for a small epsilon; the largest q is 0.292",
+    severity=Severity.ERROR,
+    location="Section 2.7, Lemma 2.9, the numerator",
+    printed_text="Lem 2.9 has e^(t - 1) for e^t - 1 in the numerator (Lem E.2 has it right): at epsilon = "
+    "0.1 q would be 0.8, and above 1 for a small epsilon; the largest q is 0.292",
+    answer="The 1 slipped into the exponent; Lemma E.2 and the sentence after Lemma 2.9 have e^t - 1.",
     witness={"e": Fraction(31, 30) ** 3, "r": Fraction(31, 30) ** 4, "rare": Fraction(1, 10**6)},
     printed=_misplaced_one,
     corrected=lambda e, r, rare: _quality_reaches(e, r, rare, boundary_quality(e, r)),
+    figures=Figures(published=("0.8128 > 0.2924",), corrected=("0.2924 <= 0.2924",)),
 )
 
 
@@ -225,6 +304,15 @@ MISPLACED_ONE = Erratum(
     examples=(
         {"targeted": _rare_minority(Fraction(11, 10), Fraction(1, 10**6)), "growth": 1},
         {"targeted": _rare_minority(Fraction(3), Fraction(1, 10**6)), "growth": 1},
+    ),
+    pins=tuple(
+        Pin(
+            {"targeted": _rare_minority(e, Fraction(1, 10**6)), "growth": 1},
+            "e^t = 363/320 and 27/7, in the limit of a rare outcome",
+            both=lambda q=quality: q,
+            within=Fraction(1, 10**5),
+        )
+        for e, quality in ((Fraction(11, 10), Fraction(215, 738)), (Fraction(3), Fraction(10, 71)))
     ),
     cases=60,
 )
@@ -252,11 +340,18 @@ def _printed_quality_is_weaker(e: Fraction, r: Fraction, rare: Fraction) -> Verd
 
 LOOSE_BY_SEVEN_PER_CENT = Erratum(
     kind="loose",
-    printed_text="Lem E.2 has q = (e^t - 1)/(2 (e^(epsilon + t) - 1)), 2/7 for a small epsilon and t = 4 epsilon/3; "
-    "the largest q is 4/13",
+    severity=Severity.SHARPENING,
+    location="Appendix E, Lemma E.2",
+    printed_text="Lem E.2 has q = (e^t - 1)/(2 (e^(epsilon + t) - 1)), 2/7 for a small epsilon and t = 4 "
+    "epsilon/3; the largest q is 4/13",
+    answer="The lemma is right, and asks no optimality.",
     witness={"e": Fraction(31, 30) ** 3, "r": Fraction(31, 30) ** 4, "rare": Fraction(1, 10**6)},
     printed=_printed_quality_is_weaker,
     corrected=lambda e, r, rare: _quality_reaches(e, r, rare, boundary_quality(e, r)),
+    figures=Figures(
+        published=("0.2906 <= 0.2924", "0.2716 <= 0.2924"),
+        corrected=("0.2924 <= 0.2924",),
+    ),
 )
 
 
@@ -265,6 +360,14 @@ LOOSE_BY_SEVEN_PER_CENT = Erratum(
     "boundary_target_q_test",
     errata=(LOOSE_BY_SEVEN_PER_CENT,),
     examples=({"test": _rare_minority(Fraction(3), Fraction(1, 10**6)), "growth": 1},),
+    pins=(
+        Pin(
+            {"test": _rare_minority(Fraction(3), Fraction(1, 10**6)), "growth": 1},
+            "e^t = 3, in the limit of a rare outcome",
+            both=lambda: Fraction(1, 8),
+            within=Fraction(1, 10**5),
+        ),
+    ),
 )
 def boundary_is_target_of_wrapped_test(test: Test, growth: Growth) -> Verdict:
     """The boundary is a q-target of a wrapped test at any t from the privacy parameter of the wrapped *test* on, with
@@ -274,7 +377,7 @@ def boundary_is_target_of_wrapped_test(test: Test, growth: Growth) -> Verdict:
 
 
 @statement(COHEN_2023, "boundary_target_q", "boundary_target_q_test")
-def boundary_quality_by_algebra() -> Verdict:
+def boundary_quality_by_algebra() -> Proof:
     """Let x <= x + d be the two probabilities of the boundary and A the mass by which other outcomes rise with it. The
     claim is R d + (R + 1) A <= (E - 1)(2 R + 1) x. For pi <= 1/2, x = pi/(1 + pi), and d and A are at most (E - 1) x;
     for pi > 1/2, x = 1/3, d = 0 and A <= (2/3) (E - 1)/(E + 1). No larger q holds: where one minority outcome rises by
@@ -293,17 +396,86 @@ def boundary_quality_by_algebra() -> Verdict:
     minority_rise = hits[1] - hits[0]
     exact_quality = hits[0] / (hits[0] + moving(minority_rise, minority_rise))
     at_zero = sp.cancel(sp.together(exact_quality)).subs(pi, 0)
+    factor = 1 / (1 + w)
     return proof(
-        identity(x / (x + moving((e - 1) * x, (e - 1) * x)), boundary_quality(e, r), "q for pi <= 1/2"),
-        nonnegative_on_orthant(
-            (e - 1) * (2 * r + 1) / 3 - (r + 1) * sp.Rational(2, 3) * (e - 1) / (e + 1), (z, w), "q for pi > 1/2"
+        suppose(
+            "hits", "x <= x + d are the probabilities of the boundary, and A is the mass by which other outcomes rise."
         ),
-        identity(rarer[0] - rarer[1], 2 * minority_rise, "the dominant outcome makes up for both"),
-        identity(at_zero, boundary_quality(e, r), "q as pi tends to 0"),
+        checked(
+            "d",
+            "For pi <= 1/2 the boundary rises by at most d = (E - 1) x: pi = 1/(2 (1 + w)), pi' = E pi.",
+            nonnegative_on_orthant,
+            ((e - 1) * hits[0] - minority_rise).subs(pi, factor / 2),
+            (z, w),
+            given=["hits"],
+        ),
+        prose(
+            "A",
+            "A is at most (E - 1) x for pi <= 1/2, and (2/3)(E - 1)/(E + 1) for pi > 1/2, where x = 1/3 and d = 0: "
+            "decided "
+            "at points only, by `rises_beside_the_boundary_are_small`.",
+            given=["hits"],
+        ),
+        checked(
+            "q up to 1/2",
+            "With d = A = (E - 1) x, q is (R - 1)/(2 E R - 2 - R + E).",
+            identity,
+            x / (x + moving((e - 1) * x, (e - 1) * x)),
+            boundary_quality(e, r),
+        ),
+        checked(
+            "q from 1/2",
+            "(R + 1)(2/3)(E - 1)/(E + 1) <= (E - 1)(2 R + 1)/3.",
+            nonnegative_on_orthant,
+            (e - 1) * (2 * r + 1) / 3 - (r + 1) * sp.Rational(2, 3) * (e - 1) / (e + 1),
+            (z, w),
+        ),
+        checked(
+            "dominant outcome",
+            "Where one minority outcome rises by E, the dominant outcome makes up for both.",
+            identity,
+            rarer[0] - rarer[1],
+            2 * minority_rise,
+        ),
+        checked(
+            "attained",
+            "Its q tends to the claim as pi tends to 0.",
+            identity,
+            at_zero,
+            boundary_quality(e, r),
+            given=["dominant outcome"],
+        ),
+        prose(
+            "quality of the boundary",
+            "q falls as d and A grow, so that it is at least the claim; and no larger q holds.",
+            given=["d", "A", "q up to 1/2", "q from 1/2", "attained"],
+        ),
     )
 
 
-@statement(DPASSAY, "boundary_rises", cases=60)
+MANY_OUTCOMES = _pair(
+    Fraction(3), (Fraction(3, 8), Fraction(1, 8), Fraction(1, 8)), (Fraction(1, 8), Fraction(3, 8), Fraction(3, 8))
+)
+
+
+@statement(
+    DPASSAY,
+    "boundary_rises",
+    cases=60,
+    pins=(
+        Pin(
+            {"targeted": _rare_minority(Fraction(3), Fraction(1, 10**6))},
+            "a rare outcome rises from its probability to three times that, and the boundary with it",
+            both=lambda: [Fraction(2, 10**6)] * 2,
+            within=Fraction(1, 10**5),
+        ),
+        Pin(
+            {"targeted": MANY_OUTCOMES},
+            "two outcomes rise by 1/4 each, and keep 2/3 of it",
+            both=lambda: Fraction(1, 3),
+        ),
+    ),
+)
 def rises_beside_the_boundary_are_small(targeted: Targeted) -> Verdict:
     """In a wrapped epsilon-DP algorithm let the boundary rise from x to x + d and other outcomes rise by A in all.
     Then d <= (e^epsilon - 1) x and A <= (e^epsilon - 1) x if pi <= 1/2 on the side with x, and d = 0 and
@@ -314,7 +486,7 @@ def rises_beside_the_boundary_are_small(targeted: Targeted) -> Verdict:
     sides, and TV <= (e^epsilon - 1)/(e^epsilon + 1).
     """
     e = targeted.ratio
-    left, right = sorted(wrap(targeted), key=lambda law: law.probability(BOUNDARY))
+    left, right = sorted(wrap(targeted), key=lambda distribution: distribution.probability(BOUNDARY))
     x, y = left.probability(BOUNDARY), right.probability(BOUNDARY)
     rises = (right.probability(o) - left.probability(o) for o in left.outcomes if o != BOUNDARY)
     total = sum((rise for rise in rises if rise > 0), Fraction(0))
@@ -337,17 +509,21 @@ def _worst_overhead(y: Fraction, bound: Fraction) -> Verdict:
 
 SIXTH_MORE = Erratum(
     kind="false",
-    printed_text="a worst-case overhead of 1/6 against composition: 7/6 counts charged calls of the wrapped "
-    "algorithm, of 4 epsilon/3 each; against composing the algorithm itself it is 14/9 for a small epsilon, and more "
-    "otherwise",
+    severity=Severity.INTERPRETATION,
+    location="Section 2.7, the sentence after Lemma 2.9",
+    printed_text="an overhead of 1/6 against composition in the worst case: 7/6 counts charged calls of "
+    "the wrapped algorithm, of 4 epsilon/3 each; against composing the algorithm itself it is 14/9 for a small "
+    "epsilon, and more otherwise",
+    answer="The overhead is counted in calls to the wrapped algorithm.",
     witness={"y": Fraction(31, 30)},
     printed=lambda y: _worst_overhead(y, Fraction(7, 6)),
     corrected=lambda y: _worst_overhead(y, Fraction(8, 9) * (y**7 - 1) / (y**4 - 1)),
+    figures=Figures(published=("1.636 > 1.167",), corrected=("1.636 <= 1.636",)),
 )
 
 
 @statement(COHEN_2023, "boundary_overhead_remark", errata=(SIXTH_MORE,))
-def boundary_wrapper_costs_up_to_fourteen_ninths() -> Verdict:
+def boundary_wrapper_costs_up_to_fourteen_ninths() -> Proof:
     """A wrapped call hits with probability up to 1/3, and a hit is charged as 1/q calls at t = 4 epsilon/3: with the q
     of Lem E.2 a call costs up to (8/9) (e^(7 epsilon/3) - 1)/(e^(4 epsilon/3) - 1) times epsilon, at least 14/9, to
     which it tends for small epsilon; with the exact q it tends to 13/9.
@@ -358,8 +534,34 @@ def boundary_wrapper_costs_up_to_fourteen_ninths() -> Verdict:
     )
     limits = [sp.cancel(sp.together(cost)).subs(y, 1) for cost in (printed, sharp)]
     return proof(
-        identity(printed, sp.Rational(8, 9) * (y**7 - 1) / (y**4 - 1), "the overhead"),
-        identity(limits[0], sp.Rational(14, 9), "its limit"),
-        identity(limits[1], sp.Rational(13, 9), "the limit with the exact q"),
-        nonnegative_on_orthant(printed.subs(y, 1 + z) - sp.Rational(14, 9), (z,), "14/9 and more"),
+        suppose(
+            "calls",
+            "A wrapped call hits with probability up to 1/3; a hit is charged as 1/q calls at t = 4 epsilon/3.",
+        ),
+        checked(
+            "overhead",
+            "With the q of Lem E.2 a call costs (8/9)(y^7 - 1)/(y^4 - 1), y = e^(epsilon/3).",
+            identity,
+            printed,
+            sp.Rational(8, 9) * (y**7 - 1) / (y**4 - 1),
+            given=["calls"],
+        ),
+        checked("limit", "It tends to 14/9 at y = 1.", identity, limits[0], sp.Rational(14, 9), given=["overhead"]),
+        checked(
+            "exact limit",
+            "With the exact q it tends to 13/9.",
+            identity,
+            limits[1],
+            sp.Rational(13, 9),
+            given=["calls"],
+        ),
+        checked(
+            "at least",
+            "It is 14/9 and more.",
+            nonnegative_on_orthant,
+            printed.subs(y, 1 + z) - sp.Rational(14, 9),
+            (z,),
+            given=["overhead"],
+        ),
+        all_of("cost of the wrapper", "limit", "exact limit", "at least"),
     )

@@ -17,17 +17,20 @@ from dpassay.spec.interactions import (
     AdaptiveInteractions,
     Analyst,
     Interaction,
-    LossLaw,
+    LossDistribution,
     Round,
     branches,
-    loss_law_of_branches,
+    chain,
+    loss_distribution_of_branches,
     randomised_response,
     repeated,
 )
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick
+from dpassay.spec.theorems.target_charging.second_derivations import advanced_epsilon, responses_delta
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["Count", "Everything", "ExcessRatio", "SlackDelta", "advanced_composition", "composed_parameters"]
@@ -64,6 +67,9 @@ Adaptive = Annotated[
 ]  # fmt: skip
 
 
+ELEVEN_TENTHS = Fraction(11, 10)
+
+
 def advanced_composition(count: arb, epsilon: arb, delta: arb) -> arb:
     """Enclose r epsilon^2/2 + epsilon sqrt(2 r ln(1/delta)); the number r of calls may be any real."""
     return count * epsilon * epsilon / 2 + epsilon * (-2 * count * delta.log()).sqrt()
@@ -76,6 +82,14 @@ def advanced_composition(count: arb, epsilon: arb, delta: arb) -> arb:
     examples=(
         {"count": 30, "excess": Fraction(523, 10**4), "delta": Fraction(1, 10**12)},
         {"count": 16, "excess": Fraction(817, 10**4), "delta": Fraction(1, 10**6)},
+    ),
+    pins=(
+        Pin(
+            {"count": 100, "excess": Fraction(1, 10), "delta": Fraction(1, 3)},
+            "the square completed; tails of truthful answers",
+            smaller=lambda: responses_delta(100, ELEVEN_TENTHS, advanced_epsilon(100, ELEVEN_TENTHS, Fraction(1, 3))),
+            larger=lambda: Fraction(1, 3),
+        ),
     ),
 )
 def approximate_dp_of_pure_composition(count: Count, excess: ExcessRatio, delta: SlackDelta) -> Verdict:
@@ -118,16 +132,6 @@ def composed_parameters(analyst: Analyst) -> tuple[Fraction, Fraction]:
     return ratio, delta
 
 
-@statement(COHEN_2023, "approx_composition")
-def approximate_dp_of_adaptive_composition(interaction: Adaptive) -> Verdict:
-    """Adaptively chosen (epsilon_i, delta_i)-DP calls compose to (epsilon', delta' + sum delta_i)-DP whenever their
-    pure counterparts compose to (epsilon', delta')-DP: here epsilon' = sum epsilon_i and delta' = 0.
-    """
-    ratio, delta = composed_parameters(interaction)
-    law = loss_law_of_branches(branches(interaction, Everything()))
-    return at_most_exact(law.hockey_stick(ratio), delta, "delta")
-
-
 def leaking_response(ratio: Fraction, delta: Fraction) -> Round:
     """Return the worst (log ratio, delta)-DP call: it names the bit with probability delta, else it responds."""
     truth, lie = ((1 - delta) * share / (1 + ratio) for share in (ratio, Fraction(1)))
@@ -136,18 +140,55 @@ def leaking_response(ratio: Fraction, delta: Fraction) -> Round:
     return Round(left, right, ratio)
 
 
-def _law(rounds: list[Round]) -> LossLaw:
-    return loss_law_of_branches(branches(repeated(rounds), Everything()))
+@statement(
+    COHEN_2023,
+    "approx_composition",
+    pins=(
+        Pin(
+            {"interaction": Interaction(leaking_response(Fraction(2), Fraction(1, 10)))},
+            "",
+            both=lambda: Fraction(1, 10),
+        ),
+        Pin(
+            {"interaction": chain(*[leaking_response(Fraction(2), Fraction(1, 10))] * 2)},
+            "one of two leaks",
+            smaller=lambda: 1 - Fraction(9, 10) ** 2,
+            larger=lambda: Fraction(1, 5),
+        ),
+    ),
+)
+def approximate_dp_of_adaptive_composition(interaction: Adaptive) -> Verdict:
+    """Adaptively chosen (epsilon_i, delta_i)-DP calls compose to (epsilon', delta' + sum delta_i)-DP whenever their
+    pure counterparts compose to (epsilon', delta')-DP: here epsilon' = sum epsilon_i and delta' = 0.
+    """
+    ratio, delta = composed_parameters(interaction)
+    distribution = loss_distribution_of_branches(branches(interaction, Everything()))
+    return at_most_exact(distribution.hockey_stick(ratio), delta, "delta")
 
 
-@statement(COHEN_2023, "approx_composition")
+def _distribution(rounds: list[Round]) -> LossDistribution:
+    return loss_distribution_of_branches(branches(repeated(rounds), Everything()))
+
+
+@statement(
+    COHEN_2023,
+    "approx_composition",
+    pins=(
+        Pin(
+            {"ratio": Fraction(3), "deltas": (Fraction(1, 100), Fraction(1, 10)), "budget": Fraction(3)},
+            "two truthful answers lose 2 epsilon: (9 - 3)/16",
+            smaller=lambda: 1 - (1 - Fraction(6, 16)) * Fraction(99, 100) * Fraction(9, 10),
+            larger=lambda: Fraction(6, 16) + Fraction(11, 100),
+        ),
+    ),
+)
 def delta_of_worst_approximate_composition(ratio: Budget, deltas: Leaks, budget: Budget) -> Verdict:
     """The composition of the worst (epsilon, delta_i)-DP calls has delta exactly
     1 - (1 - delta') prod(1 - delta_i), delta' being that of the pure calls: at most delta' + sum delta_i, and no less
     to first order.
     """
-    pure = _law([randomised_response(ratio)] * len(deltas)).hockey_stick(budget)
-    leaking = _law([leaking_response(ratio, delta) for delta in deltas]).hockey_stick(budget)
+    pure = _distribution([randomised_response(ratio)] * len(deltas)).hockey_stick(budget)
+    leaking = _distribution([leaking_response(ratio, delta) for delta in deltas]).hockey_stick(budget)
     kept = 1 - pure
     for delta in deltas:
         kept *= 1 - delta

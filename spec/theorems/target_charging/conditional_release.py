@@ -15,26 +15,29 @@ from dpassay.spec.distributions.indistinguishable import (
     NOTHING,
     TargetedPair,
     conditioned,
+    private_pair,
     restricted,
 )
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.notions.target_quality import Target, indistinguishable, of_target, target_quality
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.target_charging.decomposition import least_delta
 from dpassay.spec.theorems.target_charging.not_prior import not_prior_mixture, not_prior_quality
 from dpassay.spec.theorems.target_charging.quantifiers import Kept, Pair, Ratio, Several, Targeted
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
-__all__ = ["Laws", "release", "revise", "revision_ratio", "worst_ratio"]
+__all__ = ["Distributions", "release", "revise", "revision_ratio", "worst_ratio"]
 
 Rare = Annotated[
     Exact, Reals("a probability", Fraction(1, 10**12), Fraction(1, 10), (Fraction(1, 10**6),), logarithmic=True)
 ]
 
-Laws = tuple[FiniteDistribution, FiniteDistribution]
+Distributions = tuple[FiniteDistribution, FiniteDistribution]
 
 
 def worst_ratio(left: FiniteDistribution, right: FiniteDistribution) -> Fraction:
@@ -48,30 +51,34 @@ def revision_ratio(ratio: Fraction) -> Fraction:
     return ratio**2
 
 
-def release(laws: Laws, target: Target) -> Laws:
-    """Return the laws of a conditional release."""
-    return restricted(laws[0], target), restricted(laws[1], target)
+def release(distributions: Distributions, target: Target) -> Distributions:
+    """Return the distributions of a conditional release."""
+    return restricted(distributions[0], target), restricted(distributions[1], target)
 
 
-def revise(laws: Laws, before: Target, target: Target) -> Laws:
-    """Return the laws of a revision, given that nothing was published for the targets `before`."""
-    kept = [conditioned(law, frozenset(law.outcomes) - before) for law in laws]
+def revise(distributions: Distributions, before: Target, target: Target) -> Distributions:
+    """Return the distributions of a revision, given that nothing was published for the targets `before`."""
+    kept = [conditioned(distribution, frozenset(distribution.outcomes) - before) for distribution in distributions]
     return restricted(kept[0], target), restricted(kept[1], target)
 
 
-def _bulk_and_rare(ratio: Fraction, rare: Fraction) -> Laws:
+def _bulk_and_rare(ratio: Fraction, rare: Fraction) -> Distributions:
     """A rare outcome gains e^epsilon while the bulk of the event loses it: nearly 2 epsilon once conditioned."""
     bulk = 1 / (2 * ratio)
-    laws = [(rare, ratio * bulk), (ratio * rare, bulk)]
-    left, right = (FiniteDistribution({"a": a, "b": b, "t": 1 - a - b}) for a, b in laws)
+    distributions = [(rare, ratio * bulk), (ratio * rare, bulk)]
+    left, right = (FiniteDistribution({"a": a, "b": b, "t": 1 - a - b}) for a, b in distributions)
     return left, right
+
+
+_RESPONSE = private_pair(Fraction(3), FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1))
+MILLIONTH = Fraction(1, 10**6)
 
 
 def _as_targeted(ratio: Fraction, order: str, hits: int) -> TargetedPair:
     """The same pair, its outcomes renamed 0, 1, 2 in that order."""
     left, right = (
-        FiniteDistribution({k: law.probability(o) for k, o in enumerate(order)})
-        for law in _bulk_and_rare(ratio, Fraction(1, 10**6))
+        FiniteDistribution({k: distribution.probability(o) for k, o in enumerate(order)})
+        for distribution in _bulk_and_rare(ratio, Fraction(1, 10**6))
     )
     return TargetedPair(left, right, ratio, hits)
 
@@ -93,37 +100,54 @@ def restriction_is_post_processing(pair: Pair, kept: Kept) -> Verdict:
     return at_most_exact(least_delta(*hidden, pair.ratio), delta, "delta of the restriction").with_(tightness=None)
 
 
-@statement(COHEN_2023, "conditional_release_privacy", examples=({"targeted": _as_targeted(Fraction(3), "abt", 2)},))
+@statement(
+    COHEN_2023,
+    "conditional_release_privacy",
+    examples=({"targeted": _as_targeted(Fraction(3), "abt", 2)},),
+    pins=(Pin({"targeted": _RESPONSE}, "randomised response at ratio 3", both=lambda: Fraction(1, 4)),),
+)
 def conditional_release_is_private_with_not_prior_target(targeted: Targeted) -> Verdict:
     """A_T is epsilon-DP if A is, and T is a q-target of A_T (the paper says: of A), q = 1/(e^epsilon + 1), the prior
     outcome being "nothing published". With delta by `restriction_is_post_processing` and the NotPrior lemma.
     """
-    laws = release((targeted.left, targeted.right), targeted.target)
-    if not indistinguishable(*laws, targeted.ratio):
+    distributions = release((targeted.left, targeted.right), targeted.target)
+    if not indistinguishable(*distributions, targeted.ratio):
         return Violated(evidence=Evidence.EXACT, detail="the conditional release is not epsilon-DP")
-    return _has_quality(laws, targeted.target, targeted.ratio)
+    return _has_quality(distributions, targeted.target, targeted.ratio)
 
 
-def _has_quality(laws: Laws, target: Target, ratio: Fraction) -> Verdict:
+def _has_quality(distributions: Distributions, target: Target, ratio: Fraction) -> Verdict:
     """Decide whether the target of a release is a NotPrior target at e^epsilon = `ratio`, by the construction too."""
-    if not of_target(laws[0], target):
+    if not of_target(distributions[0], target):
         return Holds(evidence=Evidence.EXACT)
     claimed = not_prior_quality(ratio)
-    mixture = not_prior_mixture(*laws, NOTHING, ratio)
+    mixture = not_prior_mixture(*distributions, NOTHING, ratio)
     return conjunction([
-        at_most_exact(claimed, target_quality(*laws, target, ratio), "quality"),
-        mixture.shows(*laws, target, ratio, claimed),
+        at_most_exact(claimed, target_quality(*distributions, target, ratio), "quality"),
+        mixture.shows(*distributions, target, ratio, claimed),
     ])  # fmt: skip
 
 
-@statement(COHEN_2023, "conditioning_doubles_eps", examples=({"targeted": _as_targeted(Fraction(3), "abt", 2)},))
+@statement(
+    COHEN_2023,
+    "conditioning_doubles_eps",
+    examples=({"targeted": _as_targeted(Fraction(3), "abt", 2)},),
+    pins=(
+        Pin(
+            {"targeted": _as_targeted(Fraction(3), "abt", 2)},
+            "the rare outcome given the event: eta/(eta + 1/2) and 3 eta/(3 eta + 1/6)",
+            smaller=lambda: (3 * MILLIONTH + Fraction(3, 2)) / (3 * MILLIONTH + Fraction(1, 6)),
+            larger=lambda: 9,
+        ),
+    ),
+)
 def conditioning_doubles_epsilon(targeted: Targeted) -> Verdict:
     """If B^0 and B^1 are epsilon-indistinguishable, then given an event of positive probability they are 2
     epsilon-indistinguishable. (With delta there is no such lemma: the error is divided by the event's probability.)
     """
     if not of_target(targeted.left, targeted.target):
         return Holds(evidence=Evidence.EXACT)
-    given = [conditioned(law, targeted.target) for law in (targeted.left, targeted.right)]
+    given = [conditioned(distribution, targeted.target) for distribution in (targeted.left, targeted.right)]
     return at_most_exact(worst_ratio(*given), revision_ratio(targeted.ratio), "likelihood ratio")
 
 
@@ -135,8 +159,8 @@ def two_epsilon_of_a_revision_is_approached(ratio: Ratio, rare: Rare) -> Verdict
     """
     r = exact("ratio", ratio)
     eta = exact("rare", rare) / (10 * r**2)
-    laws = revise(_bulk_and_rare(r, eta), frozenset({"t"}), frozenset({"a"}))
-    reached = max(laws[1].probability("a") / laws[0].probability("a"), Fraction(0))
+    distributions = revise(_bulk_and_rare(r, eta), frozenset({"t"}), frozenset({"a"}))
+    reached = max(distributions[1].probability("a") / distributions[0].probability("a"), Fraction(0))
     return at_most_exact(revision_ratio(r) * (1 - 4 * r**2 * eta), reached, "ratio").with_(tightness=None)
 
 
@@ -151,12 +175,16 @@ def _within_a_factor(ratio: Fraction, factor: Fraction) -> Verdict:
 
 FACTOR_TWO = Erratum(
     kind="false",
-    printed_text="release and revisions are said to cost at most twice what a release with the final target would: q "
-    "falls, too, and a hit costs 2 (e^(2 epsilon) + 1)/(e^epsilon + 1) times as much (4.5 at epsilon = 1), 2 only in "
-    "the limit of small epsilon",
+    severity=Severity.MINOR,
+    location="Section 2.3, the sentence after Lemma 2.5",
+    printed_text="release and revisions are said to cost at most twice a release with the final target, "
+    "for the doubled epsilon; q falls, too, and a hit costs 2 (e^(2 epsilon) + 1)/(e^epsilon + 1) times as much: "
+    "4.5 at epsilon = 1, 2 in the limit of small epsilon",
+    answer="True in the limit of small epsilon, in which costs are compared throughout.",
     witness={"ratio": Fraction(272, 100)},
     printed=lambda ratio: _within_a_factor(ratio, Fraction(2)),
     corrected=lambda ratio: _within_a_factor(ratio, 2 * (ratio**2 + 1) / (ratio + 1)),
+    figures=Figures(published=("16.80 > 7.440",), corrected=("16.80 <= 16.80",)),
 )
 
 
@@ -165,6 +193,15 @@ FACTOR_TWO = Erratum(
     "revise_call_privacy",
     errata=(FACTOR_TWO,),
     examples=tuple({"several": _as_targeted(ratio, "tab", 1), "kept": 0} for ratio in (Fraction(11, 10), Fraction(3))),
+    pins=(
+        Pin(
+            {"several": _as_targeted(Fraction(3), "tab", 1), "kept": 0},
+            "1/(1 + 9), reached in the limit of a rare outcome",
+            smaller=lambda: Fraction(1, 10),
+            larger=lambda: Fraction(1, 10),
+            within=Fraction(1, 10**4),
+        ),
+    ),
 )
 def revision_is_private_at_two_epsilon_with_not_prior_target(several: Several, kept: Kept) -> Verdict:
     """A call that revises a conditional release to a disjoint target T' is, given that nothing was published, 2
@@ -172,12 +209,12 @@ def revision_is_private_at_two_epsilon_with_not_prior_target(several: Several, k
 
     Every call is tested by itself: with a single identifier the whole sequence is a function of one epsilon-DP draw.
     """
-    laws = several.left, several.right
+    distributions = several.left, several.right
     before = several.target
     target = frozenset(range(several.hits, min(several.hits + 1 + kept, several.size)))
     if of_target(several.left, before) == 1:
         return Holds(evidence=Evidence.EXACT)  # a revision never happens
-    revised = revise(laws, before, target)
+    revised = revise(distributions, before, target)
     at = revision_ratio(several.ratio)
     if not indistinguishable(*revised, at):
         return Violated(evidence=Evidence.EXACT, detail=f"a likelihood ratio exceeds {at}")
@@ -192,16 +229,16 @@ def release_and_revisions_publish_one_draw(several: Several, kept: Kept) -> Verd
     sizes = (several.hits, min(several.hits + 1 + kept, several.size), several.size)
     targets = [frozenset(range(*ends)) for ends in zip((0, *sizes), sizes, strict=False)]
     verdicts = []
-    for law in (several.left, several.right):
+    for distribution in (several.left, several.right):
         silent, published = Fraction(1), dict[Hashable, Fraction]()
         seen: Target = frozenset()
         for target in targets:
             if silent == 0:
                 break
-            call = revise((law, law), seen, target)[0]
+            call = revise((distribution, distribution), seen, target)[0]
             published |= {o: silent * call.probability(o) for o in target}
             silent, seen = silent * call.probability(NOTHING), seen | target
-        drawn = {o: law.probability(o) for o in published}
+        drawn = {o: distribution.probability(o) for o in published}
         verdicts.append(equal_exact(published, drawn, "what is published"))
         verdicts.append(equal_exact(sum(published.values()), Fraction(1), "probability that anything is"))
     return conjunction(verdicts)

@@ -64,17 +64,17 @@ def pure_with_errors(left: FiniteDistribution, right: FiniteDistribution, ratio:
     """
     if not least_delta(left, right, ratio) <= delta < 1:
         raise UsageError(f"delta must be at least the hockey-stick divergences and below 1, got {delta!r}")
-    laws, errors = [], []
+    distributions, errors = [], []
     for own, other in ((left, right), (right, left)):
         part = pure_part(own, other, ratio, delta)
-        laws.append(normalised(part))
+        distributions.append(normalised(part))
         rest = {o: own.probability(o) - m for o, m in part.items()}
         errors.append(normalised(rest) if delta else None)
-    return Mixture(Fraction(0), laws[0], laws[0], laws[1], delta, errors[0], errors[1])
+    return Mixture(Fraction(0), distributions[0], distributions[0], distributions[1], delta, errors[0], errors[1])
 
 
 def _decomposes(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction, delta: Fraction) -> Verdict:
-    """Decide whether the construction works: the pure parts fit into the laws, and the parts are a decomposition."""
+    """Decide whether the pure parts fit into the distributions, and the parts are a decomposition."""
     if delta == 1:
         return Holds(evidence=Evidence.EXACT)  # delta = 1 promises nothing, and every pair consists of errors
     for own, other in ((left, right), (right, left)):
@@ -132,8 +132,8 @@ def approximate_dp_algorithm_iff_every_pair_decomposes(pair: Pair, share: Weight
     """An algorithm is (epsilon, delta)-DP if and only if every neighbouring pair has parts N^b, E^b with weight delta;
     the parts depend on the pair.
 
-    Three data sets in a row, the middle one's law a mixture of the other two: at the larger of the deltas of the two
-    neighbouring pairs both decompose, and below it one of them has no decomposition.
+    Three data sets in a row, the middle one's distribution a mixture of the other two: at the larger of the deltas of
+    the two neighbouring pairs both decompose, and below it one of them has no decomposition.
     """
     weight = exact("share", share)
     outcomes = outcomes_of(pair.left, pair.right)

@@ -27,13 +27,16 @@ from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.double_run import run_twice
 from dpassay.spec.distributions.indistinguishable import TargetedPair
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.notions.target_quality import Target, target_quality
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.polynomial import nonnegative_on_orthant
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023, DPASSAY
-from dpassay.spec.statement import Erratum, statement
-from dpassay.spec.theorems.target_charging.conditional_release import Laws, worst_ratio
+from dpassay.spec.statement import Erratum, Severity, statement
+from dpassay.spec.theorems.target_charging.conditional_release import Distributions, worst_ratio
 from dpassay.spec.theorems.target_charging.quantifiers import Ratio, Targeted
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -60,9 +63,9 @@ def _quality_of_rarity(x: Any) -> Any:
     return (x + 1) / (x**2 + x + 1)
 
 
-def disagreement(law: FiniteDistribution) -> Target:
+def disagreement(distribution: FiniteDistribution) -> Target:
     """Return the pairs of different outcomes."""
-    return frozenset((a, b) for a in law.outcomes for b in law.outcomes if a != b)
+    return frozenset((a, b) for a in distribution.outcomes for b in distribution.outcomes if a != b)
 
 
 def two_runs_quality(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction) -> Fraction:
@@ -70,11 +73,11 @@ def two_runs_quality(left: FiniteDistribution, right: FiniteDistribution, ratio:
     return target_quality(run_twice(left), run_twice(right), disagreement(left), ratio**2)
 
 
-def _binary(p: Fraction, q: Fraction) -> Laws:
+def _binary(p: Fraction, q: Fraction) -> Distributions:
     return FiniteDistribution({0: 1 - p, 1: p}), FiniteDistribution({0: 1 - q, 1: q})
 
 
-def _random_response(x: Fraction) -> Laws:
+def _random_response(x: Fraction) -> Distributions:
     return _binary(1 / (1 + x), x / (1 + x))
 
 
@@ -98,16 +101,26 @@ def _bound_of_disagreement(p: Fraction, x: Fraction) -> tuple[Fraction, tuple[Fr
 
 LOOSE_BY_HALF = Erratum(
     kind="loose",
-    printed_text="f(epsilon) = 1 - sqrt(e^(2 epsilon)/(1 + e^(2 epsilon))), 0.2585 at epsilon = 0.1; the largest q is "
-    "0.4988",
+    severity=Severity.SHARPENING,
+    location="Appendix F, Lemma F.1",
+    printed_text="Lem F.1 has f(epsilon) = 1 - sqrt(e^(2 epsilon)/(1 + e^(2 epsilon))), 0.2585 at epsilon "
+    "= 0.1; the largest q is 0.4988",
+    answer="The lemma is right, and asks no optimality.",
     witness={"x": Fraction(11, 10)},
     printed=_printed_f_is_weaker,
     corrected=_exact_quality_holds,
+    figures=Figures(
+        published=("0.2511 <= 0.5475", "0.5225 <= 0.5475"),
+        corrected=("0.4989 <= 0.4989",),
+    ),
 )
 MINIMUM_FOR_MAXIMUM = Erratum(
     kind="proof",
-    printed_text="p (1 - p)/min(p^2, e^(2 epsilon) (1 - p^2)) is said to be the smaller of (1 - p)/p and p/(e^(2 "
-    "epsilon) (1 + p)): it is the larger; the smaller tends to 0 with p and bounds nothing",
+    severity=Severity.MINOR,
+    location="Appendix F, proof of Lemma F.1, the display for every p",
+    printed_text="p (1 - p)/min(p^2, e^(2 epsilon) (1 - p^2)) is said to be the smaller of (1 - p)/p and "
+    "p/(e^(2 epsilon) (1 + p)): it is the larger; the smaller tends to 0 with p and bounds nothing",
+    answer="The maximum is meant, for which the inequality after it is right.",
     witness={"p": Fraction(1, 2), "x": Fraction(2)},
     printed=lambda p, x: equal_exact(
         _bound_of_disagreement(p, x)[0], min(_bound_of_disagreement(p, x)[1]), "quotient"
@@ -115,6 +128,7 @@ MINIMUM_FOR_MAXIMUM = Erratum(
     corrected=lambda p, x: equal_exact(
         _bound_of_disagreement(p, x)[0], max(_bound_of_disagreement(p, x)[1]), "quotient"
     ),
+    figures=Figures(published=("1.000 != 0.08333",), corrected=("1.000 = 1.000",)),
 )
 
 
@@ -126,6 +140,19 @@ MINIMUM_FOR_MAXIMUM = Erratum(
         {"targeted": TargetedPair(*_binary(p, q), x)}
         for x in (Fraction(11, 10), Fraction(1839, 1000), Fraction(3))
         for p, q in ((1 / (1 + x), x / (1 + x)), (Fraction(1, 10**6), x / 10**6))
+    ),
+    pins=(
+        Pin(
+            {"targeted": TargetedPair(*_random_response(Fraction(11, 10)), Fraction(11, 10))},
+            "two answers of randomised response differ with probability 2 * 10/21 * 11/21",
+            both=lambda: [Fraction(121, 100), Fraction(220, 441)],
+        ),
+        Pin(
+            {"targeted": TargetedPair(*_binary(Fraction(1, 10**9), Fraction(3, 10**9)), Fraction(3))},
+            "8/26 in the limit of a rare outcome",
+            both=lambda: [9, Fraction(4, 13)],
+            within=Fraction(1, 10**7),
+        ),
     ),
     cases=60,
 )
@@ -167,14 +194,14 @@ def merging_outcomes_lowers_the_quality_of_disagreement(targeted: Targeted) -> V
     """
     merged = _merged(targeted)
     if merged.left == merged.right:
-        return equal_exact(targeted.left, targeted.right, "laws without an outcome that rises")
+        return equal_exact(targeted.left, targeted.right, "distributions without an outcome that rises")
     coarse = two_runs_quality(merged.left, merged.right, targeted.ratio)
     fine = two_runs_quality(targeted.left, targeted.right, targeted.ratio)
     return at_most_exact(coarse, fine, "quality").with_(tightness=None)
 
 
 @statement(COHEN_2023, "double_run_target")
-def double_run_quality_by_algebra() -> Verdict:
+def double_run_quality_by_algebra() -> Proof:
     """Steps 1 and 3 of the proof, for all epsilon and pi: the excess x^2 a + d of two outcomes, its growth in tau, and
     the claim at the largest tau.
     """
@@ -188,17 +215,86 @@ def double_run_quality_by_algebra() -> Verdict:
     late = margin.subs(tau, (1 - pi) * (x - 1) / x).subs(k, (1 + x**2) / (2 * x))
     beyond = 1 - x / ((x + 1) * (1 + v))  # pi from 1/(x + 1) to 1
     return proof(
-        identity(excess, tau * (2 * x**2 - (x**2 - 1) * (2 * pi + tau)), "the excess"),
-        nonnegative_on_orthant(
-            sp.diff(excess, tau).subs(tau, 1 / (1 + u) - pi).subs(x, 1 + z), (z, u), "it grows while pi + tau <= 1"
+        suppose(
+            "two outcomes",
+            "The runs disagree with probability 2 pi (1 - pi); pi' = pi + tau, tau <= (x - 1) pi and (x - 1)(1 - "
+            "pi)/x.",
         ),
-        identity(sp.diff(early, pi, 2), 0, "affine in pi"),
-        identity(early.subs(pi, 0), 2 * (x + 1) * (k - x**2 / (x + 1)), "at pi = 0"),
-        identity(early.subs(pi, 1 / (x + 1)), 2 * x * (k - (1 + x**2) / (2 * x)), "at pi = 1/(x + 1)"),
-        nonnegative_on_orthant(late.subs(pi, beyond).subs(x, 1 + z), (z, v), "beyond"),
-        identity(1 / (1 + (1 + x**2) / (2 * x)), _quality_of_response(x), "q of the one bound"),
-        identity(1 / (1 + x**2 / (x + 1)), _quality_of_rarity(x), "q of the other"),
-        identity(_quality_of_rarity(x), (x**2 - 1) / (x**3 - 1), "as it is written"),
+        checked(
+            "excess",
+            "x^2 a + d is tau (2 x^2 - (x^2 - 1)(2 pi + tau)).",
+            identity,
+            excess,
+            tau * (2 * x**2 - (x**2 - 1) * (2 * pi + tau)),
+            given=["two outcomes"],
+        ),
+        checked(
+            "growth",
+            "The excess grows in tau while pi + tau = 1/(1 + u) <= 1.",
+            nonnegative_on_orthant,
+            sp.diff(excess, tau).subs(tau, 1 / (1 + u) - pi).subs(x, 1 + z),
+            (z, u),
+        ),
+        checked(
+            "affine",
+            "At tau = (x - 1) pi the margin over pi (x - 1) is affine in pi.",
+            identity,
+            sp.diff(early, pi, 2),
+            0,
+        ),
+        checked(
+            "pi = 0",
+            "At pi = 0 it is 2 (x + 1)(K - x^2/(x + 1)).",
+            identity,
+            early.subs(pi, 0),
+            2 * (x + 1) * (k - x**2 / (x + 1)),
+        ),
+        checked(
+            "pi = 1/(x + 1)",
+            "At pi = 1/(x + 1), where the two limits of tau meet, it is 2 x (K - (1 + x^2)/(2 x)).",
+            identity,
+            early.subs(pi, 1 / (x + 1)),
+            2 * x * (k - (1 + x**2) / (2 * x)),
+        ),
+        checked(
+            "beyond",
+            "Beyond 1/(x + 1), at tau = (x - 1)(1 - pi)/x, the margin with K = (1 + x^2)/(2 x) is not negative.",
+            nonnegative_on_orthant,
+            late.subs(pi, beyond).subs(x, 1 + z),
+            (z, v),
+        ),
+        checked(
+            "q of the one",
+            "1/(1 + (1 + x^2)/(2 x)) is the one bound.",
+            identity,
+            1 / (1 + (1 + x**2) / (2 * x)),
+            _quality_of_response(x),
+        ),
+        checked(
+            "q of the other",
+            "1/(1 + x^2/(x + 1)) is the other.",
+            identity,
+            1 / (1 + x**2 / (x + 1)),
+            _quality_of_rarity(x),
+        ),
+        checked("as written", "It is (x^2 - 1)/(x^3 - 1).", identity, _quality_of_rarity(x), (x**2 - 1) / (x**3 - 1)),
+        prose(
+            "quality of disagreement",
+            "The margin is least at the largest tau; up to 1/(x + 1) it is affine and not negative at both ends for "
+            "K the "
+            "larger of the two numbers, and beyond it is not negative. So q is at least 1/(1 + K), the smaller bound.",
+            given=[
+                "excess",
+                "growth",
+                "affine",
+                "pi = 0",
+                "pi = 1/(x + 1)",
+                "beyond",
+                "q of the one",
+                "q of the other",
+                "as written",
+            ],
+        ),
     )
 
 
@@ -217,24 +313,59 @@ def _eight_is_weaker(x: Fraction) -> Verdict:
 
 EIGHT_FOR_FOUR = Erratum(
     kind="loose",
-    printed_text="the average cost of a hit is about 8 epsilon (7.74 at epsilon = 0.1), and to improve on it is left "
-    "open: with the exact quality it is 4.01 epsilon there, and 4 epsilon in the limit",
+    severity=Severity.SHARPENING,
+    location="Appendix F, Remark F.2",
+    printed_text="Rem F.2 has an average cost of about 8 epsilon a hit (7.74 at epsilon = 0.1) and leaves "
+    "it open to improve on it: with the exact quality it is 4.01 epsilon there, and 4 epsilon in the limit",
+    answer="The remark leaves the constant open.",
     witness={"x": Fraction(11, 10)},
     printed=_eight_is_weaker,
     corrected=lambda x: at_most_exact(_cost(x), Fraction(402, 100), "cost"),
+    figures=Figures(
+        published=("4.009 <= 8.000", "4.009 <= 5.000"),
+        corrected=("4.009 <= 4.020",),
+    ),
 )
 
 
 @statement(COHEN_2023, "double_run_overhead", errata=(EIGHT_FOR_FOUR,))
-def disagreement_costs_four_epsilon_a_hit() -> Verdict:
+def disagreement_costs_four_epsilon_a_hit() -> Proof:
     """A hit of the double run costs 2 epsilon/q = epsilon max((1 + x)^2/x, 2 (x^2 + x + 1)/(x + 1)), x = e^epsilon: 4
     epsilon in the limit of small epsilon, never less, and less than 5 epsilon up to epsilon = log 2.
     """
     z, v = sp.symbols("z v", nonnegative=True)
     x = 1 + 1 / (1 + v)  # from 1 to 2
     costs = [2 / _quality_of_response(1 + z), 2 / _quality_of_rarity(1 + z)]
+    names = "response", "rarity"
+    forms = (2 + z) ** 2 / (1 + z), 2 * ((1 + z) ** 2 + (1 + z) + 1) / (2 + z)
+    limits = 4, 3
+    formulas = [
+        checked(f"cost by {name}", f"2/q is {form}, x = 1 + z.", identity, cost, form)
+        for name, cost, form in zip(names, costs, forms, strict=True)
+    ]
+    ends = [
+        checked(f"limit by {name}", f"At z = 0 it is {limit}.", identity, cost.subs(z, 0), limit)
+        for name, cost, limit in zip(names, costs, limits, strict=True)
+    ]
+    tops = [
+        checked(
+            f"below 5 by {name}",
+            "It is at most 4.9 for x from 1 to 2.",
+            nonnegative_on_orthant,
+            sp.Rational(49, 10) - cost.subs(z, x - 1),
+            (v,),
+        )
+        for name, cost in zip(names, costs, strict=True)
+    ]
     return proof(
-        identity(costs[0].subs(z, 0), 4, "in the limit"),
-        nonnegative_on_orthant(costs[0] - 4, (z,), "never less"),
-        *(nonnegative_on_orthant(5 - cost.subs(z, x - 1), (v,), "less than 5") for cost in costs),
+        *formulas,
+        *ends,
+        checked("never less", "The cost by response is at least 4.", nonnegative_on_orthant, costs[0] - 4, (z,)),
+        *tops,
+        all_of(
+            "four epsilon a hit",
+            *(step.name for step in (*formulas, *ends)),
+            "never less",
+            *(step.name for step in tops),
+        ),
     )

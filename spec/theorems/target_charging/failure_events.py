@@ -10,15 +10,17 @@ from typing import Annotated
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, mixture
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Verdict
 
 __all__ = ["with_failures"]
 
-Pair = Annotated[PairAtRatio, FinitePairs("the laws (Z^0, Z^1) of the part without failure, and a ratio")]
-Failures = Annotated[PairAtRatio, FinitePairs("the laws (F^0, F^1) of the part with failure")]
+Pair = Annotated[PairAtRatio, FinitePairs("the distributions (Z^0, Z^1) of the part without failure, and a ratio")]
+Failures = Annotated[PairAtRatio, FinitePairs("the distributions (F^0, F^1) of the part with failure")]
 Chance = Annotated[
     Fraction,
     Reals("the probability of failure on one side", 0, 1, (0, Fraction(1, 10), Fraction(1, 2), 1, Fraction(1, 1000))),
@@ -28,7 +30,7 @@ Chance = Annotated[
 def with_failures(
     pair: PairAtRatio, failures: PairAtRatio, chances: tuple[Fraction, Fraction]
 ) -> tuple[FiniteDistribution, FiniteDistribution]:
-    """Return the laws (1 - d_b) Z^b + d_b F^b, b = 0, 1."""
+    """Return the distributions (1 - d_b) Z^b + d_b F^b, b = 0, 1."""
     return (
         mixture(chances[0], failures.left, pair.left),
         mixture(chances[1], failures.right, pair.right),
@@ -52,11 +54,15 @@ def _corrected_weights(delta: Fraction, largest: Fraction) -> Verdict:
 
 WEIGHTS_DO_NOT_SUM_TO_ONE = Erratum(
     kind="proof",
-    printed_text="in the last displays of the proof F^b has the weight delta* delta^(b): the weights sum to "
-    "1 - delta^(b) (1 - delta*), not to 1; inside the bracket it must be delta^(b)/delta*",
+    severity=Severity.MINOR,
+    location="Appendix A.2, proof of Lemma A.6, the last three displays",
+    printed_text="in the last displays of the proof F^b has the weight delta* delta^(b): the weights sum "
+    "to 1 - delta^(b) (1 - delta*), not to 1; inside the bracket it must be delta^(b)/delta*",
+    answer="delta^(b)/delta* is meant inside the bracket.",
     witness={"delta": Fraction(1, 10), "largest": Fraction(1, 5)},
     printed=_printed_weights,
     corrected=_corrected_weights,
+    figures=Figures(published=("0.9200 != 1.000",), corrected=("1.000 = 1.000",)),
 )
 
 
@@ -73,6 +79,18 @@ WEIGHTS_DO_NOT_SUM_TO_ONE = Erratum(
             "right_chance": Fraction(1, 10),
         },
     ),
+    pins=(
+        Pin(
+            {
+                "pair": PairAtRatio(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2), Fraction(1)),
+                "failures": PairAtRatio(FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1)),
+                "left_chance": Fraction(1, 10),
+                "right_chance": Fraction(1, 10),
+            },
+            "7/10 against 3/10",
+            both=lambda: Fraction(2, 5),
+        ),
+    ),
 )
 def approximate_dp_of_rare_failures(
     pair: Pair, failures: Failures, left_chance: Chance, right_chance: Chance
@@ -82,5 +100,5 @@ def approximate_dp_of_rare_failures(
     """
     largest = max(left_chance, right_chance)
     allowed = _symmetric_delta(pair.left, pair.right, pair.ratio) * (1 - largest) + largest
-    laws = with_failures(pair, failures, (Fraction(left_chance), Fraction(right_chance)))
-    return at_most_exact(_symmetric_delta(*laws, pair.ratio), allowed, "delta")
+    distributions = with_failures(pair, failures, (Fraction(left_chance), Fraction(right_chance)))
+    return at_most_exact(_symmetric_delta(*distributions, pair.ratio), allowed, "delta")

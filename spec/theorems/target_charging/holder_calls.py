@@ -2,10 +2,11 @@
 
 Chapter after Cohen and Lyu (2023), Appendix B: Eq. (1), Rem B.5. X counts the calls that need the data holder; each
 of them hits with probability at least q whatever came before, so that X is at most the number of trials up to
-success number tau, whose law is negative binomial.
+success number tau, whose distribution is negative binomial.
 """
 
 from fractions import Fraction
+from functools import partial
 from typing import Annotated
 
 import sympy as sp
@@ -14,11 +15,16 @@ from flint import arb
 from dpassay.spec.ball import at_most, ball, less_than
 from dpassay.spec.distributions.binomial import binomial_at_most_exact, negative_binomial_above
 from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.rules import nonnegative_from_zero
+from dpassay.spec.proof.steps import Proof, all_of, checked, computed, proof
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import COHEN_2023
-from dpassay.spec.statement import Erratum, statement
-from dpassay.spec.verdict import Verdict, conjunction
+from dpassay.spec.statement import Erratum, Severity, statement
+from dpassay.spec.theorems.target_charging.second_derivations import binomial_below
+from dpassay.spec.verdict import Scope, Verdict, conjunction
 
 __all__ = ["Hits", "Quality", "Slack", "chernoff_tail", "holder_calls", "raw_chernoff_tail"]
 
@@ -69,7 +75,7 @@ def _corrected_tail(hits: int, quality: Fraction, slack: Fraction) -> Verdict:
 
 
 def _exact_tail(hits: int, quality: Fraction, slack: Fraction) -> Fraction:
-    """Return Pr[X > r] from the law of X itself, success number tau coming in trial n."""
+    """Return Pr[X > r] from the distribution of X itself, success number tau coming in trial n."""
     success = [Fraction(1)] + [Fraction(0)] * (hits - 1)  # success[j]: probability of j successes so far
     for _ in range(_trials(hits, quality, slack)):
         shifted = [Fraction(0), *success[:-1]]
@@ -79,11 +85,16 @@ def _exact_tail(hits: int, quality: Fraction, slack: Fraction) -> Fraction:
 
 ONE_TRIAL_TOO_MANY = Erratum(
     kind="proof",
-    printed_text="Pr[X' > r] is equated with the probability of fewer than tau successes in 1 + floor(r) trials; it "
-    "is that in floor(r) trials (0.125 against 0.0625 here), and then m q >= (1 + alpha) tau is not available",
+    severity=Severity.MINOR,
+    location="Appendix B, proof of Theorem B.4, after eq. (1)",
+    printed_text="Pr[X' > r] is equated with the probability of fewer than tau successes in 1 + floor(r) "
+    "trials; it is that in floor(r) trials (0.125 against 0.0625 here), and then m q >= (1 + alpha) tau is not "
+    "available",
+    answer="One trial is counted too many; the Chernoff bound of the theorem holds with floor(r) trials too.",
     witness={"hits": 1, "quality": Fraction(1, 2), "slack": Fraction(99, 100)},
     printed=_printed_tail,
     corrected=_corrected_tail,
+    figures=Figures(published=("0.1250 != 0.06250",), corrected=("0.1250 = 0.1250",)),
 )
 
 
@@ -97,6 +108,23 @@ ONE_TRIAL_TOO_MANY = Erratum(
         {"hits": 10, "quality": Fraction(999, 1089), "slack": Fraction(1, 1000)},
         {"hits": 200, "quality": Fraction(119, 1000), "slack": Fraction(5)},
         {"hits": 1000, "quality": Fraction(269, 1000), "slack": Fraction(1)},
+    ),
+    pins=(
+        Pin(
+            {"hits": 10, "quality": Fraction(1, 2), "slack": Fraction(1)},
+            "fewer than 10 hits in 40 trials; (2/e)^10; e^(-5/2)",
+            smaller=lambda: [binomial_below(10, 40, Fraction(1, 2)), (2 / arb(1).exp()) ** 10],
+            larger=lambda: [(2 / arb(1).exp()) ** 10, ball(Fraction(-5, 2)).exp()],
+        ),
+        Pin(
+            {"hits": 3, "quality": Fraction(1, 4), "slack": Fraction(1, 2)},
+            "fewer than 3 hits in 18 trials; (3/2)^3 e^(-3/2); e^(-1/4)",
+            smaller=lambda: [
+                binomial_below(3, 18, Fraction(1, 4)),
+                ball(Fraction(27, 8)) * ball(Fraction(-3, 2)).exp(),
+            ],
+            larger=lambda: [ball(Fraction(27, 8)) * ball(Fraction(-3, 2)).exp(), ball(Fraction(-1, 4)).exp()],
+        ),
     ),
 )
 def holder_calls_within_chernoff_tail(hits: Hits, quality: Quality, slack: Slack) -> Verdict:
@@ -133,24 +161,62 @@ def _tail_at_quoted_hits(slack: Fraction, factor: Fraction, delta: Fraction) -> 
 
 ROUNDED_DOWN = Erratum(
     kind="false",
-    printed_text="tau = 0.31 ln(1/delta*) is said to suffice for alpha = 5: the constant is 0.3117, rounded down, and "
-    "the bound is 1.28e-20 where 1e-20 is asked (no harm is done to integers tau: the exact tail is far smaller)",
+    severity=Severity.MINOR,
+    location="Appendix B, Remark B.5, last value",
+    printed_text="Rem B.5 has tau > 0.31 ln(1/delta*) for alpha = 5: the value is 0.3117, rounded down, "
+    "and the bound is 1.28e-20 where 1e-20 is asked (the exact tail at whole tau is far smaller)",
+    answer="0.3117 is rounded to two digits, and whole tau have a far smaller exact tail.",
     witness={"slack": Fraction(5), "delta": Fraction(1, 10**20)},
     printed=lambda slack, delta: _tail_at_quoted_hits(slack, Fraction("0.31"), delta),
     corrected=lambda slack, delta: _tail_at_quoted_hits(slack, QUOTED[slack], delta),
+    figures=Figures(published=("1.285e-20 > 1.000e-20",), corrected=("9.563e-21 <= 1.000e-20",)),
 )
 
 
 @statement(COHEN_2023, "target_hits_needed", errata=(ROUNDED_DOWN,))
-def quoted_target_hits_suffice() -> Verdict:
+def quoted_target_hits_suffice() -> Proof:
     """tau >= ln(1/delta*)/(alpha - ln(1 + alpha)) suffices for the raw Chernoff tail, which is the same as the form
     in the print; the constants at alpha = 1/2, 1, 5 are 10.6, 3.26 and 0.312, all rounded up in the last place.
     """
     alpha = sp.Symbol("alpha", positive=True)
     printed = (1 + alpha) * sp.log(sp.exp(alpha / (1 + alpha)) * (1 + alpha) ** (-1 / (1 + alpha)))
+    log_inverse = sp.Symbol("ell", positive=True)
+    rate = alpha - sp.log(1 + alpha)
+    constants = [
+        computed(
+            f"alpha = {slack}",
+            f"The constant is {float(factor):g}, rounded up in its last place.",
+            partial(_constant_rounded_up, slack, factor),
+            scope=Scope.ALL,
+        )
+        for slack, factor in QUOTED.items()
+    ]
     return proof(
-        identity(sp.expand_log(printed, force=True), alpha - sp.log(1 + alpha), "the two raw forms"),
-        *(_constant_rounded_up(slack, factor) for slack, factor in QUOTED.items()),
+        checked(
+            "raw forms",
+            "The printed rate is alpha - ln(1 + alpha).",
+            identity,
+            sp.expand_log(printed, force=True),
+            rate,
+        ),
+        checked(
+            "rate",
+            "alpha >= ln(1 + alpha): more hits lower the tail.",
+            nonnegative_from_zero,
+            rate,
+            alpha,
+            alpha / (1 + alpha),
+        ),
+        checked(
+            "tail",
+            "With tau = ln(1/delta*)/rate the tail e^(-tau rate) is delta*.",
+            identity,
+            sp.exp(-(log_inverse / rate) * rate),
+            sp.exp(-log_inverse),
+            given=["raw forms", "rate"],
+        ),
+        *constants,
+        all_of("the quoted hits suffice", "tail", *(step.name for step in constants)),
     )
 
 

@@ -16,12 +16,19 @@ from flint import arb
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.charged_calls import not_prior_quality
 from dpassay.spec.domains import Choices, Integers
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
 from dpassay.spec.sources import COHEN_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.target_charging.composition import SlackDelta
 from dpassay.spec.theorems.target_charging.holder_calls import Hits, Slack, chernoff_tail
 from dpassay.spec.theorems.target_charging.main_theorem import advanced_epsilon_of_target_charging, delta_of_misses
 from dpassay.spec.theorems.target_charging.one_shot_selection import ModerateExcess, leading_epsilon
+from dpassay.spec.theorems.target_charging.second_derivations import (
+    advanced_epsilon,
+    misses_before_hits_delta,
+    rare_hits_by_gamma,
+)
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["active_after", "rare_hits_delta", "threshold_at_the_value_delta"]
@@ -85,23 +92,53 @@ def _without_the_square(hits: int, excess: Fraction, slack: Fraction, delta: Fra
 
 SQUARE_MISSING = Erratum(
     kind="false",
-    printed_text="O(sqrt(tau ln(1/delta)) epsilon) lacks the term of order tau epsilon^2: for fixed epsilon < 1 and "
-    "large tau it fails for every constant (the printed bound also has an unbalanced parenthesis)",
+    severity=Severity.ERROR,
+    location="Section 2.8, Theorem 2.10",
+    printed_text="Thm 2.10 has O(sqrt(tau ln(1/delta)) epsilon) without the term of order tau epsilon^2: "
+    "for fixed epsilon < 1 and large tau it fails for every constant",
+    answer="The bound is meant where tau epsilon^2 is at most of the order of the other term.",
+    consequence_of="approximate_dp_of_one_shot_top_k",
     witness={
-        "hits": 10**4,
+        "hits": 2500,
         "excess": Fraction(146, 100),
         "slack": Fraction(1),
         "delta": Fraction(1, 10**6),
     },
     printed=_without_the_square,
     corrected=_within_theorem,
+    figures=Figures(
+        published=("0.2939 > 1.000e-6",),
+        corrected=("1.420e-775 <= 1.000e-6", "6.446e-357 <= 1.000e-6"),
+    ),
 )
 
 
+def _pinned_epsilon() -> arb:
+    return advanced_epsilon(Fraction(27, 2), Fraction(2), HALF)
+
+
+HALF = Fraction(1, 2)
 _MANY_HITS = {"hits": 1000, "excess": Fraction(146, 100), "slack": Fraction(1), "delta": Fraction(1, 10**6)}
 
 
-@statement(COHEN_2023, "individual_svt_privacy", errata=(SQUARE_MISSING,), cases=30, examples=(_MANY_HITS,))
+@statement(
+    COHEN_2023,
+    "individual_svt_privacy",
+    errata=(SQUARE_MISSING,),
+    cases=30,
+    examples=(_MANY_HITS,),
+    pins=(
+        Pin(
+            {"hits": 3, "excess": Fraction(1), "slack": HALF, "delta": HALF},
+            "r = 27/2; an incomplete gamma function; tails of misses; alpha^2 tau/(2 (1 + alpha)) = 1/4",
+            smaller=lambda: [
+                rare_hits_by_gamma(3, Fraction(2), _pinned_epsilon()),
+                misses_before_hits_delta(3, Fraction(1, 4), HALF, _pinned_epsilon()),
+            ],
+            larger=lambda: [ball(HALF) + ball(Fraction(-1, 4)).exp()] * 2,
+        ),
+    ),
+)
 def approximate_dp_of_individual_svt(hits: Hits, excess: ModerateExcess, slack: Slack, delta: SlackDelta) -> Verdict:
     """With tau hits for each record, epsilon < 1 and r = (1 + alpha) tau (e^epsilon + 1), the released values are
     (r epsilon^2/2 + epsilon sqrt(2 r ln(1/delta)), delta + delta*)-DP. (Against thresholds far above all values,

@@ -29,11 +29,13 @@ from dpassay.spec.charged_calls import (
 )
 from dpassay.spec.distributions.binomial import binomial_at_most, binomial_at_most_exact
 from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.interactions import Interaction, LossLaw, chain, loss_law_of_branches
+from dpassay.spec.figures import Figures
+from dpassay.spec.interactions import Interaction, LossDistribution, chain, loss_distribution_of_branches
 from dpassay.spec.interactions import branches as complete_branches
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import Ratio, at_most_exact
 from dpassay.spec.sources import COHEN_2023, DPASSAY
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick
 from dpassay.spec.theorems.target_charging.composition import (
     ExcessRatio,
@@ -41,6 +43,11 @@ from dpassay.spec.theorems.target_charging.composition import (
     advanced_composition,
 )
 from dpassay.spec.theorems.target_charging.holder_calls import Hits, Slack, chernoff_tail
+from dpassay.spec.theorems.target_charging.second_derivations import (
+    advanced_epsilon,
+    misses_before_hits_delta,
+    responses_delta,
+)
 from dpassay.spec.verdict import Verdict
 
 __all__ = [
@@ -67,7 +74,10 @@ LeakBudget = Annotated[Fraction, Reals("tau_delta", 0, 1, (0, Fraction(1, 10), F
 Family = Annotated[str, Choices("what is asked", ("whole range", "misses"))]
 
 
-# --- the exact laws of two families of adversaries ----------------------------------------------------------
+HALF = Fraction(1, 2)
+
+
+# --- the exact distributions of two families of adversaries ----------------------------------------------------------
 
 
 def misses_delta(hits: int, ratio: Fraction, epsilon: arb) -> arb:
@@ -139,9 +149,12 @@ def _check(family: str, hits: int, excess: Fraction, slack: Fraction, delta: Fra
 
 ADVANCED_WITHOUT_THE_TWO = Erratum(
     kind="false",
-    printed_text="the second bound has epsilon sqrt((1 + alpha) (tau/q) ln(1/delta)), without the factor 2 that its "
-    "own composition lemma has under the root: for 1,000 randomised responses at epsilon = 0.02, alpha = 0.3, "
-    "delta = 1e-9 the exact delta is 5.8 times what is promised",
+    severity=Severity.ERROR,
+    location="Appendix B, Theorem B.4, the second bound",
+    printed_text="the second bound of Thm B.4 has epsilon sqrt((1 + alpha) (tau/q) ln(1/delta)), without "
+    "the factor 2 that the composition lemma A.4 has under the root: for 1,000 randomised responses at epsilon = "
+    "0.02, alpha = 0.3, delta = 1e-9 the exact delta is 5.85 times what is promised",
+    answer="The 2 of Lemma A.4 was lost under the root; Remarks I.2 and I.4 use the right constant.",
     witness={
         "family": "whole range",
         "hits": 1000,
@@ -151,34 +164,39 @@ ADVANCED_WITHOUT_THE_TWO = Erratum(
     },
     printed=lambda **point: _check(**point, printed=True),
     corrected=lambda **point: _check(**point, printed=False),
+    figures=Figures(published=("5.853e-9 > 1.000e-9",), corrected=("2.921e-15 <= 1.000e-9",)),
 )
 
 
 def _smallest_epsilon(large: Fraction, small: Fraction, charged: Fraction, slack: Fraction) -> Verdict:
     """Two calls on the whole range, of two ratios, both charged at one of them."""
-    law = _law(chain(whole_range_response(large), whole_range_response(small)), ChargingRule(2))
+    distribution = _distribution(chain(whole_range_response(large), whole_range_response(small)), ChargingRule(2))
 
     def truth() -> arb:
         epsilon = _calls(2, Fraction(1), slack) * ball(charged).log()
-        ratios = [(ratio, mass) for ratio, mass in law.masses.items() if isinstance(ratio, Fraction)]
+        ratios = [(ratio, mass) for ratio, mass in distribution.masses.items() if isinstance(ratio, Fraction)]
         excess = ((ball(mass) * -(epsilon - ball(ratio).log()).expm1()).max(arb(0)) for ratio, mass in ratios)
         return sum_balls(excess)
 
     return at_most(truth, lambda: chernoff_tail(arb(2), ball(slack)))
 
 
-def _law(analyst: Interaction, rule: ChargingRule) -> LossLaw:
-    return loss_law_of_branches(complete_branches(analyst, rule))
+def _distribution(analyst: Interaction, rule: ChargingRule) -> LossDistribution:
+    return loss_distribution_of_branches(complete_branches(analyst, rule))
 
 
 _MIXED = {"large": Fraction(27183, 10**4), "small": Fraction(101, 100), "slack": Fraction(9)}
 SMALLEST_FOR_LARGEST = Erratum(
     kind="false",
-    printed_text="Section 2 says that a simple analysis may take the smallest values of q_i and epsilon_i that were "
-    "encountered: right for q_i, for epsilon_i it must be the largest (Rem B.6 has it right)",
+    severity=Severity.MINOR,
+    location="Section 2, the paragraph on varied parameters, second sentence",
+    printed_text="Section 2 says that a simple analysis may take the smallest values of q_i and epsilon_i "
+    "that were encountered: right for q_i, for epsilon_i it must be the largest (Rem B.6 has it right)",
+    answer="The smallest q and the largest epsilon are meant, as in Remark B.6.",
     witness=_MIXED,
     printed=lambda large, small, slack: _smallest_epsilon(large, small, small, slack),
     corrected=lambda large, small, slack: _smallest_epsilon(large, small, large, slack),
+    figures=Figures(published=("0.4029 > 0.0003035",), corrected=("0 <= 0.0003035",)),
     item="mix_and_match",
 )
 
@@ -207,6 +225,22 @@ SMALLEST_FOR_LARGEST = Erratum(
             "delta": Fraction(1, 10**6),
         },
     ),
+    pins=(
+        Pin(
+            {"family": "whole range", "hits": 100, "excess": Fraction(1, 10), "slack": Fraction(1, 4), "delta": HALF},
+            "r = 125; tails of truthful answers; alpha^2 tau/(2 (1 + alpha)) = 5/2",
+            smaller=lambda: responses_delta(100, Fraction(11, 10), advanced_epsilon(125, Fraction(11, 10), HALF)),
+            larger=lambda: ball(HALF) + ball(Fraction(-5, 2)).exp(),
+        ),
+        Pin(
+            {"family": "misses", "hits": 3, "excess": Fraction(2), "slack": HALF, "delta": HALF},
+            "r = 18; tails of misses; alpha^2 tau/(2 (1 + alpha)) = 1/4",
+            smaller=lambda: misses_before_hits_delta(
+                3, Fraction(1, 4), Fraction(3, 4), advanced_epsilon(18, Fraction(3), HALF)
+            ),
+            larger=lambda: ball(HALF) + ball(Fraction(-1, 4)).exp(),
+        ),
+    ),
 )
 def approximate_dp_of_target_charging(
     family: Family, hits: Hits, excess: ExcessRatio, slack: Slack, delta: SlackDelta
@@ -231,6 +265,19 @@ LEAKS = chain(*[with_leak(not_prior_response(Fraction(3), rarity=Fraction(1, 100
         {"interaction": LEAKS, "hits": 1, "calls": 12, "delta": Fraction(1, 2)},
         {"interaction": MISSES, "hits": 1, "calls": 4, "delta": Fraction(0)},
     ),
+    pins=(
+        Pin(
+            {"interaction": MISSES, "hits": 1, "calls": 4, "delta": Fraction(0)},
+            "five misses: (3^5 - 3^4)/4^5; no hit in four calls",
+            smaller=lambda: Fraction(162, 1024),
+            larger=lambda: Fraction(81, 256),
+        ),
+        Pin(
+            {"interaction": LEAKS, "hits": 1, "calls": 12, "delta": HALF},
+            "no hit in twelve calls",
+            larger=lambda: HALF + Fraction(3, 4) ** 12,
+        ),
+    ),
 )
 def basic_dp_of_target_charging(interaction: LeakyCharged, hits: FewHits, calls: Calls, delta: LeakBudget) -> Verdict:
     """While calls run that are (epsilon, delta_i)-DP with q-targets, until tau hits or until the next delta_i would
@@ -248,16 +295,16 @@ def basic_dp_of_target_charging(interaction: LeakyCharged, hits: FewHits, calls:
 
 def response_delta_exact(count: int, ratio: Fraction, budget: Fraction) -> Fraction:
     """Return the exact delta at e^epsilon' = `budget` of `count` randomised responses."""
-    law = _response_law(count, ratio)
-    return law.hockey_stick(budget)
+    distribution = _response_distribution(count, ratio)
+    return distribution.hockey_stick(budget)
 
 
-def _response_law(count: int, ratio: Fraction) -> LossLaw:
+def _response_distribution(count: int, ratio: Fraction) -> LossDistribution:
     masses: dict[Ratio, Fraction] = {}
     for j in range(count + 1):
         loss = ratio ** (2 * j - count)
         masses[loss] = masses.get(loss, Fraction(0)) + comb(count, j) * ratio**j / (1 + ratio) ** count
-    return LossLaw(masses)
+    return LossDistribution(masses)
 
 
 def truncated_delta(hits: int, ratio: Fraction, quality: Fraction, calls: int, budget: Fraction) -> Fraction:
@@ -270,6 +317,19 @@ def truncated_delta(hits: int, ratio: Fraction, quality: Fraction, calls: int, b
     "exact target-charging account",
     cases=60,
     examples=({"interaction": MISSES, "hits": 1, "calls": 4, "budget": Fraction(81)},),
+    pins=(
+        Pin(
+            {"interaction": MISSES, "hits": 1, "calls": 4, "budget": Fraction(9)},
+            "four truthful answers, (81 - 9)/256; no hit in four calls",
+            larger=lambda: Fraction(81 - 9, 256) + Fraction(81, 256),
+        ),
+        Pin(
+            {"interaction": MISSES, "hits": 1, "calls": 4, "budget": Fraction(81)},
+            "five misses: (3^5 - 3^4)/4^5; no hit in four calls",
+            smaller=lambda: Fraction(162, 1024),
+            larger=lambda: Fraction(81, 256),
+        ),
+    ),
 )
 def approximate_dp_of_truncated_target_charging(
     interaction: Charged, hits: FewHits, calls: Calls, budget: Budget

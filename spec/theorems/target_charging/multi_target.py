@@ -11,7 +11,8 @@ from typing import Annotated
 from dpassay.spec.charged_calls import ChargedInteractions, ChargedRound, ChargingRule, charged_delta
 from dpassay.spec.charged_calls import two_target_response as response
 from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.interactions import Analyst, Interaction, Round, Transcript, branches, repeated
+from dpassay.spec.interactions import Analyst, Interaction, Round, Transcript, branches, chain, repeated
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement
@@ -29,6 +30,9 @@ Budget = Annotated[
 Pattern = Annotated[
     str, Choices("which tests are mirrored", ("....", ".x.x.x.x.x", "xx..xx..xx", ".........x", "x..x.x.xx.x"))
 ]  # fmt: skip
+
+
+HALF = Fraction(1, 2)
 
 
 def only_target(analyst: Analyst, index: int) -> Analyst:
@@ -52,7 +56,25 @@ def _sum_of_single_deltas(analyst: Analyst, hits: int, budget: Fraction) -> Frac
     return sum((charged_delta(only_target(analyst, i), ChargingRule(hits), budget) for i in range(2)), Fraction(0))
 
 
-@statement(COHEN_2023, "multi_target_privacy", cases=60)
+@statement(
+    COHEN_2023,
+    "multi_target_privacy",
+    cases=60,
+    pins=(
+        Pin(
+            {"interaction": chain(*[response(Fraction(3))] * 2), "hits": 1, "budget": Fraction(1)},
+            "two tests at 1/4 and 3/4: total variation 1/2, with both targets and with each",
+            smaller=lambda: HALF,
+            larger=lambda: 1,
+        ),
+        Pin(
+            {"interaction": chain(*[response(Fraction(3))] * 2), "hits": 2, "budget": Fraction(3)},
+            "both answers alike, to the side of the answer: (9 - 3)/16, with both targets and with each",
+            smaller=lambda: Fraction(3, 8),
+            larger=lambda: Fraction(3, 4),
+        ),
+    ),
+)
 def delta_of_several_targets(interaction: TwoTargets, hits: FewHits, budget: Budget) -> Verdict:
     """If charging any single one of k targets is (epsilon', delta')-DP, charging all and halting at the last is
     (epsilon', k delta')-DP: at every epsilon', the exact delta is at most the sum over the targets of those of the

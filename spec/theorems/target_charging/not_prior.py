@@ -16,6 +16,7 @@ from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.indistinguishable import private_pair
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains import Reals
+from dpassay.spec.figures import Figures
 from dpassay.spec.notions.target_quality import (
     Mixture,
     Target,
@@ -24,11 +25,13 @@ from dpassay.spec.notions.target_quality import (
     of_target,
     target_quality,
 )
+from dpassay.spec.pins import Pin
 from dpassay.spec.proof.polynomial import nonnegative_on_orthant
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.proof.steps import Proof, all_of, checked, proof
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.target_charging.decomposition import least_delta, pure_with_errors
 from dpassay.spec.theorems.target_charging.quantifiers import Pair, Ratio, Share, Targeted, Test
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
@@ -53,7 +56,7 @@ def not_prior_mixture(
 ) -> Mixture:
     """Return the decomposition of App C: C is the prior, and B^b(prior) has the ratio e^epsilon exactly.
 
-    p = 1 - (r pi' - pi)/(r - 1); where pi = pi' the residual laws are those given that the outcome is not the prior.
+    p = 1 - (r pi' - pi)/(r - 1); where pi = pi' the residuals are those given an outcome other than the prior.
     """
     others = frozenset(o for o in left.outcomes if o != prior)
     if of_target(left, others) > of_target(right, others):
@@ -73,7 +76,15 @@ def not_prior_mixture(
 _RESPONSE = private_pair(Fraction(3), FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1))
 
 
-@statement(COHEN_2023, "not_prior_target_pair", "not_prior_target", examples=({"targeted": _RESPONSE},))
+@statement(
+    COHEN_2023,
+    "not_prior_target_pair",
+    "not_prior_target",
+    examples=({"targeted": _RESPONSE},),
+    pins=(
+        Pin({"targeted": _RESPONSE}, "randomised response at ratio 3 has no common part", both=lambda: Fraction(1, 4)),
+    ),
+)
 def not_prior_outcomes_are_a_target(targeted: Targeted) -> Verdict:
     """Of an epsilon-indistinguishable pair the outcomes other than one prior are a q-target, q = 1/(e^epsilon + 1), by
     the decomposition of App C; of an epsilon-DP algorithm likewise.
@@ -128,25 +139,26 @@ def not_prior_quality_is_attained(ratio: Ratio, share: Share, delta: Delta) -> V
     """
     r, weight = exact("ratio", ratio), exact("delta", delta)
     rare = exact("share", share) / (r + 1)
-    laws = tuple(FiniteDistribution({"hit": hit, "prior": 1 - hit}) for hit in (rare, r * rare))
+    distributions = tuple(FiniteDistribution({"hit": hit, "prior": 1 - hit}) for hit in (rare, r * rare))
     first, second = (
-        FiniteDistribution({**{o: (1 - weight) * p for o, p in law.weights.items()}, leak: weight})
-        for law, leak in zip(laws, ("left", "right"), strict=True)
+        FiniteDistribution({**{o: (1 - weight) * p for o, p in distribution.weights.items()}, leak: weight})
+        for distribution, leak in zip(distributions, ("left", "right"), strict=True)
     )
     rest = pure_with_errors(first, second, r, weight)
     left, right = (
-        FiniteDistribution({o: law.probability(o) for o in ("hit", "prior")}) for law in (rest.left, rest.right)
+        FiniteDistribution({o: distribution.probability(o) for o in ("hit", "prior")})
+        for distribution in (rest.left, rest.right)
     )
     return conjunction([
         equal_exact(least_delta(first, second, r), weight, "delta"),
-        equal_exact((left, right), laws, "the pure parts"),
+        equal_exact((left, right), distributions, "the pure parts"),
         equal_exact(target_quality(left, right, frozenset({"hit"}), r), not_prior_quality(r), "quality"),
     ])  # fmt: skip
 
 
 @statement(COHEN_2023, "not_prior_target_pair")
-def not_prior_decomposition_by_algebra() -> Verdict:
-    """With p = 1 - (r pi' - pi)/(r - 1) the residual laws hit with probability pi (r - 1)/(r pi' - pi) and
+def not_prior_decomposition_by_algebra() -> Proof:
+    """With p = 1 - (r pi' - pi)/(r - 1) the residual distributions hit with probability pi (r - 1)/(r pi' - pi) and
     pi' (r - 1)/(r pi' - pi), and B^0(prior) = r B^1(prior); for pi <= pi' <= r pi the former is at least 1/(r + 1),
     and 0 <= p for 1 - pi <= r (1 - pi'). A proof for all parameters.
     """
@@ -157,11 +169,45 @@ def not_prior_decomposition_by_algebra() -> Verdict:
     p = not_prior_weight(r, low, high)
     tied = 1 - (1 - low + slack) / r  # pi' for which r (1 - pi') exceeds 1 - pi by the slack
     return proof(
-        identity(low / (1 - p), low * (r - 1) / (r * high - low), "hits of the left residual law"),
-        identity(high / (1 - p), high * (r - 1) / (r * high - low), "hits of the right residual law"),
-        identity(1 - low - p, r * (1 - high - p), "the ratio at the prior"),
-        nonnegative_on_orthant((r - 1) / (r * (high / low) - 1) - 1 / (r + 1), (z, part), "at least 1/(r + 1)"),
-        identity((r - 1) - (r * tied - low), slack, "p (r - 1) is the slack of the prior's likelihood ratio"),
+        checked(
+            "left hits",
+            "The left residual distribution hits with probability pi (r - 1)/(r pi' - pi).",
+            identity,
+            low / (1 - p),
+            low * (r - 1) / (r * high - low),
+        ),
+        checked(
+            "right hits",
+            "The right one hits with probability pi' (r - 1)/(r pi' - pi).",
+            identity,
+            high / (1 - p),
+            high * (r - 1) / (r * high - low),
+        ),
+        checked("prior", "B^0(prior) = r B^1(prior).", identity, 1 - low - p, r * (1 - high - p)),
+        checked(
+            "quality",
+            "For pi < pi' <= r pi the left probability is at least 1/(r + 1).",
+            nonnegative_on_orthant,
+            (r - 1) / (r * (high / low) - 1) - 1 / (r + 1),
+            (z, part),
+            given=["left hits"],
+        ),
+        checked(
+            "equal hits",
+            "For pi' = pi it is 1.",
+            identity,
+            low * (r - 1) / (r * low - low),
+            1,
+            given=["left hits"],
+        ),
+        checked(
+            "weight",
+            "p (r - 1) is the slack of the prior's likelihood ratio, r (1 - pi') - (1 - pi).",
+            identity,
+            not_prior_weight(r, low, tied) * (r - 1),
+            slack,
+        ),
+        all_of("decomposition", "right hits", "prior", "quality", "equal hits", "weight"),
     )
 
 
@@ -169,8 +215,10 @@ def not_prior_decomposition_by_algebra() -> Verdict:
 
 
 def _tight_where_equal(ratio: Fraction, probability: Fraction) -> Verdict:
-    law = FiniteDistribution.of(probability, 1 - probability)
-    return equal_exact(target_quality(law, law, frozenset({0}), ratio), not_prior_quality(ratio), "quality")
+    distribution = FiniteDistribution.of(probability, 1 - probability)
+    return equal_exact(
+        target_quality(distribution, distribution, frozenset({0}), ratio), not_prior_quality(ratio), "quality"
+    )
 
 
 def _tight_where_tied(ratio: Fraction, probability: Fraction) -> Verdict:
@@ -180,15 +228,28 @@ def _tight_where_tied(ratio: Fraction, probability: Fraction) -> Verdict:
 
 TIGHT_WHERE_EQUAL = Erratum(
     kind="false",
-    printed_text="after the proof of Lem C.3 the bounds are called tight where pi' = pi, and tighter the closer they "
-    "are: at pi' = pi the residual laws always hit; the bound is tight at pi' = e^epsilon pi",
+    severity=Severity.MINOR,
+    location="Appendix C, proof of Lemma C.3, the closing remark on tightness",
+    printed_text="after the proof of Lem C.3 the bounds are called tight where pi' = pi, and tighter the "
+    "closer they are: at pi' = pi the residual distributions always hit; the bound is tight at pi' = e^epsilon pi",
+    answer="Tight at pi' = e^epsilon pi is meant; the conclusion that q is the largest possible is right.",
     witness={"ratio": Fraction(3), "probability": Fraction(1, 5)},
     printed=_tight_where_equal,
     corrected=_tight_where_tied,
+    figures=Figures(published=("1.000 != 0.2500",), corrected=("0.2500 = 0.2500",)),
 )
 
 
-@statement(COHEN_2023, "private_testing_target_pair", errata=(TIGHT_WHERE_EQUAL,))
+@statement(
+    COHEN_2023,
+    "private_testing_target_pair",
+    errata=(TIGHT_WHERE_EQUAL,),
+    pins=(
+        Pin(
+            {"test": _RESPONSE}, "randomised response at ratio 3 has no common part", both=lambda: [Fraction(1, 4)] * 2
+        ),
+    ),
+)
 def either_outcome_of_a_private_test_is_a_target(test: Test) -> Verdict:
     """Of a private test both {1} and {0} are q-targets, q = 1/(e^epsilon + 1), each by its own decomposition."""
     claimed = not_prior_quality(test.ratio)
@@ -234,12 +295,16 @@ def _laplace_scale(epsilon: Fraction, scale: Fraction) -> Verdict:
 
 LAPLACE_SCALE_OF_LOGIT = Erratum(
     kind="false",
-    printed_text="footnote 4 adds Lap(1/epsilon) to the logit of an epsilon-DP test: the logit moves by 2 epsilon, so "
-    "that this is 2 epsilon^2-DP, above epsilon for epsilon > 1/2 and needlessly noisy for a smaller one; Lap(2) is "
-    "epsilon-DP",
+    severity=Severity.INTERPRETATION,
+    location="Section 1, footnote 4",
+    printed_text="footnote 4 adds Lap(1/epsilon) to the logit of an epsilon-DP test, which moves by 2 "
+    "epsilon; read as the noise of an epsilon-DP method that is 2 epsilon^2-DP, above epsilon for epsilon > 1/2; "
+    "Lap(2) is epsilon-DP",
+    answer="The footnote sketches another paper's method, whose parameters it does not restate.",
     witness={"epsilon": Fraction(3, 4)},
     printed=lambda epsilon: _laplace_scale(epsilon, 1 / epsilon),
     corrected=lambda epsilon: _laplace_scale(epsilon, Fraction(2)),
+    figures=Figures(published=("1.125 > 0.7500",), corrected=("0.7500 <= 0.7500",)),
 )
 
 
@@ -248,6 +313,7 @@ LAPLACE_SCALE_OF_LOGIT = Erratum(
     "logit_lipschitz",
     errata=(LAPLACE_SCALE_OF_LOGIT,),
     examples=({"test": _RESPONSE},),
+    pins=(Pin({"test": _RESPONSE}, "odds of 3 and of 1/3", both=lambda: 9),),
 )
 def logit_of_private_test_moves_by_two_epsilon(test: Test) -> Verdict:
     """For an epsilon-DP test, log(p/(1 - p)) moves by at most 2 epsilon between neighbours; randomised response moves

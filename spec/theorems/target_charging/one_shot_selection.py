@@ -22,13 +22,17 @@ from dpassay.spec.ball import Real, at_least, at_most, ball
 from dpassay.spec.charged_calls import not_prior_quality
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.proof.symbolic import identity, proof
+from dpassay.spec.figures import Figures
+from dpassay.spec.pins import Pin
+from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
+from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick
 from dpassay.spec.theorems.target_charging.composition import SlackDelta
 from dpassay.spec.theorems.target_charging.main_theorem import advanced_epsilon_of_target_charging
+from dpassay.spec.theorems.target_charging.second_derivations import responses_delta
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["best_of_candidates", "explicit_epsilon", "leading_epsilon", "top_k_epsilon"]
@@ -46,6 +50,9 @@ FewCalls = Annotated[int, Integers("R", 0, 20, (0, 1, 5))]
 
 
 # --- what Thm B.4 gives -------------------------------------------------------------------------------------
+
+
+HALF, ELEVEN_TENTHS = Fraction(1, 2), Fraction(11, 10)
 
 
 def _root_of_calls(k: arb, log_inverse: arb) -> arb:
@@ -91,19 +98,43 @@ def _with_the_square(k: int, excess: Fraction, delta: Fraction, constant: int) -
     return _released_within(k, excess, delta)
 
 
-_LARGE_K = {"k": 10**4, "excess": Fraction(146, 100), "delta": Fraction(1, 10**6), "constant": 8}
+CALLS_AND_DELTA = {8: (5500, "0.5238"), 4: (1500, "0.5118")}
+"""For each constant a k at which the exact delta of the published epsilon is about 1/2, and that delta."""
 
 
-def _square_missing(text: str, item: str, constant: int = 8) -> Erratum:
+def _square_missing(
+    text: str, location: str, item: str, constant: int = 8, consequence_of: str | None = None
+) -> Erratum:
+    k, exceeded = CALLS_AND_DELTA[constant]
     return Erratum(
         kind="false",
+        severity=Severity.ERROR,
+        location=location,
+        answer="The bound is meant where k epsilon^2 is at most of the order of the other terms, as usual with "
+        "advanced composition.",
+        consequence_of=consequence_of,
         printed_text=f"{text}: the term of order k epsilon^2 is missing, without which it fails for every constant, "
         "fixed epsilon and large k, already where all candidates are randomised responses and all are released",
-        witness=_LARGE_K | {"constant": constant},
+        witness={"k": k, "excess": Fraction(146, 100), "delta": Fraction(1, 10**6), "constant": constant},
         printed=_without_the_square,
         corrected=_with_the_square,
+        figures=Figures((f"{exceeded} > 1.000e-6",), ("0 <= 2.000e-6",)),
         item=item,
     )
+
+
+def _completed_square() -> arb:
+    """Enclose (sqrt(L) + epsilon sqrt(2 (1 + 1.21)) s)^2 - L at k = 200, e^epsilon = 1.1, delta = 1/2."""
+    epsilon, log_inverse = ball(ELEVEN_TENTHS).log(), arb(2).log()
+    s = (200 + log_inverse / 2).sqrt() + (log_inverse / 2).sqrt()
+    return (log_inverse.sqrt() + epsilon * ball(Fraction(221, 50)).sqrt() * s) ** 2 - log_inverse
+
+
+def _multiplied_out() -> arb:
+    """Enclose epsilon (sqrt(8 f k L) + 4 sqrt(f) L + epsilon f (4 k + 8 L)) there, f = 1 + e^2."""
+    epsilon, log_inverse, f = ball(ELEVEN_TENTHS).log(), arb(2).log(), arb(2).exp() + 1
+    roots = (1600 * f * log_inverse).sqrt() + 4 * f.sqrt() * log_inverse
+    return epsilon * (roots + epsilon * f * (800 + 8 * log_inverse))
 
 
 def _released_within(k: int, excess: Fraction, delta: Fraction) -> Verdict:
@@ -120,10 +151,31 @@ def _released_within(k: int, excess: Fraction, delta: Fraction) -> Verdict:
     "one_shot_top_k_privacy",
     "top1_composed_cost",
     errata=(
-        _square_missing("Lem 2.6 has O(epsilon sqrt(k ln(1/delta)))", "one_shot_top_k_privacy"),
-        _square_missing("Thm I.3 has epsilon O(sqrt(k ln(1/delta)) + ln(1/delta))", "one_shot_top_k_bound"),
         _square_missing(
-            "Rem I.2 has epsilon (4 sqrt(c ln(1/delta)) + o(sqrt(c))) for c selections", "top1_composed_cost", 4
+            "Lem 2.6 has O(epsilon sqrt(k ln(1/delta)))",
+            "Section 2.4, Lemma 2.6, its corollary",
+            "one_shot_top_k_privacy",
+        ),
+        _square_missing(
+            "Thm I.3 has epsilon O(sqrt(k ln(1/delta)) + ln(1/delta))",
+            "Appendix I.1, Theorem I.3",
+            "one_shot_top_k_bound",
+            consequence_of="approximate_dp_of_one_shot_top_k",
+        ),
+        _square_missing(
+            "Rem I.2 has epsilon (4 sqrt(c ln(1/delta)) + o(sqrt(c))) for c selections",
+            "Appendix I, Remark I.2, last sentence of its first paragraph",
+            "top1_composed_cost",
+            4,
+            consequence_of="approximate_dp_of_one_shot_top_k",
+        ),
+    ),
+    pins=(
+        Pin(
+            {"k": 200, "excess": Fraction(1, 10), "delta": HALF},
+            "the square completed, with e^(2 epsilon) = 1.21; tails of truthful answers; Thm I.3 multiplied out",
+            smaller=lambda: [responses_delta(200, ELEVEN_TENTHS, _completed_square()), _completed_square()],
+            larger=lambda: [1, _multiplied_out()],
         ),
     ),
     cases=25,
@@ -153,9 +205,12 @@ def _excess_over_leading_term(k: int, log_inverse: int) -> arb:
 
 REMAINDER_TOO_SMALL = Erratum(
     kind="proof",
-    printed_text="epsilon' = epsilon (4 sqrt(k ln(1/delta)) + o(sqrt k)) is claimed for delta >= 2^(o(k)), which no "
-    "delta < 1 satisfies; with the sign restored the remainder of this analysis is 2 sqrt(2) ln(1/delta) and more, "
-    "here 2,860 sqrt(k) at delta = 2^(-1.44 k^(3/4)): it is o(sqrt k) only where ln(1/delta) is",
+    severity=Severity.INTERPRETATION,
+    location="Appendix I.1, Remark I.4",
+    printed_text="epsilon' = epsilon (4 sqrt(k ln(1/delta)) + o(sqrt k)) for delta >= 2^(o(k)): no delta "
+    "< 1 satisfies the condition; read with -o(k) the remainder of this analysis is 2 sqrt(2) ln(1/delta) and "
+    "more, here 2,860 sqrt(k) at delta = 2^(-1.44 k^(3/4)): it is o(sqrt k) only where ln(1/delta) is",
+    answer="The remark says roughly; the exponent is meant to be -o(k), and ln(1/delta) small against sqrt(k).",
     witness={"k": 10**12, "log_inverse": 10**9, "multiple": 1},
     printed=lambda k, log_inverse, multiple: at_most(
         lambda: _excess_over_leading_term(k, log_inverse), lambda: multiple * arb(k).sqrt()
@@ -168,6 +223,10 @@ REMAINDER_TOO_SMALL = Erratum(
             ),
         ]
     ),
+    figures=Figures(
+        published=("2.860e9 > 1.000e6",),
+        corrected=("2.860e9 <= 3.000e9", "2.828e9 <= 2.860e9"),
+    ),
 )
 
 
@@ -177,7 +236,7 @@ def symbolic_slack(log_inverse: Any, k: Any, root: Any) -> Any:
 
 
 @statement(COHEN_2023, "top_k_constant", errata=(REMAINDER_TOO_SMALL,))
-def small_epsilon_top_k_costs_four_roots() -> Verdict:
+def small_epsilon_top_k_costs_four_roots() -> Proof:
     """With alpha = (L + sqrt(L^2 + 2 k L))/k the tail delta* is e^-L and (1 + alpha) k = s^2,
     s = sqrt(k + L/2) + sqrt(L/2); for epsilon -> 0 then epsilon'/epsilon -> 4 sqrt(L) s, which is
     4 sqrt(k L) + 2 sqrt(2) L (1 + o(1)) for L = o(k).
@@ -188,11 +247,50 @@ def small_epsilon_top_k_costs_four_roots() -> Verdict:
     s = u + v
     epsilon = 2 * x * sp.sqrt(2 * (sp.exp(2 * x) + 1) * log_inverse) * s + 2 * x**2 * (sp.exp(2 * x) + 1) * s**2
     return proof(
-        identity(log_inverse**2 + 2 * k * log_inverse, (2 * u * v) ** 2, "the root in alpha"),
-        identity(alpha**2 * k, 2 * (1 + alpha) * log_inverse, "delta* = e^-L"),
-        identity((1 + alpha) * k, s**2, "(1 + alpha) k = s^2"),
-        identity(sp.diff(epsilon, x).subs(x, 0), 4 * sp.sqrt(log_inverse) * s, "slope at epsilon = 0"),
-        identity(4 * sp.sqrt(log_inverse) * v, 2 * sp.sqrt(2) * log_inverse, "second term"),
+        suppose(
+            "u and v",
+            "u = sqrt(k + L/2), v = sqrt(L/2) and s = u + v; the tail is delta* = e^(-alpha^2 k/(2 (1 + alpha))).",
+        ),
+        checked(
+            "root",
+            "L^2 + 2 k L = (2 u v)^2.",
+            identity,
+            log_inverse**2 + 2 * k * log_inverse,
+            (2 * u * v) ** 2,
+            given=["u and v"],
+        ),
+        checked(
+            "tail",
+            "alpha^2 k = 2 (1 + alpha) L: delta* = e^-L.",
+            identity,
+            alpha**2 * k,
+            2 * (1 + alpha) * log_inverse,
+            given=["root"],
+        ),
+        checked("hits", "(1 + alpha) k = s^2.", identity, (1 + alpha) * k, s**2, given=["root"]),
+        checked(
+            "slope",
+            "epsilon' has the slope 4 sqrt(L) s at epsilon = 0.",
+            identity,
+            sp.diff(epsilon, x).subs(x, 0),
+            4 * sp.sqrt(log_inverse) * s,
+            given=["tail", "hits"],
+        ),
+        checked("start", "epsilon' vanishes at epsilon = 0.", identity, epsilon.subs(x, 0), 0),
+        checked(
+            "second term",
+            "4 sqrt(L) v = 2 sqrt(2) L.",
+            identity,
+            4 * sp.sqrt(log_inverse) * v,
+            2 * sp.sqrt(2) * log_inverse,
+        ),
+        checked("first term", "(u - v)(u + v) = k.", identity, sp.expand((u - v) * (u + v)), k),
+        prose(
+            "four roots",
+            "4 sqrt(L) u is 4 sqrt(k L) and at most 4 sqrt(L) (L/2)/(2 sqrt(k)) = L sqrt(L/k) more, o(L) for L = "
+            "o(k).",
+            given=["slope", "start", "second term", "first term"],
+        ),
     )
 
 
@@ -200,7 +298,7 @@ def small_epsilon_top_k_costs_four_roots() -> Verdict:
 
 
 def best_of_candidates(m: int, ratio: Fraction) -> tuple[FiniteDistribution, FiniteDistribution]:
-    """Return the laws of the best of m tests with scores 0 and 1: who was the first to score 1, 0 for nobody.
+    """Return the distributions of the best of m tests with scores 0 and 1: who was the first to score 1, 0 for nobody.
 
     A test scores 1 with probability 1/(1 + e^epsilon) on the left, e^epsilon/(1 + e^epsilon) on the right.
     """
@@ -210,7 +308,24 @@ def best_of_candidates(m: int, ratio: Fraction) -> tuple[FiniteDistribution, Fin
     return FiniteDistribution(left), FiniteDistribution(right)  # type: ignore[arg-type]  # integers are hashable
 
 
-@statement(COHEN_2023, "best_of_m_privacy")
+def _late_first_success() -> Fraction:
+    """Return the delta at e^epsilon' = 16 of ten tests of odds 1/2 and 2: nobody scores, or nobody up to the sixth."""
+    first = sum((Fraction(2 ** (i - 1) - 32, 3**i) for i in range(7, 11)), Fraction(0))
+    return first + Fraction(2**10 - 16, 3**10)
+
+
+@statement(
+    COHEN_2023,
+    "best_of_m_privacy",
+    pins=(
+        Pin(
+            {"m": 10, "excess": Fraction(1), "calls": 2},
+            "who is first, with chances 2^(i - 1)/3^i and 2/3^i; q = 1/5",
+            smaller=_late_first_success,
+            larger=lambda: Fraction(16, 25),
+        ),
+    ),
+)
 def approximate_dp_of_best_of_candidates(m: Candidates, excess: ModerateExcess, calls: FewCalls) -> Verdict:
     """The best of any number of epsilon-DP candidates is (2 R epsilon, (1 - q)^R)-DP for every whole R,
     q = 1/(e^(2 epsilon) + 1); R = ceil(ln(1/delta)/(-ln(1 - q))) gives (O(epsilon ln(1/delta)), delta). (Against m

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from dpassay.spec.distributions.binomial import binomial_at_most_exact
 from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement
@@ -53,6 +54,15 @@ def silent_hits_delta(hits: int, ratio: Fraction, quality: Fraction, budget: Fra
     examples=(
         {"hits": 1, "quality": Fraction(1, 2), "ratio": Fraction(10**6), "calls": 1, "level": 1, "further": 1},
         {"hits": 3, "quality": Fraction(1), "ratio": Fraction(1000), "calls": 3, "level": 2, "further": 1},
+    ),
+    pins=(
+        Pin(
+            {"hits": 1, "quality": Fraction(1, 2), "ratio": Fraction(10**6), "calls": 1, "level": 0, "further": 1},
+            "one answer has the total variation (r - 1)/(r + 1); call 2 comes with probability 1/2",
+            smaller=lambda: [None, Fraction(1, 2)],
+            larger=lambda: [Fraction(10**6 - 1, 10**6 + 1) + Fraction(1, 2), Fraction(1, 2)],
+            within=Fraction(1, 10**5),
+        ),
     ),
 )
 def account_of_target_charging_is_approached_where_hits_tell_nothing(

@@ -22,12 +22,13 @@ from dpassay.spec.distributions.binomial import binomial_at_most_exact
 from dpassay.spec.domains import Choices, Integers
 from dpassay.spec.interactions import Analyst, Interaction, Round, Transcript, branches, chain
 from dpassay.spec.notions.target_quality import common_mass
+from dpassay.spec.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
-from dpassay.spec.statement import Erratum, statement
+from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
-__all__ = ["STOPPED", "CommonPart", "Simulation", "common_part", "published_laws"]
+__all__ = ["STOPPED", "CommonPart", "Simulation", "common_part", "published_distributions"]
 
 Charged = Annotated[Interaction, ChargedInteractions("an adaptive tree of at most 4 calls with q-targets", 4)]
 FewHits = Annotated[int, Integers("tau", 1, 3, (1, 2))]
@@ -39,16 +40,16 @@ Share = Annotated[
 STOPPED = "stopped"
 """The symbol of a truncated run in place of one data-holder call too many."""
 
-Law = dict[Hashable, Fraction]
+Distribution = dict[Hashable, Fraction]
 
 
 @dataclass(frozen=True)
 class CommonPart:
     """A decomposition: the sub-measure c = p C, and what is left of both sides, (1 - p) B^b."""
 
-    common: Law
-    left: Law
-    right: Law
+    common: Distribution
+    left: Distribution
+    right: Distribution
 
 
 def common_part(offer: Round, share: Fraction) -> CommonPart:
@@ -148,10 +149,10 @@ def _stopped(run: _Run, part: CommonPart) -> _Run:
     return _Run((*run.transcript, STOPPED), run.counts, run.holder_calls, run.left * left, run.right * right)
 
 
-def published_laws(runs: list[_Run]) -> tuple[Law, Law]:
-    """Return the laws of what was published, on both sides: the coins and the counters sum out."""
-    left: Law = {}
-    right: Law = {}
+def published_distributions(runs: list[_Run]) -> tuple[Distribution, Distribution]:
+    """Return the distributions of what was published, on both sides: the coins and the counters sum out."""
+    left: Distribution = {}
+    right: Distribution = {}
     for run in runs:
         if run.left or run.right:
             left[run.transcript] = left.get(run.transcript, Fraction(0)) + run.left
@@ -159,24 +160,28 @@ def published_laws(runs: list[_Run]) -> tuple[Law, Law]:
     return left, right
 
 
-def _real_laws(analyst: Analyst, hits: int) -> tuple[Law, Law]:
+def _real_distributions(analyst: Analyst, hits: int) -> tuple[Distribution, Distribution]:
     complete = list(branches(analyst, ChargingRule(hits)))
     return {b.transcript: b.left for b in complete}, {b.transcript: b.right for b in complete}
 
 
 def _faithful(interaction: Interaction, hits: int, share: Fraction, counts_common_hits: bool = True) -> Verdict:
     simulation = Simulation(hits, share, counts_common_hits=counts_common_hits)
-    simulated, real = published_laws(simulation.runs(interaction)), _real_laws(interaction, hits)
+    simulated, real = published_distributions(simulation.runs(interaction)), _real_distributions(interaction, hits)
     return conjunction([
-        equal_exact(simulated[0], real[0], "law of the transcript on the left"),
-        equal_exact(simulated[1], real[1], "law of the transcript on the right"),
+        equal_exact(simulated[0], real[0], "distribution of the transcript on the left"),
+        equal_exact(simulated[1], real[1], "distribution of the transcript on the right"),
     ])  # fmt: skip
 
 
 COUNTER_IN_ONE_BRANCH = Erratum(
     kind="false",
-    printed_text="the counter stands inside the branch that calls the data holder, so that hits drawn from the common "
-    "part do not count: the simulated transcripts are longer than those of Alg 6 (the prose has it right)",
+    severity=Severity.MINOR,
+    location="Appendix B, Algorithm 7, the line that updates the counter",
+    printed_text="the counter stands inside the branch that calls the data holder, so that hits drawn "
+    "from the common part do not count: the simulated transcripts are longer than those of Alg 6 (the prose has "
+    "it right)",
+    answer="The line belongs after the branch, as the text of the proof has it.",
     witness={
         "interaction": chain(*[mixed_response(Fraction(3), Fraction(1, 2), Fraction(1))] * 2),
         "hits": 1,
@@ -188,7 +193,7 @@ COUNTER_IN_ONE_BRANCH = Erratum(
 
 
 @statement(COHEN_2023, "tct_simulation", "simulation_analysis", errata=(COUNTER_IN_ONE_BRANCH,))
-def simulated_transcript_has_the_law_of_the_run(interaction: Charged, hits: FewHits, share: Share) -> Verdict:
+def simulated_transcript_has_the_distribution_of_the_run(interaction: Charged, hits: FewHits, share: Share) -> Verdict:
     """A simulator who draws the common part of every call himself, and asks the data holder for the rest only,
     publishes exactly what target charging publishes, on both data sets: hence target charging is as private as the
     holder's answers are.
@@ -204,7 +209,7 @@ def _reversing_at_the_end(ratio: Fraction, calls: int) -> Interaction:
     return chain(*misses, not_prior_response(ratio, mirrored=True), not_prior_response(ratio))
 
 
-def _pure(left: Law, right: Law, ratio: Fraction, what: str) -> Verdict:
+def _pure(left: Distribution, right: Distribution, ratio: Fraction, what: str) -> Verdict:
     for transcript in left.keys() | right.keys():
         p, q = left.get(transcript, Fraction(0)), right.get(transcript, Fraction(0))
         if p > ratio * q or q > ratio * p:
@@ -213,9 +218,9 @@ def _pure(left: Law, right: Law, ratio: Fraction, what: str) -> Verdict:
 
 
 def _conditioned(ratio: Fraction, calls: int) -> Verdict:
-    """The runs of at most `calls` holder calls, as a law of their own on each side."""
+    """The runs of at most `calls` holder calls, as a distribution of their own on each side."""
     runs = Simulation(1, Fraction(1), calls).runs(_reversing_at_the_end(ratio, calls))
-    left, right = published_laws([run for run in runs if STOPPED not in run.transcript])
+    left, right = published_distributions([run for run in runs if STOPPED not in run.transcript])
     return _pure(
         {o: p / sum(left.values()) for o, p in left.items()},
         {o: q / sum(right.values()) for o, q in right.items()},
@@ -226,33 +231,57 @@ def _conditioned(ratio: Fraction, calls: int) -> Verdict:
 
 def _truncated(ratio: Fraction, calls: int) -> Verdict:
     runs = Simulation(1, Fraction(1), calls).runs(_reversing_at_the_end(ratio, calls))
-    return _pure(*published_laws(runs), ratio**calls, "truncated")
+    return _pure(*published_distributions(runs), ratio**calls, "truncated")
 
 
 CONDITIONING_IS_NOT_TRUNCATION = Erratum(
     kind="proof",
-    printed_text="conditioned on no failure the simulation is said to be a composition of r calls; the condition "
-    "depends on the data, and its probability enters the loss: 4.097 epsilon with 4 calls. Stopping in place of call "
-    "r + 1 is what makes it one",
+    severity=Severity.MINOR,
+    location="Appendix B, proof of Theorem B.4, item (ii)",
+    printed_text="conditioned on no failure the simulation is said to be a composition of r calls; the "
+    "condition depends on the data, and its probability enters the loss: 4.097 epsilon with 4 calls. Stopping in "
+    "place of call r + 1 is what makes it one",
+    answer="The failure can be defined as the replacement of call r + 1; then the proof goes through.",
     witness={"ratio": Fraction(27183, 10**4), "calls": 4},
     printed=_conditioned,
     corrected=_truncated,
 )
 
 
-@statement(COHEN_2023, "nonfailure_composition", errata=(CONDITIONING_IS_NOT_TRUNCATION,))
+def _three_calls() -> Interaction:
+    return chain(*[not_prior_response(Fraction(3))] * 3)
+
+
+@statement(
+    COHEN_2023,
+    "nonfailure_composition",
+    errata=(CONDITIONING_IS_NOT_TRUNCATION,),
+    pins=(
+        Pin(
+            {
+                "interaction": chain(*[not_prior_response(Fraction(3))] * 3),
+                "hits": 1,
+                "calls": 2,
+                "share": Fraction(1),
+            },
+            "two misses, of probability 3/4 and 1/4",
+            smaller=lambda: [Fraction(9, 16), Fraction(1, 16)],
+            larger=lambda: [Fraction(9, 16)] * 2,
+        ),
+    ),
+)
 def truncated_run_is_a_composition(interaction: Charged, hits: FewHits, calls: Calls, share: Share) -> Verdict:
     """The run that stops with a special symbol in place of data-holder call R + 1 is (R epsilon, 0)-DP, and agrees
     with the run itself but for an event of probability at most Pr[Bin(R, q) <= tau - 1] on both data sets, if
     nothing of the common parts' hits is given away (the whole common part off the target).
     """
     ratio = interaction.offer.ratio_max
-    left, right = published_laws(Simulation(hits, share, calls).runs(interaction))
+    left, right = published_distributions(Simulation(hits, share, calls).runs(interaction))
     verdicts = [_pure(left, right, ratio**calls, "truncated run")]
     if _common_parts_miss(interaction, share):
         tail = binomial_at_most_exact(hits - 1, calls, not_prior_quality(ratio))
-        for law in (left, right):
-            stopped = sum((p for transcript, p in law.items() if _ends_stopped(transcript)), Fraction(0))
+        for distribution in (left, right):
+            stopped = sum((p for transcript, p in distribution.items() if _ends_stopped(transcript)), Fraction(0))
             verdicts.append(at_most_exact(stopped, tail, "probability of stopping"))
     return conjunction(verdicts)
 

@@ -146,8 +146,8 @@ def quality_of_algorithm_is_the_worst_over_its_pairs(targeted: Targeted) -> Verd
     """The quality of a target of an algorithm is the least one over its neighbouring pairs, whatever symmetric
     relation makes neighbours: it is the same in both orders, and a further pair can only lower it.
 
-    Three data sets, the middle law between the other two: the pairs of neighbours have at least the quality of the
-    farther pair. (Only Alg 5 of the paper needs the particular relation "one record added or removed".)
+    Three data sets, the middle distribution between the other two: the pairs of neighbours have at least the quality
+    of the farther pair. (Only Alg 5 of the paper needs the particular relation "one record added or removed".)
     """
     pair = targeted
     outcomes = pair.left.outcomes

@@ -1,5 +1,8 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 
@@ -130,3 +133,13 @@ def test_extreme_ratios_give_a_number_or_a_refusal(bound) -> None:  # type: igno
     assert np.all(np.isfinite(losses) & (losses > 0))
     with pytest.raises(UsageError, match="at least 2\\^-20"):
         bound(3, 0.5, 1e-7, 1, 0, 1, 0.1)
+
+
+@pytest.mark.parametrize("bound", [halted, all_below])
+@pytest.mark.parametrize(("sigma_threshold", "sigma_query", "high"), [(1e-7, 1, 1e-7), (1, 1e-7, 1e-7), (1, 1, 2e6)])
+def test_every_ratio_of_two_scales_is_guarded(
+    bound: Callable[..., NDArray[np.float64]], sigma_threshold: float, sigma_query: float, high: float
+) -> None:
+    for count in (3, np.array([1, 3])):
+        with pytest.raises(UsageError, match="at least 2\\^-20"):
+            bound(count, 0, sigma_threshold, sigma_query, 0, high, high / 10)

@@ -28,6 +28,17 @@ def test_log_delta_keeps_its_digits(m: float, tail: float) -> None:
     assert bound - truth < 2.0**-30 + 2.0**-48 * abs(truth)
 
 
+def test_the_back_off_covers_the_quadrature_and_not_much_more() -> None:
+    rng = np.random.default_rng(5)
+    y = np.concatenate([rng.uniform(-1, 1, 60), rng.choice([-1.0, 1.0], 60) * 10 ** rng.uniform(0, 1.4, 60)])
+    m = 0.2499 / (1.01 + np.abs(y)) * 10 ** rng.uniform(-3, 0, 120)
+    epsilon = m * np.maximum(m / 2 - y, 0)
+    bound = gaussian_log_delta(epsilon, 1.0, m)
+    excess = bound - [log_delta(e, shift) for e, shift in zip(epsilon, m, strict=True)]
+    assert np.all(excess >= 0)
+    assert np.all(excess[:60] < 2.0**-42)
+
+
 def test_delta_down_to_the_smallest_floats() -> None:
     epsilon = float(gaussian_epsilon(1e-300, 1.0))
     assert log_delta(epsilon, 1.0) == pytest.approx(np.log(1e-300), rel=1e-10)

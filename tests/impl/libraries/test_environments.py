@@ -83,14 +83,16 @@ def test_what_cannot_be_installed_leaves_nothing(built: Path, monkeypatch: pytes
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     monkeypatch.setattr("dpassay.impl.libraries.environments._run", reuse)
-    with pytest.raises(UsageError, match=r"--version '9.0' of fakedp is not on the index; there are: 1.0, 1.5, 2.0"):
+    with pytest.raises(
+        UsageError, match=r"--version '9.0' of fakedp is not on the package index; available versions: 1.0, 1.5, 2.0"
+    ):
         build_environment(library(), "9.0")
     with pytest.raises(UsageError, match=r"pip cannot install fakedp==2.0 helper>=9: ERROR: .*helper>=9"):
         build_environment(library(pins=("helper>=9",)), "2.0")
     monkeypatch.setenv("PIP_NO_INDEX", "0")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/")
     monkeypatch.setenv("PIP_RETRIES", "1")
-    with pytest.raises(UsageError, match=r"no network to install fakedp 1.0: use --python"):
+    with pytest.raises(UsageError, match=r"no network to install fakedp 1.0; use --python"):
         build_environment(library(pins=("other",)), "1.0")
     assert environments() == before
 
@@ -109,7 +111,7 @@ def test_an_interruption_leaves_nothing(index: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_newest_release_is_asked_of_the_index(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert newest_version(library()) == "2.0"
-    with pytest.raises(UsageError, match="pip knows no release of unheard-of: ERROR: No matching distribution"):
+    with pytest.raises(UsageError, match="pip found no release of unheard-of: ERROR: No matching distribution"):
         newest_version(Library("unheard-of", Path("adapter.py")))
 
 
@@ -117,7 +119,7 @@ def test_without_network_the_cache_is_offered(built: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PIP_NO_INDEX", "0")
     monkeypatch.delenv("PIP_FIND_LINKS")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/")
-    with pytest.raises(UsageError, match=r"no network .* of fakedp: give --version \(in the cache: 2.0\) or --python"):
+    with pytest.raises(UsageError, match=r"no network .* of fakedp: use --version \(in the cache: 2.0\) or --python"):
         newest_version(library())
 
 
@@ -125,13 +127,13 @@ def test_an_interpreter_without_pip_is_named(index: Path, tmp_path: Path) -> Non
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')
     bare.chmod(0o755)
-    with pytest.raises(UsageError, match="has no pip to ask for the newest release of fakedp"):
+    with pytest.raises(UsageError, match="has no pip to look up the newest release of fakedp"):
         newest_version(library(), str(bare))
 
 
 def test_an_interpreter_is_found_by_its_version() -> None:
     assert find_interpreter("").path == sys.executable
-    with pytest.raises(UsageError, match=r"no Python >=9 was found on the search path; install one, or use --python"):
+    with pytest.raises(UsageError, match=r"no Python >=9 was found on the search path; install one or use --python"):
         find_interpreter(">=9")
 
 

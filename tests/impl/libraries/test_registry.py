@@ -56,7 +56,7 @@ def test_the_first_recipe_that_suits_is_used(tmp_path: Path) -> None:
     assert library.recipe_for("0.9") is recipes[0]
     assert library.recipe_for("0.9rc1") is recipes[0]
     assert library.recipe_for("1.5") is recipes[1]
-    with pytest.raises(UsageError, match=r"'2.0' of some has no environment; versions that do: <1, >=1,<2"):
+    with pytest.raises(UsageError, match=r"'2.0' of some has no environment; versions with one: <1, >=1,<2"):
         library.recipe_for("2.0")
 
 

@@ -208,7 +208,7 @@ def test_what_is_not_answered_by_the_deadline_is_given_up(monkeypatch: pytest.Mo
         hanging = mechanism({case.name: case for case in open_library(worker)}, "hang")
         worker.deadline = time.monotonic() + 0.1
         with pytest.raises(
-            WorkerLostError, match=r"did not answer within 0.2 s during sample \(hang\)|time of this check"
+            WorkerLostError, match=r"did not answer within 0.2 s during sample \(hang\)|time limit of the check"
         ):
             hanging.sample(ONE, 3, rng())
 
@@ -216,7 +216,7 @@ def test_what_is_not_answered_by_the_deadline_is_given_up(monkeypatch: pytest.Mo
 def test_nothing_is_asked_after_the_deadline(worker: Worker, cases: dict[str, RemoteCase]) -> None:
     worker.deadline = time.monotonic() - 1
     try:
-        with pytest.raises(WorkerLostError, match="time of this check was over"):
+        with pytest.raises(WorkerLostError, match="time limit of the check was reached"):
             mechanism(cases, "correct").sample(ONE, 3, rng())
     finally:
         worker.deadline = math.inf
@@ -225,7 +225,7 @@ def test_nothing_is_asked_after_the_deadline(worker: Worker, cases: dict[str, Re
 
 BAD_ADAPTERS = {
     "def broken(": "SyntaxError",
-    "LIBRARY = 'x'\nCASES = []": "cases of different names, got none",
+    "LIBRARY = 'x'\nCASES = []": "must have different names, got none",
     "from dpassay.impl.libraries.kit import Nonsense\nLIBRARY = 'x'\nCASES = [Nonsense('a', {}), Nonsense('a', {})]": (
         r"got \['a'\]"
     ),
@@ -248,7 +248,7 @@ def test_an_adapter_that_does_not_load_is_named(source: str, tmp_path: Path) -> 
     [
         ("/nowhere/python", "cannot be started|can be started"),
         ("/bin/false", "ended with status 1"),
-        ("/bin/echo", "not of the protocol"),
+        ("/bin/echo", "not a protocol message"),
     ],
 )
 def test_a_broken_interpreter_is_named(python: str, words: str) -> None:

@@ -10,7 +10,7 @@ MECHANISM = GaussianAboveThreshold(4, 1.5, 0.3, 0.5, 1.0, 2.0, 0.2)
 ANSWERS = np.array([1.2, 1.9, 1.0, 1.6])
 
 
-def law(mechanism: GaussianAboveThreshold, answers: np.ndarray) -> dict[int, float]:
+def distribution(mechanism: GaussianAboveThreshold, answers: np.ndarray) -> dict[int, float]:
     x = np.linspace(-12, 12, 8001)
     weight = np.exp(-x * x / 2) / np.sqrt(2 * np.pi) * (x[1] - x[0])
     margin = (mechanism.sigma_threshold * x + mechanism.threshold - answers[:, None]) / mechanism.sigma_query
@@ -19,18 +19,18 @@ def law(mechanism: GaussianAboveThreshold, answers: np.ndarray) -> dict[int, flo
     return {0: float(weight @ below[-1]), **halted}
 
 
-def test_the_sampler_follows_its_law(follows) -> None:  # type: ignore[no-untyped-def]
+def test_the_sampler_follows_its_distribution(follows) -> None:  # type: ignore[no-untyped-def]
     outcomes = MECHANISM.sample(ANSWERS, 300_000, np.random.default_rng(3))
-    follows(np.asarray(outcomes).tolist(), law(MECHANISM, ANSWERS))
+    follows(np.asarray(outcomes).tolist(), distribution(MECHANISM, ANSWERS))
 
 
-def test_sessions_follow_the_same_law(follows) -> None:  # type: ignore[no-untyped-def]
+def test_sessions_follow_the_same_distribution(follows) -> None:  # type: ignore[no-untyped-def]
     rng, outcomes = np.random.default_rng(4), []
     for _ in range(10_000):
         session = MECHANISM.session(rng)
         any(session.ask(answer) for answer in ANSWERS)
         outcomes.append(session.outcome)
-    follows(outcomes, law(MECHANISM, ANSWERS))
+    follows(outcomes, distribution(MECHANISM, ANSWERS))
 
 
 @pytest.mark.parametrize("time", range(5))
@@ -41,7 +41,7 @@ def test_the_claim_is_attained_by_the_worst_pair(time: int) -> None:
     [claim] = MECHANISM.claims
     assert isinstance(claim, ExPost)
     assert MECHANISM.neighbours.admits(left, right)
-    loss = np.log(law(MECHANISM, left)[time] / law(MECHANISM, right)[time])
+    loss = np.log(distribution(MECHANISM, left)[time] / distribution(MECHANISM, right)[time])
     assert claim.epsilon_of(time) == pytest.approx(loss, rel=1e-8)
 
 

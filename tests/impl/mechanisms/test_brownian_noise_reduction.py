@@ -1,4 +1,4 @@
-"""The Brownian sampler: exact laws, sessions, prefixes, bad input. False alarms are below 1e-10 for each statistic."""
+"""The Brownian sampler: distributions, sessions, prefixes, bad input. False alarms below 1e-10 for each statistic."""
 
 import itertools
 import math

@@ -1,6 +1,7 @@
-"""Samplers of noisy counts and ranked lists against their exact laws; outcomes that must not depend on true orders."""
+"""Samplers of noisy counts and ranked lists against their exact distributions; outcomes ignore true orders."""
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,39 +10,39 @@ import pytest
 from scipy.optimize import isotonic_regression
 from scipy.stats import norm
 
-from dpassay.claims import ZCDP, ApproximateZCDP, UsageError
+from dpassay.claims import ZCDP, ApproximateDP, ApproximateZCDP, PureDP, UsageError
 from dpassay.impl.mechanisms.count_mle import CountMLE, count_mle, ordered_fit
 from dpassay.impl.mechanisms.gumbel_top_k import GumbelTopK
 from dpassay.impl.mechanisms.histograms import GaussianHistogram, LaplaceHistogram
-from dpassay.impl.mechanisms.trunc_gauss import TruncatedGaussianCounts, truncated_gaussian_counts
 from dpassay.impl.mechanisms.truncated_gaussian import truncated_normal
+from dpassay.impl.mechanisms.truncated_gaussian_histogram import TruncatedGaussianCounts, truncated_gaussian_counts
 from dpassay.impl.mechanisms.two_phase_top_k import TwoPhaseTopK
 
 Follows = Callable[[Sequence[Any], dict[Any, float]], None]
 
 
 @pytest.mark.parametrize("half_width", [0.01, 1.0, 3.0, 40.0])
-def test_truncated_noise_follows_the_conditional_normal_law(half_width: float, follows: Follows) -> None:
+def test_truncated_noise_follows_the_conditional_normal_distribution(half_width: float, follows: Follows) -> None:
     draws = truncated_normal(half_width, (40_000,), np.random.default_rng(5))
     assert np.abs(draws).max() <= half_width
     edges = np.linspace(-min(half_width, 5), min(half_width, 5), 11)
     inside = norm.cdf(half_width) - norm.cdf(-half_width)
     chances = np.diff(norm.cdf(edges)) / inside if half_width > 1e-1 else np.full(10, 0.1)
     rest = 1 - chances.sum()
-    law = {k: float(p) for k, p in enumerate(chances)} | ({"tail": float(rest)} if rest > 1e-12 else {})
+    distribution = {k: float(p) for k, p in enumerate(chances)} | ({"tail": float(rest)} if rest > 1e-12 else {})
     places = np.digitize(draws, edges) - 1
-    follows([int(k) if 0 <= k < 10 else "tail" for k in places], law)
+    follows([int(k) if 0 <= k < 10 else "tail" for k in places], distribution)
 
 
 def test_ranked_lists_follow_peeling(follows: Follows) -> None:
     mechanism, counts = GumbelTopK(size=4, k=2, epsilon=0.5), np.array([3.0, 1.0, 0.0, 2.0])
     weights = np.exp(0.5 * counts)
-    law = {
+    distribution = {
         (i, j): float(weights[i] / weights.sum() * weights[j] / (weights.sum() - weights[i]))
         for i, j in itertools.permutations(range(4), 2)
     }
     outcomes = mechanism.sample(counts, 40_000, np.random.default_rng(2))
-    follows([tuple(row) for row in outcomes.tolist()], law)
+    follows([tuple(row) for row in outcomes.tolist()], distribution)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 40])
@@ -84,7 +85,13 @@ def test_claims() -> None:
     (rho,) = count_mle.claims
     assert isinstance(rho, ZCDP)
     assert rho.rho == pytest.approx(3 / 8)
-    assert LaplaceHistogram(size=2, l0=5, linf=1.0, epsilon=0.5).claims[0].epsilon == 1.0  # type: ignore[union-attr]
+    pure, approximate = LaplaceHistogram(size=2, l0=5, linf=1.0, epsilon=0.5).claims
+    assert pure == PureDP(1.0)
+    assert isinstance(approximate, ApproximateDP)
+    assert approximate.epsilon == 0.5
+    both_true = (math.exp(0.5) / (1 + math.exp(0.5))) ** 2  # two randomised responses compose to losses 1, 0, -1
+    exact = both_true * (1 - math.exp(-0.5))
+    assert exact <= approximate.delta <= exact * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Noisy max with exponential noise, and the broken ones that release values, against their laws."""
+"""Noisy max with exponential noise, and the broken ones that release values, against their distributions."""
 
 from typing import Any
 
@@ -9,23 +9,23 @@ from scipy.stats import kstest
 from dpassay.claims import UsageError
 from dpassay.impl.broken.noisy_max_values import ExponentialValue, LaplaceValue, NoiseOnTiesOnly
 from dpassay.impl.mechanisms.exponential_noisy_max import ExponentialNoisyMax
-from dpassay.spec.distributions.noisy_max_values import NoisyMaxValueLaw
-from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipLaw
+from dpassay.spec.distributions.noisy_max_values import NoisyMaxValueDistribution
+from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipDistribution
 
 ANSWERS = np.array([0.0, 1.0, 3.0, 3.0])
 
 
 def test_the_index_follows_permute_and_flip(follows) -> None:  # type: ignore[no-untyped-def]
-    law = PermuteAndFlipLaw((0, 1, 3, 3), 2, 1)
+    distribution = PermuteAndFlipDistribution((0, 1, 3, 3), 2, 1)
     outcomes = ExponentialNoisyMax(4, 2.0).sample(ANSWERS, 200_000, np.random.default_rng(1)).tolist()
-    follows(outcomes, {o: float(law.log_probability(o).exp().mid()) for o in range(4)})
+    follows(outcomes, {o: float(distribution.log_probability(o).exp().mid()) for o in range(4)})
 
 
 @pytest.mark.parametrize(("kind", "noise"), [(LaplaceValue, "laplace"), (ExponentialValue, "exponential")])
-def test_values_follow_their_law(kind: Any, noise: Any) -> None:  # false alarm below 1e-9
-    law = NoisyMaxValueLaw((0, 1, 3, 3), 1, noise)
+def test_values_follow_their_distribution(kind: Any, noise: Any) -> None:  # false alarm below 1e-9
+    distribution = NoisyMaxValueDistribution((0, 1, 3, 3), 1, noise)
     values = kind(4, 2.0).sample(ANSWERS, 3_000, np.random.default_rng(2))
-    assert kstest(values, np.vectorize(lambda x: float(law.log_cdf(x).exp().mid()))).pvalue > 1e-9
+    assert kstest(values, np.vectorize(lambda x: float(distribution.log_cdf(x).exp().mid()))).pvalue > 1e-9
 
 
 def test_ties_alone_are_random() -> None:

@@ -17,29 +17,31 @@ def softmax(scores: np.ndarray) -> dict[int, float]:
 
 def by_all_orders(scores: np.ndarray) -> dict[int, float]:
     heads = np.exp(EPSILON * (scores - scores.max()) / (2 * STEP))
-    law = dict.fromkeys(range(scores.size), 0.0)
+    distribution = dict.fromkeys(range(scores.size), 0.0)
     orders = list(itertools.permutations(range(scores.size)))
     for order in orders:
         refused = 1.0
         for candidate in order:
-            law[candidate] += refused * heads[candidate] / len(orders)
+            distribution[candidate] += refused * heads[candidate] / len(orders)
             refused *= 1 - heads[candidate]
-    return law
+    return distribution
 
 
-@pytest.mark.parametrize(("mechanism", "law"), [(ExponentialMechanism, softmax), (PermuteAndFlip, by_all_orders)])
-def test_the_samplers_follow_their_laws(mechanism, law, follows) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize(
+    ("mechanism", "distribution"), [(ExponentialMechanism, softmax), (PermuteAndFlip, by_all_orders)]
+)
+def test_the_samplers_follow_their_distributions(mechanism, distribution, follows) -> None:  # type: ignore[no-untyped-def]
     outcomes = mechanism(4, EPSILON, STEP).sample(SCORES, 300_000, np.random.default_rng(5))
-    follows(np.asarray(outcomes).tolist(), law(SCORES))
+    follows(np.asarray(outcomes).tolist(), distribution(SCORES))
 
 
-@pytest.mark.parametrize("law", [softmax, by_all_orders])
-def test_the_laws_are_as_private_as_claimed(law) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("distribution", [softmax, by_all_orders])
+def test_the_distributions_are_as_private_as_claimed(distribution) -> None:  # type: ignore[no-untyped-def]
     worst = 0.0
     for signs in itertools.product([-STEP, 0, STEP], repeat=4):
-        left, right = law(SCORES), law(SCORES + np.array(signs))
+        left, right = distribution(SCORES), distribution(SCORES + np.array(signs))
         worst = max(worst, *(abs(np.log(left[o] / right[o])) for o in left))
-    assert worst <= EPSILON * (1 + 2**-45)  # rounding of the laws
+    assert worst <= EPSILON * (1 + 2**-45)  # rounding of the distributions
 
 
 def test_claims() -> None:

@@ -16,7 +16,7 @@ from dpassay.impl.mechanisms.filtered_stars import (
 )
 
 
-def law(mechanism: FilteredStars, bit: int) -> dict[tuple[int, ...], float]:
+def distribution(mechanism: FilteredStars, bit: int) -> dict[tuple[int, ...], float]:
     symbols = {bit: lambda star: star.truth, 1 - bit: lambda star: star.lie,
                SILENT: lambda star: 1 - star.truth - star.lie}  # fmt: skip
     result: dict[tuple[int, ...], float] = {}
@@ -28,7 +28,7 @@ def law(mechanism: FilteredStars, bit: int) -> dict[tuple[int, ...], float]:
 
 
 def hockey_stick(mechanism: FilteredStars, epsilon: float) -> float:
-    right, left = law(mechanism, 0), law(mechanism, 1)
+    right, left = distribution(mechanism, 0), distribution(mechanism, 1)
     return sum(max(0.0, chance - math.exp(epsilon) * right.get(t, 0.0)) for t, chance in left.items())
 
 
@@ -36,10 +36,10 @@ def shortened(mechanism: FilteredStars, rounds: int) -> FilteredStars:
     return FilteredStars(mechanism.stream[:rounds], mechanism.make_filter, mechanism.claim)
 
 
-def test_the_sampler_follows_its_law(follows) -> None:  # type: ignore[no-untyped-def]
+def test_the_sampler_follows_its_distribution(follows) -> None:  # type: ignore[no-untyped-def]
     star = Star(0.3, 1.0, Offer(0.5, 0.3))
     mechanism = FilteredStars((star,) * 4, lambda: SelfReportingFilter(1.4, 1.0), ApproximateDP(1.4, 1.0))
-    follows(mechanism.sample(np.array([1.0]), 100_000, np.random.default_rng(8)), law(mechanism, 1))
+    follows(mechanism.sample(np.array([1.0]), 100_000, np.random.default_rng(8)), distribution(mechanism, 1))
 
 
 def test_a_star_that_never_lies_leaks_the_whole_of_the_accumulated_delta() -> None:
@@ -54,7 +54,7 @@ def test_a_star_that_never_lies_leaks_the_whole_of_the_accumulated_delta() -> No
 def test_the_catalogued_compositions_are_as_private_as_claimed(mechanism: FilteredStars) -> None:
     assert isinstance(mechanism.claim, ApproximateDP)
     short = shortened(mechanism, 7)
-    longest = max(map(len, law(short, 1)))
+    longest = max(map(len, distribution(short, 1)))
     assert longest < 7, "the filter halts within the part that is enumerated"
     assert hockey_stick(short, mechanism.claim.epsilon) <= mechanism.claim.delta
 

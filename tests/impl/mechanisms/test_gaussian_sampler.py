@@ -6,14 +6,14 @@ from dpassay.claims import ZCDP, UsageError
 from dpassay.impl.mechanisms.gaussian import GaussianMechanism
 
 
-def test_the_sampler_follows_its_law(follows) -> None:  # type: ignore[no-untyped-def]
+def test_the_sampler_follows_its_distribution(follows) -> None:  # type: ignore[no-untyped-def]
     draws = np.asarray(GaussianMechanism(2, 2.0).sample(np.array([1.0, -3.0]), 200_000, np.random.default_rng(6)))
     edges = np.linspace(-2, 2, 9)
-    law = dict(enumerate(np.diff([0.0, *ndtr(edges), 1.0]).tolist()))
+    distribution = dict(enumerate(np.diff([0.0, *ndtr(edges), 1.0]).tolist()))
     for column, centre in ((0, 1.0), (1, -3.0)):
-        follows(np.digitize((draws[:, column] - centre) / 2.0, edges).tolist(), law)
+        follows(np.digitize((draws[:, column] - centre) / 2.0, edges).tolist(), distribution)
     summed = (draws[:, 0] + draws[:, 1] + 2.0) / np.sqrt(8)  # a shared noise would not have this variance
-    follows(np.digitize(summed, edges).tolist(), law)
+    follows(np.digitize(summed, edges).tolist(), distribution)
 
 
 def test_the_claim() -> None:

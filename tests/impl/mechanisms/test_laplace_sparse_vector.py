@@ -1,4 +1,4 @@
-"""Samplers of AboveThreshold and sparse vector with Laplace noise against their exact laws, and bad input."""
+"""Samplers of AboveThreshold and sparse vector with Laplace noise against their exact distributions, and bad input."""
 
 from collections import Counter
 from fractions import Fraction
@@ -17,12 +17,12 @@ from dpassay.impl.mechanisms.laplace_sparse_vector import (
     RestartedSparseVector,
     first_places,
 )
-from dpassay.spec.distributions.laplace_above_threshold import LaplaceAboveThresholdLaw
+from dpassay.spec.distributions.laplace_above_threshold import LaplaceAboveThresholdDistribution
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 from dpassay.spec.distributions.sparse_vector import (
-    BareQueriesLaw,
-    NumericSparseVectorLaw,
-    SparseVectorLaw,
+    BareQueriesDistribution,
+    NumericSparseVectorDistribution,
+    SparseVectorDistribution,
     hit_places,
 )
 
@@ -31,62 +31,62 @@ STREAM = tuple(map(Fraction, ("1/2", "2", "-1", "3/2")))
 DRAWS = 200_000
 
 
-def table(law: Any) -> dict[Any, float]:
-    return {outcome: float(law.log_probability(outcome).exp().mid()) for outcome in law.outcomes}
+def table(distribution: Any) -> dict[Any, float]:
+    return {outcome: float(distribution.log_probability(outcome).exp().mid()) for outcome in distribution.outcomes}
 
 
 def rows(outcomes: Any) -> list[Any]:
     return list(map(tuple, np.asarray(outcomes).tolist()))
 
 
-def test_above_threshold_follows_its_law(follows) -> None:  # type: ignore[no-untyped-def]
+def test_above_threshold_follows_its_distribution(follows) -> None:  # type: ignore[no-untyped-def]
     mechanism = LaplaceAboveThreshold(4, 1.0, 2.0)
     outcomes = mechanism.sample(ANSWERS, DRAWS, np.random.default_rng(1)).tolist()
-    follows(outcomes, table(LaplaceAboveThresholdLaw(STREAM, LaplaceThreshold(1, 1, 2))))
+    follows(outcomes, table(LaplaceAboveThresholdDistribution(STREAM, LaplaceThreshold(1, 1, 2))))
 
 
 def test_monotone_streams_need_half_of_the_noise(follows) -> None:  # type: ignore[no-untyped-def]
     mechanism = LaplaceAboveThreshold(4, 1.0, 2.0, monotone=True)
     outcomes = mechanism.sample(ANSWERS, DRAWS, np.random.default_rng(2)).tolist()
-    follows(outcomes, table(LaplaceAboveThresholdLaw(STREAM, LaplaceThreshold(1, 1, 1))))
+    follows(outcomes, table(LaplaceAboveThresholdDistribution(STREAM, LaplaceThreshold(1, 1, 1))))
     assert mechanism.neighbours.monotone
 
 
 CASES: dict[str, tuple[Any, Any]] = {
     "one threshold": (
-        LaplaceSparseVector(4, 1.0, 2.0, cutoff=2), SparseVectorLaw(STREAM, LaplaceThreshold(1, 1, 4), 2),
+        LaplaceSparseVector(4, 1.0, 2.0, cutoff=2), SparseVectorDistribution(STREAM, LaplaceThreshold(1, 1, 4), 2),
     ),
     "cutoff beyond the stream": (
-        LaplaceSparseVector(4, 1.0, 2.0, cutoff=9), SparseVectorLaw(STREAM, LaplaceThreshold(1, 1, 18), 4),
+        LaplaceSparseVector(4, 1.0, 2.0, cutoff=9), SparseVectorDistribution(STREAM, LaplaceThreshold(1, 1, 18), 4),
     ),
     "restarted": (
         RestartedSparseVector(4, 1.0, 2.0, cutoff=2),
-        SparseVectorLaw(STREAM, LaplaceThreshold(1, 2, 4), 2, refreshed=True),
+        SparseVectorDistribution(STREAM, LaplaceThreshold(1, 2, 4), 2, refreshed=True),
     ),
-    "never halts": (NeverHalts(4, 1.0, 2.0), SparseVectorLaw(STREAM, LaplaceThreshold(1, 1, 1), 4)),
-    "bare queries": (BareQueries(4, 1.0, 2.0), BareQueriesLaw(STREAM, 1, 1)),
+    "never halts": (NeverHalts(4, 1.0, 2.0), SparseVectorDistribution(STREAM, LaplaceThreshold(1, 1, 1), 4)),
+    "bare queries": (BareQueries(4, 1.0, 2.0), BareQueriesDistribution(STREAM, 1, 1)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_places_follow_their_law(follows, name: str) -> None:  # type: ignore[no-untyped-def]
-    mechanism, law = CASES[name]
-    follows(rows(mechanism.sample(ANSWERS, DRAWS, np.random.default_rng(3))), table(law))
+def test_places_follow_their_distribution(follows, name: str) -> None:  # type: ignore[no-untyped-def]
+    mechanism, distribution = CASES[name]
+    follows(rows(mechanism.sample(ANSWERS, DRAWS, np.random.default_rng(3))), table(distribution))
 
 
 @pytest.mark.parametrize(
     "mechanism", [NumericSparseVector(4, 1.0, 2.0, cutoff=2), ReleasesTestedAnswer(4, 1.0, 2.0, 2)]
 )
-def test_numbers_follow_their_law(follows, mechanism: LaplaceSparseVector) -> None:  # type: ignore[no-untyped-def]
+def test_numbers_follow_their_distribution(follows, mechanism: LaplaceSparseVector) -> None:  # type: ignore[no-untyped-def]
     noise = LaplaceThreshold(1, mechanism.threshold_scale, mechanism.query_scale)
     scale = mechanism.value_scale if isinstance(mechanism, NumericSparseVector) else None
-    law = NumericSparseVectorLaw(STREAM, noise, 2, scale)
+    distribution = NumericSparseVectorDistribution(STREAM, noise, 2, scale)
     cut = Fraction(3, 4)
     cells = {}
     for places in hit_places(4, 2):
         for above in np.ndindex(*(2,) * sum(k > 0 for k in places)):
             sides = tuple((cut, None) if each else (None, cut) for each in above)
-            cells[places, above] = float(law.log_cell(places, sides).exp().mid())
+            cells[places, above] = float(distribution.log_cell(places, sides).exp().mid())
     outcomes = []
     for first, number, second, other in rows(mechanism.sample(ANSWERS, DRAWS, np.random.default_rng(4))):
         released = [x for place, x in ((first, number), (second, other)) if place]
@@ -119,7 +119,7 @@ def test_first_places_are_padded() -> None:
 # --- an interactive run -------------------------------------------------------------------------------------
 
 
-def test_a_session_follows_the_law(follows) -> None:  # type: ignore[no-untyped-def]
+def test_a_session_follows_the_distribution(follows) -> None:  # type: ignore[no-untyped-def]
     mechanism, rng = LaplaceAboveThreshold(4, 1.0, 2.0), np.random.default_rng(7)
     outcomes = []
     for _ in range(5_000):
@@ -128,7 +128,7 @@ def test_a_session_follows_the_law(follows) -> None:  # type: ignore[no-untyped-
             if session.ask(float(answer)):
                 break
         outcomes.append(session.outcome)
-    follows(outcomes, table(LaplaceAboveThresholdLaw(STREAM, LaplaceThreshold(1, 1, 2))))
+    follows(outcomes, table(LaplaceAboveThresholdDistribution(STREAM, LaplaceThreshold(1, 1, 2))))
 
 
 def test_a_session_ends() -> None:

@@ -11,7 +11,7 @@ from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
 ANSWERS = np.array([0.1, 0.9, 0.4, 0.6])
 
 
-def gaussian_law(answers: np.ndarray, sigma: float) -> dict[int, float]:
+def gaussian_distribution(answers: np.ndarray, sigma: float) -> dict[int, float]:
     z = np.linspace(-12, 12, 4001)
     weight = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
     return {
@@ -22,7 +22,7 @@ def gaussian_law(answers: np.ndarray, sigma: float) -> dict[int, float]:
     }
 
 
-def laplace_law(answers: np.ndarray, scale: float) -> dict[int, float]:
+def laplace_distribution(answers: np.ndarray, scale: float) -> dict[int, float]:
     def cdf(x: float) -> float:
         return float(np.exp(x) / 2 if x < 0 else 1 - np.exp(-x) / 2)
 
@@ -34,15 +34,15 @@ def laplace_law(answers: np.ndarray, scale: float) -> dict[int, float]:
     return {o: sum(quad(density, a, b, args=(o,))[0] for a, b in pairwise(cuts)) for o in range(answers.size)}
 
 
-def test_the_gaussian_sampler_follows_its_law(follows) -> None:  # type: ignore[no-untyped-def]
+def test_the_gaussian_sampler_follows_its_distribution(follows) -> None:  # type: ignore[no-untyped-def]
     mechanism = GaussianNoisyMax(4, 0.5, 0.0, 1.0, 0.1)
     outcomes = np.asarray(mechanism.sample(ANSWERS, 300_000, np.random.default_rng(1)))
-    follows(outcomes.tolist(), gaussian_law(ANSWERS, 0.5))
+    follows(outcomes.tolist(), gaussian_distribution(ANSWERS, 0.5))
 
 
-def test_the_laplace_sampler_follows_its_law(follows) -> None:  # type: ignore[no-untyped-def]
+def test_the_laplace_sampler_follows_its_distribution(follows) -> None:  # type: ignore[no-untyped-def]
     outcomes = np.asarray(LaplaceNoisyMax(4, 4.0, 1.0).sample(ANSWERS, 300_000, np.random.default_rng(2)))
-    follows(outcomes.tolist(), laplace_law(ANSWERS, 0.5))
+    follows(outcomes.tolist(), laplace_distribution(ANSWERS, 0.5))
 
 
 def test_the_claim_is_attained_by_the_worst_pair() -> None:
@@ -50,7 +50,7 @@ def test_the_claim_is_attained_by_the_worst_pair() -> None:
     mechanism = GaussianNoisyMax(size, sigma, 0.0, 1.0, step)
     left, right = np.full(size, 1 - step), np.ones(size)
     left[-1], right[-1] = step, 0.0
-    loss = np.log(gaussian_law(left, sigma)[size - 1] / gaussian_law(right, sigma)[size - 1])
+    loss = np.log(gaussian_distribution(left, sigma)[size - 1] / gaussian_distribution(right, sigma)[size - 1])
     [claim] = mechanism.claims
     assert isinstance(claim, PureDP)
     assert claim.epsilon == pytest.approx(loss, rel=1e-8)

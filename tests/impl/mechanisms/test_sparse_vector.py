@@ -19,7 +19,7 @@ def one_run(answers: np.ndarray) -> dict[int, float]:
     return {0: float(weight @ below[-1]), **halted}
 
 
-def law(mechanism: GaussianSparseVector, answers: np.ndarray) -> dict[tuple[int, ...], float]:
+def distribution(mechanism: GaussianSparseVector, answers: np.ndarray) -> dict[tuple[int, ...], float]:
     result: dict[tuple[int, ...], float] = {}
 
     def extend(alarms: tuple[int, ...], chance: float, spent: float) -> None:
@@ -38,9 +38,9 @@ def law(mechanism: GaussianSparseVector, answers: np.ndarray) -> dict[tuple[int,
 
 
 @pytest.mark.parametrize("epsilon", [1.9, 3.0])
-def test_the_sampler_follows_its_law(epsilon: float, follows) -> None:  # type: ignore[no-untyped-def]
+def test_the_sampler_follows_its_distribution(epsilon: float, follows) -> None:  # type: ignore[no-untyped-def]
     mechanism = GaussianSparseVector(RUN, epsilon, 1e-6)
-    chances = law(mechanism, ANSWERS)
+    chances = distribution(mechanism, ANSWERS)
     cut_short = [alarms for alarms in chances if alarms and alarms[-1] < 5 and len(alarms) > 1]
     assert cut_short
     follows(mechanism.sample(ANSWERS, 8_000, np.random.default_rng(12)), chances)
@@ -52,7 +52,7 @@ def test_the_claim_holds_on_random_neighbours(seed: int) -> None:
     mechanism = GaussianSparseVector(RUN, 1.9, 1e-6)
     left = rng.uniform(0, 1, 5)
     right = np.clip(left + rng.choice([-0.2, 0.2], 5), 0, 1)
-    one, other = law(mechanism, left), law(mechanism, right)
+    one, other = distribution(mechanism, left), distribution(mechanism, right)
     assert sum(max(0.0, one[o] - np.exp(1.9) * other[o]) for o in one) <= 1e-6
 
 

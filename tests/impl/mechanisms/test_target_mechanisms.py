@@ -1,4 +1,4 @@
-"""Samplers of the mechanisms with targets, against laws that are written out here."""
+"""Samplers of the mechanisms with targets, against distributions that are written out here."""
 
 import math
 from typing import Any
@@ -74,13 +74,13 @@ def test_probabilities_that_do_not_sum_to_one_draw_nothing(oracle: type[FiniteMe
 def test_two_runs_are_independent(follows) -> None:  # type: ignore[no-untyped-def]
     rows = DoubleRun(SKEWED).sample(ZERO, CALLS, np.random.default_rng(3))
     chances = (0.7, 0.2, 0.1)
-    law = {(a, b): p * q for a, p in enumerate(chances) for b, q in enumerate(chances)}
-    follows(list(map(tuple, rows.tolist())), law)
+    distribution = {(a, b): p * q for a, p in enumerate(chances) for b, q in enumerate(chances)}
+    follows(list(map(tuple, rows.tolist())), distribution)
     assert DoubleRun(SKEWED).quality > 0.4
 
 
 @pytest.mark.parametrize("answer", [-4.0, 0.25, 1.0, 3.0])
-def test_between_thresholds_follows_the_laplace_law(answer: float, follows) -> None:  # type: ignore[no-untyped-def]
+def test_between_thresholds_follows_the_laplace_distribution(answer: float, follows) -> None:  # type: ignore[no-untyped-def]
     mechanism = BetweenThresholds(epsilon=0.8, low=-1.0, high=1.5, sensitivity=2.0)
 
     def below(x: float) -> float:

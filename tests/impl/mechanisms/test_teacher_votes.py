@@ -45,7 +45,8 @@ def test_the_charge_of_a_query_falls_with_the_agreement(epsilon: float, share: f
 
 def test_counts_that_are_none_charge_nothing() -> None:
     session = votes()
-    for counts in (np.full(10, 24.0), np.full(9, 25.0), np.full(10, 25.5), [-25] + [25] * 8 + [75], [math.nan] * 10):
+    halves = [24.5, 25.5] + [25] * 8
+    for counts in (np.full(10, 24.0), np.full(9, 25.0), halves, [-25] + [25] * 8 + [75], [math.nan] * 10):
         with pytest.raises(UsageError, match="counts"):
             session.ask(counts)
     assert session.session.counts == (0,)

@@ -32,6 +32,7 @@ def private_law() -> Law:
             evidence="sampled",
             scope="samples",
             calls=result.calls,
+            power=None if result.power is None else result.power.record(),
         )
 
     return Law("private", "A mechanism is as private as it claims.", applies, check)
@@ -57,6 +58,7 @@ def sound_law() -> Law:
             scope="points",
             calls=1,
             witness=asked,
+            power={"points": 1},
         )
 
     return Law("sound", "An accountant never says less than the truth.", applies, check, sampled=False)
@@ -71,7 +73,11 @@ def careful_law() -> Law:
     def check(case: RemoteCase, settings: Settings) -> Finding:
         assert isinstance(case, RemoteNonsense)
         accepted = [words for words in case.attempts if case.attempt(words)[0]]
-        return Finding("wrong answer", f"accepted: {accepted}") if accepted else Finding("ok", "all refused")
+        return (
+            Finding("wrong answer", f"accepted: {accepted}")
+            if accepted
+            else Finding("ok", "all refused", power={"points": 1})
+        )
 
     return Law("careful", "Nonsense is refused.", applies, check, sampled=False)
 

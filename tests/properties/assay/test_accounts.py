@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from dpassay.impl.libraries.in_process import InProcessWorker
-from dpassay.impl.libraries.kit import Answer
+from dpassay.impl.libraries.kit import Answer, Refused
 from dpassay.impl.libraries.remote import RemoteAnswer, open_library
 from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
-from dpassay.properties.assay.agreement import Asked, agreement, costs_nothing
+from dpassay.properties.assay.consistency import Asked, agreement, costs_nothing
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.inquiry import Inquiry, margin, related_to
 from dpassay.properties.assay.questions import INVERSES, QUESTIONS, Inverse
-from dpassay.properties.assay.truths import truth_of
+from dpassay.properties.assay.reference_values import truth_of
 
 SETTINGS = Settings(1e-9, 0, 1000, 1e6)
 
@@ -101,10 +101,10 @@ def test_laws_of_two_answers_need_both() -> None:
     epsilon = constant("a, epsilon", "gaussian_epsilon")
     listed = constant("a", "heterogeneous_composition_epsilon")
     sampled = constant("a", "subsampled_gaussian_epsilon")
-    assert reason("epsilon_and_delta_agree", epsilon) == "no other answer of this account is its inverse"
+    assert reason("epsilon_and_delta_agree", epsilon) == "this account has no inverse of the question"
     assert reason("calibration_suffices", constant("a", "gaussian_sigma")) is not None
-    assert reason("equal_parts_count", listed) == "no other answer of this account counts repetitions"
-    assert reason("everybody_is_sampled", sampled) == "no other answer of this account is unsampled"
+    assert reason("list_matches_count", listed) == "this account has no answer for a count of repetitions"
+    assert reason("full_sampling_rate", sampled) == "this account has no answer without sampling"
 
 
 def test_estimates_without_an_error_contradict_nothing() -> None:
@@ -121,10 +121,10 @@ def test_estimates_without_an_error_contradict_nothing() -> None:
 
 def test_domains_decide() -> None:
     sampled = "subsampled_gaussian_epsilon"
-    assert reason("nobody_is_sampled", constant("a", sampled, domain={"rate": (0.1, 1.0)})) is not None
-    assert reason("nobody_is_sampled", constant("a", "subsampled_gaussian_sigma")) is not None
+    assert reason("zero_sampling_rate", constant("a", sampled, domain={"rate": (0.1, 1.0)})) is not None
+    assert reason("zero_sampling_rate", constant("a", "subsampled_gaussian_sigma")) is not None
     once = constant("a", "gaussian_epsilon", splits=True, domain={"count": (1, 1)})
-    assert reason("splitting_does_not_matter", once) == "the library's function has no repetitions"
+    assert reason("splitting_invariance", once) == "the function of the library has no repetitions"
     assert reason("zero_repetitions", constant("a", "gaussian_epsilon", domain={"count": (1, 9)})) is not None
 
 
@@ -150,10 +150,10 @@ def test_answers_agree_up_to_what_the_library_says_of_them() -> None:
     assert margin(case, -8.0) == pytest.approx(5.0, rel=1e-5)
 
 
-def refusing_above(most: float) -> Callable[..., float]:
+def refusing_above(most: float, error: type[Exception] = Refused) -> Callable[..., float]:
     def compute(count: int, **_: float) -> float:
         if count > most:
-            raise ValueError("too many")
+            raise error("too many")
         return float(count)
 
     return compute
@@ -170,6 +170,14 @@ def test_what_is_refused_is_ok_only_where_it_may_be() -> None:
     assert costs_nothing(inquiry, [{**typical, "count": 2}], "nothing was asked").kind == "ok"
     assert costs_nothing(inquiry, [{**typical, "count": 1}], "nothing was asked").kind == "wrong answer"
     assert costs_nothing(Inquiry(case, SETTINGS), [], "nothing was asked").kind == "undecided"
+
+
+def test_what_the_adapter_does_not_ask_is_no_refusal() -> None:
+    (case,) = opened(Answer("a", "gaussian_epsilon", refusing_above(1, ValueError)))
+    typical = QUESTIONS["gaussian_epsilon"].typical
+    pairs = [(Asked(case, {**typical, "count": 1}), Asked(case, {**typical, "count": 2}))]
+    assert agreement(Inquiry(case, SETTINGS), pairs, may_refuse=True).kind == "not applicable"
+    assert costs_nothing(Inquiry(case, SETTINGS), [{**typical, "count": 2}], "nothing").kind == "not applicable"
 
 
 def test_a_contradiction_tells_the_three_numbers() -> None:

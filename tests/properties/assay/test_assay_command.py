@@ -127,7 +127,7 @@ def test_an_interruption_prints_what_is_known(
     monkeypatch.setattr(shipped, "LAWS", [*laws, Law("last", "Nothing.", lambda case: None, check, sampled=False)])
     status, records, err = run(capsys, str(adapter))
     assert status == 130
-    assert "interrupted; what follows is what is known" in err
+    assert "interrupted; the results so far follow" in err
     found = {one["finding"] for one in records}
     assert {"unsound number", "wrong answer", "ok", "undecided"} <= found
     assert {one["detail"] for one in records if one["law"] == "last"} == {"interrupted"}
@@ -137,8 +137,8 @@ def test_an_interruption_prints_what_is_known(
     ("arguments", "words"),
     [
         (["unheard-of"], "LIBRARY 'unheard-of' is not one of"),
-        (["ADAPTER", "--version", "1.0"], "no library.toml with one lies beside"),
-        (["ADAPTER", "--version", "1.0", "--python", "x"], "give one of them"),
+        (["ADAPTER", "--version", "1.0"], "needs a library.toml with an environment beside"),
+        (["ADAPTER", "--version", "1.0", "--python", "x"], "give only one of them"),
         (["ADAPTER", "--python", "/nowhere/python"], "'/nowhere/python' is not an interpreter that can be started"),
         (["ADAPTER", "--budget", "soon"], "--budget 'soon' is not a time"),
         (["ADAPTER", "--alpha", "0"], "--alpha must lie strictly between 0 and 1"),

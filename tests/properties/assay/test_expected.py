@@ -28,7 +28,13 @@ upstream = "https://example.org/1"
 
 
 def law(name: str, *, sampled: bool = False) -> Law:
-    return Law(name, "Something.", lambda case: None, lambda case, settings: Finding("ok", ""), sampled=sampled)
+    return Law(
+        name,
+        "Something.",
+        lambda case: None,
+        lambda case, settings: Finding("ok", "", power={"points": 1}),
+        sampled=sampled,
+    )
 
 
 def plan_of(*found: tuple[str, str, FindingKind], version: str = "1.0") -> tuple[Plan, list[Result]]:
@@ -44,7 +50,8 @@ def plan_of(*found: tuple[str, str, FindingKind], version: str = "1.0") -> tuple
         frozenset((name, of) for name, of, kind in found if kind != "not applicable"),
     )
     results = [
-        Result(check, Finding(kind, f"it is {kind}")) for check, (_, _, kind) in zip(checks, found, strict=True)
+        Result(check, Finding(kind, f"it is {kind}", power={"points": 1} if kind == "ok" else None))
+        for check, (_, _, kind) in zip(checks, found, strict=True)
     ]
     return plan, results
 
@@ -105,8 +112,9 @@ def test_a_record_has_the_fields_of_the_contract() -> None:
     assert record.pop("detail") == "it is violation"
     assert record == {
         "schema": 1, "library": "lib", "version": "1.0", "mechanism": "bad", "law": "law", "claim": "pure:1",
-        "finding": "violation", "claimed": None, "certified": None, "evidence": None, "scope": None, "alpha": None,
-        "calls": 0, "seconds": 0.0, "witness": None, "expected": "known (not reported)", "as_expected": True,
+        "finding": "violation", "severity": None, "claimed": None, "certified": None, "evidence": None, "scope": None,
+        "alpha": None, "calls": 0, "seconds": 0.0, "witness": None, "expected": "known (not reported)",
+        "as_expected": True, "power": None,
     }  # fmt: skip
 
 
@@ -126,10 +134,19 @@ def test_entries_are_about_versions(tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ('reason = "the reason"\n', "", r"the failure of 'a\[1\]' lacks reason"),
-        ("wrong answer", "ok", "finding must be one of violation, unsound number, wrong answer, undecided, got 'ok'"),
+        (
+            "wrong answer",
+            "ok",
+            "finding must be one of violation, unsound number, wrong answer, undecided, error, got 'ok'",
+        ),
         ('"<2"', "2", "versions must be a str, got 2"),
         ('"<2"', '"two"', "'two' is not a version specifier"),
         ("reason", "cause", "failure has the key 'cause'; accepted are mechanism, law"),
+        (
+            "upstream",
+            'severity = "grave"\nupstream',
+            "severity must be one of critical, theoretical, negligible, got 'grave'",
+        ),
         ("[[failure]]", "[[failures]]", "the top level has the key 'failures'"),
     ],
 )
@@ -138,6 +155,14 @@ def test_mistakes_in_the_file_are_named(old: str, new: str, words: str, tmp_path
     path.write_text(TOML.replace(old, new))
     with pytest.raises(UsageError, match=words):
         load_expected(path, "1.0")
+
+
+def test_the_severity_of_an_entry_is_that_of_its_lines() -> None:
+    plan, results = plan_of(("bad", "law", "violation"), ("good", "law", "ok"), version="1.0")
+    bad, good = assess(plan, results, [replace(ENTRY, severity="critical")])
+    assert (bad.record()["severity"], good.record()["severity"]) == ("critical", None)
+    (unexpected, _) = assess(plan, results, [])
+    assert unexpected.record()["severity"] is None
 
 
 def lines(*found: tuple[str, str, FindingKind], version: str) -> list[Assessment]:

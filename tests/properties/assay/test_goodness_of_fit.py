@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.properties.assay.exact_laws import ideal_law
 from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence
+from dpassay.properties.assay.ideal_distributions import ideal_distribution
 from dpassay.properties.audit.outcomes import Outcomes
 
 CALLS = 100_000
@@ -23,7 +23,7 @@ Draw = Callable[[np.random.Generator, int], Any]
 
 
 def evidence(words: dict[str, Any], draw: Draw, calls: int = CALLS, seed: int = 0, batches: int = 1) -> float:
-    rng, test = np.random.default_rng(seed), FitTest(ideal_law(words))
+    rng, test = np.random.default_rng(seed), FitTest(ideal_distribution(words))
     for _ in range(batches):
         test.enter(Outcomes.of(draw(rng, calls // batches)))
     return joint_evidence([test])
@@ -109,7 +109,7 @@ def test_the_mean_of_the_e_value_is_at_most_one() -> None:
 def test_the_level_is_kept_under_stopping_at_the_best_moment() -> None:
     crossed = 0
     for seed in range(30):
-        rng, test = np.random.default_rng(seed), FitTest(ideal_law(GAUSSIAN))
+        rng, test = np.random.default_rng(seed), FitTest(ideal_distribution(GAUSSIAN))
         best = -math.inf
         for _ in range(12):
             test.enter(Outcomes.of(3 + rng.normal(0, 2, 200)))
@@ -129,11 +129,11 @@ def test_an_atomic_null_widens_nothing_else() -> None:
 
 def test_inputs_are_judged_together_and_each_by_itself() -> None:
     rng = np.random.default_rng(0)
-    tests = [FitTest(ideal_law(LAPLACE)) for _ in range(4)]
+    tests = [FitTest(ideal_distribution(LAPLACE)) for _ in range(4)]
     for k, test in enumerate(tests):
         test.enter(Outcomes.of(3 + rng.laplace(0, 2 if k else 1.5, 20_000)))
     assert joint_evidence(tests) > math.log(1e6)  # one bad input among four
-    tests = [FitTest(ideal_law(LAPLACE)) for _ in range(4)]
+    tests = [FitTest(ideal_distribution(LAPLACE)) for _ in range(4)]
     for test in tests:
         test.enter(Outcomes.of(3 + rng.laplace(0, 1.95, 20_000)))
     assert joint_evidence(tests) > max(joint_evidence([test]) for test in tests)  # small faults add up

@@ -35,11 +35,11 @@ def test_findings_fail_and_expected_ones_do_not(pytester: pytest.Pytester) -> No
     adapter = write(pytester, ("careless", "wrong answer"))
     status, printed = run(pytester, "--dpassay-library", adapter)
     assert status == 1
-    assert "test_law[careful-refuses_nonsense] PASSED" in printed
-    assert "test_law[careless-refuses_nonsense] XFAIL" in printed
-    assert "test_law[careless too-refuses_nonsense] FAILED" in printed
+    assert "test_law[careful-rejects_invalid_calls] PASSED" in printed
+    assert "test_law[careless-rejects_invalid_calls] XFAIL" in printed
+    assert "test_law[careless too-rejects_invalid_calls] FAILED" in printed
     assert "wrong answer: " in printed
-    assert "[refuses_nonsense(careless too)]" in printed
+    assert "[rejects_invalid_calls(careless too)]" in printed
 
 
 def test_an_expected_failure_that_does_not_appear_fails(pytester: pytest.Pytester) -> None:
@@ -56,7 +56,7 @@ def test_an_expected_failure_that_does_not_appear_fails(pytester: pytest.Pyteste
     assert "test_expected_failure_appears[careless*-*] PASSED" in printed
     assert "test_expected_failure_appears[care*-*] FAILED" in printed
     assert "test_expected_failure_appears[no*-*] FAILED" in printed
-    assert "no mechanism and law of adapter.py fits 'no*', '*'" in printed
+    assert "no mechanism and law of adapter.py matches 'no*', '*'" in printed
 
 
 def test_without_a_library_nothing_runs(pytester: pytest.Pytester) -> None:
@@ -73,7 +73,10 @@ def test_without_a_library_nothing_runs(pytester: pytest.Pytester) -> None:
             ("--dpassay-library", "adapter.py", "--dpassay-python", "/nowhere"),
             "not an interpreter that can be started",
         ),
-        (("--dpassay-library", "adapter.py", "--dpassay-version", "1.0"), "no library.toml with one lies beside"),
+        (
+            ("--dpassay-library", "adapter.py", "--dpassay-version", "1.0"),
+            "needs a library.toml with an environment beside",
+        ),
     ],
 )
 def test_wrong_options_are_named(pytester: pytest.Pytester, options: tuple[str, ...], words: str) -> None:

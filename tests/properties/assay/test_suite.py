@@ -13,10 +13,12 @@ import pytest
 
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteCase
+from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.suite import Budget, Result, Target, close_session, make_plan, run_check, run_plan
 
 SOME = ["correct", "broken", "leaky", "liar", "honest", "careless", "careful", "unable"]
+POINT = {"points": 1}
 FOUND = {
     ("correct", "private"): "ok",
     ("broken", "private"): "violation",
@@ -108,7 +110,13 @@ def test_a_law_that_fails_is_undecided(some: Target) -> None:
 
 
 def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> None:
-    law = Law("mistaken", "Nothing.", lambda case: str(1 // 0), lambda case, _: Finding("ok", "asked"), sampled=False)
+    law = Law(
+        "mistaken",
+        "Nothing.",
+        lambda case: str(1 // 0),
+        lambda case, _: Finding("ok", "asked", power=POINT),
+        sampled=False,
+    )
     (result,) = run_plan(make_plan(some, [law], mechanism="correct"))
     assert result.finding.detail == "asked"
 
@@ -116,7 +124,7 @@ def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> Non
 def test_what_time_cuts_off_is_undecided_and_a_finding_stays_one(some: Target) -> None:
     def check(case: RemoteCase, settings: Settings) -> Finding:
         time.sleep(settings.seconds)
-        return Finding("violation" if case.name == "broken" else "ok", "so far", calls=settings.calls - 1)
+        return Finding("violation" if case.name == "broken" else "ok", "so far", calls=settings.calls - 1, power=POINT)
 
     law = Law("hasty", "Nothing.", lambda case: None, check)
     plan = make_plan(some, [law], calls=10)
@@ -124,8 +132,8 @@ def test_what_time_cuts_off_is_undecided_and_a_finding_stays_one(some: Target) -
     short = Budget(math.inf, 0.1)
     assert run_check(some, broken, short).finding.kind == "violation"
     assert run_check(some, correct, short).finding.kind == "undecided"
-    assert run_check(some, correct, short).finding.detail.startswith("the time was over after 9 of 10 calls")
-    assert "before this check began" in run_check(some, broken, Budget(0.0, 1.0)).finding.detail
+    assert run_check(some, correct, short).finding.detail.startswith("the time limit was reached after 9 of 10 calls")
+    assert "before this check started" in run_check(some, broken, Budget(0.0, 1.0)).finding.detail
     close_session()
 
 
@@ -135,13 +143,13 @@ def test_a_process_of_the_harness_that_dies_leaves_the_rest_undecided(some: Targ
     def check(case: RemoteCase, settings: Settings) -> Finding:
         if case.name == "leaky" and os.getpid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
-        return Finding("ok", "alive")
+        return Finding("ok", "alive", power=POINT)
 
     law = Law("deadly", "Nothing.", lambda case: None, check, sampled=False)
     plan = make_plan(some, [law])
     results = [result for result in run_plan(plan, jobs=2) if result.check.reason is None]
     assert len(results) == len(SOME)
-    assert any("a process of the harness ended" in result.finding.detail for result in results)
+    assert any("a process of dpassay ended" in result.finding.detail for result in results)
 
 
 def test_an_interruption_that_a_law_swallows_ends_the_run(some: Target) -> None:
@@ -152,8 +160,8 @@ def test_an_interruption_that_a_law_swallows_ends_the_run(some: Target) -> None:
             try:
                 signal.raise_signal(signal.SIGINT)
             except KeyboardInterrupt:
-                return Finding("ok" if case.name == "correct" else "violation", "swallowed")
-        return Finding("ok", "went on")
+                return Finding("ok" if case.name == "correct" else "violation", "swallowed", power=POINT)
+        return Finding("ok", "went on", power=POINT)
 
     law = Law("swallowing", "Nothing.", lambda case: None, check, sampled=False)
     for name, collected in {"correct": 0, "broken": 1}.items():
@@ -203,8 +211,28 @@ def test_an_adapter_that_cannot_describe_its_cases_is_named(tmp_path: Path) -> N
 
 
 def test_findings_and_settings_are_checked() -> None:
+    for power in (None, {}, {"points": 0}):
+        with pytest.raises(UsageError, match="power must state the detectable violation"):
+            Finding("ok", "nothing was asked", power=power)
     with pytest.raises(UsageError, match="kind must be one of ok, violation"):
         Finding("fine", "no such kind")  # type: ignore[arg-type]
     for wrong in ({"alpha": 0.0}, {"calls": 0}, {"seconds": math.nan}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             replace(Settings(0.1, 0, 1, 1.0), **wrong)
+
+
+def test_a_case_of_which_nothing_was_tested_is_an_error(some: Target) -> None:
+    """A law may find out only when it is asked that it does not apply."""
+
+    def check(case: RemoteCase, settings: Settings) -> Finding:
+        kind = "not applicable" if case.name == "correct" else "undecided"
+        return Finding(kind, "so it was found", power=POINT)  # type: ignore[arg-type]
+
+    law = Law("late", "Nothing.", lambda case: None if case.name in {"correct", "broken"} else "no", check)
+    plan = make_plan(some, [law])
+    lines = {(line.mechanism, line.law): line for line in assess(plan, list(run_plan(plan)), [])}
+    assert lines["correct", "late"].finding.kind == "error"
+    assert lines["correct", "late"].finding.detail == "not tested: so it was found"
+    assert lines["broken", "late"].finding.kind == "undecided"
+    assert lines["leaky", "tested"].finding.kind == "error"
+    assert not any(lines[place].as_expected for place in (("correct", "late"), ("leaky", "tested")))

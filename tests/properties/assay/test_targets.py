@@ -47,7 +47,7 @@ def test_built_environments_ignore_what_belongs_to_this_interpreter() -> None:
 
 
 def test_contradictions_are_refused() -> None:
-    with pytest.raises(UsageError, match="give one of them"):
+    with pytest.raises(UsageError, match="give only one of them"):
         interpreters(SHIPPED, ("1.0",), "/usr/bin/python3")
-    with pytest.raises(UsageError, match=r"no library.toml with one lies beside '/some/adapter.py'"):
+    with pytest.raises(UsageError, match=r"needs a library.toml with an environment beside '/some/adapter.py'"):
         interpreters(BARE, ("1.0",))

@@ -56,7 +56,7 @@ def test_the_only_pair_that_leaks_leads_wherever_it_stands(planted: int) -> None
     assert campaign.best_game() is campaign.games[planted]
     assert campaign.log_evidence() > math.log(1e9)
     # the truth is log(0.5 / 0.2): a bound above it at this level is an event of probability 1e-9
-    assert 0.6 < campaign.bounds(1e-9).epsilon <= math.log(2.5)
+    assert 0.6 < campaign.bounds(1e-9)["epsilon"] <= math.log(2.5)
 
 
 def test_a_larger_leak_overtakes_a_smaller_one_found_first() -> None:
@@ -68,7 +68,7 @@ def test_a_larger_leak_overtakes_a_smaller_one_found_first() -> None:
     play(campaign, runs(two_leaks), 100_000)
     calls = [game.calls for game in campaign.games]
     assert calls[20] == max(calls)
-    assert campaign.bounds(0.05).epsilon > math.log(0.5 / 0.4)  # more than the first pair could ever show
+    assert campaign.bounds(0.05)["epsilon"] > math.log(0.5 / 0.4)  # more than the first pair could ever show
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 48, 1000])
@@ -121,17 +121,16 @@ def test_a_bound_is_the_last_point_before_the_first_that_stands_however_many_are
 
     claimed = evidence(0.1, 1e-3) + OWN
     assert claimed >= -math.log(alpha)  # so all that is stronger is refuted too
-    for lower, at in ((found.epsilon, lambda e: (e, 1e-3)), (found.delta, lambda d: (0.1, d))):
-        assert lower is not None
+    for lower, at in ((found["epsilon"], lambda e: (e, 1e-3)), (found["delta"], lambda d: (0.1, d))):
         assert evidence(*at(lower)) >= -math.log(alpha) - 1e-6
         assert evidence(*at(lower * 1.2)) < -math.log(alpha)
-    assert 0.1 < found.epsilon == campaign.epsilon_lower(alpha)
+    assert 0.1 < found["epsilon"] == campaign.epsilon_lower(alpha)
 
 
 def test_before_the_first_call_nothing_is_refuted() -> None:
     campaign = campaign_on()
     assert campaign.log_evidence() == 0.0
-    assert campaign.bounds(0.05).epsilon == 0.0
+    assert campaign.bounds(0.05)["epsilon"] == 0.0
 
 
 def test_the_same_seed_gives_the_same_campaign_in_any_order_of_work() -> None:
@@ -141,7 +140,7 @@ def test_the_same_seed_gives_the_same_campaign_in_any_order_of_work() -> None:
     def summary(seed: int, run: RunDraws) -> tuple[float, float, list[int]]:
         campaign = campaign_on(seed=seed)
         play(campaign, run, 12_000)
-        return campaign.log_evidence(), campaign.bounds(0.05).epsilon, [game.calls for game in campaign.games]
+        return campaign.log_evidence(), campaign.bounds(0.05)["epsilon"], [game.calls for game in campaign.games]
 
     first = summary(3, runs(leaks_on(5)))
     assert summary(3, backwards) == first
@@ -173,7 +172,7 @@ def test_an_interruption_leaves_every_game_before_or_after_its_batch() -> None:
         campaign.play_round(interrupted_after(1))  # the first game lacks its right outcomes
     assert [game.calls for game in campaign.games] == before
     assert [float(game.log_wealth(CLAIM.epsilon, 0.0)[0]) for game in campaign.games] == evidence
-    assert campaign.bounds(0.05).epsilon > CLAIM.epsilon
+    assert campaign.bounds(0.05)["epsilon"] > CLAIM.epsilon
     play(campaign, runs(leaks_on(1)), 30_000)  # and it can go on
     assert campaign.calls == 30_000
 
@@ -195,4 +194,4 @@ def test_evidence_counts_calls_that_were_entered_in_a_game_directly() -> None:
         batch = campaign.games[0].prepare(500)
         campaign.games[0].enter(batch, [sample_side(sampler, draw) for draw in batch.left + batch.right])
     assert campaign.log_evidence() > math.log(1e9)
-    assert campaign.bounds(1e-9).epsilon > CLAIM.epsilon
+    assert campaign.bounds(1e-9)["epsilon"] > CLAIM.epsilon

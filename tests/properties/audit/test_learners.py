@@ -130,7 +130,8 @@ def test_who_is_far_behind_retires_and_nothing_is_lost() -> None:
         ensemble.observe(batch, sides)
     assert len(ensemble.scores) < before / 2
     assert not any(name.startswith(("outcome[1]", "outcome[2]")) for name in ensemble.scores)
-    # the log ratio of two normal laws at distance 2 is 2 x; the best bettor wins 0.3368 nats a call on average
+    # the log ratio of two normal distributions at distance 2 is 2 x; the best bettor wins 0.3368 nats a call on
+    # average
     assert won > 0.95 * 0.3368 * 20_000
 
 

@@ -91,7 +91,7 @@ def test_coordinates_of_vectors_of_another_length_are_left_alone() -> None:
 
 
 def test_a_shift_shows_as_a_ramp() -> None:
-    """The log ratio of two Laplace laws is linear between their centres, and level beyond."""
+    """The log ratio of two Laplace distributions is linear between their centres, and level beyond."""
     learner, rng = RampLearner(), np.random.default_rng(0)
     for _ in range(8):
         sides = rng.random(2000) < 0.5

@@ -141,8 +141,8 @@ def repeats(data: Array, size: int, rng: np.random.Generator) -> Array:
         (repeats, "repeated_values", 2.0),
         (planted(lambda _: None), "None", 2.0),
         (planted(lambda _: math.nan), "special_values|<nan>", 2.0),
-        (planted(lambda rng: str(rng.random())), r"len\(outcome\)", 2.0),
-        (planted(lambda rng: tuple(rng.random(2))), r"len\(outcome\)|outcome\[", 2.0),
+        (planted(lambda rng: str(rng.random())), r"len\(outcome\)|form\(outcome\)", 2.0),
+        (planted(lambda rng: tuple(rng.random(2))), r"len\(outcome\)|outcome\[|type\(outcome\)", 2.0),
         (planted(lambda rng: round(rng.random() * 2**9) / 2**9), "lowest_bit", 1.7),
     ],
 )

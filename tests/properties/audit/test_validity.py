@@ -79,7 +79,7 @@ def picks_the_bound_that_errs(seed: int) -> bool:
     worst = 0.0
     while campaign.calls < CALLS:
         campaign.play_round(run, most_calls=250)
-        worst = max(worst, campaign.bounds(ALPHA).epsilon)
+        worst = max(worst, campaign.bounds(ALPHA)["epsilon"])
     return worst > EPSILON
 
 
@@ -197,7 +197,7 @@ def test_sides_are_fair_until_the_evidence_is_one_sided(monkeypatch: pytest.Monk
             campaign.play_round(
                 lambda draws: [sample_side(leaks, draw) for draw in draws], most_calls=calls - campaign.calls
             )
-        return campaign.bounds(ALPHA).epsilon, weights
+        return campaign.bounds(ALPHA)["epsilon"], weights
 
     followed, weights = bound(60_000)
     assert weights[0] == 1 / 2

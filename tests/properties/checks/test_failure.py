@@ -21,17 +21,24 @@ from dpassay.claims import (
 )
 from dpassay.impl.mechanisms.randomised_response import RandomisedResponse
 from dpassay.properties.checks.failure import failure_message
+from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.result import HuntResult, Witness
 
 LINE = VectorNeighbours(1, linf=1.0)
 FOUND = HuntResult(
-    target="package.module:mechanism", claim="", verdict="violated", epsilon_lower=math.log(4), delta_lower=0.25,
-    rho_lower=0.75, renyi_epsilon_lower=0.625, evidence="enclosed", scope="points", alpha=1e-9, e_value_log10=None,
+    target="package.module:mechanism", claim="", verdict="violated", bounds=(), evidence="enclosed",
+    scope="points", alpha=1e-9, e_value_log10=None,
     calls=0, seconds=0, cpu_seconds=0, seed=7, replay="",
     witness=Witness((0.0,), (1.0,), "outcome in {1}", (0.8, 0.8), (0.2, 0.2), certified=True),
 )  # fmt: skip
-SAMPLED = replace(FOUND, evidence="sampled", e_value_log10=12.34, calls=4_000, epsilon_lower=1.38629)
+SAMPLED = replace(FOUND, evidence="sampled", e_value_log10=12.34, calls=4_000)
+LOWER = {"epsilon": math.log(4), "delta": 0.25, "rho": 0.75, "renyi_epsilon": 0.625, "loss_tail": 0.8}
+
+
+def with_bounds(found: HuntResult, claim: Claim, **lower: float) -> HuntResult:
+    """Return the result with the bounds that the claim speaks of."""
+    return replace(found, bounds=bounds_of(claim, {**LOWER, **lower}))
 
 
 def ex_post_bound(outcome: Hashable) -> float:
@@ -91,18 +98,18 @@ def ex_post_bound(outcome: Hashable) -> float:
 )
 def test_the_first_line_says_what_is_bounded_and_by_how_much(claim: Claim, certified: str, sampled: str) -> None:
     for found, expected in ((FOUND, certified), (SAMPLED, sampled)):
-        first = failure_message(found, claim, LINE, calls=4_000).splitlines()[0]
+        first = failure_message(with_bounds(found, claim), claim, LINE, calls=4_000).splitlines()[0]
         assert first.startswith(expected)
         assert "[assert_private(package.module:mechanism, " in first
 
 
 def test_numbers_that_nearly_agree_are_told_apart() -> None:
-    close = replace(FOUND, epsilon_lower=1 + 1e-9)
+    close = with_bounds(FOUND, PureDP(1.0), epsilon=1 + 1e-9)
     first = failure_message(close, PureDP(1.0), LINE, calls=0).splitlines()[0]
     assert first.startswith("privacy loss = 1.000000001 (certified), but PureDP(1.0) allows at most 1 [")
-    same = replace(SAMPLED, epsilon_lower=1.0)
+    same = with_bounds(SAMPLED, PureDP(1.0), epsilon=1.0)
     assert failure_message(same, PureDP(1.0), LINE, calls=0).startswith("privacy loss > 1 (confidence 1 - 1e-09), but")
-    infinite = replace(FOUND, epsilon_lower=math.inf)
+    infinite = with_bounds(FOUND, PureDP(1.0), epsilon=math.inf)
     assert failure_message(infinite, PureDP(1.0), LINE, calls=0).startswith("privacy loss = inf (certified), but")
 
 

@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from numpy.typing import NDArray
 
 import dpassay
 from dpassay.claims import ZCDP, ApproximateDP, BoundedRange, Claim, ExPost, PureDP, RenyiDP, UsageError
-from dpassay.testing import DEFAULT_LEVEL, assert_private, take_levels
+from dpassay.testing import DEFAULT_LEVEL, MechanismWarning, assert_private, take_levels, take_powers
 
 Array = NDArray[np.float64]
 LINE = "vector:size=1,linf=1"
@@ -48,9 +49,9 @@ def test_every_notion_has_its_own_quantity(claim: Claim, words: str) -> None:
 
 def test_levels_are_counted_and_forgotten() -> None:
     take_levels()
-    result = assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=500, level=1e-4)
+    result = assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=1500, level=1e-4)
     assert result.verdict == "not refuted"
-    assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=500)
+    assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=1500)
     assert take_levels() == [1e-4, DEFAULT_LEVEL]
     assert take_levels() == []
 
@@ -59,5 +60,32 @@ def test_the_assertion_is_at_hand_and_refuses_nonsense() -> None:
     assert dpassay.assert_private is assert_private
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         dpassay.nonsense  # type: ignore[attr-defined]  # noqa: B018
-    with pytest.raises(UsageError, match="alpha"):
+    with pytest.raises(UsageError, match="level must"):
         assert_private(half_the_noise, "pure:1", LINE, level=math.nan)
+
+
+@pytest.mark.parametrize("calls", [1, 50])
+def test_a_test_that_could_find_nothing_does_not_pass(calls: int) -> None:
+    words = (
+        rf"calls={calls} is a weak test: even an ideal test could not refute pure:1.0.*at least (\d+) calls are needed"
+    )
+    with pytest.raises(UsageError, match=words) as caught:
+        assert_private(half_the_noise, "pure:1", LINE, calls=calls)
+    assert "allow_weak=True" in str(caught.value)
+    with pytest.warns(MechanismWarning, match="weak test"):
+        assert assert_private(half_the_noise, "pure:1", LINE, calls=calls, allow_weak=True).power is not None
+
+
+def test_the_calls_that_an_error_names_are_enough() -> None:
+    take_powers()
+    with pytest.raises(UsageError, match="weak test") as caught:
+        assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=100)
+    match = re.search(r"at least ([\d,]+) calls", str(caught.value))
+    assert match is not None
+    needed = int(match[1].replace(",", ""))
+    assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=needed)
+    ((weakness, words),) = take_powers()
+    assert 0.99 < weakness <= 1
+    assert words.endswith("for the claim pure:1.0")
+    with pytest.raises(UsageError, match="weak test"):
+        assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=needed - 10)

@@ -39,7 +39,7 @@ def test_the_calibrated_noise_meets_its_target_and_hardly_more() -> None:
 
 
 def test_samples_agree_with_the_exact_accuracy() -> None:
-    # six standard errors of the exact law: about 2e-9 for each of the six, at a fixed seed besides
+    # six standard errors of the exact distribution: about 2e-9 for each of the six, at a fixed seed besides
     answers = np.linspace(0.2, 1, 9)
     rng, trials = np.random.default_rng(2), 20_000
     for contender in contenders(9, 0.05, (0.5,)):

@@ -14,7 +14,7 @@ from dpassay.spec.adaptive_rounds import concentrated_leak, ex_post_leak, ex_pos
 from dpassay.spec.ball import Real, ball, float_upper
 from dpassay.spec.budget_rules import ExPostRule, concentrated_epsilon
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
-from dpassay.spec.interactions import branches, loss_law_of_branches, repeated
+from dpassay.spec.interactions import branches, loss_distribution_of_branches, repeated
 from dpassay.spec.verdict import Outcome
 
 
@@ -116,14 +116,17 @@ def test_games_refuse_what_cannot_be_played() -> None:
         LatticeGame([response(log_two, 1, (1,))], (1,), -1, log_two, log_two)
     with pytest.raises(UsageError, match="levels"):
         LatticeGame([response(log_two, 1, (1,))], (-1,), 1, log_two, log_two)
-    half: Real = lambda: arb(1) / 2  # its law on the other side would sum to 1.5
-    for laws in (
+    half: Real = lambda: arb(1) / 2  # its distribution on the other side would sum to 1.5
+    for distributions in (
         (LatticeOutcome(half, 0, (0,)),),  # sums to a half
-        (LatticeOutcome(half, -1, (0,)), LatticeOutcome(half, 0, (0,))),  # a loss with no law on the other side
+        (
+            LatticeOutcome(half, -1, (0,)),
+            LatticeOutcome(half, 0, (0,)),
+        ),  # a loss with no distribution on the other side
         (LatticeOutcome(lambda: arb(2), 1, (0,)), LatticeOutcome(lambda: arb(-1), 0, (0,))),
     ):
         with pytest.raises(UsageError, match="must sum to 1"):
-            LatticeGame([LatticeMove("no laws", (0,), laws)], (1,), 1, log_two, log_two)
+            LatticeGame([LatticeMove("no distributions", (0,), distributions)], (1,), 1, log_two, log_two)
     with pytest.raises(UsageError, match="charges"):
         LatticeMove("of another budget", (1,), (LatticeOutcome(lambda: arb(1), 0, (1, 1)),))
     with pytest.raises(UsageError, match="charges"):
@@ -131,9 +134,9 @@ def test_games_refuse_what_cannot_be_played() -> None:
 
 
 def test_leaks_by_both_routes() -> None:
-    law = loss_law_of_branches(
+    distribution = loss_distribution_of_branches(
         branches(repeated([ex_post_leak(Fraction(1, 8))] * 2), ExPostRule(Fraction(2), Fraction(1)))
     )
     game = LatticeGame([leak(Fraction(1, 8), (1,))], (2,), 2, log_two, log_two)
-    assert game.value[0] <= float(law.hockey_stick(Fraction(2))) <= game.value[1]
+    assert game.value[0] <= float(distribution.hockey_stick(Fraction(2))) <= game.value[1]
     assert concentrated_leak(Fraction(1, 8)).delta == Fraction(1, 8)

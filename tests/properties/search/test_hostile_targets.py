@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -194,14 +195,14 @@ def bound(outcome: Hashable) -> float:
 telling = Telling((ExPost(bound, "small for 0"),))
 
 
-def test_an_ex_post_claim_of_the_target_is_replayed(tmp_path: Path) -> None:
-    name = f"{__name__}:telling" if __name__ in sys.modules else f"{__file__}:telling"
+def test_an_ex_post_claim_of_the_target_is_replayed() -> None:
+    name = f"{__file__}:telling"
     found = hunt(name, calls=20_000)
     assert found.verdict == "violated"
     assert "--claim" not in found.replay
     assert found.witness is not None
     assert found.witness.event == "outcome in {0}"  # outcome 1 is as telling, and allowed to be
-    again = replay(found.to_json(), calls=5_000)
+    again = replay(found.to_json(), name, calls=5_000)
     assert again.verdict == "violated"
     private = Telling((ExPost(lambda _: 1.1, "small for 0"),))
     assert replay(found.to_json(), private, calls=5_000).verdict == "not refuted"
@@ -209,7 +210,7 @@ def test_an_ex_post_claim_of_the_target_is_replayed(tmp_path: Path) -> None:
 
 def test_a_replay_measures_the_event_itself_on_all_of_its_fresh_calls() -> None:
     witness = {"left": [0.0], "right": [1.0], "event": "outcome in {1}"}
-    record = {"target": "x:y", "claim": "pure:0.1", "witness": witness}
+    record = {"target": "x:y", "claim": "pure:0.1", "neighbours": LINE, "witness": witness}
     result = replay(record, tell, calls=4_000)
     assert result.witness is not None
     assert result.witness.left == (1.0,)
@@ -237,23 +238,55 @@ def test_a_small_last_batch_does_not_blur_the_witness() -> None:
     assert result.witness.p_left[1] - result.witness.p_left[0] < 0.1
 
 
+GOOD = {
+    "target": "x:y", "claim": "pure:1", "neighbours": LINE,
+    "witness": {"left": [0], "right": [1], "event": "outcome in {1}"},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "record",
+    ("change", "complaint"),
     [
-        {"target": 3, "claim": "pure:1", "witness": {"left": [0], "right": [1], "event": "outcome in {1}"}},
-        {"target": "x:y", "claim": 1, "witness": {"left": [0], "right": [1], "event": "outcome in {1}"}},
-        {
-            "target": "math:sqrt",
-            "claim": "pure:1",
-            "witness": {"left": ["a"], "right": [1], "event": "outcome in {1}"},
-        },
-        {"target": "math:sqrt", "claim": "pure:1", "witness": {"left": 3, "right": [1], "event": "outcome in {1}"}},
-        {"target": "math:sqrt", "claim": "pure:1", "witness": {"left": [0], "right": [1], "event": 7}},
-        {"target": "math:sqrt", "claim": "ex-post:x", "witness": {"left": [0], "right": [1], "event": "outcome > 1"}},
+        ({"target": 3}, "target, claim, neighbours"),
+        ({"claim": 1}, "target, claim, neighbours"),
+        ({"claim": "pure:x"}, "pure:x"),
+        ({"claim": "ex-post:x"}, "ex-post:x"),
+        ({"neighbours": None}, "target, claim, neighbours"),
+        ({"neighbours": "vector:size=1"}, "l1, l2, linf"),
+        ({"neighbours": "vector:size=1,linf=0.5"}, "is not a pair of its neighbour relation vector:size=1,linf=0.5"),
+        ({"neighbours": "vector:size=2,linf=1"}, "is not a pair"),
+        ({"neighbours": "records:low=0,high=1,size=3,relation=replace"}, "is not a pair"),
+        ({"witness": []}, "left, right, event"),
+        ({"witness": {"left": ["a"], "right": [1], "event": "outcome in {1}"}}, "lists of finite numbers"),
+        ({"witness": {"left": 3, "right": [1], "event": "outcome in {1}"}}, "lists of finite numbers"),
+        ({"witness": {"left": [0], "right": [math.nan], "event": "outcome in {1}"}}, "lists of finite numbers"),
+        ({"witness": {"left": [0], "right": [1], "event": 7}}, "left, right, event"),
+        ({"witness": {"left": [0], "right": [1], "event": "outcome is odd"}}, "outcome is odd"),
     ],
 )
-def test_a_spoilt_witness_file_is_one_line(tmp_path: Path, capsys: Capture, record: dict[str, Any]) -> None:
+def test_a_spoilt_witness_file_is_one_line(
+    tmp_path: Path, capsys: Capture, change: dict[str, Any], complaint: str
+) -> None:
     file = tmp_path / "witness.json"
-    file.write_text(json.dumps(record), encoding="utf-8")
+    file.write_text(json.dumps(GOOD | change), encoding="utf-8")
+    assert main(["hunt", "dpassay.impl.broken.selection:nowhere", "--replay", os.fspath(file)]) == 2
+    err = capsys.readouterr().err
+    if "ex-post" in complaint or "pure" in complaint:  # read when the target is there, which it is not
+        assert "nowhere" in err
+    else:
+        assert complaint in err
+    assert len(err.splitlines()) == 1
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        replay(GOOD | change, tell)
+
+
+def test_the_target_that_a_witness_file_names_is_never_run(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "evil.py").write_text(f"open({os.fspath(tmp_path / 'ran')!r}, 'w').close()\ndef f(): ...\n")
+    (tmp_path / "mine.py").write_text("def f(data, size, rng):\n    return data[0] + rng.integers(0, 2, size)\n")
+    file = tmp_path / "witness.json"
+    file.write_text(json.dumps(GOOD | {"target": f"{tmp_path}/evil.py:f"}), encoding="utf-8")
     assert main(["hunt", "--replay", os.fspath(file)]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert "TARGET" in capsys.readouterr().err
+    assert main(["hunt", f"{tmp_path}/mine.py:f", "--replay", os.fspath(file), "--calls", "400"]) in {0, 1}
+    assert "the witness was found for target" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()

@@ -216,9 +216,9 @@ def test_a_file_without_a_witness_is_refused(tmp_path: Path, content: str) -> No
     file = tmp_path / "witness.json"
     file.write_text(content, encoding="utf-8")
     with pytest.raises(UsageError, match="witness"):
-        replay(file)
+        replay(file, laplace)
     with pytest.raises(UsageError, match="cannot be read"):
-        replay(tmp_path / "missing.json")
+        replay(tmp_path / "missing.json", laplace)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_file_without_a_witness_is_refused(tmp_path: Path, content: str) -> No
     [
         ("nocolon", "form"),
         (":x", "form"),
-        ("missing.py:x", "no file"),
+        ("missing.py:x", "does not exist"),
         ("no_such_package.module:x", "No module named"),
         ("math:no_such_thing", "no attribute"),
         ("math:pi", "callable"),

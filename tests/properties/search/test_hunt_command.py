@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpassay.cli import main
+from dpassay.properties.search.idle import CONSTANT_OUTCOME
 
 Capture = pytest.CaptureFixture[str]
 LINE = "vector:size=1,linf=1"
@@ -23,6 +24,8 @@ def half(data, size, rng):
 def edits(data, size, rng):
     data[:] = 0
     return rng.random(size).round(3)
+def constant(data, size, rng):
+    return [0.0] * size
 def hangs(data, size, rng):
     if size > 100:
         threading.Event().wait()
@@ -46,26 +49,46 @@ def hunt(name: str, *options: str) -> int:
     return main(["hunt", f"targets.py:{name}", "--claim", "pure:1", "--neighbours", LINE, *options])
 
 
-def test_not_refuted_says_what_it_excludes(capsys: Capture) -> None:
+def test_not_refuted_states_the_power(capsys: Capture) -> None:
     assert hunt("noisy", "--calls", "4000") == 0
     lines = capsys.readouterr().out.splitlines()
-    (said,) = (line for line in lines if "excluded is" in line)
-    assert "the like of a Laplace mechanism with true epsilon 1.2" in said
-    assert "instead of pure:1.0: with so many calls on its worst pair an ideal bettor (0.0" in said
+    (said,) = (line for line in lines if line.startswith("  Power: "))
+    assert "an ideal test would, on average, refute a Laplace mechanism whose true epsilon is at least 1.4" in said
+    assert "  Not refuted is not a proof: the samples are consistent with the claim." in lines
     assert hunt("noisy", "--calls", "4000", "--json") == 0
     record = json.loads(capsys.readouterr().out)
     assert record["stopped"] == "calls"
     assert record["notes"] == []
-    assert 0.003 < record["excluded"]["rate"] < 0.006
-    assert 1.2 < record["excluded"]["laplace_epsilon"] < 1.4
+    assert 0.0105 < record["power"]["nats_per_call"] < 0.0125
+    assert 1.4 < record["power"]["epsilon"] < 1.5
+    assert record["power"]["weakness"] == pytest.approx(record["power"]["epsilon"] / 2.5)
+
+
+def test_a_weak_hunt_warns(capsys: Capture) -> None:
     assert hunt("noisy", "--calls", "3") == 0
-    assert "nothing is excluded: on no pair of a Laplace mechanism" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "Power: none. With this many calls even an ideal test could not refute pure:1.0" in out
+    assert err.startswith(
+        "dpassay: weak test: even an ideal test could not refute pure:1.0 with this many calls; at least "
+    )
+    assert hunt("noisy", "--calls", "1", "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["power"]["epsilon"], record["power"]["weakness"]) == ("inf", "inf")
+    assert record["notes"][-1].startswith("weak test: ")
+    needed = record["power"]["calls_needed"]
+    assert hunt("noisy", "--calls", str(needed), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == []
 
 
-def test_a_refuted_claim_excludes_nothing_further(capsys: Capture) -> None:
+def test_one_outcome_whatever_the_input_is_a_note(capsys: Capture) -> None:
+    assert hunt("constant", "--calls", "500") == 0
+    assert CONSTANT_OUTCOME in capsys.readouterr().err
+
+
+def test_a_refuted_claim_has_no_power_to_state(capsys: Capture) -> None:
     assert hunt("half", "--json") == 1
     record = json.loads(capsys.readouterr().out)
-    assert record["excluded"] is None
+    assert record["power"] is None
     assert record["stopped"] == "refuted"
     assert hunt("half", "--budget", "1e-9", "--json") == 0
     assert json.loads(capsys.readouterr().out)["stopped"] == "budget"
@@ -73,8 +96,8 @@ def test_a_refuted_claim_excludes_nothing_further(capsys: Capture) -> None:
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_notes_are_warnings_on_standard_error(capsys: Capture, as_json: bool) -> None:
-    note = "the target changes its input in place: each call was given a copy"
-    assert hunt("edits", "--calls", "600", *(["--json"] if as_json else [])) == 0
+    note = "the target changes its input in place; each call received a copy"
+    assert hunt("edits", "--calls", "1200", *(["--json"] if as_json else [])) == 0
     out, err = capsys.readouterr()
     assert err == f"dpassay: {note}\n"
     if as_json:
@@ -106,14 +129,14 @@ def test_an_interruption_prints_what_is_known(folder: Path, jobs: str, call_time
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert err == ""
+    assert all(line.startswith("dpassay: weak test: ") for line in err.splitlines())
     if as_json:
         record = json.loads(out)
         assert record["stopped"] == "interrupted"
         assert record["verdict"] == "not refuted"
         assert record["calls"] > 0
     else:
-        assert "interrupted: this is what was known by then" in out
+        assert "interrupted: the result covers the calls made until then" in out
         assert "epsilon >= " in out
 
 

@@ -22,16 +22,16 @@ from dpassay.impl.mechanisms.truncated_geometric import TruncatedGeometric
 from dpassay.properties.audit.events import AllOf, AnyOf, Interval, NoneOf, Symbols, parse_event, union
 from dpassay.properties.audit.outcomes import Outcomes
 from dpassay.properties.pairing.laplace import laplace_cells
-from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.laws import (
+from dpassay.properties.search.distributions import (
     PushedForward,
-    has_exact_law,
-    pair_law,
-    register_law,
-    register_pair_law,
+    has_exact_distribution,
+    pair_distribution,
+    register_distribution,
+    register_pair_distribution,
 )
+from dpassay.properties.search.hunt import hunt
 from dpassay.properties.search.replay import replay
-from dpassay.properties.search.white_box import has_law
+from dpassay.properties.search.white_box import has_distribution
 from dpassay.spec.ball import ball, sum_balls
 
 NEAR = VectorNeighbours(1, linf=1.0, low=-1, high=1)
@@ -59,7 +59,7 @@ def _cells(_: OneOrAnything, left: NDArray[np.float64], right: NDArray[np.float6
     return pushed(left), pushed(right)
 
 
-register_pair_law(OneOrAnything, _cells)
+register_pair_distribution(OneOrAnything, _cells)
 
 
 def test_what_the_cells_refute_is_refuted() -> None:
@@ -81,40 +81,42 @@ def test_a_worst_case_theorem_proves_it_for_all_pairs() -> None:
     assert result.epsilon_lower == pytest.approx(0.25, rel=1e-14)
 
 
-def test_who_has_a_law_for_pairs() -> None:
-    assert has_exact_law(OneOrAnything())
-    assert pair_law(object(), np.zeros(1), np.ones(1)) is None
+def test_who_has_a_distribution_for_pairs() -> None:
+    assert has_exact_distribution(OneOrAnything())
+    assert pair_distribution(object(), np.zeros(1), np.ones(1)) is None
     with pytest.raises(ValueError, match="registered already"):
-        register_pair_law(OneOrAnything, _cells)
+        register_pair_distribution(OneOrAnything, _cells)
 
 
-def test_a_law_for_inputs_goes_before_one_for_pairs() -> None:
+def test_a_distribution_for_inputs_goes_before_one_for_pairs() -> None:
     @dataclass(frozen=True)
     class Both(OneOrAnything):
         pass
 
-    register_law(Both, lambda _, data: PushedForward({"same": lambda: ball(1).log()}))
-    register_pair_law(Both, _cells)
+    register_distribution(Both, lambda _, data: PushedForward({"same": lambda: ball(1).log()}))
+    register_pair_distribution(Both, _cells)
     assert hunt(Both()).epsilon_lower == 0
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 20])
 def test_the_cells_of_a_partition_have_probability_one(size: int) -> None:
     left, right = np.zeros(size), np.linspace(0.5, 1.5, size)
-    for law in laplace_cells(left.tolist(), right.tolist(), 2):
-        assert sum_balls(law.log_probability(cell).exp() for cell in law.outcomes).contains(1)
+    for distribution in laplace_cells(left.tolist(), right.tolist(), 2):
+        assert sum_balls(distribution.log_probability(cell).exp() for cell in distribution.outcomes).contains(1)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
-def test_every_outcome_lies_in_exactly_one_cell_about_as_often_as_the_law_says(size: int) -> None:
+def test_every_outcome_lies_in_exactly_one_cell_about_as_often_as_the_distribution_says(size: int) -> None:
     left, right = np.zeros(size), np.ones(size)
     mechanism = LaplaceMechanism(size, 1.0, float(size))
-    (law, _), draws = laplace_cells(left.tolist(), right.tolist(), mechanism.scale), 20_000
+    (distribution, _), draws = laplace_cells(left.tolist(), right.tolist(), mechanism.scale), 20_000
     outcomes = Outcomes.of(mechanism.sample(left, draws, np.random.default_rng(0)))
-    members = np.array([union([cell]).holds(outcomes) for cell in law.outcomes])
+    members = np.array([union([cell]).holds(outcomes) for cell in distribution.outcomes])
     assert np.all(members.sum(axis=0) == 1)
-    for cell, hits in zip(law.outcomes, members.sum(axis=1), strict=True):  # Hoeffding: 2 e^(-2 0.03^2 n) < 1e-15
-        assert abs(hits / draws - float(law.log_probability(cell).exp())) < 0.03
+    for cell, hits in zip(
+        distribution.outcomes, members.sum(axis=1), strict=True
+    ):  # Hoeffding: 2 e^(-2 0.03^2 n) < 1e-15
+        assert abs(hits / draws - float(distribution.log_probability(cell).exp())) < 0.03
 
 
 def test_a_witness_in_a_box_is_replayed(tmp_path: Any) -> None:
@@ -157,7 +159,7 @@ def test_events_are_sets() -> None:
     assert union([NoneOf((LOW, HIGH)), HIGH]) == NoneOf((LOW,))
     assert union([NoneOf((LOW, HIGH))]) == NoneOf((LOW, HIGH))
     for cells in ([LOW, NoneOf((LOW,))], [HIGH, NoneOf((LOW,))], [NoneOf((LOW,)), NoneOf((HIGH,))]):
-        with pytest.raises(UsageError, match="joined"):
+        with pytest.raises(UsageError, match="can only be merged"):
             union(cells)
 
 
@@ -193,5 +195,5 @@ FOREIGN: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("mechanism", "neighbours"), FOREIGN, ids=lambda value: type(value).__name__)
-def test_data_that_a_mechanism_refuses_have_no_law(mechanism: Any, neighbours: str) -> None:
-    assert not has_law(mechanism, parse_neighbours(neighbours))
+def test_data_that_a_mechanism_refuses_have_no_distribution(mechanism: Any, neighbours: str) -> None:
+    assert not has_distribution(mechanism, parse_neighbours(neighbours))

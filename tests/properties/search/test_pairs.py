@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, UsageError, VectorNeighbours
+from dpassay.properties.search.formatting import relation_words
 from dpassay.properties.search.pairs import adversarial_pairs, are_neighbours
-from dpassay.properties.search.words import relation_words
 
 bounds = st.one_of(st.none(), st.floats(0.1, 20))
 ranges = st.sampled_from([(-np.inf, np.inf), (0.0, 1.0), (-10.0, 10.0), (0.5, np.inf), (-np.inf, 3.0), (2.0, 7.5)])
@@ -173,4 +173,4 @@ def test_data_sets_that_are_no_neighbours_are_told() -> None:
     assert not are_neighbours(relation, np.array([0.0]), np.array([1.0]))
     assert not are_neighbours(relation, np.array([]), np.array([1.0]))
     assert not are_neighbours(relation, np.array([0.0]), np.array([0.0, 2.0]))
-    assert relation_words(relation) == "records:low=0,high=1,size=1,max-size=3,relation=add-remove"
+    assert relation_words(relation) == "records:low=0.0,high=1.0,size=1,max-size=3,relation=add-remove"

@@ -1,4 +1,4 @@
-"""Every sampler of the foundations follows the law that it is paired with, outcome by outcome or cell by cell.
+"""Every sampler of the foundations follows the distribution that it is paired with, by outcomes or by cells.
 
 A count k of n with chance p satisfies n KL(k/n, p) > t with probability at most 2 e^-t (Chernoff); shared by union.
 """
@@ -34,7 +34,7 @@ from dpassay.impl.mechanisms.rappor import one_time_rappor, rappor
 from dpassay.impl.mechanisms.truncated_geometric import truncated_geometric
 from dpassay.properties.audit.events import Event
 from dpassay.properties.audit.outcomes import Outcomes
-from dpassay.properties.search.laws import exact_law, pair_law
+from dpassay.properties.search.distributions import exact_distribution, pair_distribution
 from dpassay.properties.search.pairs import adversarial_pairs
 
 ALARM, DRAWS = 1e-11, 20_000
@@ -50,18 +50,18 @@ MECHANISMS: list[Any] = [
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
-def test_a_sampler_follows_its_law(mechanism: Any) -> None:
+def test_a_sampler_follows_its_distribution(mechanism: Any) -> None:
     for seed, (left, right) in enumerate(adversarial_pairs(mechanism.neighbours, seed=0, limit=2)):
-        laws = exact_law(mechanism, left), exact_law(mechanism, right)
-        cells = pair_law(mechanism, left, right) if laws[0] is None else laws
+        distributions = exact_distribution(mechanism, left), exact_distribution(mechanism, right)
+        cells = pair_distribution(mechanism, left, right) if distributions[0] is None else distributions
         assert cells is not None
-        for data, law in zip((left, right), cells, strict=True):
-            assert law is not None
+        for data, distribution in zip((left, right), cells, strict=True):
+            assert distribution is not None
             outcomes = Outcomes.of(mechanism.sample(data, DRAWS, np.random.default_rng(seed)))
-            counts = counted(law.outcomes, outcomes)
+            counts = counted(distribution.outcomes, outcomes)
             limit = math.log(2 * len(counts) / ALARM)
             for cell, count in counts.items():
-                share, chance = count / DRAWS, float(law.log_probability(cell).exp())
+                share, chance = count / DRAWS, float(distribution.log_probability(cell).exp())
                 parts = ((share, chance), (1 - share, 1 - chance))
                 divergence = sum(a * math.log(a / b) if b > 0 else math.inf for a, b in parts if a > 0)
                 assert DRAWS * divergence <= limit, f"{cell}: {share}, but should be {chance} on {data}"

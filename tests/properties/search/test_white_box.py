@@ -24,15 +24,21 @@ from dpassay.claims import (
     VectorNeighbours,
 )
 from dpassay.properties.search import white_box
+from dpassay.properties.search.distributions import (
+    exact_distribution,
+    register_distribution,
+    register_worst_case,
+    worst_case,
+)
 from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.laws import exact_law, register_law, register_worst_case, worst_case
 from dpassay.properties.search.white_box import hunt_white_box
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.distributions.noisy_max import GaussianNoisyMaxLaw
+from dpassay.spec.distributions.noisy_max import GaussianNoisyMaxDistribution
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.verdict import Evidence, Undecided
 
+FIRST_THIRTY = VectorNeighbours(1, linf=1.0, low=0, high=30, integer=True)
 BIT = VectorNeighbours(1, linf=1.0, low=0, high=1, integer=True)
 
 
@@ -50,6 +56,22 @@ class RandomisedResponse:
 @dataclass(frozen=True)
 class Certain(RandomisedResponse):
     """Tells the bit."""
+
+
+@dataclass(frozen=True)
+class TellsThirteen:
+    """Tells whether the answer is 13, out of 0 .. 30."""
+
+    claims: tuple[Claim, ...] = (PureDP(1.0),)
+    neighbours: VectorNeighbours = FIRST_THIRTY
+
+    def sample(self, data: NDArray[np.float64], size: int, _rng: np.random.Generator) -> Any:
+        return np.full(size, data[0] == 13)
+
+
+register_distribution(
+    TellsThirteen, lambda mechanism, data: FiniteDistribution.of(*([1, 0] if data[0] == 13 else [0, 1]))
+)
 
 
 @dataclass(frozen=True)
@@ -71,21 +93,23 @@ def _response(truth: Fraction, data: NDArray[np.float64]) -> FiniteDistribution:
     return FiniteDistribution({bit: truth, 1 - bit: 1 - truth})
 
 
-register_law(RandomisedResponse, lambda _, data: _response(Fraction(3, 4), data))
-register_law(Certain, lambda _, data: _response(Fraction(1), data))
-register_law(TellsWhetherPositive, lambda _, data: _response(Fraction(3, 4), np.minimum(np.ceil(data.clip(0)), 1)))
-register_law(NoisyMax, lambda _, data: GaussianNoisyMaxLaw(tuple(data.tolist()), 1))
+register_distribution(RandomisedResponse, lambda _, data: _response(Fraction(3, 4), data))
+register_distribution(Certain, lambda _, data: _response(Fraction(1), data))
+register_distribution(
+    TellsWhetherPositive, lambda _, data: _response(Fraction(3, 4), np.minimum(np.ceil(data.clip(0)), 1))
+)
+register_distribution(NoisyMax, lambda _, data: GaussianNoisyMaxDistribution(tuple(data.tolist()), 1))
 register_worst_case(
     RandomisedResponse, lambda _, claim: (lambda: ball(3).log()) if isinstance(claim, PureDP) else None
 )
 
 
-def test_mechanisms_and_laws_fit_together() -> None:
+def test_mechanisms_and_distributions_fit_together() -> None:
     assert isinstance(RandomisedResponse(), Mechanism)
-    assert exact_law(object(), np.zeros(1)) is None
+    assert exact_distribution(object(), np.zeros(1)) is None
     assert worst_case(object(), PureDP(1)) is None
     with pytest.raises(ValueError, match="registered already"):
-        register_law(RandomisedResponse, lambda *_: None)
+        register_distribution(RandomisedResponse, lambda *_: None)
 
 
 LOG3 = math.log(3)
@@ -160,9 +184,9 @@ def test_the_worst_pair_of_noisy_max_is_found() -> None:
     relation = VectorNeighbours(4, linf=1.0, low=0, high=3)
     result = hunt(NoisyMax(relation), PureDP(2.0))
     # one index moves up while all others move down: gaps of 1 and 3 between it and the others
-    laws = [GaussianNoisyMaxLaw((0, gap, gap, gap), 1).log_probability(0) for gap in (1, 3)]
+    distributions = [GaussianNoisyMaxDistribution((0, gap, gap, gap), 1).log_probability(0) for gap in (1, 3)]
     assert result.verdict == "violated"
-    assert result.epsilon_lower == pytest.approx(float(laws[0] - laws[1]), rel=1e-12)
+    assert result.epsilon_lower == pytest.approx(float(distributions[0] - distributions[1]), rel=1e-12)
 
 
 def test_the_search_is_deterministic() -> None:
@@ -171,7 +195,7 @@ def test_the_search_is_deterministic() -> None:
     assert first == again
 
 
-def test_the_law_can_be_set_aside() -> None:
+def test_the_distribution_can_be_set_aside() -> None:
     result = hunt(RandomisedResponse(), PureDP(0.5), calls=2000, white_box=False)
     assert (result.verdict, result.evidence, result.scope) == ("violated", "sampled", "samples")
     assert 0.5 <= result.epsilon_lower < LOG3
@@ -184,9 +208,9 @@ def test_a_certified_witness_is_minimal_and_shows_the_reported_figure() -> None:
     assert result.witness.certified
     left, right = map(np.array, (result.witness.left, result.witness.right))
     assert relation.admits(left, right)
-    laws = [GaussianNoisyMaxLaw(tuple(side.tolist()), 1) for side in (left, right)]
+    distributions = [GaussianNoisyMaxDistribution(tuple(side.tolist()), 1) for side in (left, right)]
     (winner,) = (k for k in range(4) if result.witness.event == f"outcome in {{{k}}}")
-    loss = laws[0].log_probability(winner) - laws[1].log_probability(winner)
+    loss = distributions[0].log_probability(winner) - distributions[1].log_probability(winner)
     assert float(loss) == pytest.approx(result.epsilon_lower, rel=1e-11)
 
     wide = VectorNeighbours(3, linf=1.0, low=-10, high=10)
@@ -203,10 +227,16 @@ def test_the_notion_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     notion = find_notion(PureDP(1.0))
     asked: list[Claim] = []
 
-    def undecided(claim: Claim, *laws: object) -> Undecided:
+    def undecided(claim: Claim, *distributions: object) -> Undecided:
         asked.append(claim)
         return Undecided(evidence=Evidence.ENCLOSED)
 
     monkeypatch.setattr(white_box, "find_notion", lambda _: replace(notion, decide=undecided))
     assert hunt(Certain(), PureDP(1.0)).verdict == "not refuted"
     assert set(asked) == {PureDP(1 + Fraction(1, 2**50))}  # type: ignore[arg-type]  # exact parameters
+
+
+def test_all_pairs_of_a_finite_domain_are_tried() -> None:
+    result = hunt_white_box(TellsThirteen(), PureDP(1.0), TellsThirteen().neighbours)
+    assert result.verdict == "violated"
+    assert 13.0 in {*result.witness.left, *result.witness.right}

@@ -41,7 +41,9 @@ def same_but_for_time(result: HuntResult) -> HuntResult:
 def test_a_witness_is_the_minimal_pair() -> None:
     result = hunt(first_coordinate, "pure:1", "vector:size=4,linf=1,low=-7,high=9", calls=12_000)
     assert result.witness is not None
-    assert sorted([result.witness.left, result.witness.right]) == [(0.0,) * 4, (1.0, 0.0, 0.0, 0.0)]
+    unit = {(1.0, 0.0, 0.0, 0.0), (-1.0, 0.0, 0.0, 0.0)}
+    assert (0.0,) * 4 in {result.witness.left, result.witness.right}
+    assert unit & {result.witness.left, result.witness.right}
     assert result.witness.certified
     assert 0 < result.shrink_calls <= 12_000
     low, high = result.witness.p_left
@@ -77,7 +79,7 @@ def test_the_pair_of_the_hunt_is_not_lost_when_calls_show_nothing_more() -> None
     def tired(data: Array, size: int, rng: np.random.Generator) -> Array:
         nonlocal drawn
         drawn += size
-        return first_coordinate(data if drawn <= 4_000 else np.zeros(1), size, rng)
+        return first_coordinate(data if drawn <= 4_048 else np.zeros(1), size, rng)  # 48 calls are probes
 
     result = hunt(tired, "pure:1", LINE, calls=4_000, seed=2)
     assert result.verdict == "violated"
@@ -157,7 +159,8 @@ def tells(data: Array, size: int, rng: np.random.Generator) -> list[object]:
     ],
 )
 def test_every_kind_of_event_is_replayed(event: str) -> None:
-    saved = {"target": "x:y", "claim": "pure:1.0", "witness": {"left": [1.0], "right": [0.0], "event": event}}
+    game = {"left": [1.0], "right": [0.0], "event": event}
+    saved = {"target": "x:y", "claim": "pure:1.0", "neighbours": LINE, "witness": game}
     result = replay(saved, tells, calls=1_800)
     assert result.verdict == "violated"
     assert result.witness is not None
@@ -174,7 +177,8 @@ def releasing(data: Array, size: int, rng: np.random.Generator) -> Array:
 def test_coincidences_are_told_from_the_side_that_the_witness_calls_left(places: tuple[str, str]) -> None:
     left, right = places
     event = f"{left}_values(outcome) > 0.0"
-    saved = {"target": "x:y", "claim": "pure:1.0", "witness": {left: [0.25], right: [1.5], "event": event}}
+    game: dict[str, object] = {left: [0.25], right: [1.0], "event": event}
+    saved = {"target": "x:y", "claim": "pure:1.0", "neighbours": LINE, "witness": game}
     result = replay(saved, releasing, calls=3_000)
     assert result.witness is not None
     assert result.witness.event == "left_values(outcome) > 0.0"
@@ -190,7 +194,7 @@ def test_a_shrunk_witness_of_a_file_is_replayed_and_its_snippet_runs(tmp_path: P
     record = json.loads(json.dumps(found.to_json()))
     assert record["witness"]["certified"] is True
     assert record["shrink_calls"] == found.shrink_calls
-    assert replay(record, calls=4_000).verdict == "violated"
+    assert replay(record, record["target"], calls=4_000).verdict == "violated"
     code = record["witness"]["snippet"].replace("print(", "results.append(")
     results: list[HuntResult] = []
     exec(compile(code, "snippet", "exec"), {"results": results})  # noqa: S102  # it is meant to be pasted and run

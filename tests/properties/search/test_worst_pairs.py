@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, PureDP, VectorNeighbours
+from dpassay.properties.search.distributions import register_distribution, register_worst_pairs, worst_pairs
 from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.laws import register_law, register_worst_pairs, worst_pairs
 from dpassay.spec.distributions.discrete import FiniteDistribution
 
 Array = NDArray[np.float64]
@@ -39,12 +39,12 @@ class GivesItselfAwayToo(GivesItselfAway):
     """The same, with a pair that shows it."""
 
 
-def law(_mechanism: GivesItselfAway, data: Array) -> FiniteDistribution:
+def distribution(_mechanism: GivesItselfAway, data: Array) -> FiniteDistribution:
     return FiniteDistribution.of(*((0, 1) if np.array_equal(data, SECRET) else (1, 0)))
 
 
-register_law(GivesItselfAway, law)
-register_law(GivesItselfAwayToo, law)
+register_distribution(GivesItselfAway, distribution)
+register_distribution(GivesItselfAwayToo, distribution)
 register_worst_pairs(GivesItselfAwayToo, lambda _mechanism, _relation: [(SECRET, SECRET + 2), (SECRET, SECRET + 1)])
 
 

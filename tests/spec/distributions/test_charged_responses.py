@@ -6,11 +6,11 @@ import pytest
 from dpassay.spec.ball import midpoint
 from dpassay.spec.charged_calls import ChargingRule, not_prior_response
 from dpassay.spec.distributions.charged_responses import (
-    charged_responses_law,
-    response_top_k_law,
-    truthful_count_law,
+    charged_responses_distribution,
+    response_top_k_distribution,
+    truthful_count_distribution,
 )
-from dpassay.spec.distributions.repeated_sums import RepeatedSumsLaw
+from dpassay.spec.distributions.repeated_sums import RepeatedSumsDistribution
 from dpassay.spec.interactions import branches, repeated
 from dpassay.spec.theorems.target_charging.sweep import one_shot_top_k
 
@@ -18,13 +18,13 @@ TRUTH = Fraction(3, 4)
 
 
 def test_charged_responses_are_branches_of_the_rule() -> None:
-    law = charged_responses_law([0] * 4, TRUTH, 2, both=False)
+    distribution = charged_responses_distribution([0] * 4, TRUTH, 2, both=False)
     words = {"hit": 1, "miss": 0}
     expected = {
         tuple(words[str(word)] for word in branch.transcript): branch.left
         for branch in branches(repeated([not_prior_response(Fraction(3))] * 4), ChargingRule(2))
     }
-    assert law.weights == expected
+    assert distribution.weights == expected
 
 
 def test_the_best_of_responses_by_enumeration() -> None:
@@ -36,17 +36,21 @@ def test_the_best_of_responses_by_enumeration() -> None:
             weight *= TRUTH if answer == bit else 1 - TRUTH
         chosen = tuple(one_shot_top_k(answers, k))
         expected[chosen] = expected.get(chosen, Fraction(0)) + weight
-    assert response_top_k_law(bits, TRUTH, k).weights == expected
+    assert response_top_k_distribution(bits, TRUTH, k).weights == expected
 
 
 def test_counts_are_binomial() -> None:
-    assert truthful_count_law(2, TRUTH).weights == {0: Fraction(1, 16), 1: Fraction(6, 16), 2: Fraction(9, 16)}
+    assert truthful_count_distribution(2, TRUTH).weights == {
+        0: Fraction(1, 16),
+        1: Fraction(6, 16),
+        2: Fraction(9, 16),
+    }
 
 
 def test_repeated_sums_are_a_distribution() -> None:
-    law = RepeatedSumsLaw((Fraction(1), Fraction(1, 2)), 4, 2, 2, 1)
-    total = sum(midpoint(law.log_probability(outcome).exp()) for outcome in law.outcomes)
+    distribution = RepeatedSumsDistribution((Fraction(1), Fraction(1, 2)), 4, 2, 2, 1)
+    total = sum(midpoint(distribution.log_probability(outcome).exp()) for outcome in distribution.outcomes)
     assert total == pytest.approx(1, abs=1e-14)
-    assert midpoint(law.log_probability((1, 2)).exp()) == pytest.approx(
+    assert midpoint(distribution.log_probability((1, 2)).exp()) == pytest.approx(
         (1 - 0.5 * 0.7788007830714049) ** 2 * (1 - 0.5 * 0.6065306597126334) ** 2
     )

@@ -8,7 +8,15 @@ from flint import arb
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, float_lower, precision
 from dpassay.spec.distributions.composed_responses import composed_response_delta
-from dpassay.spec.distributions.composed_scores import LONGEST, Cell, cells_of_cuts, composed_scores, pooled_scores
+from dpassay.spec.distributions.composed_scores import (
+    LONGEST,
+    Cell,
+    ScoreDistributions,
+    _merged,
+    cells_of_cuts,
+    composed_scores,
+    pooled_scores,
+)
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.laplace_pair import laplace_cells, laplace_hockey_stick
@@ -26,9 +34,9 @@ def response_cells(epsilon: float) -> list[Cell]:
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 def test_composed_responses_are_bounded_from_below(count: int, epsilon: float) -> None:
     with precision(BITS):
-        laws = composed_scores([(pooled_scores(response_cells(0.05)), count)])
+        distributions = composed_scores([(pooled_scores(response_cells(0.05)), count)])
         exact = composed_response_delta(0.05, count, epsilon)
-        lower = laws.delta_lower(epsilon)
+        lower = distributions.delta_lower(epsilon)
         assert ball(lower) <= exact
         assert lower >= 0.98 * float_lower(exact)
 
@@ -37,13 +45,13 @@ def test_composed_responses_are_bounded_from_below(count: int, epsilon: float) -
 def test_composed_gaussians_are_bounded_from_below_and_nearly_attained(count: int) -> None:
     with precision(BITS):
         sigma = 2 * Fraction(math.isqrt(count))
-        laws = composed_scores([(pooled_scores(subsampled_gaussian_cells(sigma, 1)), count)])
-        assert len(laws.left) <= LONGEST
+        distributions = composed_scores([(pooled_scores(subsampled_gaussian_cells(sigma, 1)), count)])
+        assert len(distributions.left) <= LONGEST
         exact = gaussian_hockey_stick(ball(count).sqrt() / ball(sigma), Fraction(1, 2))
-        lower = laws.delta_lower(Fraction(1, 2))
+        lower = distributions.delta_lower(Fraction(1, 2))
         assert ball(lower) <= exact
         assert lower >= 0.97 * float_lower(exact)
-        epsilon = laws.epsilon_lower(lower * (1 - 2.0**-20))
+        epsilon = distributions.epsilon_lower(lower * (1 - 2.0**-20))
         assert 0.499 <= epsilon <= 0.5 + 2.0**-10
         # the bound on epsilon is one on the exact curve, too
         assert ball(lower * (1 - 2.0**-20)) < gaussian_hockey_stick(
@@ -53,50 +61,54 @@ def test_composed_gaussians_are_bounded_from_below_and_nearly_attained(count: in
 
 def test_a_single_laplace_mechanism_loses_little_to_the_cells() -> None:
     with precision(BITS):
-        laws = pooled_scores(laplace_cells(1))
+        distributions = pooled_scores(laplace_cells(1))
         for epsilon in (0.0, 0.25, 0.5, 0.9):
             exact = laplace_hockey_stick(1, epsilon)
-            assert ball(laws.delta_lower(epsilon)) <= exact
-            assert laws.delta_lower(epsilon) >= 0.98 * float_lower(exact)
+            assert ball(distributions.delta_lower(epsilon)) <= exact
+            assert distributions.delta_lower(epsilon) >= 0.98 * float_lower(exact)
 
 
 def test_any_cells_and_units_give_lower_bounds() -> None:
-    """Random pairs of laws on five outcomes, against the exact divergence of three independent copies."""
+    """Random pairs of distributions on five outcomes, against the exact divergence of three independent copies."""
     rng = np.random.default_rng(0)
     with precision(BITS):
         for _ in range(20):
             left, right = (FiniteDistribution.of(*rng.integers(1, 50, 5).tolist()) for _ in range(2))
-            p, q = ([ball(law.probability(k)) for k in range(5)] for law in (left, right))
+            p, q = ([ball(distribution.probability(k)) for k in range(5)] for distribution in (left, right))
             unit = float(rng.choice([0.01, 0.3, 5.0]))
-            laws = composed_scores([(pooled_scores(cells_of_cuts(p, q), unit), 3)])
+            distributions = composed_scores([(pooled_scores(cells_of_cuts(p, q), unit), 3)])
             one, other = (
                 FiniteDistribution({
-                    (i, j, k): law.probability(i) * law.probability(j) * law.probability(k)
+                    (i, j, k): distribution.probability(i) * distribution.probability(j) * distribution.probability(k)
                     for i in range(5) for j in range(5) for k in range(5)
                 })
-                for law in (left, right)
+                for distribution in (left, right)
             )  # fmt: skip
             for epsilon in (0.0, 0.5, 2.0):
-                assert ball(laws.delta_lower(epsilon)) <= hockey_stick(one, other, ball(epsilon))
-            bound = laws.epsilon_lower(0.01)
+                assert ball(distributions.delta_lower(epsilon)) <= hockey_stick(one, other, ball(epsilon))
+            bound = distributions.epsilon_lower(0.01)
             assert bound == 0 or hockey_stick(one, other, ball(bound * (1 - 2.0**-40))) > 0.01
 
 
 def test_tiny_probabilities_keep_their_digits() -> None:
     with precision(BITS):
-        laws = composed_scores([(pooled_scores(response_cells(20.0)), 12)])
+        distributions = composed_scores([(pooled_scores(response_cells(20.0)), 12)])
         exact = composed_response_delta(20.0, 12, 200.0)
-        assert ball(laws.delta_lower(200.0)) <= exact
-        assert laws.delta_lower(200.0) >= (1 - 1e-9) * float_lower(exact)
+        assert ball(distributions.delta_lower(200.0)) <= exact
+        assert distributions.delta_lower(200.0) >= (1 - 1e-9) * float_lower(exact)
 
 
 def test_rounding_is_accounted_for() -> None:
     """The probabilities of all scores are lower bounds on the left, and upper bounds on the right."""
     with precision(BITS):
-        laws = composed_scores([(pooled_scores(response_cells(0.1)), 3000)])
-        assert 0 < laws.relative < 1e-6
-        assert laws.left.sum() * (1 - laws.relative) <= 1
-        assert laws.right.sum() * (1 + laws.relative) + len(laws.right) * laws.absolute >= 1
+        distributions = composed_scores([(pooled_scores(response_cells(0.1)), 3000)])
+        assert 0 < distributions.relative < 1e-6
+        assert distributions.left.sum() * (1 - distributions.relative) <= 1
+        assert (
+            distributions.right.sum() * (1 + distributions.relative)
+            + len(distributions.right) * distributions.absolute
+            >= 1
+        )
 
 
 def test_nothing_to_compose_is_refused() -> None:
@@ -108,7 +120,23 @@ def test_nothing_to_compose_is_refused() -> None:
         composed_scores([(pooled_scores(cells_of_cuts([arb(1)], [arb(1)])), 0)])
 
 
-def test_equal_laws_lose_nothing() -> None:
-    laws = composed_scores([(pooled_scores(cells_of_cuts([arb(0.5)] * 2, [arb(0.5)] * 2)), 1000)])
-    assert laws.delta_lower(0) == pytest.approx(0, abs=1e-9)
-    assert laws.epsilon_lower(1e-6) == 0
+def test_equal_distributions_lose_nothing() -> None:
+    distributions = composed_scores([(pooled_scores(cells_of_cuts([arb(0.5)] * 2, [arb(0.5)] * 2)), 1000)])
+    assert distributions.delta_lower(0) == pytest.approx(0, abs=1e-9)
+    assert distributions.epsilon_lower(1e-6) == 0
+
+
+def test_merged_scores_are_as_wrong_as_all_their_parts() -> None:
+    """Each probability may be off by the stated errors: the sum of a group by those of all its parts."""
+    rng = np.random.default_rng(0)
+    left, right = (rng.dirichlet(np.ones(60)) for _ in range(2))
+    relative, absolute = 1e-6, 1e-5
+    stated = ScoreDistributions(
+        0, (left + absolute) / (1 - relative), (right - absolute) / (1 + relative), relative, absolute
+    )
+    groups = np.minimum(np.arange(60) // 7, 5)
+    merged = _merged(stated, groups, 3)
+    assert merged.first == 3
+    assert bool(np.all(np.bincount(groups, left) >= merged.left * (1 - merged.relative) - merged.absolute))
+    assert bool(np.all(np.bincount(groups, right) <= merged.right * (1 + merged.relative) + merged.absolute))
+    assert merged.absolute == pytest.approx(np.bincount(groups).max() * absolute)

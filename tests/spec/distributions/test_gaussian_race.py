@@ -1,15 +1,17 @@
+import itertools
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
-from flint import arb
+from flint import acb, arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from dpassay.claims import UsageError
-from dpassay.spec.ball import ball, midpoint, normal_cdf, normal_pdf, precision
+from dpassay.spec import quadrature
+from dpassay.spec.ball import ball, max_balls, midpoint, normal_cdf, normal_pdf, precision, sum_balls
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.distributions.noisy_max import log_win_probability
 from dpassay.spec.quadrature import log_line_integral, normal_sandwich
@@ -186,3 +188,64 @@ def test_the_sandwich_encloses_and_tightens() -> None:
     assert coarse.contains(truth)
     assert fine.contains(truth)
     assert fine.rad() < coarse.rad() / 4
+
+
+def modulus(race: GaussianRace, x: arb, y: arb) -> arb:
+    """Enclose the logarithm of the modulus at the point x + iy, with erfc at a complex point."""
+    z, total = acb(x, y), ball(0)
+    for hurdle in race.hurdles:
+        factor = (-(hurdle.slope * z + hurdle.offset) / arb(2).sqrt()).erfc() / 2
+        total = total + hurdle.exponent * abs(factor).log()
+    return (y * y - x * x) / 2 - (2 * arb.pi()).log() / 2 + total
+
+
+RACES = [
+    GaussianRace(Hurdle.of(1, 0, 30)),
+    GaussianRace(Hurdle.of(1, -20, 30)),
+    GaussianRace(Hurdle.of(-1, -20, 30)),
+    GaussianRace(Hurdle.of(Fraction(-5, 2), -40, 9), Hurdle.of(Fraction(1, 2), -10, 50)),
+    GaussianRace(Hurdle.of(2, -30, 9), Hurdle.of(-1, 3, 40)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(RACES)))
+@pytest.mark.parametrize("width", [Fraction(1, 64), Fraction(1, 8), Fraction(1, 2), Fraction(2)])
+def test_the_edge_of_the_strip_is_bounded_on_the_whole_cell(number: int, width: Fraction) -> None:
+    """At every point of the cell, steep or not, on either side of the peak; and the bound is tight on small cells."""
+    race = RACES[number]
+    with precision(256):
+        for left, y in itertools.product((Fraction(k, 3) for k in range(-24, 25, 4)), (Fraction(0), Fraction(1, 4))):
+            bound = race.log_modulus_upper(ball(left), ball(left + width), ball(y))
+            points = [modulus(race, ball(left + width * k / 8), ball(y)) for k in range(9)]
+            assert all(point <= bound or point.overlaps(bound) for point in points)
+            if width < Fraction(1, 16):
+                assert bound < max_balls(points) + ball(10 * width * max(abs(left), Fraction(30)))
+
+
+@pytest.mark.parametrize("slope", [Fraction(-3), Fraction(-1, 2), Fraction(1, 4), Fraction(1), Fraction(5)])
+@pytest.mark.parametrize("offset", [-6, 0, 2])
+def test_the_quick_upper_bound_is_attained_by_one_hurdle(slope: Fraction, offset: int) -> None:
+    """And it bounds two hurdles and higher exponents, where it is not attained."""
+    with precision(128):
+        one = GaussianRace(Hurdle.of(slope, offset))
+        assert abs(one.log_upper - one.log_expectation()) < arb(2) ** -60
+        for others in ([Hurdle.of(slope, offset, 3)], [Hurdle.of(slope, offset), Hurdle.of(1, -2)]):
+            race = GaussianRace(*others)
+            assert race.log_expectation() < race.log_upper
+
+
+@pytest.mark.parametrize("number", range(len(RACES)))
+def test_the_edge_integral_is_not_below_the_integral_of_the_modulus(number: int) -> None:
+    """However often the pieces are halved: none of them is lost."""
+    race = RACES[number]
+    with precision(128):
+        plan = quadrature._plan(race, 64, 0.5)
+        assert plan is not None
+        height = arb(plan.half_width)
+        nodes = np.linspace(plan.first, plan.last, 801)
+        middles = [(modulus(race, arb(float(x)), height) - plan.log_scale).exp() for x in (nodes[1:] + nodes[:-1]) / 2]
+        plain = sum_balls(middles) * arb(float(nodes[1] - nodes[0]))
+        once = quadrature._edge_integral(race, plan, arb(2) ** 200)
+        often = quadrature._edge_integral(race, plan, plain / 2)
+        assert plain * 0.999 < often
+        assert often <= once

@@ -6,7 +6,7 @@ import pytest
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, enclosure
 from dpassay.spec.distributions.laplace import (
-    LaplaceLaw,
+    LaplaceDistribution,
     log_laplace_cdf,
     log_laplace_interval,
     log_laplace_max_cdf,
@@ -44,8 +44,8 @@ def test_the_largest_of_many() -> None:
 
 
 def test_boxes_and_bad_scales() -> None:
-    law = LaplaceLaw((0, 1.5), 2)
-    assert float(law.log_box([(0, (None, 0)), (1, (1.5, None))]).exp()) == pytest.approx(0.25)
-    assert float(law.log_box([(0, (1, 1)), (1, (1.5, None))])) == -math.inf
+    distribution = LaplaceDistribution((0, 1.5), 2)
+    assert float(distribution.log_box([(0, (None, 0)), (1, (1.5, None))]).exp()) == pytest.approx(0.25)
+    assert float(distribution.log_box([(0, (1, 1)), (1, (1.5, None))])) == -math.inf
     with pytest.raises(UsageError, match="scale"):
-        LaplaceLaw((0,), 0)
+        LaplaceDistribution((0,), 0)

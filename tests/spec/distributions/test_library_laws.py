@@ -1,4 +1,4 @@
-"""The laws that accountants are held against, each from another angle than its closed form."""
+"""The distributions that accountants are held against, each from another angle than its closed form."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ from dpassay.spec.distributions.composed_responses import (
 )
 from dpassay.spec.distributions.discrete_gaussian import DiscreteGaussian, discrete_gaussian_hockey_stick
 from dpassay.spec.distributions.laplace_pair import laplace_hockey_stick, laplace_renyi_divergence
-from dpassay.spec.distributions.noise import NoiseLaw
+from dpassay.spec.distributions.noise import NoiseDistribution
 from dpassay.spec.distributions.subsampled_gaussian import (
     _power_mean,
     subsampled_gaussian_hockey_stick,
@@ -128,48 +128,50 @@ def test_discrete_gaussian_agrees_with_sums(sigma: float) -> None:
     weights = {x: math.exp(-x * x / (2 * sigma * sigma)) for x in range(-reach, reach + 1)}
     total = math.fsum(weights.values())
     with precision(BITS):
-        law = DiscreteGaussian(sigma)
+        distribution = DiscreteGaussian(sigma)
         for x in (0, 1, -3):
-            assert approx(law.probability(x)) == pytest.approx(weights[x] / total, rel=1e-12)
+            assert approx(distribution.probability(x)) == pytest.approx(weights[x] / total, rel=1e-12)
             above = math.fsum(w for y, w in weights.items() if y >= x) / total
-            assert approx(law.at_least(x)) == pytest.approx(above, rel=1e-12)
+            assert approx(distribution.at_least(x)) == pytest.approx(above, rel=1e-12)
         for epsilon in (0.0, 0.05, 1.0):
             parts = (max(0.0, weights[x] - math.exp(epsilon) * weights.get(x - 1, 0.0)) for x in weights)
             exact = math.fsum(parts) / total
-            assert approx(discrete_gaussian_hockey_stick(law, epsilon)) == pytest.approx(exact, rel=1e-10, abs=1e-15)
+            assert approx(discrete_gaussian_hockey_stick(distribution, epsilon)) == pytest.approx(
+                exact, rel=1e-10, abs=1e-15
+            )
 
 
 @pytest.mark.parametrize(
-    ("law", "cdf"),
+    ("distribution", "cdf"),
     [
-        (NoiseLaw("laplace", 1.0, 2.0), stats.laplace(1, 2).cdf),
-        (NoiseLaw("gaussian", -1.0, 0.5), stats.norm(-1, 0.5).cdf),
-        (NoiseLaw("discrete laplace", 3, 2.0), stats.dlaplace(0.5, loc=3).cdf),
-        (NoiseLaw("bounded laplace", 0.0, 1.0, -1.0, 3.0), None),
-        (NoiseLaw("clamped laplace", 0.0, 1.0, -1.0, 3.0), None),
+        (NoiseDistribution("laplace", 1.0, 2.0), stats.laplace(1, 2).cdf),
+        (NoiseDistribution("gaussian", -1.0, 0.5), stats.norm(-1, 0.5).cdf),
+        (NoiseDistribution("discrete laplace", 3, 2.0), stats.dlaplace(0.5, loc=3).cdf),
+        (NoiseDistribution("bounded laplace", 0.0, 1.0, -1.0, 3.0), None),
+        (NoiseDistribution("clamped laplace", 0.0, 1.0, -1.0, 3.0), None),
     ],
 )
-def test_intervals_agree_with_scipy(law: NoiseLaw, cdf: Callable[[float], Any]) -> None:
+def test_intervals_agree_with_scipy(distribution: NoiseDistribution, cdf: Callable[[float], Any]) -> None:
     free = stats.laplace(0, 1).cdf
-    if law.family == "bounded laplace":
+    if distribution.family == "bounded laplace":
         cdf = lambda x: min(max((free(x) - free(-1)) / (free(3) - free(-1)), 0.0), 1.0)
-    elif law.family == "clamped laplace":
+    elif distribution.family == "clamped laplace":
         cdf = lambda x: 0.0 if x < -1 else 1.0 if x >= 3 else free(x)
     with precision(BITS):
         for low, high in ((-2.0, 1.0), (-1.0, 3.0), (0.0, 0.5), (2.0, 30.0), (-1.5, 3.0), (-9.0, -1.0)):
-            assert approx(law.interval(low, high)) == pytest.approx(float(cdf(high) - cdf(low)), abs=1e-12)
-        assert approx(law.interval(None, 2.0)) == pytest.approx(float(cdf(2.0)), abs=1e-12)
-        assert approx(law.interval(2.0, None) + law.interval(None, 2.0)) == pytest.approx(1)
+            assert approx(distribution.interval(low, high)) == pytest.approx(float(cdf(high) - cdf(low)), abs=1e-12)
+        assert approx(distribution.interval(None, 2.0)) == pytest.approx(float(cdf(2.0)), abs=1e-12)
+        assert approx(distribution.interval(2.0, None) + distribution.interval(None, 2.0)) == pytest.approx(1)
 
 
 def test_discrete_laplace_off_the_integers_agrees_with_a_sum() -> None:
-    law = NoiseLaw("discrete laplace", 0.3, 1.5)
+    distribution = NoiseDistribution("discrete laplace", 0.3, 1.5)
     weights = {x: math.exp(-abs(x - 0.3) / 1.5) for x in range(-80, 81)}
     total = math.fsum(weights.values())
     with precision(BITS):
         for low, high in ((-4, 2), (0, 1), (1, 6), (-1, 0)):
             exact = math.fsum(w for x, w in weights.items() if low < x <= high) / total
-            assert approx(law.interval(low, high)) == pytest.approx(exact, rel=1e-12)
+            assert approx(distribution.interval(low, high)) == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -187,13 +189,13 @@ def test_discrete_laplace_off_the_integers_agrees_with_a_sum() -> None:
 )
 def test_impossible_noise_is_refused(arguments: tuple[Any, ...]) -> None:
     with pytest.raises(UsageError):
-        NoiseLaw(*arguments)
+        NoiseDistribution(*arguments)
 
 
 def test_far_tails_stay_relative() -> None:
     with precision(BITS):
         for family in ("laplace", "gaussian"):
-            tail = NoiseLaw(family, 0.0, 1.0).interval(30.0, 31.0)
+            tail = NoiseDistribution(family, 0.0, 1.0).interval(30.0, 31.0)
             assert tail.rel_accuracy_bits() > 60
             assert 0 < float_lower(tail) <= float_upper(tail) < 1e-10
-        assert ball(0) < NoiseLaw("discrete laplace", 0, 1.0).interval(300, 301)
+        assert ball(0) < NoiseDistribution("discrete laplace", 0, 1.0).interval(300, 301)

@@ -38,7 +38,7 @@ def test_the_window_moves_with_the_answer() -> None:
     assert (outside.stops, outside.goes_on) == (RUN.goes_on, RUN.stops)
 
 
-def test_the_law_of_a_stopped_run_has_mass_one() -> None:
+def test_the_distribution_of_a_stopped_run_has_mass_one() -> None:
     with precision(96):
         mass = stopped_mean(RUN, lambda _: exponential(arb(0), arb(0)))
         assert mass.overlaps(arb(1))
@@ -127,7 +127,7 @@ def test_the_stopped_moment_of_the_conjecture() -> None:
 
 
 def test_a_stopped_moment_does_not_depend_on_how_it_is_cut() -> None:
-    """A threshold beyond the corners, and between them, give laws with the same mass."""
+    """A threshold beyond the corners, and between them, give distributions with the same mass."""
     with precision(64):
         for level in (Fraction(-1), Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2)):
             looks = Fraction(1, 2), Fraction(3)

@@ -1,4 +1,4 @@
-"""The laws of BetweenThresholds, the boundary wrapper and the double run, and indistinguishable pairs."""
+"""The distributions of BetweenThresholds, the boundary wrapper and the double run, and indistinguishable pairs."""
 
 from fractions import Fraction
 from typing import Any
@@ -11,27 +11,27 @@ from dpassay.properties.strategies.indistinguishable import indistinguishable_pa
 from dpassay.spec.ball import ball, midpoint, precision, sum_balls
 from dpassay.spec.distributions.between_thresholds import (
     BETWEEN,
-    BetweenThresholdsLaw,
+    BetweenThresholdsDistribution,
     between_thresholds_probabilities,
 )
-from dpassay.spec.distributions.boundary_wrapper import BOUNDARY, BoundaryWrappedLaw, boundary_wrapped
+from dpassay.spec.distributions.boundary_wrapper import BOUNDARY, BoundaryWrappedDistribution, boundary_wrapped
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution
-from dpassay.spec.distributions.double_run import DoubleRunLaw, run_twice
-from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
+from dpassay.spec.distributions.double_run import DoubleRunDistribution, run_twice
+from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
 from dpassay.spec.distributions.indistinguishable import IndistinguishablePairs, TargetedPair
 
 SKEWED = FiniteDistribution.of(7, 2, 1)
 
 
-def sums_to_one(law: DiscreteDistribution) -> bool:
+def sums_to_one(distribution: DiscreteDistribution) -> bool:
     with precision(128):
-        total = sum_balls(law.log_probability(o).exp() for o in law.outcomes)
+        total = sum_balls(distribution.log_probability(o).exp() for o in distribution.outcomes)
         return bool(total.contains(1)) and total.rel_accuracy_bits() > 100
 
 
 @pytest.mark.parametrize("value", [-3, -1, 0, Fraction(1, 3), 1, 50])
 def test_between_thresholds_is_a_distribution(value: Any) -> None:
-    assert sums_to_one(BetweenThresholdsLaw(value, -1, 1, Fraction(1, 2)))
+    assert sums_to_one(BetweenThresholdsDistribution(value, -1, 1, Fraction(1, 2)))
 
 
 def test_zones_agree_on_the_thresholds() -> None:
@@ -42,8 +42,8 @@ def test_zones_agree_on_the_thresholds() -> None:
 
 
 def test_between_is_accurate_in_the_far_tail() -> None:
-    law = BetweenThresholdsLaw(1000, -1, 1, 1)
-    assert midpoint(law.log_probability(BETWEEN)) == pytest.approx(-999 - 0.8385606, abs=1e-6)
+    distribution = BetweenThresholdsDistribution(1000, -1, 1, 1)
+    assert midpoint(distribution.log_probability(BETWEEN)) == pytest.approx(-999 - 0.8385606, abs=1e-6)
 
 
 def test_the_wrapper_caps_the_boundary_at_one_third() -> None:
@@ -55,11 +55,11 @@ def test_the_wrapper_caps_the_boundary_at_one_third() -> None:
 
 
 @pytest.mark.parametrize("weights", [(7, 2, 1), (1, 1), (1, 0), (5, 4, 3, 2), (10**9, 1)])
-def test_the_enclosed_laws_agree_with_the_exact_ones(weights: tuple[int, ...]) -> None:
+def test_the_enclosed_distributions_agree_with_the_exact_ones(weights: tuple[int, ...]) -> None:
     base = FiniteDistribution.of(*weights)
     for enclosed, exact in (
-        (BoundaryWrappedLaw(base), boundary_wrapped(base)),
-        (DoubleRunLaw(base), run_twice(base)),
+        (BoundaryWrappedDistribution(base), boundary_wrapped(base)),
+        (DoubleRunDistribution(base), run_twice(base)),
     ):
         assert set(enclosed.outcomes) == set(exact.outcomes)
         for outcome in exact.outcomes:
@@ -67,20 +67,20 @@ def test_the_enclosed_laws_agree_with_the_exact_ones(weights: tuple[int, ...]) -
 
 
 def test_a_certain_answer_keeps_the_accuracy_of_the_boundary() -> None:
-    law = BoundaryWrappedLaw(ExponentialMechanismLaw((0, 1000), 1, 1))
-    assert law.log_probability(BOUNDARY).rel_accuracy_bits() > 40
-    assert sums_to_one(law)
+    distribution = BoundaryWrappedDistribution(ExponentialMechanismDistribution((0, 1000), 1, 1))
+    assert distribution.log_probability(BOUNDARY).rel_accuracy_bits() > 40
+    assert sums_to_one(distribution)
 
 
 def test_bad_outcomes_and_parameters_are_refused() -> None:
     with pytest.raises(UsageError, match="outcome"):
-        BetweenThresholdsLaw(0, -1, 1, 1).log_probability(3)
+        BetweenThresholdsDistribution(0, -1, 1, 1).log_probability(3)
     with pytest.raises(UsageError, match="pair"):
-        DoubleRunLaw(SKEWED).log_probability(0)
+        DoubleRunDistribution(SKEWED).log_probability(0)
     with pytest.raises(UsageError, match="below high"):
-        BetweenThresholdsLaw(0, 1, 1, 1)
+        BetweenThresholdsDistribution(0, 1, 1, 1)
     with pytest.raises(UsageError, match="epsilon"):
-        BetweenThresholdsLaw(0, 0, 1, 0)
+        BetweenThresholdsDistribution(0, 0, 1, 0)
 
 
 @settings(max_examples=60, database=None)

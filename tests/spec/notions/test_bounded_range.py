@@ -5,7 +5,7 @@ import pytest
 
 from dpassay.claims import BoundedRange, UsageError
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
+from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
 from dpassay.spec.distributions.generalized_randomized_response import RandomizedResponse, pure_response
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.notions.bounded_range import bounded_range_holds, range_ratio
@@ -42,10 +42,10 @@ def test_outcomes_that_neither_side_produces_do_not_count() -> None:
     assert outcome(0.0, constant.left, constant.right) is Outcome.HOLDS
 
 
-def test_enclosed_laws() -> None:
-    laws = [ExponentialMechanismLaw(scores, 1, 1) for scores in ((0, 0, 5), (1, -1, 5))]
-    assert bounded_range_holds(BoundedRange(1.01), *laws).outcome is Outcome.HOLDS
-    refuted = bounded_range_holds(BoundedRange(0.99), *laws)
+def test_enclosed_distributions() -> None:
+    distributions = [ExponentialMechanismDistribution(scores, 1, 1) for scores in ((0, 0, 5), (1, -1, 5))]
+    assert bounded_range_holds(BoundedRange(1.01), *distributions).outcome is Outcome.HOLDS
+    refuted = bounded_range_holds(BoundedRange(0.99), *distributions)
     assert refuted.outcome is Outcome.VIOLATED
     assert refuted.evidence is Evidence.ENCLOSED
 

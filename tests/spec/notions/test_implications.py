@@ -15,6 +15,7 @@ from dpassay.claims import (
     Claim,
     ConcentratedDP,
     ExPost,
+    GaussianDP,
     ProbabilisticDP,
     PureDP,
     RenyiDP,
@@ -40,13 +41,15 @@ TARGETS: tuple[Claim, ...] = (
     ApproximateZCDP(0.3, 0.01),
     ConcentratedDP(0.2, 0.5),
     BoundedRange(0.7),
+    GaussianDP(0.8),
+    GaussianDP(0.0),
 )
 
 
 def free_parameters(implication: Implication, target: Any) -> dict[str, Any]:
     """The parameters of a conversion that the caller may choose, chosen so as to arrive at `target`."""
     match implication.source_type.__name__, target:
-        case "PureDP", ApproximateDP(epsilon, _):
+        case (("PureDP" | "GaussianDP"), ApproximateDP(epsilon, _)):
             return {"epsilon": epsilon}
         case (("ZCDP" | "RenyiDP" | "ApproximateZCDP"), (ApproximateDP(_, delta) | ProbabilisticDP(_, delta))):
             return {"delta": delta}
@@ -133,7 +136,7 @@ def test_a_counterexample_refutes_everything_that_implies_the_claim() -> None:
     target = ApproximateDP(1.0, 0.2)
     assert find_notion(target).decide(target, left, right).outcome is Outcome.VIOLATED
     refuted = refuted_by(target)
-    decided = {PureDP, ProbabilisticDP, ZCDP, RenyiDP, ExPost, ConcentratedDP}
+    decided = {PureDP, ProbabilisticDP, ZCDP, RenyiDP, ExPost, ConcentratedDP, GaussianDP}
     assert {type(claim) for claim in refuted} == {*decided, BoundedRange, ApproximateZCDP}
     for claim in refuted:
         if type(claim) in decided:
@@ -144,7 +147,8 @@ def test_a_counterexample_refutes_everything_that_implies_the_claim() -> None:
 
 
 def test_refutation_follows_chains_and_keeps_the_weakest() -> None:
-    (zcdp, pure, ranged, ex_post) = refuted_by(RenyiDP(2.0, 1.0))
+    (zcdp, pure, ranged, gaussian, ex_post) = refuted_by(RenyiDP(2.0, 1.0))
+    assert gaussian == GaussianDP(1.0)
     assert zcdp == ZCDP(0.5)
     assert isinstance(ranged, BoundedRange)
     assert ranged.epsilon == pytest.approx(2.058, rel=1e-3)  # kappa(epsilon) = 1/2

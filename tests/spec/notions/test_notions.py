@@ -17,7 +17,7 @@ from dpassay.claims import (
 )
 from dpassay.spec.ball import UndecidedError, ball
 from dpassay.spec.distributions.discrete import FiniteDistribution, renyi_divergence
-from dpassay.spec.distributions.exponential import ExponentialMechanismLaw
+from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
 from dpassay.spec.notions.base import all_notions, find_notion
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.verdict import Evidence, Outcome
@@ -100,8 +100,8 @@ def test_attained_zcdp_is_undecided_not_a_pass() -> None:
     assert decide(ZCDP(LOG_3 * 0.4999), tight)[0] is VIOLATED
 
 
-def test_laws_that_are_not_rational_are_enclosed() -> None:
-    left, right = ExponentialMechanismLaw((1, 4), 1, 1), ExponentialMechanismLaw((0, 5), 1, 1)
+def test_distributions_that_are_not_rational_are_enclosed() -> None:
+    left, right = ExponentialMechanismDistribution((1, 4), 1, 1), ExponentialMechanismDistribution((0, 5), 1, 1)
     cases: list[tuple[Claim, Outcome]] = [
         (PureDP(1), HOLDS),
         (PureDP(0.5), VIOLATED),

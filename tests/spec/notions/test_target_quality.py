@@ -35,7 +35,7 @@ def test_a_rare_hit_is_charged_rarely_and_has_the_same_quality() -> None:
     assert mixture.weight == Fraction(97, 100)
 
 
-def test_equal_laws_touch_nothing() -> None:
+def test_equal_distributions_touch_nothing() -> None:
     assert target_quality(RARE, RARE, HIT, Fraction(2)) == 1
     mixture = best_mixture(RARE, RARE, HIT, Fraction(2))
     assert mixture.weight == 1

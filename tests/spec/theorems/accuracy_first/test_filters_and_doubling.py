@@ -1,21 +1,24 @@
 """Known values of the chapter: what the printed forms would allow, and where the corrected ones stand."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
-from dpassay.spec.adaptive_rounds import concentrated_response, ex_post_leak, rho_of_ratio
+from dpassay.spec.adaptive_rounds import concentrated, concentrated_response, ex_post, ex_post_leak, rho_of_ratio
 from dpassay.spec.ball import ball, midpoint
 from dpassay.spec.budget_rules import ConcentratedRule, concentrated_epsilon
 from dpassay.spec.distributions.discrete import FiniteDistribution, relative_entropy
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.interactions import chain
+from dpassay.spec.interactions import Round, chain
+from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.accuracy_first.doubling import charged_precision, doubled_precisions
 from dpassay.spec.theorems.accuracy_first.ex_post_composition import composed_delta, excess_probability
-from dpassay.spec.theorems.accuracy_first.gumbel_selection import gumbel_selection_law
-from dpassay.spec.theorems.accuracy_first.parameters import filtered_law, within_delta
+from dpassay.spec.theorems.accuracy_first.gumbel_selection import gumbel_selection_distribution
+from dpassay.spec.theorems.accuracy_first.parameters import filtered_distributions, within_delta
 from dpassay.spec.theorems.accuracy_first.relative_error import accepted_noise, threshold_above, threshold_below
 from dpassay.spec.theorems.accuracy_first.unified_filter import printed_epsilon, unified_epsilon
 from dpassay.spec.theorems.accuracy_first.zcdp_conversions import pure_core
@@ -90,7 +93,9 @@ def test_gumbel_selection_with_and_without_monotone_counts() -> None:
     ratio = Fraction(math.exp(0.1))
 
     def divergence(left: tuple[int, ...], right: tuple[int, ...]) -> float:
-        return midpoint(relative_entropy(gumbel_selection_law(left, ratio), gumbel_selection_law(right, ratio)))
+        return midpoint(
+            relative_entropy(gumbel_selection_distribution(left, ratio), gumbel_selection_distribution(right, ratio))
+        )
 
     assert divergence((7, 7), (8, 6)) == pytest.approx(0.004994, rel=2e-3)  # four times 0.1^2/8 = 0.00125
     assert divergence((7, 7), (8, 7)) == pytest.approx(0.0012497, rel=1e-3)
@@ -104,10 +109,45 @@ def test_a_core_with_masses_that_differ() -> None:
 
 
 def test_a_delta_at_an_irrational_epsilon_is_bracketed() -> None:
-    law = filtered_law(
-        lambda seen: None if seen else concentrated_response(Fraction(9)),
-        ConcentratedRule(Fraction(10**6), Fraction(1, 2)),
+    distribution = filtered_distributions(
+        chain(concentrated_response(Fraction(9))), ConcentratedRule(Fraction(10**6), Fraction(1, 2))
     )
     truth = Fraction(9, 10) - Fraction(math.e) / 10
-    assert within_delta(law, lambda: ball(1), truth * Fraction(1001, 1000)).outcome is Outcome.HOLDS
-    assert within_delta(law, lambda: ball(1), truth * Fraction(999, 1000)).outcome is Outcome.VIOLATED
+    assert within_delta(distribution, lambda: ball(1), truth * Fraction(1001, 1000)).outcome is Outcome.HOLDS
+    assert within_delta(distribution, lambda: ball(1), truth * Fraction(999, 1000)).outcome is Outcome.VIOLATED
+
+
+ONE_SIDED = FiniteDistribution.of(1, 999), FiniteDistribution.of(500, 500)
+"""The loss is at most log 2 in this order, and up to log 500 in the other one."""
+
+
+def test_filters_are_held_to_both_orders_of_the_pair() -> None:
+    """Parameters that are right for the order (left, right) alone refute each filter in the other order."""
+    assert max(Round(*ONE_SIDED, Fraction(1)).likelihood_ratio(o) for o in ONE_SIDED[0].outcomes) < 2
+    concentrated_one = replace(concentrated(*ONE_SIDED), rho=rho_of_ratio(Fraction(2)))
+    ex_post_one = ex_post(*ONE_SIDED, {0: Fraction(1), 1: Fraction(2)})
+    object.__setattr__(ex_post_one, "delta", Fraction(0))
+    cases: dict[str, dict[str, Any]] = {
+        "approximate_dp_of_zcdp_filter": {
+            "interaction": chain(concentrated_one), "budget": Fraction(6), "slack_delta": Fraction(1, 10),
+            "delta": Fraction(0),
+        },
+        "approximate_dp_of_unified_filter": {
+            "interaction": chain(concentrated_one), "rho": Fraction(1, 4), "delta": Fraction(0),
+            "slack_delta": Fraction(1, 10),
+        },
+        "tilted_loss_is_a_supermartingale": {"interaction": chain(concentrated_one), "order": Fraction(2)},
+        "probabilistic_dp_of_ex_post_filter": {
+            "interaction": chain(ex_post_one), "budget": Fraction(2), "delta": Fraction(0),
+        },
+        "filtered_transcript_survives_post_processing": {
+            "interaction": chain(ex_post_one), "budget": Fraction(2), "delta": Fraction(0),
+        },
+        "ex_post_bounds_and_deltas_add": {"interaction": chain(ex_post_one)},
+        "approximate_dp_of_two_budget_filter": {
+            "interaction": chain(ex_post_one), "budget": Fraction(101, 100), "slack_delta": Fraction(1, 100),
+            "delta": Fraction(0), "ex_post_budget": Fraction(2), "ex_post_delta": Fraction(0),
+        },
+    }  # fmt: skip
+    for name, values in cases.items():
+        assert find_statement(name)(**values).outcome is Outcome.VIOLATED, name

@@ -8,7 +8,7 @@ import pytest
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.distributions.peeling import PeelingLaw, peeling_probability_exact
+from dpassay.spec.distributions.peeling import PeelingDistribution, peeling_probability_exact
 from dpassay.spec.distributions.truncated_gaussian import (
     conditional_renyi_divergence,
     overlap_probability,
@@ -19,6 +19,7 @@ from dpassay.spec.interactions import chain
 from dpassay.spec.setwise import Parameter, RegisteredRound, SetwiseGame, SetwiseGames
 from dpassay.spec.theorems.composition.concentrated_bounded_range import curvature_coefficient
 from dpassay.spec.theorems.composition.setwise import (
+    _given_a_union,
     fixed_order,
     mixed_epsilon,
     setwise_approximate_epsilon,
@@ -28,6 +29,7 @@ from dpassay.spec.theorems.composition.setwise import (
 from dpassay.spec.theorems.composition.subgaussian import worst_tail
 from dpassay.spec.theorems.composition.top_k import count_mle
 from dpassay.spec.theorems.composition.truncated_gaussian import truncation_delta
+from dpassay.spec.verdict import Outcome
 
 PURE, RANGE = Parameter("pure", Fraction(3)), Parameter("range", Fraction(2))
 
@@ -94,9 +96,11 @@ def test_a_used_parameter_is_refused() -> None:
 
 
 def test_peeling() -> None:
-    law = PeelingLaw((Fraction(0), Fraction(1), Fraction(5, 2)), 2, Fraction(1, 2))
-    assert len(law.outcomes) == 6
-    assert float(sum((law.log_probability(o).exp() for o in law.outcomes), ball(0))) == pytest.approx(1)
+    distribution = PeelingDistribution((Fraction(0), Fraction(1), Fraction(5, 2)), 2, Fraction(1, 2))
+    assert len(distribution.outcomes) == 6
+    assert float(
+        sum((distribution.log_probability(o).exp() for o in distribution.outcomes), ball(0))
+    ) == pytest.approx(1)
     assert peeling_probability_exact([Fraction(1), Fraction(2), Fraction(3)], (2, 0)) == Fraction(1, 2) * Fraction(
         1, 3
     )
@@ -109,3 +113,12 @@ def test_cutting_off_comes_after_pooling() -> None:
 
 def test_the_first_coefficients_of_the_concavity_proof() -> None:
     assert [curvature_coefficient(n) for n in range(6)] == [0, 0, 0, 0, 420, 2100]
+
+
+def test_what_two_leaks_show_given_that_one_of_them_did_not_happen() -> None:
+    """2 c (1 - c)/(1 - c^2) = 2 c/(1 + c): the 0.18 that the erratum states for c = 1/10."""
+    chance = Fraction(1, 10)
+    shown = 2 * chance / (1 + chance)
+    assert float(shown) == pytest.approx(0.18, abs=0.002)
+    assert _given_a_union(chance, shown).outcome is Outcome.HOLDS
+    assert _given_a_union(chance, shown - Fraction(1, 10**12)).outcome is Outcome.VIOLATED

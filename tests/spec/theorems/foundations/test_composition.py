@@ -34,10 +34,10 @@ def test_without_the_two_the_print_fails_by_the_factors_of_the_catalogue() -> No
         assert float(composed_response_hockey_stick(copies, each, level)) > factor * delta
 
 
-def test_the_laws_of_responses() -> None:
-    law = responses((0, 1), Fraction(3, 4))
-    assert law.probability((0, 1)) == Fraction(9, 16)
-    assert law.probability((1, 0)) == Fraction(1, 16)
+def test_the_distributions_of_responses() -> None:
+    distribution = responses((0, 1), Fraction(3, 4))
+    assert distribution.probability((0, 1)) == Fraction(9, 16)
+    assert distribution.probability((1, 0)) == Fraction(1, 16)
 
 
 def test_the_ratio_of_a_tree_takes_the_dearest_of_each_round() -> None:

@@ -8,7 +8,7 @@ import pytest
 from dpassay.claims import UsageError
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
-from dpassay.spec.distributions.sparse_vector import SparseVectorLaw
+from dpassay.spec.distributions.sparse_vector import SparseVectorDistribution
 from dpassay.spec.theorems.foundations.threshold_corners import CornerLosses, patterns
 
 SETTING = LaplaceThreshold(Fraction(1, 2), 2, 3)
@@ -25,7 +25,7 @@ def largest_on_a_grid(size: int, cutoff: int, *, refreshed: bool) -> float:
         if left != right and all(abs(a - b) <= 1 for a, b in zip(left, right, strict=True))
     )
     return max(
-        float(max_divergence(*(SparseVectorLaw(side, SETTING, cutoff, refreshed) for side in pair)).mid())
+        float(max_divergence(*(SparseVectorDistribution(side, SETTING, cutoff, refreshed) for side in pair)).mid())
         for pair in pairs
     )
 

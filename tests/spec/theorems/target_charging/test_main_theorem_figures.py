@@ -29,7 +29,7 @@ from dpassay.spec.theorems.target_charging.individual_svt import rare_hits_delta
 from dpassay.spec.theorems.target_charging.main_theorem import misses_delta, truncated_delta
 from dpassay.spec.theorems.target_charging.one_shot_selection import best_of_candidates
 from dpassay.spec.theorems.target_charging.silent_hits import silent_hits_delta
-from dpassay.spec.theorems.target_charging.simulation import STOPPED, Simulation, published_laws
+from dpassay.spec.theorems.target_charging.simulation import STOPPED, Simulation, published_distributions
 from dpassay.spec.verdict import Outcome
 
 THREE = Fraction(3)
@@ -121,7 +121,7 @@ def test_the_exact_account_is_less_than_its_parts() -> None:
 
 def test_a_truncated_run_says_that_it_stopped() -> None:
     runs = Simulation(1, Fraction(1), 1).runs(chain(*[not_prior_response(THREE)] * 3))
-    left, right = published_laws(runs)
+    left, right = published_distributions(runs)
     assert left["miss", STOPPED] == Fraction(3, 4)
     assert sum(left.values()) == sum(right.values()) == 1
 
@@ -154,7 +154,7 @@ def test_rules_and_domains_out_of_range() -> None:
         "approximate_dp_of_individual_svt",
         "holder_calls_within_chernoff_tail",
         "truncated_run_is_a_composition",
-        "simulated_transcript_has_the_law_of_the_run",
+        "simulated_transcript_has_the_distribution_of_the_run",
         "quoted_target_hits_suffice",
         "small_epsilon_top_k_costs_four_roots",
         "approximate_dp_of_rare_failures",

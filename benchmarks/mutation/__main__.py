@@ -1,0 +1,123 @@
+"""Random one-point mutants of `spec` and `impl`, judged by the statements, errata and tests that reach them.
+
+Run with ``python -m benchmarks.mutation [--count N] [--seed S] [--jobs J] [--store DIR]``. The first run measures
+which checks reach which code (as long as the whole test suite); results go to a file of JSON lines in the store, and
+a run that was interrupted resumes where it stopped. ``--again`` asks the survivors again, after checks have changed.
+``--budget`` limits the CPU seconds of the checks of one mutant; a survivor of a limited trial is ``open``, and is
+tried with every check by a run without a limit. Survivors are sorted by hand in ``survivors.toml``; ``--report``
+writes the table to ``RESULTS.md``.
+
+Why not a kept library. mutmut 3 keeps every mutant of a function beside it behind a dispatcher, which hides the
+signatures from which statements take their quantifiers, and changes nothing outside functions. cosmic-ray edits the
+tree in place, starts a fresh interpreter for each mutant, and cannot choose tests by what they reach. Neither has
+operators for rounding directions, dropped terms and swapped arguments, or draws at random with a seed.
+"""
+
+import argparse
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.mutation.mutants import Mutant, draw
+from benchmarks.mutation.overlay import Overlay
+from benchmarks.mutation.reach import Check, Reach, load, measure
+from benchmarks.mutation.records import Record, append, read
+from benchmarks.mutation.report import rate_of, rates_line, section
+from benchmarks.mutation.schedule import run_all
+from benchmarks.mutation.sorting import read_sorting
+from benchmarks.results import machine, write_section
+
+TREE = Path(__file__).parents[2]
+SEED = 20261122
+TESTS = ("tests",)
+NOT_REACHING = ("tests/third_party", "tests/plugin", "tests/impl/libraries", "tests/test_packaging.py")
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    options = _options()
+    console = Console()
+    options.store.mkdir(parents=True, exist_ok=True)
+    results = options.store / "results.jsonl"
+    mutants = draw(options.tree, options.count, options.seed)
+    if not options.report:
+        _run(options, mutants, results, console)
+    _report(options, mutants, results, console)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutation", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--count", type=int, default=600, help="mutants to draw")
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of the draw")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants that are tried at the same time")
+    parser.add_argument(
+        "--budget", type=float, default=None, help="CPU seconds of checks for a mutant; no limit if left out"
+    )
+    parser.add_argument("--store", type=Path, default=TREE / "results" / "mutation", help="directory of the results")
+    parser.add_argument("--tree", type=Path, default=TREE, help="checkout to mutate copies of")
+    parser.add_argument("--again", action="store_true", help="try survivors again")
+    parser.add_argument("--report", action="store_true", help="only write the table of what there is to RESULTS.md")
+    return parser.parse_args()
+
+
+def _run(options: argparse.Namespace, mutants: list[Mutant], results: Path, console: Console) -> None:
+    done = read(results)
+    todo = [mutant for mutant in mutants if is_due(done.get(mutant.key), options)]
+    if not todo:
+        return
+    with tempfile.TemporaryDirectory(prefix="mutation-") as directory:
+        reach = _measured(options, Path(directory), console)
+        overlays = [Overlay.of(options.tree, Path(directory) / f"copy-{k}") for k in range(options.jobs)]
+        for trial in run_all(todo, _chooser(reach, options.budget), overlays):
+            record = Record.of(trial)
+            append(results, record)
+            console.print(f"{record.status:9} {record.seconds:7.1f} s  {record.path}:{record.line}", *record.diff)
+
+
+def is_due(record: Record | None, options: argparse.Namespace) -> bool:
+    """Return whether a mutant with this last record is tried."""
+    if record is None or record.status == "error":
+        return True
+    return record.alive and (options.again or (record.status == "open" and options.budget is None))
+
+
+def _measured(options: argparse.Namespace, directory: Path, console: Console) -> Reach:
+    path = options.store / "reach.jsonl"
+    console.print("measuring which checks reach which code ...")
+    ignored = [f"--ignore={each}" for each in NOT_REACHING]
+    measure(Overlay.of(options.tree, directory / "reach"), [*TESTS, *ignored], path)
+    reach, failed = load(options.tree, path)
+    if failed:
+        console.print(f"{failed} checks fail without a mutant and are left out")
+    return reach
+
+
+def _chooser(reach: Reach, budget: float | None) -> Callable[[Mutant], tuple[list[Check], int]]:
+    def choose(mutant: Mutant) -> tuple[list[Check], int]:
+        checks, spent = reach.checks(mutant), 0.0
+        for k, check in enumerate(checks):
+            spent += check.seconds
+            if budget is not None and spent > budget and k:
+                return checks[:k], len(checks)
+        return checks, len(checks)
+
+    return choose
+
+
+def _report(options: argparse.Namespace, mutants: list[Mutant], results: Path, console: Console) -> None:
+    done, sorting = read(results), read_sorting()
+    records = [done[mutant.key] for mutant in mutants if mutant.key in done and done[mutant.key].status != "error"]
+    console.print(f"{len(records)} mutants, kill rate of those that are not equivalent: {rate_of(records, sorting)}")
+    if options.report:
+        first = read(results, first=True)
+        command = f"`python -m benchmarks.mutation --count {options.count} --seed {options.seed}`. {machine()}"
+        rates = rates_line(records, [first[record.key] for record in records], sorting)
+        write_section("Random mutants", f"{command}\n\n{rates}\n\n{section(records, sorting)}")
+
+
+if __name__ == "__main__":
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+    main()

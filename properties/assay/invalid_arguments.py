@@ -1,0 +1,55 @@
+"""The law that invalid calls raise."""
+
+from typing import Any
+
+from dpassay.claims import SamplerLostError
+from dpassay.impl.libraries.remote import RemoteCase, RemoteNonsense, WorkerError
+from dpassay.properties.assay.finding import Finding, Law, Settings
+
+__all__ = ["NONSENSE_LAWS"]
+
+_MOST_LOSSES = 2
+
+
+def _applies(case: RemoteCase) -> str | None:
+    return None if isinstance(case, RemoteNonsense) else "not a list of invalid calls"
+
+
+def _check(case: RemoteCase, settings: Settings) -> Finding:
+    assert isinstance(case, RemoteNonsense)
+    accepted: dict[str, Any] = {}
+    losses: list[str] = []
+    mistakes: list[str] = []
+    asked = 0
+    for words in case.attempts[: settings.calls]:
+        asked += 1
+        try:
+            returned, value = case.attempt(words)
+        except SamplerLostError as error:
+            losses.append(str(error))
+            if len(losses) >= _MOST_LOSSES:
+                break
+            continue
+        except WorkerError as error:
+            mistakes.append(f"{words}: {error}")
+            continue
+        if returned:
+            accepted[words] = repr(value)
+    if accepted:
+        detail = f"{len(accepted)} of {asked} accepted: {'; '.join(accepted)}"
+        return Finding(
+            "wrong answer", detail, evidence="exact", scope="points", calls=asked, witness={"accepted": accepted}
+        )
+    if mistakes:
+        detail = f"the code of the adapter raises in {len(mistakes)} of {asked} attempts: {'; '.join(mistakes)}"
+        return Finding("error", detail, calls=asked)
+    if not asked:
+        return Finding("error", "the case has no attempts")
+    if losses or asked < len(case.attempts):
+        return Finding("undecided", losses[0] if losses else f"only {asked} attempts were made", calls=asked)
+    return Finding(
+        "ok", f"all {asked} rejected", evidence="exact", scope="points", calls=asked, power={"points": asked}
+    )
+
+
+NONSENSE_LAWS = (Law("rejects_invalid_calls", "Every invalid call raises.", _applies, _check, sampled=False),)

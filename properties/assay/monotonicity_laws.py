@@ -1,0 +1,177 @@
+"""Laws of monotonicity and convexity of answers in their arguments."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpassay.impl.libraries.remote import RemoteCase
+from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.inquiry import (
+    Inquiry,
+    domain_of,
+    finding_about,
+    margin,
+    required,
+    unless_answer,
+    words_of,
+)
+from dpassay.properties.assay.questions import Argument, inside, points_of
+
+__all__ = ["MOVEMENT_LAWS"]
+
+_LADDERS = 2
+_RUNGS = 8
+_CHEAP = 24  # questions with fewer points are slow to answer
+_NEAR = (1, 1.001, 1.01, 1.1, 1.3, 1.6)
+
+
+def _monotone_law(name: str) -> Law:
+    def applies(case: RemoteCase) -> str | None:
+        reason = unless_answer(case)
+        if reason is not None:
+            return reason
+        argument = required(case)[1].argument(name)
+        if argument is None or argument.kind == "reals":
+            return f"the question has no argument {name}"
+        low, high = domain_of(required(case)[0]).get(name, (-math.inf, math.inf))
+        if low == high:
+            return f"the function of the library has no argument {name}"
+        return None if argument.direction else f"the answer need not be monotone in {name}"
+
+    def check(case: RemoteCase, settings: Settings) -> Finding:
+        return _check_monotone(case, settings, name)
+
+    return Law(f"monotone_in_{name}", f"The answer is monotone in {name}.", applies, check, sampled=False)
+
+
+def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
+    answer, question = required(case)
+    argument = question.argument(name)
+    assert argument is not None
+    rng = np.random.default_rng([settings.seed, 4, *name.encode()])
+    inquiry, compared = Inquiry(answer, settings), 0
+    for base in points_of(question, domain_of(answer), rng, _LADDERS if question.points >= _CHEAP else 1):
+        before: tuple[dict[str, Any], float] | None = None
+        for value in _rungs(argument, domain_of(answer).get(name), rng):
+            if inquiry.is_over:
+                return inquiry.nothing_found(compared)
+            arguments = {**base, name: value}
+            claimed = inquiry.ask(arguments)
+            if claimed is None or math.isnan(claimed):
+                continue
+            if before is not None:
+                compared += 1
+                first, second = (before[1], claimed) if argument.direction > 0 else (claimed, before[1])
+                if second < first - margin(answer, first):
+                    way = "decreases" if argument.direction > 0 else "increases"
+                    asked = f"{question.name}({words_of(before[0])})"
+                    detail = f"{asked} = {before[1]!r} {way} to {claimed!r} at {name}={value!r}"
+                    finding = finding_about("wrong answer", inquiry, arguments, claimed, detail, certified=before[1])
+                    assert finding.witness is not None
+                    finding.witness.update({"before": before[0], "answer before": before[1]})
+                    return finding
+            before = arguments, claimed
+    return inquiry.nothing_found(compared)
+
+
+def _rungs(argument: Argument, bounds: tuple[float, float] | None, rng: np.random.Generator) -> list[float | int]:
+    """Return ascending values: spread over the range, corner cases, and some close together.
+
+    If fewer than two of them lie inside the bounds, they are spread over the part of the range inside the bounds.
+    """
+    low, high = bounds or (-math.inf, math.inf)
+    spread = np.geomspace(argument.low, argument.high, _RUNGS)
+    near = float(np.exp(rng.uniform(math.log(argument.low), math.log(argument.high)))) * np.array(_NEAR)
+    inner = [corner for corner in argument.corners if argument.low / 100 <= corner <= 100 * argument.high]
+    values = {argument.value(float(x)) for x in (*spread, *near, *inner)}
+    rungs = sorted(x for x in values if low <= x <= high and argument.least < x <= argument.most)
+    narrow = argument.within(low, high)
+    if len(rungs) > 1 or narrow.low > narrow.high:
+        return rungs
+    return sorted({argument.value(float(x)) for x in np.geomspace(narrow.low, narrow.high, _RUNGS)})
+
+
+# --- integer and fractional orders --------------------------------------------------------------------------
+
+_ORDERS = 12
+_LARGEST_ORDER = 64
+_STEPS = (2.0**-10, 0.125, 0.5, 1.0)
+
+
+def _convex_applies(case: RemoteCase) -> str | None:
+    reason = unless_answer(case)
+    if reason is not None:
+        return reason
+    question = required(case)[1]
+    return None if question.name.endswith("_renyi") else "the question is not a Renyi divergence"
+
+
+def _check_convex(case: RemoteCase, settings: Settings) -> Finding:
+    """Check three orders at a time, one of them an integer, because libraries change formula at integers."""
+    answer, question = required(case)
+    rng = np.random.default_rng([settings.seed, 15])
+    inquiry, compared = Inquiry(answer, settings), 0
+    for base in points_of(question, domain_of(answer), rng, _ORDERS):
+        integer, step = int(rng.integers(2, _LARGEST_ORDER)), float(rng.choice(_STEPS))
+        for middle in (integer - step, float(integer), integer + step):
+            points = [{**base, "order": order} for order in (middle - step, middle, middle + step)]
+            if middle - step <= 1 or not all(inside(point, domain_of(answer)) for point in points):
+                continue
+            if inquiry.is_over:
+                return inquiry.nothing_found(compared)
+            asked = [(point, inquiry.ask(point)) for point in points]
+            known = [(point, value) for point, value in asked if value is not None and math.isfinite(value)]
+            if len(known) < len(points):
+                continue
+            compared += 1
+            finding = _above_the_chord(inquiry, known)
+            if finding is not None:
+                return finding
+    return inquiry.nothing_found(compared)
+
+
+def _above_the_chord(inquiry: Inquiry, known: list[tuple[dict[str, Any], float]]) -> Finding | None:
+    """Return a finding if the middle of three equidistant orders violates convexity, else None."""
+    (before, low), (point, claimed), (after, high) = known
+    left, middle, right = ((p["order"] - 1) * value for p, value in known)
+    slack = [(p["order"] - 1) * margin(inquiry.case, value) for p, value in known]
+    if 2 * middle <= left + right + slack[0] + 2 * slack[1] + slack[2]:
+        return None
+    most = (left + right) / (2 * (point["order"] - 1))
+    detail = (
+        f"{inquiry.case.question}({words_of(point)}) = {claimed!r}, but {low!r} at order {before['order']!r} and"
+        f" {high!r} at order {after['order']!r} allow at most {most!r}"
+    )
+    finding = finding_about("wrong answer", inquiry, point, claimed, detail, certified=most)
+    assert finding.witness is not None
+    finding.witness.update({"orders": [p["order"] for p, _ in known], "divergences": [low, claimed, high]})
+    return finding
+
+
+# --- the laws -----------------------------------------------------------------------------------------------
+
+_MOVING = (
+    "epsilon",
+    "delta",
+    "sigma",
+    "scale",
+    "count",
+    "rate",
+    "order",
+    "epsilon0",
+    "delta0",
+    "rho",
+    "renyi",
+)
+
+MOVEMENT_LAWS = (
+    *(_monotone_law(name) for name in _MOVING),
+    Law(
+        "convex_in_order",
+        "(order - 1) times the Renyi divergence is convex in the order, including fractional orders.",
+        _convex_applies,
+        _check_convex,
+        sampled=False,
+    ),
+)

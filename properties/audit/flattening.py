@@ -1,0 +1,221 @@
+"""Features of structured outcomes: each number and each word in them by the expression that leads there.
+
+    len(outcome)    outcome['total']    outcome.count    outcome[0][1]    max(outcome['counts'])    outcome.has('a')
+    numbers(outcome)[0]    words(outcome['label'])[2]    form(outcome)    keys(outcome)
+
+Numbers are ordered, words are counted. Each is a function of its own outcome alone.
+"""
+
+import math
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from dpassay.impl.libraries.plain import UNREADABLE, Record, Scalar, written
+
+__all__ = ["MISSING", "OUTCOME", "Flat", "code", "flattened", "to_float", "type_words"]
+
+OUTCOME = "outcome"
+
+MISSING = Scalar("missing", "")
+"""The word of an outcome that lacks what an expression asks for."""
+
+_NAMED_PARTS, _NAMED_WORDS, _NAMED_NUMBERS, _NAMED_BYTES = 32, 8, 8, 8
+"""Parts of a container, and words, numbers and bytes of a text, that get names; the others enter sums and ends."""
+
+_MOST_NAMES = 128
+_LONGEST_WORD = 1024
+_LONGEST_FORM = 256
+_EXACT = 2**53
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_WORD = re.compile(r"[^\W\d_]+")
+_NAMED_TYPES = 16
+
+
+@dataclass
+class Flat:
+    """The features of one outcome.
+
+    Parameters
+    ----------
+    numbers, words : dict
+        By the expression that leads to them.
+    leaves : list of float
+        All numbers, in order, those inside of text included.
+    unread : dict
+        The types of the parts that could not be read, by expression.
+    readable : bool
+        Whether anything else than a type could be read.
+    """
+
+    numbers: dict[str, float] = field(default_factory=dict)
+    words: dict[str, Hashable] = field(default_factory=dict)
+    leaves: list[float] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
+    readable: bool = False
+
+    # --- one part after the other ---------------------------------------------------------------------------
+
+    def visit(self, path: str, value: Any, *, named: bool = True) -> None:
+        """Enter a part of the outcome and all that is in it."""
+        named = named and len(self.numbers) + len(self.words) < _MOST_NAMES
+        if isinstance(value, tuple):
+            self._sequence(path, value, named)
+        elif isinstance(value, Record):
+            self._record(path, value, named)
+        elif isinstance(value, Scalar) and value.kind == UNREADABLE:
+            self.unread.setdefault(path, value.text)
+        else:
+            self.readable = True
+            self._leaf(path, value, named)
+
+    def _leaf(self, path: str, value: Any, named: bool) -> None:
+        if isinstance(value, (int, float)):
+            self._number(path, to_float(value), named)
+            if named and isinstance(value, int) and abs(value) > _EXACT:
+                self.words[path] = value
+        elif isinstance(value, str):
+            self._text(path, value, named)
+        elif isinstance(value, bytes):
+            self._bytes(path, value, named)
+        elif isinstance(value, Scalar):
+            self._scalar(path, value, named)
+        elif named:
+            self.words[path] = value
+
+    def _number(self, path: str, value: float, named: bool) -> None:
+        self.leaves.append(value)
+        if named:
+            self.numbers[path] = value
+
+    def _scalar(self, path: str, value: Scalar, named: bool) -> None:
+        if math.isnan(value.number):
+            self._text(path, value.text, named)
+        else:
+            self._number(path, value.number, named)
+        if named:
+            self.words[path] = value
+
+    def _sequence(self, path: str, parts: Sequence[Any], named: bool) -> None:
+        start = len(self.leaves)
+        if named:
+            self.numbers[f"len({path})"] = float(len(parts))
+        for place, part in enumerate(parts):
+            self.visit(f"{path}[{place}]", part, named=named and place < _NAMED_PARTS)
+        if named and len(parts) > 1 and isinstance(parts[-1], (int, float)):
+            self.numbers[f"{path}[-1]"] = to_float(parts[-1])
+        self._summary(path, start, named)
+        if named and len(parts) > 1 and len(self.leaves) - start == len(parts):
+            inside = self.leaves[start:]
+            self.numbers[f"argmax({path})"] = float(inside.index(max(inside)))
+        self.readable = self.readable or not parts
+
+    def _record(self, path: str, record: Record, named: bool) -> None:
+        start = len(self.leaves)
+        keys = [accessor for accessor, _ in record.parts if accessor[:1] == "["]
+        if keys and named:
+            self.numbers[f"len({path})"] = float(len(keys))
+            self.words[f"keys({path})"] = ", ".join(key[1:-1] for key in keys)[:_LONGEST_WORD]
+        for place, (accessor, part) in enumerate(record.parts):
+            self.visit(path + accessor, part, named=named and place < _NAMED_PARTS)
+            if named and accessor == "" and "set" in record.kind.lower():
+                for member in part[:_NAMED_PARTS]:
+                    self.numbers[f"{path}.has({written(member)})"] = 1.0
+        self._summary(path, start, named and len(record.parts) > 1)
+        self.readable = self.readable or not record.parts
+
+    def _summary(self, path: str, start: int, named: bool) -> None:
+        inside = self.leaves[start:]
+        if named and len(inside) > 1:
+            is_known = not any(map(math.isnan, inside))
+            self.numbers[f"max({path})"] = max(inside) if is_known else math.nan
+            self.numbers[f"min({path})"] = min(inside) if is_known else math.nan
+            self.numbers[f"sum({path})"] = sum(inside)
+
+    # --- text -----------------------------------------------------------------------------------------------
+
+    def _text(self, path: str, text: str, named: bool) -> None:
+        """Enter the text itself, the numbers in it, its words, and its form: what it is but for the numbers."""
+        found = [to_float(float(number)) for number in _NUMBER.findall(text)]
+        self.leaves += found
+        if not named:
+            return
+        self.numbers[f"len({path})"] = float(len(text))
+        if len(text) <= _LONGEST_WORD:
+            self.words[path] = text
+        if found:
+            self._numbers_inside(path, found)
+            self.words[f"form({path})"] = _NUMBER.sub("#", text)[:_LONGEST_FORM]
+        words = _WORD.findall(text)
+        if len(words) > 1:
+            self.numbers[f"len(words({path}))"] = float(len(words))
+            named_words = [*enumerate(words[:_NAMED_WORDS]), (-1, words[-1])]
+            self.words |= {f"words({path})[{place}]": word[:_LONGEST_WORD] for place, word in named_words}
+
+    def _numbers_inside(self, path: str, found: list[float]) -> None:
+        self.numbers[f"len(numbers({path}))"] = float(len(found))
+        named_numbers = [*enumerate(found[:_NAMED_NUMBERS]), (-1, found[-1])]
+        self.numbers |= {f"numbers({path})[{place}]": value for place, value in named_numbers}
+
+    def _bytes(self, path: str, value: bytes, named: bool) -> None:
+        found = [to_float(float(number)) for number in _NUMBER.findall(value.decode("latin-1"))]
+        if not named:
+            return
+        self.numbers[f"len({path})"] = float(len(value))
+        if len(value) <= _LONGEST_WORD:
+            self.words[path] = value
+        ends = [
+            *enumerate(value[:_NAMED_BYTES]),
+            *((-k, value[-k]) for k in range(1, min(_NAMED_BYTES, len(value)) + 1)),
+        ]
+        self.numbers |= {f"{path}[{place}]": float(byte) for place, byte in ends}
+        if found:
+            self._numbers_inside(path, found)
+
+
+def flattened(value: Any) -> Flat:
+    """Return the features of a plain value.
+
+    Examples
+    --------
+    >>> flattened(Record("dict", (("['count']", 4), ("['text']", "n = 12")))).numbers["numbers(outcome['text'])[0]"]
+    12.0
+    """
+    flat = Flat()
+    flat.visit(OUTCOME, value)
+    return flat
+
+
+def to_float(number: float) -> float:
+    """Return the nearest float64; integers beyond all of them become infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+@lru_cache(maxsize=1 << 14, typed=True)
+def code(word: Hashable) -> float:
+    """Return a number for a word: a whole one below 2^53, the same in every process."""
+    digest = blake2b(written(word).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return float(int.from_bytes(digest, "big") >> 11)
+
+
+def type_words(value: Any) -> str:
+    """Return the type of a plain value and of its parts.
+
+    >>> type_words(((1, 2.5, 3.5), Record("dict", (("['a']", True),)), None))
+    "[[int, float], dict['a': bool], None]"
+    """
+    if isinstance(value, tuple):
+        parts = [type_words(part) for part in value]
+        return f"[{', '.join(part for place, part in enumerate(parts) if not place or part != parts[place - 1])}]"
+    if isinstance(value, Record):
+        parts = [f"{accessor.strip('[].')}: {type_words(part)}" for accessor, part in value.parts[:_NAMED_TYPES]]
+        return f"{value.kind}[{', '.join(parts)}]"
+    if isinstance(value, Scalar):
+        return f"{value.kind} {value.text}" if value.kind == UNREADABLE else value.kind
+    return "None" if value is None else type(value).__name__

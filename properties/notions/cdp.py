@@ -1,0 +1,39 @@
+"""Concentrated DP in the audit: the points of the zCDP with xi = mu - tau^2/2 and rho = tau^2/2."""
+
+import math
+
+from dpassay.claims import ConcentratedDP
+from dpassay.properties.audit.families import Family, epsilon_family, shifted
+from dpassay.properties.audit.scales import Scale, gaussian_scale
+from dpassay.properties.notions.approximate_zcdp import EXCESS
+from dpassay.properties.notions.base import AuditedNotion, quantity, register
+from dpassay.properties.notions.zcdp import rho_family
+
+__all__ = ["CONCENTRATED_DP"]
+
+
+def _families(claim: ConcentratedDP) -> list[Family]:
+    rho = claim.tau**2 / 2
+    return [epsilon_family(None, 0.0), shifted(rho_family(rho), claim.mu - rho, 0.0)]
+
+
+def _scales(claim: ConcentratedDP, family: Family) -> list[Scale]:
+    least = min(math.sqrt(2 * claim.mu), claim.tau)
+    return [gaussian_scale(family, least, lambda m: {"mu": m * m / 2, "tau": m})]
+
+
+CONCENTRATED_DP = register(
+    AuditedNotion(
+        claim_type=ConcentratedDP,
+        families=_families,
+        labels=lambda claim: {
+            "epsilon": ("epsilon at delta 0", None),
+            "rho": (f"rho at xi {claim.mu - claim.tau**2 / 2:g}", claim.tau**2 / 2),
+            "excess": (EXCESS, 0.0),
+        },
+        divergence="excess",
+        decisive=quantity("excess"),
+        scales=_scales,
+        reference="Gaussian",
+    )
+)

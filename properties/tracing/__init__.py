@@ -1,0 +1,1 @@
+"""Tracing: ordinary Python run on symbols in place of noise."""

@@ -1,0 +1,71 @@
+"""Affine forms with exact coefficients, and the rows of a polyhedron."""
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpassay.properties.tracing.noisy import Noisy
+
+__all__ = ["Form", "Row", "combine", "exact", "is_number", "row"]
+
+
+class Form(NamedTuple):
+    """A constant plus rational multiples of variables, which are numbered; no coefficient is 0."""
+
+    constant: Fraction
+    terms: Mapping[int, Fraction]
+
+    def scaled(self, factor: Fraction) -> "Form":
+        """Return the form times a number."""
+        if not factor:
+            return Form(Fraction(0), {})
+        return Form(self.constant * factor, {key: value * factor for key, value in self.terms.items()})
+
+    def value(self, point: Mapping[int, Fraction]) -> Fraction:
+        """Return the value at a point."""
+        return self.constant + sum((value * point[key] for key, value in self.terms.items()), Fraction(0))
+
+
+class Row(NamedTuple):
+    """A form that is at least 0, or above 0 if strict."""
+
+    form: Form
+    is_strict: bool
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """The row as a value that can be compared."""
+        return self.form.constant, frozenset(self.form.terms.items()), self.is_strict
+
+
+def row(form: Form, *, is_strict: bool) -> Row:
+    """Return the row that asks for a form above 0 (strict), or of at least 0."""
+    return Row(form, is_strict)
+
+
+def combine(parts: Iterable[tuple[Fraction, Form]]) -> Form:
+    """Return a linear combination of forms."""
+    constant, terms = Fraction(0), dict[int, Fraction]()
+    for factor, form in parts:
+        constant += factor * form.constant
+        for key, value in form.terms.items():
+            terms[key] = terms.get(key, Fraction(0)) + factor * value
+    return Form(constant, {key: value for key, value in terms.items() if value})
+
+
+def is_number(value: Any) -> bool:
+    """Return whether `value` is a real number of Python or numpy; noisy values are not."""
+    return isinstance(value, numbers.Real | np.bool_) and not isinstance(value, Noisy)
+
+
+def exact(value: Any) -> Fraction | None:
+    """Return a number as a fraction, a float as the dyadic rational that it is; None if it is not finite."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return Fraction(value) if math.isfinite(value) else None
+    return Fraction(value)

@@ -1,0 +1,163 @@
+"""Outcomes of runs as values that can be compared: on symbols, and on numbers at a point of noise and data."""
+
+import dataclasses
+import enum
+import math
+from collections.abc import Callable, Hashable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpassay.properties.tracing.conditions import Condition
+from dpassay.properties.tracing.forms import Form
+from dpassay.properties.tracing.images import Image as NoisyImage
+from dpassay.properties.tracing.noisy import Noisy
+from dpassay.properties.tracing.refusal import refuse
+from dpassay.properties.tracing.symbols import Symbol
+from dpassay.spec.leaves.model import Affine, Image, Raised, Step
+
+__all__ = ["affine_of", "agrees", "first_outcome", "normal_form"]
+
+_RELATIVE = 1e-7
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "exp": math.exp, "expm1": math.expm1, "log": math.log, "log1p": math.log1p, "sqrt": math.sqrt,
+    "floor": math.floor, "ceil": math.ceil, "rint": round,
+}  # fmt: skip
+
+
+def first_outcome(returned: Any) -> Any:
+    """Return the only one of the outcomes that a sampler returned when it was asked for one."""
+    try:
+        count = len(returned)
+    except TypeError:
+        refuse(f"a sampler that returns {type(returned).__name__} in place of a sequence of outcomes")
+    if isinstance(returned, str | bytes | Mapping | set | frozenset) or count != 1:
+        refuse(f"a sampler that returns {count} outcomes when asked for 1")
+    return returned[0]
+
+
+def normal_form(value: Any, to_affine: Callable[[Symbol], Affine | Fraction]) -> Hashable:
+    """Return an outcome as a value: lists and arrays as tuples, numbers as Python's, symbols as affine forms.
+
+    Parameters
+    ----------
+    value : object
+        The outcome.
+    to_affine : callable
+        Converts a symbol; a fraction if it is constant.
+
+    Raises
+    ------
+    Refusal
+        If it contains something that cannot be compared, such as an iterator.
+    """
+
+    def convert(part: Any) -> Hashable:
+        if isinstance(part, Noisy):
+            return _noisy(part, to_affine)
+        if isinstance(part, Condition):
+            return bool(part)
+        if isinstance(part, np.generic):
+            part = part.item()
+        if isinstance(part, float) and math.isnan(part):
+            return math.nan
+        if part is None or isinstance(part, str | bytes | int | float | Fraction | enum.Enum | Raised):
+            return part
+        return _container(part, convert)
+
+    return convert(value)
+
+
+def _noisy(value: Noisy, to_affine: Callable[[Symbol], Affine | Fraction]) -> Hashable:
+    if isinstance(value, Symbol):
+        return to_affine(value)
+    assert isinstance(value, NoisyImage)
+    form = to_affine(value.symbol)
+    if isinstance(form, Fraction):
+        return _image_value(value.steps, float(form))
+    return Image(value.steps, form)
+
+
+def _container(value: Any, convert: Callable[[Any], Hashable]) -> Hashable:
+    if isinstance(value, np.ndarray):
+        return convert(list(value)) if value.ndim else convert(value.item())
+    if isinstance(value, list | tuple):
+        return tuple(convert(part) for part in value)
+    if isinstance(value, Mapping):
+        return "dict", tuple(sorted(((convert(k), convert(v)) for k, v in value.items()), key=lambda kv: repr(kv[0])))
+    if isinstance(value, set | frozenset):
+        return frozenset(convert(part) for part in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return type(value).__name__, tuple((field.name, convert(getattr(value, field.name))) for field in fields)
+    return refuse(f"an outcome that contains a {type(value).__name__}")
+
+
+def agrees(symbolic: Hashable, numeric: Hashable, point: Callable[[Affine], Fraction]) -> bool:
+    """Return whether an outcome on numbers is the outcome on symbols at a point, up to rounding.
+
+    Parameters
+    ----------
+    symbolic, numeric : hashable
+        Normal forms.
+    point : callable
+        The value of an affine form.
+    """
+    if isinstance(symbolic, Affine):
+        return _is_near(float(point(symbolic)), numeric, _magnitude(symbolic, point))
+    if isinstance(symbolic, Image):
+        return _is_image(symbolic, numeric, point)
+    if isinstance(symbolic, tuple) and isinstance(numeric, tuple):
+        return len(symbolic) == len(numeric) and all(map(lambda a, b: agrees(a, b, point), symbolic, numeric))
+    if isinstance(symbolic, int | float | Fraction) and isinstance(numeric, int | float):
+        if symbolic == numeric or symbolic is numeric or isinstance(symbolic, int):
+            return symbolic == numeric or symbolic is numeric
+        return _is_near(float(symbolic), numeric, abs(float(symbolic)))
+    return type(symbolic) is type(numeric) and symbolic == numeric
+
+
+def _is_near(value: float, numeric: Hashable, magnitude: float) -> bool:
+    if not isinstance(numeric, int | float):
+        return False
+    return abs(value - numeric) <= _RELATIVE * max(1.0, magnitude)
+
+
+def _magnitude(form: Affine, point: Callable[[Affine], Fraction]) -> float:
+    parts = [Affine(Fraction(0), {noise: c}) for noise, c in form.noise.items()]
+    parts += [Affine(Fraction(0), {}, {index: c}) for index, c in form.data.items()]
+    return abs(float(form.constant)) + sum(abs(float(point(part))) for part in parts)
+
+
+def _is_image(symbolic: Image, numeric: Hashable, point: Callable[[Affine], Fraction]) -> bool:
+    """Compare up to rounding of the argument: near a jump both values are right."""
+    if not isinstance(numeric, int | float):
+        return False
+    argument = float(point(symbolic.form))
+    margin = _RELATIVE * max(1.0, _magnitude(symbolic.form, point))
+    ends = [_image_value(symbolic.steps, argument + sign * margin) for sign in (-1, 0, 1)]
+    slack = _RELATIVE * max(1.0, *map(abs, ends))
+    return min(ends) - slack <= numeric <= max(ends) + slack
+
+
+def _image_value(steps: tuple[Step, ...], argument: float) -> float:
+    for name, *parameters in steps:
+        if name == "scale":
+            argument = float(parameters[0]) * argument + float(parameters[1])
+        else:
+            try:
+                argument = float(_FUNCTIONS[name](argument))
+            except ValueError:  # just outside the domain
+                return math.nan
+            except OverflowError:
+                return math.inf
+    return argument
+
+
+def affine_of(form: Form, split: Callable[[int], Any], size: int) -> Affine | Fraction:
+    """Return a form over numbered variables as a form over noises and data; a fraction if it is constant."""
+    if not form.terms:
+        return form.constant
+    noise = {split(key): value for key, value in form.terms.items() if key >= size}
+    data = {key: value for key, value in form.terms.items() if key < size}
+    return Affine(form.constant, noise, data)

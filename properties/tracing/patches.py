@@ -1,0 +1,152 @@
+"""Changes to modules while a run is under way: arrays that can hold symbols, and a watch on hidden randomness.
+
+Every replaced function asks whether a run is under way in its thread, and otherwise does what it always did.
+"""
+
+import builtins
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from dpassay.properties.tracing.arrays import SymbolArray, objects, wrap
+from dpassay.properties.tracing.conditions import Condition
+from dpassay.properties.tracing.noisy import Noisy
+from dpassay.properties.tracing.refusal import active, refuse
+
+__all__ = ["Watch", "patched"]
+
+_CONVERSIONS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+_CREATIONS = ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")
+_FOREIGN = ("numpy", "scipy", "dpassay.properties.tracing", "dpassay.spec")
+
+
+class Watch:
+    """What the code under test was seen doing."""
+
+    def __init__(self) -> None:
+        self.writes = False
+        self.prints = False
+
+
+@contextmanager
+def patched(watch: Watch) -> Iterator[None]:
+    """Replace functions of numpy, of the global generators and of the system until the end of the context."""
+    with ExitStack() as stack:
+        for name in _CONVERSIONS:
+            _replace(stack, np, name, _converting)
+        for name in _CREATIONS:
+            _replace(stack, np, name, _creating)
+        for name in _global_draws(np.random, "RandomState"):
+            _replace(stack, np.random, name, _hidden("numpy.random." + name))
+        for name in _global_draws(random, "Random"):
+            _replace(stack, random, name, _hidden("random." + name))
+        _replace(stack, os, "urandom", _hidden("os.urandom"))
+        _replace(stack, random, "_urandom", _hidden("entropy of the system"))
+        _replace(stack, builtins, "open", lambda opener: _watched_open(opener, watch))
+        stdout, sys.stdout = sys.stdout, _Watched(watch)
+        stack.callback(lambda: setattr(sys, "stdout", stdout))
+        yield
+
+
+def _replace(stack: ExitStack, module: Any, name: str, wrapper: Callable[[Any], Any]) -> None:
+    original = getattr(module, name)
+    setattr(module, name, wrapper(original))
+    stack.callback(setattr, module, name, original)
+
+
+def _global_draws(module: Any, owner: str) -> list[str]:
+    """Return the names of the functions of a module that draw from its global generator."""
+    found = []
+    for name in module.__all__:
+        bound = getattr(getattr(module, name, None), "__self__", None)
+        if type(bound).__name__ == owner:
+            found.append(name)
+    return found
+
+
+def _hidden(words: str) -> Callable[[Any], Any]:
+    def wrapper(original: Any) -> Any:
+        def replaced(*arguments: Any, **options: Any) -> Any:
+            if active.run is not None:
+                refuse(f"hidden randomness: {words}")
+            return original(*arguments, **options)
+
+        return replaced
+
+    return wrapper
+
+
+def _is_ours_to_answer() -> bool:
+    """Return whether a run is under way and the calling code is neither numpy's nor ours."""
+    if active.run is None:
+        return False
+    module = sys._getframe(2).f_globals.get("__name__", "")  # noqa: SLF001 - the documented way to the caller
+    return not module.startswith(_FOREIGN)
+
+
+def _converting(original: Any) -> Any:
+    def converted(a: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
+        if not _is_ours_to_answer():
+            return original(a, dtype, *arguments, **options)
+        if isinstance(a, SymbolArray) or _holds_noise(a):
+            array = a if isinstance(a, SymbolArray) and original.__name__ != "array" else wrap(objects(a).copy())
+            return array if dtype is None or np.dtype(dtype).kind in "fO" else array.astype(dtype)
+        result = original(a, dtype, *arguments, **options)
+        is_new = original.__name__ == "array" and result.dtype.kind == "f" and result.ndim
+        return wrap(result.astype(object)) if is_new and active.run.mode.is_lifted else result
+
+    return converted
+
+
+def _creating(original: Any) -> Any:
+    def created(*arguments: Any, **options: Any) -> Any:
+        result = original(*arguments, **options)
+        if not (_is_ours_to_answer() and active.run.mode.is_lifted) or result.dtype.kind != "f":
+            return result
+        return wrap(np.nan_to_num(result).astype(object) if "empty" in original.__name__ else result.astype(object))
+
+    return created
+
+
+def _holds_noise(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_holds_noise(part) for part in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype == object and any(isinstance(part, Noisy | Condition) for part in value.flat)
+    return isinstance(value, Noisy | Condition)
+
+
+def _watched_open(original: Any, watch: Watch) -> Any:
+    def opened(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
+        if active.run is not None and set(mode) & set("wax+"):
+            watch.writes = True
+        return original(file, mode, *arguments, **options)
+
+    return opened
+
+
+class _Watched:
+    """Standard output during a trace: what the code under test prints is dropped, the rest goes on."""
+
+    encoding = "utf-8"
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._stdout = sys.stdout
+
+    def write(self, text: str) -> int:
+        if active.run is None:
+            return self._stdout.write(text)
+        self._watch.prints = True
+        return len(text)
+
+    def flush(self) -> None:
+        self._stdout.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stdout, name)

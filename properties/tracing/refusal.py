@@ -1,0 +1,71 @@
+"""Refusals: operations on noise that have no exact counterpart, named with file and line.
+
+A refusal is not an exception of the mechanism. It derives from BaseException, so that ``except Exception`` does not
+swallow it, and it is sticky: the run in which it was raised counts as refused, whatever the code does afterwards.
+"""
+
+import sys
+import sysconfig
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import numpy as np
+
+__all__ = ["Refusal", "active", "caller", "refuse"]
+
+_TRACING = str(Path(__file__).parent)
+_NUMPY = str(Path(np.__file__).parent)
+_STANDARD = sysconfig.get_paths()["stdlib"]
+
+
+class Refusal(BaseException):
+    """An operation that tracing does not answer.
+
+    Parameters
+    ----------
+    operation : str
+        The operation, in words.
+    place : str
+        File and line of the code under test.
+    """
+
+    def __init__(self, operation: str, place: str) -> None:
+        super().__init__(f"{place}: {operation}")
+        self.operation = operation
+        self.place = place
+
+
+class _Active(threading.local):
+    """The run that is under way in this thread."""
+
+    run: Any = None
+
+
+active = _Active()
+
+
+def refuse(operation: str) -> NoReturn:
+    """Raise a refusal, and mark the run that is under way as refused."""
+    refusal = Refusal(operation, caller())
+    if active.run is not None and active.run.refusal is None:
+        active.run.refusal = refusal
+    raise refusal
+
+
+def caller() -> str:
+    """Return file and line of the innermost frame that is neither ours, nor numpy's, nor the standard library's."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the documented way to the stack
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not _is_foreign(name):
+            return f"{Path(name).name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "<unknown>"
+
+
+def _is_foreign(name: str) -> bool:
+    if name.startswith((_TRACING, _NUMPY, "<frozen", "<__array_function__")):
+        return True
+    return name.startswith(_STANDARD) and "site-packages" not in name

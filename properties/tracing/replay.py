@@ -1,0 +1,260 @@
+"""Runs on numbers against the leaves: what silent type checks in the code under test would falsify shows here."""
+
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.properties.tracing.execution import Exploration, Sampler, TracedLeaf
+from dpassay.properties.tracing.forms import Row
+from dpassay.properties.tracing.outcomes import agrees, first_outcome, normal_form
+from dpassay.properties.tracing.refusal import Refusal
+from dpassay.properties.tracing.tree import Node
+from dpassay.spec.leaves.model import Affine, Constraint, Noise, NoiseKind, Raised
+
+__all__ = ["NumberTape", "Replays", "replay", "run_on_numbers"]
+
+_MARGIN = 1e-7
+_MOST_OTHERS = 64
+_PLACE = "replay on numbers"
+
+_STANDARD: dict[NoiseKind, Callable[[np.random.Generator], float]] = {
+    NoiseKind.LAPLACE: lambda rng: rng.laplace(),
+    NoiseKind.NORMAL: lambda rng: rng.standard_normal(),
+    NoiseKind.EXPONENTIAL: lambda rng: rng.standard_exponential(),
+    NoiseKind.UNIFORM: lambda rng: rng.random(),
+    NoiseKind.GUMBEL: lambda rng: rng.gumbel(),
+    NoiseKind.LOGISTIC: lambda rng: rng.logistic(),
+}
+
+
+class NumberTape:
+    """A tape of numbers, which it records.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of what is not given.
+    noises : mapping of Noise to float
+        Given values.
+    choices : sequence of int
+        Given values of the first discrete draws.
+    """
+
+    def __init__(
+        self, rng: np.random.Generator, noises: Mapping[Noise, float] | None = None, choices: Sequence[int] = ()
+    ) -> None:
+        self.noises: dict[Noise, float] = {}
+        self.choices: list[tuple[str, int]] = []
+        self.counts: Counter[NoiseKind] = Counter()
+        self._rng, self._given, self._chosen = rng, dict(noises or {}), list(choices)
+
+    def noise(self, kind: NoiseKind) -> Any:
+        """Return the next standard noise of a kind."""
+        noise = Noise(kind, self.counts[kind])
+        self.counts[kind] += 1
+        value = self._given.get(noise)
+        self.noises[noise] = float(_STANDARD[kind](self._rng)) if value is None else value
+        return np.float64(self.noises[noise])
+
+    def choose(self, label: str, weights: Sequence[Fraction]) -> int:
+        """Return the place of the value of a discrete draw."""
+        place = len(self.choices)
+        if place < len(self._chosen):
+            value = self._chosen[place]
+        else:
+            chances = np.array([float(weight) for weight in weights])
+            value = int(self._rng.choice(len(chances), p=chances / chances.sum()))
+        self.choices.append((label, value))
+        return value
+
+    def gather(self, values: list[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return noises as an array of floats."""
+        return np.array(values, dtype=np.float64).reshape(shape)
+
+
+@dataclass
+class Replays:
+    """How runs on numbers ended: inside the leaf that they belong to, or where no leaf can be told."""
+
+    agreed: int = 0
+    near_a_boundary: int = 0
+    unexplored: int = 0
+
+
+def run_on_numbers(
+    sampler: Sampler, data: Sequence[float], tape: NumberTape, generator: Callable[[Any], Any]
+) -> Hashable:
+    """Return the outcome of the mechanism on numbers in normal form."""
+    try:
+        with np.errstate(all="ignore"):
+            returned = sampler(np.array(data, dtype=np.float64), 1, generator(tape))
+    except Exception as error:  # noqa: BLE001 - an exception is an outcome
+        return Raised(type(error).__name__)
+    return normal_form(first_outcome(returned), _impossible)
+
+
+def _impossible(symbol: Any) -> Fraction:
+    raise Refusal(f"a noisy value kept in {type(symbol).__name__} after the run", _PLACE)
+
+
+def replay(
+    sampler: Sampler, data: Sequence[float] | None, found: Exploration, generator: Callable[[Any], Any], draws: int,
+    seed: int,
+) -> Replays:  # fmt: skip
+    """Compare runs on numbers with the leaves that contain them.
+
+    Parameters
+    ----------
+    sampler : callable
+        The mechanism.
+    data : sequence of float, optional
+        Its input; None: each run draws data for symbolic coordinates.
+    found : Exploration
+        The tree.
+    generator : callable
+        Makes a generator from a tape.
+    draws : int
+        Number of runs.
+    seed : int
+        Seed of the runs.
+
+    Raises
+    ------
+    Refusal
+        If a run differs from its leaf.
+    """
+    rng, result = np.random.default_rng(seed), Replays()
+    leaves = {leaf.answers: leaf for leaf in found.leaves}
+    raising = [leaf for leaf in found.leaves if isinstance(leaf.leaf.outcome, Raised)]
+    for leaf in raising:
+        _confirm(leaf, sampler, data, found, generator, rng)
+    for _ in range(draws):
+        numbers = _data(found, rng) if data is None else data
+        tape = NumberTape(rng)
+        outcome = run_on_numbers(sampler, numbers, tape, generator)
+        _compare(outcome, tape, numbers if data is None else [], found, leaves, result)
+    return result
+
+
+def _data(found: Exploration, rng: np.random.Generator) -> list[float]:
+    spread = 10.0 ** rng.uniform(-1, 1)
+    return [float(value) for value in spread * rng.standard_normal(found.variables.size)]
+
+
+def _confirm(
+    leaf: TracedLeaf, sampler: Sampler, data: Sequence[float] | None, found: Exploration,
+    generator: Callable[[Any], Any], rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """Require that a run on numbers from a leaf raises the exception of the leaf."""
+    point = leaf.interior()
+    if point is None:
+        raise Refusal(f"{leaf.leaf.outcome}: no run on numbers found that confirms the exception", _PLACE)
+    size = found.variables.size
+    noises = {found.variables.noise(key): value for key, value in point.items() if key >= size}
+    tape = NumberTape(rng, noises, [int(str(value)) for _, value in leaf.choices])
+    numbers = [point.get(index, 0.0) for index in range(size)] if data is None else data
+    outcome = run_on_numbers(sampler, numbers, tape, generator)
+    if outcome != leaf.leaf.outcome:
+        raise Refusal(f"{leaf.leaf.outcome} on symbols, but not on numbers", _PLACE)
+
+
+def _compare(
+    outcome: Hashable, tape: NumberTape, data: Sequence[float], found: Exploration,
+    leaves: Mapping[tuple[int, ...], TracedLeaf], result: Replays,
+) -> None:  # fmt: skip
+    point = {index: Fraction(value) for index, value in enumerate(data)}
+    point |= {found.variables.number(noise): Fraction(value) for noise, value in tape.noises.items()}
+    answers = _path(found.root, point, [value for _, value in tape.choices])
+    if answers is None:
+        result.near_a_boundary += 1
+        return
+    leaf = leaves.get(answers)
+    if leaf is None:
+        result.unexplored += 1
+        if not found.undecided:
+            raise Refusal("a run on numbers ends in no leaf", _PLACE)
+        return
+    value = functools.cache(lambda form: _value(form, point, found))
+    _require_same(leaf, outcome, tape, value)
+    _require_alone(leaf, leaves, value)
+    result.agreed += 1
+
+
+def _require_same(leaf: TracedLeaf, outcome: Hashable, tape: NumberTape, value: Callable[[Affine], Fraction]) -> None:
+    if tuple(sorted(tape.counts.items())) != leaf.draws or tuple(tape.choices) != leaf.choices:
+        raise Refusal("a run on numbers draws other noise than the run on symbols", _PLACE)
+    if not agrees(leaf.leaf.outcome, outcome, value):
+        raise Refusal(f"a run on numbers returns {outcome!r}, which the run on symbols does not", _PLACE)
+
+
+def _require_alone(
+    leaf: TracedLeaf, leaves: Mapping[tuple[int, ...], TracedLeaf], value: Callable[[Affine], Fraction]
+) -> None:
+    """Require that a point satisfies the constraints of its leaf, and contradicts those of others."""
+    if any(_is_outside(constraint, value) for constraint in leaf.leaf.constraints):
+        raise Refusal("a run on numbers contradicts the constraints of its leaf", _PLACE)
+    for other in itertools.islice(leaves.values(), _MOST_OTHERS):
+        if other is leaf or other.choices != leaf.choices:
+            continue
+        if all(_is_inside(constraint, value) for constraint in other.leaf.constraints):
+            raise Refusal("a run on numbers satisfies the constraints of two leaves", _PLACE)
+
+
+def _is_outside(constraint: Constraint, value: Callable[[Affine], Fraction]) -> bool:
+    return value(constraint.form) < -_MARGIN
+
+
+def _is_inside(constraint: Constraint, value: Callable[[Affine], Fraction]) -> bool:
+    """Return whether a constraint holds for certain; False where it is about noise that the run did not draw."""
+    try:
+        return value(constraint.form) > _MARGIN
+    except KeyError:
+        return False
+
+
+def _value(form: Affine, point: Mapping[int, Fraction], found: Exploration) -> Fraction:
+    noise = sum((c * point[found.variables.number(k)] for k, c in form.noise.items()), Fraction(0))
+    return form.constant + noise + sum((c * point[k] for k, c in form.data.items()), Fraction(0))
+
+
+def _path(root: Node, point: Mapping[int, Fraction], choices: list[int]) -> tuple[int, ...] | None:
+    """Return the answers of the leaf that contains a point; None within rounding of a boundary."""
+    node, answers, drawn = root.children.get(0), list[int](), iter(choices)
+    while node is not None:
+        answer = next(drawn, -1) if node.is_draw else _cell(node, point)
+        if answer is None:
+            return None
+        answers.append(answer)
+        node = node.children.get(answer)
+    return tuple(answers)
+
+
+def _cell(node: Node, point: Mapping[int, Fraction]) -> int | None:
+    for place in range(node.count):
+        sides = [_side(row, point) for row in node.cell(place)]
+        if all(side == 1 for side in sides):
+            return place
+        if all(side >= 0 for side in sides):
+            return None
+    return None
+
+
+def _side(row: Row, point: Mapping[int, Fraction]) -> int:
+    """Return 1 inside a row, -1 outside and 0 within rounding of its boundary; constant rows have no rounding."""
+    constant, terms = row.form
+    if not terms:
+        return 1 if constant > 0 or (constant == 0 and not row.is_strict) else -1
+    if any(key not in point for key in terms):
+        return -1
+    parts = [float(value * point[key]) for key, value in terms.items()]
+    value = float(row.form.value(point))
+    margin = _MARGIN * max(abs(float(constant)), math.fsum(map(abs, parts)), 1e-300)
+    return 0 if abs(value) <= margin else 1 if value > 0 else -1

@@ -1,0 +1,271 @@
+"""One run of a mechanism on symbols, under given answers to its first decisions."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpassay.properties.tracing.arrays import SymbolArray, wrap
+from dpassay.properties.tracing.forms import Form, Row
+from dpassay.properties.tracing.mass import mass_upper
+from dpassay.properties.tracing.polyhedron import Polyhedron
+from dpassay.properties.tracing.refusal import Refusal, active, caller, refuse
+from dpassay.properties.tracing.symbols import Symbol
+from dpassay.properties.tracing.tree import Cell, Choice, Limits, Node
+from dpassay.spec.leaves.model import Noise, NoiseKind
+
+__all__ = ["Interrupted", "Mode", "Run", "Variables"]
+
+_ONE = Fraction(1)
+_FEW = 3
+
+
+def _says_nothing(_: int) -> Cell:
+    return ()
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How arrays behave.
+
+    Parameters
+    ----------
+    is_lifted : bool
+        Whether arrays of floats that are made during the run can hold symbols, the data among them.
+    is_lazy : bool
+        Whether comparisons of arrays are decided element by element when they are used, or all at once.
+    """
+
+    is_lifted: bool
+    is_lazy: bool
+
+
+class Interrupted(BaseException):
+    """The run is abandoned: it is paused, impossible, or at its limit."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Variables:
+    """The numbers of the variables: coordinates of the data first, then noises in order of appearance.
+
+    Parameters
+    ----------
+    size : int
+        Number of coordinates of symbolic data.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.noises: list[Noise] = []
+        self._numbers: dict[Noise, int] = {}
+        self._draws: dict[tuple[str, int], list[tuple[Fraction, ...]]] = {}
+
+    def number(self, noise: Noise) -> int:
+        """Return the number of a noise."""
+        if noise not in self._numbers:
+            self._numbers[noise] = self.size + len(self.noises)
+            self.noises.append(noise)
+        return self._numbers[noise]
+
+    def name_of_draw(self, label: str, position: int, weights: tuple[Fraction, ...]) -> str:
+        """Return a name for a discrete draw that no draw with other probabilities has."""
+        kinds = self._draws.setdefault((label, position), [])
+        if weights not in kinds:
+            kinds.append(weights)
+        kind = kinds.index(weights)
+        return f"{label}[{position}]" + (f" of kind {kind}" if kind else "")
+
+    def noise(self, number: int) -> Noise:
+        """Return the noise that has a number."""
+        return self.noises[number - self.size]
+
+
+class Run:
+    """A run: its decisions, its noises, and where it departs from the answers that were given.
+
+    Parameters
+    ----------
+    root : Node
+        A node whose answer 0 leads to the first decision.
+    prefix : tuple of int
+        Answers to the first decisions.
+    variables : Variables
+        Shared by all runs of a trace.
+    limits : Limits
+        Limits of the trace.
+    mode : Mode
+        How arrays behave.
+    allowance : int
+        Number of decisions beyond the prefix after which the run is paused.
+    deadline : float
+        Time, as `time.monotonic` gives it, at which the trace ends.
+    """
+
+    def __init__(
+        self, root: Node, prefix: tuple[int, ...], variables: Variables, limits: Limits, mode: Mode, allowance: int,
+        deadline: float,
+    ) -> None:  # fmt: skip
+        self.refusal: Refusal | None = None
+        self.interruption: Interrupted | None = None
+        self.mode = mode
+        self.limits = limits
+        self.kinds: dict[int, NoiseKind] = {}
+        self.polyhedron = Polyhedron(self.kinds)
+        self.answers: list[int] = []
+        self.choices: list[Choice] = []
+        self.named_choices: list[Choice] = []
+        self.counts: Counter[NoiseKind] = Counter()
+        self.weight = _ONE
+        self.lost = Fraction(0)
+        self.departures: list[tuple[tuple[int, ...], Fraction]] = []
+        self._node, self._prefix, self._variables = root, prefix, variables
+        self._allowance, self._deadline = allowance, deadline
+        self._thread = threading.get_ident()
+
+    # --- noise ---
+
+    def noise(self, kind: NoiseKind) -> Symbol:
+        """Return a fresh symbol."""
+        self._require_alive()
+        if self.counts.total() >= self.limits.draws:
+            refuse(f"more than {self.limits.draws} draws in a run")
+        key = self._variables.number(Noise(kind, self.counts[kind]))
+        self.counts[kind] += 1
+        self.kinds[key] = kind
+        return Symbol(self, Form(Fraction(0), {key: _ONE}))
+
+    def datum(self, index: int) -> Symbol:
+        """Return a coordinate of symbolic data."""
+        return Symbol(self, Form(Fraction(0), {index: _ONE}))
+
+    def choose(self, label: str, weights: Sequence[Fraction]) -> int:
+        """Return the place of the value that a discrete draw takes in this run."""
+        self._require_alive()
+        if len(weights) > self.limits.values:
+            refuse(f"{label}: a discrete draw with {len(weights)} values, more than {self.limits.values}")
+        answer = self._answer(Node(label, len(weights), _says_nothing, label, tuple(weights), caller()))
+        self.weight *= weights[answer]
+        position = sum(known == label for known, _ in self.choices)
+        self.named_choices.append((self._variables.name_of_draw(label, position, tuple(weights)), answer))
+        self.choices.append((label, answer))
+        return answer
+
+    def gather(self, values: list[Any], shape: tuple[int, ...]) -> SymbolArray:
+        """Return noises as an array."""
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return wrap(array.reshape(shape))
+
+    # --- decisions ---
+
+    def decide(self, form: Form, *, is_strict: bool) -> bool:
+        """Return whether the form is above 0 (strict), or at least 0."""
+        contrary = Row(form.scaled(Fraction(-1)), not is_strict)
+        cells = (Row(form, is_strict),), (contrary,)
+        return self.pick((form, is_strict), 2, cells.__getitem__) == 0
+
+    def is_zero(self, form: Form) -> bool:
+        """Return whether the form is 0; noise equals a number with probability 0."""
+        self._require_alive()
+        if not form.terms:
+            return form.constant == 0
+        if any(key in self.kinds for key in form.terms):
+            return False
+        negative = form.scaled(Fraction(-1))
+        cells = (Row(form, True),), (Row(negative, True),), (Row(form, False), Row(negative, False))
+        return self.pick(("equal", form), 3, cells.__getitem__) == 2
+
+    def pick(self, question: object, count: int, cell: Callable[[int], Cell]) -> int:
+        """Return the place of the cell in which the run lies; together the cells cover everything.
+
+        Parameters
+        ----------
+        question : object
+            The decision as a value that can be compared.
+        count : int
+            Number of cells.
+        cell : callable
+            From a place to the rows of the cell.
+        """
+        self._require_alive()
+        if count > self.limits.values:
+            refuse(f"a decision with {count} answers, more than {self.limits.values}")
+        for place in range(count if count <= _FEW else 0):
+            if all(self.polyhedron.implies(row) for row in cell(place)):
+                return place
+        answer = self._answer(Node(question, count, cell, place=caller()))
+        remember = self.polyhedron.add if len(self._node.options) > 1 else self.polyhedron.note
+        remember(cell(answer))
+        return answer
+
+    @property
+    def mass(self) -> Fraction:
+        """Upper bound on the probability of the runs with these answers."""
+        return self.weight * mass_upper(self.polyhedron.rows, self.kinds)
+
+    def _answer(self, asked: Node) -> int:
+        node = self._visit(asked)
+        depth = len(self.answers)
+        answer = self._prefix[depth] if depth < len(self._prefix) else self._depart(node)
+        self.answers.append(answer)
+        self._node = node
+        return answer
+
+    def _visit(self, asked: Node) -> Node:
+        last = self.answers[-1] if self.answers else 0
+        known = self._node.children.get(last)
+        if known is None:
+            self._require_within_limits()
+            asked.options = self._options(asked)
+            self._node.children[last] = known = asked
+        elif not known.agrees(asked):
+            refuse("not a function of its data and its generator: the same run took another decision")
+        return known
+
+    def _options(self, node: Node) -> tuple[int, ...]:
+        if node.is_draw:
+            self.lost += self.weight * (1 - sum(node.weights, Fraction(0)))
+            return tuple(place for place, weight in enumerate(node.weights) if weight)
+        options = tuple(k for k in range(node.count) if not self.polyhedron.is_empty_with(node.cell(k)))
+        if not options:
+            self._interrupt("impossible")
+        return options
+
+    def _depart(self, node: Node) -> int:
+        first, *others = node.options
+        mass = self.mass if others else _ONE
+        for other in others:
+            factor = node.weights[other] if node.is_draw else 1
+            self.departures.append(((*self.answers, other), mass * factor))
+        return first
+
+    # --- limits ---
+
+    def _require_alive(self) -> None:
+        if self.interruption is not None:  # swallowed by the code under test
+            raise self.interruption
+        if self.refusal is not None:
+            raise self.refusal
+        if active.run is not self:
+            finished = threading.get_ident() == self._thread
+            refuse("a generator kept from an earlier call" if finished else "a draw or decision in another thread")
+
+    def _require_within_limits(self) -> None:
+        if len(self.answers) >= self.limits.decisions:
+            self._interrupt(f"{caller()}: more than {self.limits.decisions} decisions in a run")
+        if time.monotonic() > self._deadline:
+            self._interrupt("time")
+        if len(self.answers) >= len(self._prefix) + self._allowance:
+            self._interrupt("paused")
+
+    def _interrupt(self, reason: str) -> None:
+        self.interruption = Interrupted(reason)
+        raise self.interruption

@@ -1,0 +1,182 @@
+"""Tracing a mechanism: its leaves, exactly, from the code that runs."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import dpassay.properties.tracing.array_rules  # noqa: F401 - enters the rules
+from dpassay.claims import UsageError
+from dpassay.properties.tracing.arrays import wrap
+from dpassay.properties.tracing.execution import Exploration, Sampler, explore
+from dpassay.properties.tracing.generators import SymbolicGenerator, SymbolicRandomState
+from dpassay.properties.tracing.patches import Watch, patched
+from dpassay.properties.tracing.python_random import SymbolicRandom
+from dpassay.properties.tracing.refusal import Refusal
+from dpassay.properties.tracing.replay import Replays, replay
+from dpassay.properties.tracing.run import Mode, Run
+from dpassay.properties.tracing.tree import Limits
+from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
+from dpassay.spec.leaves.model import LeafModel
+
+__all__ = ["REPLAYS", "Trace", "trace"]
+
+REPLAYS = 64
+"""Number of runs on numbers that are compared with the leaves."""
+
+_GENERATORS: dict[str, Callable[[Any], Any]] = {
+    "numpy": SymbolicGenerator,
+    "random_state": SymbolicRandomState,
+    "random": SymbolicRandom,
+}
+_MODES = [Mode(is_lifted, is_lazy) for is_lazy in (True, False) for is_lifted in (False, True)]
+_GRACE_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A mechanism that was traced.
+
+    Parameters
+    ----------
+    model : LeafModel
+        Its leaves.
+    exploration : Exploration
+        The tree of its decisions.
+    replays : Replays
+        How the runs on numbers ended.
+    seconds : float
+        Time that it took.
+    notes : tuple of str
+        What a user should know.
+    """
+
+    model: LeafModel
+    exploration: Exploration
+    replays: Replays
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+def trace(
+    sampler: Sampler,
+    data: Sequence[float] | None = None,
+    *,
+    size: int = 0,
+    source: str = "numpy",
+    limits: Limits | None = None,
+    replays: int = REPLAYS,
+    seed: int = 0,
+) -> Trace | Refusal:
+    """Run a mechanism on symbolic noise and return its leaves, or the reason why that is not possible.
+
+    The mechanism is run once for each leaf, again for its determinism, and on numbers. Arithmetic is exact: floats
+    are the dyadic rationals that they are, and what is traced is the ideal mechanism.
+
+    Parameters
+    ----------
+    sampler : callable
+        ``f(data, size, rng)``, which returns `size` outcomes; it is asked for one at a time.
+    data : sequence of float, optional
+        The input, finite numbers.
+    size : int
+        Without `data`: the number of coordinates of symbolic data.
+    source : str
+        Interface of the generator: "numpy", "random_state" or "random".
+    limits : Limits, optional
+        How much is traced.
+    replays : int
+        Number of runs on numbers that are compared with the leaves, at least 0.
+    seed : int
+        Seed of the runs on numbers.
+
+    Returns
+    -------
+    Trace or Refusal
+        The leaves; or what is not supported, with file and line.
+
+    Raises
+    ------
+    UsageError
+        If an argument is out of its domain.
+    """
+    numbers = _require_data(data, size)
+    if source not in _GENERATORS:
+        raise UsageError(f"source must be one of {', '.join(_GENERATORS)}, got {source!r}")
+    limits, first = limits or Limits(), None
+    deadline = time.monotonic() + limits.seconds
+    for mode in _MODES:
+        attempt = _Attempt(sampler, numbers, size, _GENERATORS[source], mode, limits, deadline)
+        result = attempt.carry_out(replays, seed)
+        if isinstance(result, Trace):
+            return result
+        first = first or result
+    assert first is not None
+    return first
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    sampler: Sampler
+    numbers: list[float] | None
+    size: int
+    generator: Callable[[Any], Any]
+    mode: Mode
+    limits: Limits
+    deadline: float
+
+    def carry_out(self, replays: int, seed: int) -> Trace | Refusal:
+        began, watch = time.monotonic(), Watch()
+        try:
+            with patched(watch), time_limit(max(0.0, self.deadline - began) + _GRACE_SECONDS):
+                found = self._explore()
+                ended = replay(self.sampler, self.numbers, found, self.generator, replays, seed)
+        except Refusal as refusal:
+            return refusal
+        except OutOfTime:
+            return Refusal(f"more than {self.limits.seconds:g} seconds", "trace")
+        leaves = tuple(leaf.leaf for leaf in found.leaves)
+        model = LeafModel(leaves, min(found.undecided, Fraction(1)), found.variables.size)
+        return Trace(model, found, ended, time.monotonic() - began, _notes(watch, found))
+
+    def _explore(self) -> Exploration:
+        size = 0 if self.numbers is not None else self.size
+        found = explore(self.sampler, self._data, size, self.generator, self.mode, self.limits, self.deadline)
+        if not found.leaves:
+            raise Refusal(f"no run ends: {', '.join(found.reasons)}", "trace")
+        return found
+
+    def _data(self, run: Run) -> Any:
+        if self.numbers is None:
+            values: list[Any] = [run.datum(index) for index in range(self.size)]
+        elif not self.mode.is_lifted:
+            return np.array(self.numbers, dtype=np.float64)
+        else:
+            values = list(self.numbers)
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return wrap(array)
+
+
+def _require_data(data: Sequence[float] | None, size: int) -> list[float] | None:
+    if data is None:
+        if not isinstance(size, int) or size < 1:
+            raise UsageError(f"size must be at least 1 where there are no data, got {size!r}")
+        return None
+    numbers = np.asarray(data, dtype=np.float64)
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise UsageError(f"data must be a list of finite numbers, got {data!r}")
+    return [float(number) for number in numbers]
+
+
+def _notes(watch: Watch, found: Exploration) -> tuple[str, ...]:
+    notes = []
+    if watch.prints:
+        notes.append(f"the target prints; it was run {found.runs} times")
+    if watch.writes:
+        notes.append(f"the target writes files; it was run {found.runs} times")
+    notes.extend(f"undecided: {reason}" for reason in found.reasons)
+    return tuple(notes)

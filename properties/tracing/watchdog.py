@@ -1,0 +1,57 @@
+"""A time limit for code that takes no decisions, such as an endless loop."""
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["OutOfTime", "time_limit"]
+
+_AGAIN_SECONDS = 0.5
+
+
+class OutOfTime(BaseException):
+    """Raised in the traced thread when the time is over; again and again, should the code swallow it."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTime` in this thread at its next line of Python when the time is over.
+
+    Parameters
+    ----------
+    seconds : float
+        Time that the body of the context may take.
+    """
+    finished, lock, thread = threading.Event(), threading.Lock(), threading.get_ident()
+
+    def watch() -> None:
+        wait = seconds
+        while not finished.wait(wait):
+            with lock:
+                if not finished.is_set():
+                    _raise_in(thread, OutOfTime)
+            wait = _AGAIN_SECONDS
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        _end(finished, lock, thread)
+
+
+def _end(finished: threading.Event, lock: threading.Lock, thread: int) -> None:
+    """Stop the watcher; an exception that is already on its way is taken back."""
+    while not finished.is_set():
+        try:
+            with lock:
+                finished.set()
+                _raise_in(thread, None)
+        except OutOfTime:
+            continue
+
+
+def _raise_in(thread: int, exception: type[BaseException] | None) -> None:
+    argument = ctypes.py_object(exception) if exception is not None else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), argument)

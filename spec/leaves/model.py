@@ -1,0 +1,172 @@
+"""The data of a traced mechanism: noises, affine forms, constraints, leaves.
+
+A run of a mechanism is determined by its noise. The noises are independent and standard: location and scale are
+coefficients of the affine forms in which they occur. Every run takes decisions, each about the sign of an affine form
+in noises and data; the runs with the same decisions form a polyhedron, and return the same outcome as a function of
+noise and data. That is a leaf. The leaves of a mechanism partition the space of its noise.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+
+__all__ = ["Affine", "Constraint", "Image", "Leaf", "LeafModel", "Noise", "NoiseKind", "Raised", "Relation"]
+
+
+class NoiseKind(StrEnum):
+    """The standard distributions that a noise can follow."""
+
+    LAPLACE = "laplace"
+    """Density e^-|z| / 2."""
+    NORMAL = "normal"
+    """Mean 0, variance 1."""
+    EXPONENTIAL = "exponential"
+    """Density e^-z for z >= 0."""
+    UNIFORM = "uniform"
+    """On [0, 1)."""
+    GUMBEL = "gumbel"
+    """Distribution function exp(-e^-z)."""
+    LOGISTIC = "logistic"
+    """Distribution function 1 / (1 + e^-z)."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """One of the independent noises of a mechanism.
+
+    Parameters
+    ----------
+    kind : NoiseKind
+        Its standard distribution.
+    position : int
+        Its place among the draws of this kind in a run: two leaves share the noise if kind and position agree.
+    """
+
+    kind: NoiseKind
+    position: int
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """A constant plus rational multiples of noises and of data.
+
+    Parameters
+    ----------
+    constant : Fraction
+        The constant term.
+    noise : Mapping of Noise to Fraction
+        Coefficients of the noises, none of them 0.
+    data : Mapping of int to Fraction
+        Coefficients of the coordinates of the data, by index, none of them 0; empty where the data are numbers.
+    """
+
+    constant: Fraction
+    noise: Mapping[Noise, Fraction] = field(default_factory=dict)
+    data: Mapping[int, Fraction] = field(default_factory=dict)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether neither noise nor data occur."""
+        return not self.noise and not self.data
+
+    @cached_property
+    def _key(self) -> Hashable:
+        return self.constant, frozenset(self.noise.items()), frozenset(self.data.items())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Affine) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+Step = tuple[str, *tuple[Fraction, ...]]
+"""A function of one number: its name, and its parameters."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A monotone function of an affine form, as a number in an outcome.
+
+    Parameters
+    ----------
+    steps : tuple of (str, *Fraction)
+        Functions that are applied one after the other: "exp", "expm1", "log", "log1p", "sqrt" (all strictly
+        increasing), "floor", "ceil", "rint" (halves to even), and ("scale", a, b) for a x + b with a other than 0.
+    form : Affine
+        To which the first is applied; within its domain throughout the leaf.
+    """
+
+    steps: tuple[Step, ...]
+    form: Affine
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The outcome of a run that raises an exception.
+
+    Parameters
+    ----------
+    name : str
+        The type of the exception.
+    """
+
+    name: str
+
+
+class Relation(StrEnum):
+    """The sign that a constraint asks of its form."""
+
+    AT_LEAST = ">= 0"
+    ABOVE = "> 0"
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """An affine form is at least 0, or above 0; the two differ where noise is discrete or the form is constant."""
+
+    form: Affine
+    relation: Relation = Relation.AT_LEAST
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The runs with the same decisions.
+
+    Parameters
+    ----------
+    constraints : tuple of Constraint
+        The decisions, in the order in which they were taken.
+    weight : Fraction
+        Probability of the discrete draws on the way, exact.
+    outcome : Hashable
+        The structure that is returned, with `Affine` forms where numbers depend on noise or data.
+    choices : tuple of (label, Hashable)
+        The discrete draws on the way: which draw, and its value.
+    """
+
+    constraints: tuple[Constraint, ...]
+    weight: Fraction
+    outcome: Hashable
+    choices: tuple[tuple[str, Hashable], ...] = ()
+
+
+@dataclass(frozen=True)
+class LeafModel:
+    """A mechanism on one input, or on symbolic data of one length.
+
+    Parameters
+    ----------
+    leaves : tuple of Leaf
+        A partition of the noise space, up to the undecided mass.
+    undecided : Fraction
+        Upper bound on the probability of the runs that no leaf describes.
+    size : int
+        Number of coordinates of symbolic data; 0 where the data are numbers.
+    """
+
+    leaves: tuple[Leaf, ...]
+    undecided: Fraction = Fraction(0)
+    size: int = 0

@@ -1,0 +1,50 @@
+"""Merging: leaves with one outcome may be joined where the union is a polyhedron, and nowhere else."""
+
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Annotated
+
+from dpassay.spec.domains import Choices, Integers
+from dpassay.spec.leaves.data import at_data
+from dpassay.spec.leaves.exponential_sums import ExponentialSum
+from dpassay.spec.leaves.merging import merged
+from dpassay.spec.leaves.model import LeafModel, NoiseKind
+from dpassay.spec.leaves.probability import exact_probability
+from dpassay.spec.rational import equal_exact
+from dpassay.spec.sources import DPASSAY
+from dpassay.spec.statement import statement
+from dpassay.spec.theorems.tracing.programs import noisy_max_by_loop, random_answers, random_program
+from dpassay.spec.verdict import Verdict
+
+__all__ = ["merging_leaves_every_distribution_as_it_is", "paths_of_a_loop_merge_into_one_leaf_each"]
+
+KINDS = (NoiseKind.LAPLACE, NoiseKind.EXPONENTIAL, NoiseKind.UNIFORM)
+Program = Annotated[int, Integers("number of a random program", 0, 10**6)]
+Size = Annotated[int, Integers("number of answers", 2, 4)]
+Kind = Annotated[NoiseKind, Choices("kind of noise", tuple(NoiseKind))]
+
+
+def _distribution(model: LeafModel) -> dict[Hashable, ExponentialSum]:
+    total: dict[Hashable, ExponentialSum] = {}
+    for leaf in model.leaves:
+        total[leaf.outcome] = total.get(leaf.outcome, ExponentialSum({})) + exact_probability(leaf)
+    return total
+
+
+@statement(DPASSAY, "merging of leaves", cases=4, examples=({"program": 1}, {"program": 4}))
+def merging_leaves_every_distribution_as_it_is(program: Program) -> Verdict:
+    """Merged on symbolic data, the leaves of a decision tree have the same distribution as before at all numbers.
+
+    The polyhedron of all decisions that every leaf of a group implies is the union of the group if it meets the
+    interior of no other leaf.
+    """
+    model, answers = random_program(program, 3, KINDS), random_answers(program, 3)
+    before, after = (_distribution(at_data(one, answers)) for one in (model, merged(model)))
+    return equal_exact(before, after, "distribution of the outcomes")
+
+
+@statement(DPASSAY, "merging of a loop", cases=8, examples=({"size": 4, "kind": NoiseKind.LAPLACE},))
+def paths_of_a_loop_merge_into_one_leaf_each(size: Size, kind: Kind) -> Verdict:
+    """The 2^(n-1) paths of a loop that keeps the best of n noisy answers merge into n leaves, one for each index."""
+    whole = merged(noisy_max_by_loop(size, kind, Fraction(2)))
+    return equal_exact(sorted(str(leaf.outcome) for leaf in whole.leaves), [str(i) for i in range(size)], "outcomes")

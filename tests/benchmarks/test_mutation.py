@@ -1,0 +1,241 @@
+"""The mutation engine: what each operator makes, what is left alone, and a toy project with known survivors."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+from benchmarks.mutation.__main__ import is_due
+from benchmarks.mutation.mutants import Source, draw, read_sources
+from benchmarks.mutation.operators import Signatures, replacements
+from benchmarks.mutation.places import Place, places
+from benchmarks.mutation.probes import instrumented
+from benchmarks.mutation.records import Record
+from benchmarks.mutation.report import Rate, rate_of
+from benchmarks.mutation.sorting import Sorted, read_sorting
+
+ROOT = Path(__file__).parents[2]
+SMALL = ("spec/proof", "impl/attacks")
+
+
+def made(text: str, kind: type[ast.expr], *, context: str = "") -> set[tuple[str, str]]:
+    """Return (operator, replacement) of the first expression of a kind in the text."""
+    tree, signatures = ast.parse(text), Signatures()
+    signatures.add(ast.parse(context or text))
+    place = next(place for place in places(tree) if isinstance(place.node, kind))
+    names = {node.id for node in ast.walk(ast.parse(context or text)) if isinstance(node, ast.Name)}
+    return {(name, ast.unparse(node)) for name, node in replacements(place, names, signatures)}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("a - b", ast.BinOp, {("operator", "a + b"), ("dropped term", "a"), ("dropped term", "-b")}),
+        ("a + b", ast.BinOp, {("operator", "a - b"), ("operator", "a * b"), ("dropped term", "a"),
+                              ("dropped term", "b")}),
+        ("a ** b", ast.BinOp, {("operator", "a * b"), ("dropped factor", "a"), ("swapped operands", "b ** a")}),
+        ("'a' + b", ast.BinOp, set()),
+        ("a < b", ast.Compare, {("comparison", "a <= b"), ("comparison", "a > b")}),
+        ("a and b and c", ast.BoolOp, {("and/or", "a or b or c"), ("dropped condition", "b and c"),
+                                       ("dropped condition", "a and c"), ("dropped condition", "a and b")}),
+        ("not a", ast.UnaryOp, {("negated boolean", "a")}),
+        ("-a", ast.UnaryOp, {("sign", "a")}),
+        ("y = 6", ast.Constant, {("constant", "7"), ("constant", "5"), ("constant", "12"), ("constant", "3"),
+                                 ("constant", "0")}),
+        ("y = 0.5", ast.Constant, {("constant", "1.5"), ("constant", "-0.5"), ("constant", "1.0"),
+                                   ("constant", "0.25"), ("constant", "0.0")}),
+        ("y = True", ast.Constant, {("negated boolean", "False")}),
+        ("x[i]", ast.Name, set()),
+        ("x[a:]", ast.Slice, {("slice", "a + 1:"), ("slice", "a - 1:"), ("slice", "a:-1")}),
+        ("y = math.inf", ast.Attribute, {("sign", "-math.inf")}),
+        ("max(a, b)", ast.Call, {("direction", "min(a, b)")}),
+        ("np.floor(a)", ast.Call, set()),
+        ("np.floor(a) + np.ceil(b)", ast.Call, {("direction", "np.ceil(a)")}),
+        ("f(a, b)", ast.Call, {("swapped arguments", "f(b, a)")}),
+        ("f(a, 'b')", ast.Call, set()),
+        ("range(n)", ast.Call, {("range", "range(n + 1)"), ("range", "range(n - 1)")}),
+        ("a if b else c", ast.IfExp, {("dropped guard", "a")}),
+    ],
+)  # fmt: skip
+def test_what_an_operator_makes(text: str, kind: type[ast.expr], expected: set[tuple[str, str]]) -> None:
+    assert made(text, kind) == expected
+
+
+def test_arguments_of_different_types_are_not_swapped() -> None:
+    context = "def f(a: int, b: str, c: str) -> None: ..."
+    assert made("f(x, y, z)", ast.Call, context=context) == {("swapped arguments", "f(x, z, y)")}
+
+
+def test_guards_and_indices_depend_on_where_they_stand() -> None:
+    found = {text for place in places(ast.parse("if a:\n    x[i]")) for _, text in _texts(place)}
+    assert found == {"False", "not a", "i + 1", "i - 1"}
+
+
+def _texts(place: Place) -> list[tuple[str, str]]:
+    return [(name, ast.unparse(node)) for name, node in replacements(place, set(), Signatures())]
+
+
+QUIET = '''
+"""Text 1."""
+__all__ = ["a"]
+Width = Annotated[int, Integers("a width", 1, 5)]
+def f(x: Literal[3], *, n: int) -> Literal[4]:
+    """Text 2."""
+    if x:
+        raise ValueError(f"{x + 1} is more than {7}")
+    return g(x, detail=5, cases=6)
+'''
+
+
+def test_text_annotations_and_messages_are_left_alone() -> None:
+    changed = {text for place in places(ast.parse(QUIET)) for _, text in _texts(place)}
+    assert changed == {"False", "not x"}
+
+
+def test_a_mutant_changes_one_expression_and_nothing_else() -> None:
+    for mutant in draw(ROOT, 40, seed=7, folders=SMALL):
+        source = (ROOT / mutant.path).read_text("utf-8")
+        assert mutant.changed != source
+        removed = [line for line in mutant.diff if line.startswith("-")]
+        assert all(line[1:] in source for line in removed)
+        compile(mutant.changed, mutant.path, "exec")
+
+
+def test_broken_variants_and_adapters_are_not_mutated() -> None:
+    folders = {Path(source.path).parts[:2] for source in read_sources(ROOT)}
+    assert ("impl", "accounting") in folders
+    assert not {("impl", "broken"), ("impl", "libraries"), ("properties",)} & folders
+
+
+def test_a_larger_draw_with_the_same_seed_appends() -> None:
+    some, more = (draw(ROOT, count, seed=3, folders=SMALL) for count in (4, 9))
+    assert [mutant.key for mutant in more[:4]] == [mutant.key for mutant in some]
+    assert [mutant.key for mutant in draw(ROOT, 4, seed=4, folders=SMALL)] != [mutant.key for mutant in some]
+
+
+BLOCKS = '''
+"""Text."""
+from __future__ import annotations
+def f(x):
+    """Text."""
+    if x:
+        return 1
+    return (lambda y: y + 1)(x)
+'''
+
+
+def test_an_instrumented_file_reports_the_blocks_that_it_enters() -> None:
+    text, names = instrumented(BLOCKS, 100)
+    assert names == ["f#0", "f#1", "f#2", "f.<lambda>#3"]
+    hits: set[int] = set()
+    space: dict[str, object] = {}
+    without_import = text.replace("from dpassay_mutation_probe import reached as _reached", "")
+    exec(compile(without_import, "f", "exec"), space)  # noqa: S102
+    space["_reached"] = hits.add
+    function = space["f"]
+    assert callable(function)
+    assert function(0) == 1
+    assert hits == {100, 102, 103}
+    hits.clear()
+    assert function(1) == 1
+    assert hits == {100, 101}
+
+
+def test_survivors_are_sorted_with_a_reason(tmp_path: Path) -> None:
+    assert all(entry.reason for entry in read_sorting().values())
+    bad = tmp_path / "survivors.toml"
+    bad.write_text('[k]\nplace = "p"\nchange = "c"\nclass = "weaker"\nreason = " "\n')
+    with pytest.raises(ValueError, match="k needs a class"):
+        read_sorting(bad)
+
+
+def test_rates_leave_out_equivalents_and_count_what_is_not_sorted() -> None:
+    def record(key: str, status: str) -> Record:
+        return Record(key, "spec/a.py", 1, "f", "sign", (), status, None, 0, 0, 0.0)
+
+    records = [*(record(str(k), "killed") for k in range(8)), record("h", "hung"), record("e", "survived"),
+               record("n", "unreached")]  # fmt: skip
+    rate = rate_of(records, {"e": Sorted("p", "c", "equivalent", "r")})
+    assert rate == Rate(9, 10)
+    assert str(rate) == "90.0% [55.5%, 99.7%]"  # Clopper-Pearson, from a table
+
+
+TOY = {
+    "src/dpassay/__init__.py": "",
+    "properties/__init__.py": "",
+    "properties/verify.py": "def verify_statement(x): ...\ndef verify_errata(x): return []\n",
+    "spec/__init__.py": "",
+    "spec/statement.py": "def all_statements(): return ()\ndef find_statement(x): ...\n",
+    "spec/formula.py": "def pinned(x):\n    return 5 * x - 3\n\n\ndef one_sided(x):\n    return 5 * x - 3\n\n\n"
+    "def unseen(x):\n    return 5 * x - 3\n",
+    "impl/__init__.py": "",
+    "tests/test_formula.py": "from dpassay.spec.formula import one_sided, pinned\n\n\n"
+    "def test_pinned():\n    assert [pinned(x) for x in (0, 1, 2)] == [-3, 2, 7]\n\n\n"
+    "def test_one_sided():\n    assert one_sided(2) <= 7\n",
+    "pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n',
+}
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    for name, text in TOY.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for folder in ("spec", "impl", "properties"):
+        (tmp_path / "src" / "dpassay" / folder).symlink_to(f"../../{folder}")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    return tmp_path
+
+
+def mutate(toy: Path) -> list[Record]:
+    command = [sys.executable, "-m", "benchmarks.mutation", "--tree", str(toy), "--store", str(toy / "results")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([*command, "--count", "100"], check=True, cwd=toy, env=environment, capture_output=True)
+    return [Record(**json.loads(line)) for line in (toy / "results" / "results.jsonl").read_text().splitlines()]
+
+
+def test_a_toy_project_has_the_survivors_that_it_must_have(toy: Path) -> None:
+    """A formula pinned by values loses every mutant; a one-sided check sees those that rise; the third is unseen."""
+    before = (toy / "spec/formula.py").read_text()
+    found = mutate(toy)
+    assert len({record.key for record in found}) == len(found) == 12
+    of = {name: [r for r in found if r.function == name] for name in ("pinned", "one_sided", "unseen")}
+    assert {record.status for record in of["pinned"]} == {"killed"}
+    assert {record.status for record in of["unseen"]} == {"unreached"}
+    for record in of["one_sided"]:
+        expression = record.diff[1].removeprefix("+return ")
+        rises = eval(expression, {"x": 2}) > 7  # noqa: S307
+        assert record.status == ("killed" if rises else "survived"), record
+    assert (toy / "spec/formula.py").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("status", "again", "budget", "due"),
+    [
+        (None, False, None, True),
+        ("killed", True, None, False),
+        ("hung", True, None, False),
+        ("survived", False, None, False),
+        ("survived", True, 5.0, True),
+        ("open", False, 5.0, False),
+        ("open", False, None, True),
+        ("error", False, 5.0, True),
+    ],
+)
+def test_what_a_resumed_run_tries(status: str | None, again: bool, budget: float | None, due: bool) -> None:
+    record = None if status is None else Record("k", "spec/a.py", 1, "f", "sign", (), status, None, 0, 0, 0.0)
+    assert is_due(record, Namespace(again=again, budget=budget)) is due
+
+
+def test_sources_parse_as_they_are_changed() -> None:
+    """A replacement in parentheses is read as one expression, whatever stands around it."""
+    source = Source("spec/x.py", "def f(a, b, c):\n    return a * (b + c) ** 2 # é\n")
+    found = set()
+    for place, each in source.sites(Signatures()):
+        found |= {mutant.diff[1] for one in each if (mutant := source.mutant(place, one)) is not None}
+    assert "+return a * ((b - c)) ** 2 # é" in found
+    assert "+return ((b + c) ** 2) # é" in found

@@ -1,0 +1,53 @@
+"""Every bound is fixed in both directions: it has pins, and they see each of its inequalities move by 2 %.
+
+A statement is a bound if its verdicts report a tightness. `PINNED` lists the chapters that are held to it.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpassay.properties.verify import verify_statement
+from dpassay.spec.ball import ball
+from dpassay.spec.recording import Comparison
+from dpassay.spec.statement import Statement, all_statements
+from dpassay.spec.verdict import Outcome
+
+PINNED = ("accuracy_first", "composition", "foundations", "gaussian_selection", "target_charging")
+FACTORS = (Fraction(98, 100), Fraction(102, 100))
+
+
+def _is_held_to_it(statement: Statement) -> bool:
+    return any(f".theorems.{chapter}." in statement.where for chapter in PINNED)
+
+
+STATEMENTS = [each for each in all_statements() if each.quantifiers]
+HELD = [each for each in STATEMENTS if _is_held_to_it(each)]
+WITH_PINS = [each for each in STATEMENTS if each.pins]
+
+
+@pytest.mark.parametrize("each", [each for each in HELD if not each.pins], ids=lambda each: each.name)
+def test_a_statement_without_pins_bounds_nothing(each: Statement) -> None:
+    assert verify_statement(replace(each, cases=3)).tightness is None, "a bound needs pins"
+
+
+@pytest.mark.parametrize("each", WITH_PINS, ids=lambda each: each.name)
+def test_pins_hold_and_see_two_per_cent_either_way(each: Statement) -> None:
+    measured = [(pin, *pin.measure(each)) for pin in each.pins]
+    for pin, verdict, sides in measured:
+        judged = pin.judge(verdict, sides)
+        assert judged.outcome is Outcome.HOLDS, judged.detail
+    for index in range(max(len(sides) for _, _, sides in measured)):
+        for factor in FACTORS:
+            scaled = (
+                (pin, verdict, _scaled(sides, index, factor)) for pin, verdict, sides in measured if sides[index:]
+            )
+            seen = (pin.judge(verdict, sides) for pin, verdict, sides in scaled)
+            assert any(verdict.outcome is Outcome.VIOLATED for verdict in seen), f"inequality {index + 1}, {factor}"
+
+
+def _scaled(sides: list[Comparison], index: int, factor: Fraction) -> list[Comparison]:
+    larger = sides[index].larger
+    scaled = replace(sides[index], larger=lambda: ball(factor) * larger())
+    return [*sides[:index], scaled, *sides[index + 1 :]]

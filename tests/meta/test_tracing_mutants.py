@@ -1,0 +1,175 @@
+"""Mutants of the mathematics of leaves: elimination, merging, alignments, certificates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from dpassay.claims import VectorNeighbours
+from dpassay.properties.verify import verify_statement
+from dpassay.spec.leaves import (
+    alignment,
+    data_cells,
+    elimination,
+    gumbel_races,
+    merging,
+    piecewise,
+    probability,
+    substitution,
+)
+from dpassay.spec.leaves.model import NoiseKind, Relation
+from dpassay.spec.leaves.moves import Moves, covers
+from dpassay.spec.leaves.piecewise import Lift, Piecewise, Terms, density
+from dpassay.spec.leaves.programmes import Infeasible, Optimum, minimum
+from dpassay.spec.statement import Statement
+from dpassay.spec.verdict import Outcome
+
+TRUE = {name: getattr(module, name) for module, name in (
+    (elimination, "antiderivative"), (probability, "_decided"), (merging, "_union"),
+)}  # fmt: skip
+
+
+# --- elimination --------------------------------------------------------------------------------------------
+
+
+def without_the_left_tail(kind: NoiseKind, lift: Lift[Any]) -> Piecewise[Any]:
+    whole = density(kind, lift)
+    return Piecewise(whole.kinks, ({}, *whole.parts[1:]))
+
+
+def wrong_sign_of_powers(terms: Terms[Any], lift: Lift[Any]) -> Terms[Any]:
+    return {(k, r): value if k == 0 else -value for (k, r), value in TRUE["antiderivative"](terms, lift).items()}
+
+
+def without_the_rate(terms: Terms[Any], lift: Lift[Any]) -> Terms[Any]:
+    whole = TRUE["antiderivative"](terms, lift)
+    return {(k, r): value * lift(abs(r), Fraction(0)) if r else value for (k, r), value in whole.items()}
+
+
+def without_jacobian(factor: Any, weight: Any) -> Any:
+    return factor.function
+
+
+def ties_always_pass(constraints: Any) -> Any:
+    return TRUE["_decided"]([replace(one, relation=Relation.AT_LEAST) for one in constraints])
+
+
+def one_bound_for_both_directions(edge: Any) -> Any:
+    return edge.log_low, edge.log_high
+
+
+def rates_of_the_first(left: Any, right: Any) -> Any:
+    return [(a * b, r) for a, r in left for b, _ in right]
+
+
+# --- merging ------------------------------------------------------------------------------------------------
+
+
+def nothing_stands_in_the_way(first: Any, second: Any) -> bool:
+    return False
+
+
+def everything_is_implied(constraint: Any, others: Any) -> bool:
+    return True
+
+
+def nothing_is_implied(constraint: Any, others: Any) -> bool:
+    return False
+
+
+def union_of_the_first_constraints(parts: Any, node: Any, rest: Any) -> Any:
+    """The union is the first leaf: the others are lost."""
+    whole = TRUE["_union"](parts, node, rest)
+    return None if whole is None else replace(whole, whole=parts[0].whole)
+
+
+# --- alignments ---------------------------------------------------------------------------------------------
+
+
+def half_of_the_moves(relation: VectorNeighbours) -> tuple[Moves, ...]:
+    return tuple(replace(moves, reach=moves.reach / 2) for moves in covers(relation))
+
+
+def moves_upwards_only(relation: VectorNeighbours) -> tuple[Moves, ...]:
+    def upwards(moves: Moves) -> Moves:
+        made = replace(moves)
+        made.__dict__["boxes"] = tuple(tuple((Fraction(0), high) for _, high in box) for box in moves.boxes)
+        return made
+
+    return tuple(map(upwards, covers(relation)))
+
+
+def good_end_for_bad(leaf: Any, released: Any) -> Mapping[int, int | None]:
+    return {i: end if end is None else 1 - end for i, end in BAD_ENDS(leaf, released).items()}
+
+
+def low_end_always(leaf: Any, released: Any) -> Mapping[int, int | None]:
+    return dict.fromkeys(BAD_ENDS(leaf, released), 0)
+
+
+def half_of_the_cost(cost: Sequence[Fraction], rows: Any) -> Optimum | Infeasible:
+    found = minimum(cost, rows)
+    return replace(found, value=found.value / 2) if isinstance(found, Optimum) else found
+
+
+def violated_rows_left_alone(cost: Sequence[Fraction], rows: Any) -> Optimum | Infeasible:
+    return minimum(cost, rows[:-1])
+
+
+def wrong_side(cost: Sequence[Fraction], rows: Any) -> Optimum | Infeasible:
+    return minimum(cost, [(row, -bound) for row, bound in rows])
+
+
+BAD_ENDS = alignment._Programme._bad_ends
+BOTH_WAYS = dict.fromkeys(alignment.DIRECTIONS, (1, -1))
+P = alignment._Programme
+
+
+def images_may_overlap(first: Any, second: Any, place: Any) -> bool:
+    return True
+
+
+def half_of_the_regions(moves: Moves) -> Any:
+    return REGIONS(replace(moves, reach=moves.reach / 2))
+
+
+REGIONS = data_cells._regions
+
+REFUTED = [
+    ("leaves_of_a_decision_tree_sum_to_one", "lost tail", substitution, "density", without_the_left_tail),
+    ("leaves_of_a_decision_tree_sum_to_one", "wrong sign", elimination, "antiderivative", wrong_sign_of_powers),
+    ("difference_of_two_laplace_noises_by_elimination", "lost tail", substitution, "density", without_the_left_tail),
+    ("difference_of_two_laplace_noises_by_elimination", "rate", piecewise, "antiderivative", without_the_rate),
+    ("sum_of_uniform_noises_by_substitution", "no Jacobian", substitution, "_scaled", without_jacobian),
+    ("ties_of_discrete_draws_are_decided_by_the_relation", "non-strict", probability, "_decided", ties_always_pass),
+    ("largest_of_gumbel_noises_is_softmax", "direction", gumbel_races, "_inverted", one_bound_for_both_directions),
+    ("order_of_gumbel_noises_is_plackett_luce", "rates", gumbel_races, "_times", rates_of_the_first),
+    ("merging_leaves_every_distribution_as_it_is", "overlap", merging, "have_common_interior",
+    nothing_stands_in_the_way), ("merging_leaves_every_distribution_as_it_is", "too small", merging, "is_implied",
+    everything_is_implied), ("merging_leaves_every_distribution_as_it_is", "first leaf", merging, "_union",
+    union_of_the_first_constraints), ("paths_of_a_loop_merge_into_one_leaf_each", "nothing implied", merging,
+    "is_implied", nothing_is_implied), ("alignment_of_noisy_max_costs_epsilon", "nothing implied", merging,
+    "is_implied", nothing_is_implied), ("alignment_of_noisy_max_costs_epsilon", "half of the moves", alignment,
+    "covers", half_of_the_moves), ("alignment_of_noisy_max_costs_epsilon", "wrong end", P, "_bad_ends",
+    staticmethod(good_end_for_bad)), ("alignment_of_sparse_vector_is_approached_far_out", "half of the cost",
+    alignment, "minimum", half_of_the_cost), ("pure_dp_of_alignment", "negative shifts of exponential noise",
+    alignment, "DIRECTIONS", BOTH_WAYS), ("pure_dp_of_alignment", "half of the moves", alignment, "covers",
+    half_of_the_moves), ("pure_dp_of_alignment", "moves upwards only", alignment, "covers", moves_upwards_only),
+    ("pure_dp_of_alignment", "wrong end", P, "_bad_ends", staticmethod(good_end_for_bad)),
+    ("pure_dp_of_alignment", "low end always", P, "_bad_ends", staticmethod(low_end_always)),
+    ("pure_dp_of_alignment", "half of the cost", alignment, "minimum", half_of_the_cost),
+    ("pure_dp_of_alignment", "a decision forgotten", alignment, "minimum", violated_rows_left_alone),
+    ("pure_dp_of_alignment", "wrong sign", alignment, "minimum", wrong_side),
+    ("certificates_of_alignments_pass_the_checker", "wrong sign", alignment, "minimum", wrong_side),
+    ("certificates_of_alignments_pass_the_checker", "a decision forgotten", alignment, "minimum",
+    violated_rows_left_alone), ("certificates_of_alignments_pass_the_checker", "wrong end", P, "_bad_ends",
+    staticmethod(good_end_for_bad)), ("certificates_of_alignments_pass_the_checker", "negative shifts", alignment,
+    "DIRECTIONS", BOTH_WAYS), ("certificates_of_alignments_pass_the_checker", "half of the cost", alignment,
+    "minimum", half_of_the_cost),
+    ("pure_dp_of_alignment_into_other_cells", "images overlap", data_cells, "_are_disjoint", images_may_overlap),
+    ("alignment_of_a_clipped_answer_costs_its_range", "half moves", data_cells, "_regions", half_of_the_regions),
+]  # fmt: skip
+
+
+def test_a_wrong_step_is_refuted(refuted: Statement) -> None:
+    assert verify_statement(refuted).outcome is Outcome.VIOLATED
