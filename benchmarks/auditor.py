@@ -28,13 +28,13 @@ from benchmarks.optimal_bets import masses, optimal_bound, shifted_laplace
 from benchmarks.results import machine, markdown_table, write_section
 from benchmarks.rows import EXTRAS, PEERS, ROWS, Row
 from dpassay.claims import PureDP
-from dpassay.properties.audit.campaign import Campaign
-from dpassay.properties.audit.game import sample_side
-from dpassay.properties.audit.outcomes import LOWEST_BIT
-from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.pairs import adversarial_pairs
-from dpassay.properties.search.result import HuntResult
-from dpassay.properties.search.target import load_target
+from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.game import sample_side
+from dpassay.properties.drawing.target import load_target
+from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.hunting.result import HuntResult
+from dpassay.properties.neighbours.pairs import adversarial_pairs
+from dpassay.properties.outcomes.symbols import LOWEST_BIT
 
 SHARE_OF_THE_BEST = 0.8
 _ABOUT_PEERS = (

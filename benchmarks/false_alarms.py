@@ -20,12 +20,12 @@ from rich.progress import track
 from benchmarks.results import machine, markdown_table, write_section
 from benchmarks.rows import ROWS
 from dpassay.claims import Mechanism, PureDP
-from dpassay.properties.audit.campaign import Campaign
-from dpassay.properties.audit.game import sample_side
-from dpassay.properties.audit.intervals import clopper_pearson
-from dpassay.properties.audit.outcomes import LOWEST_BIT
-from dpassay.properties.search.pairs import adversarial_pairs
-from dpassay.properties.search.target import load_target
+from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.game import sample_side
+from dpassay.properties.betting.intervals import clopper_pearson
+from dpassay.properties.drawing.target import load_target
+from dpassay.properties.neighbours.pairs import adversarial_pairs
+from dpassay.properties.outcomes.symbols import LOWEST_BIT
 
 LEVELS = (0.05, 1e-3)
 CORRECT_ROWS = (

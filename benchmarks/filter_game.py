@@ -12,7 +12,7 @@ from rich.table import Table
 
 from dpassay.properties.games.filter_tightness import zcdp_game
 from dpassay.spec.ball import ball
-from dpassay.spec.budget_rules import concentrated_epsilon
+from dpassay.spec.interactions.budget_rules import concentrated_epsilon
 
 RHO, SLACK = Fraction(1, 2), Fraction(1, 100)
 SIZES = ((50, 200), (144, 144), (200, 200))

@@ -17,8 +17,8 @@ from dpassay.impl.mechanisms.noisy_mean import noisy_mean
 from dpassay.impl.mechanisms.posterior_sampling import posterior_sample
 from dpassay.impl.mechanisms.rappor import one_time_rappor, rappor
 from dpassay.impl.mechanisms.truncated_geometric import truncated_geometric
-from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.pairs import adversarial_pairs
+from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.neighbours.pairs import adversarial_pairs
 
 OUTCOMES, REPEATS = 1_000_000, 3
 SCALAR = (laplace_of_benchmark, truncated_geometric, hadamard_response, noisy_mean, posterior_sample)

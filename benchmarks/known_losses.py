@@ -21,10 +21,10 @@ from rich.table import Table
 
 from benchmarks.rows import ROWS, Row
 from dpassay.claims import PureDP
-from dpassay.properties.search.distributions import exact_distribution, pair_distribution, worst_case
-from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.result import Witness
-from dpassay.properties.search.target import load_target
+from dpassay.properties.drawing.target import load_target
+from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.hunting.result import Witness
+from dpassay.properties.pairing.registry import exact_distribution, pair_distribution, worst_case
 from dpassay.spec.ball import float_upper, precision
 from dpassay.spec.distributions.discrete import max_divergence
 

@@ -23,9 +23,9 @@ from scipy.special import expit, log_expit
 
 from benchmarks.results import machine, markdown_table, write_section
 from dpassay.claims import ApproximateDP, Claim, PureDP
-from dpassay.properties.audit.campaign import Campaign
-from dpassay.properties.audit.game import sample_side
-from dpassay.properties.audit.outcomes import LOWEST_BIT
+from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.game import sample_side
+from dpassay.properties.outcomes.symbols import LOWEST_BIT
 
 Array = NDArray[np.float64]
 

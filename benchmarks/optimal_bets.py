@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
-from dpassay.properties.search.distributions import exact_distribution, pair_distribution
+from dpassay.properties.pairing.registry import exact_distribution, pair_distribution
 from dpassay.spec.ball import precision
 
 __all__ = ["growth", "masses", "optimal_bound", "shifted_laplace"]

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from dpassay.impl.accounting.setwise import LossProxy, bounded_range_proxy, pure_proxy, setwise_epsilon
 from dpassay.properties.games.setwise import optimal_delta
-from dpassay.spec.setwise import Parameter
+from dpassay.spec.interactions.setwise import Parameter
 
 DELTA = Fraction(1, 100)
 SETS: tuple[tuple[tuple[str, Fraction], ...], ...] = (

@@ -21,9 +21,9 @@ from rich.console import Console
 
 from benchmarks.results import machine, markdown_table, write_section
 from dpassay.claims import PureDP
-from dpassay.properties.audit.campaign import Campaign
-from dpassay.properties.audit.game import Draw, sample_side
-from dpassay.properties.audit.outcomes import LOWEST_BIT, Outcomes
+from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.game import Draw, sample_side
+from dpassay.properties.outcomes.symbols import LOWEST_BIT, Outcomes
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from collections import Counter
 
 from dpassay.claims import Mechanism
 from dpassay.impl.catalogue import entries
-from dpassay.properties.search.pairs import adversarial_pairs
+from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import trace
 from dpassay.properties.tracing.tree import Limits

@@ -3,9 +3,9 @@
 from typing import Any
 
 from dpassay.impl.catalogue import Entry, entries
+from dpassay.properties.hunting.formatting import relation_words
+from dpassay.properties.pairing.registry import has_exact_distribution
 from dpassay.properties.records import SCHEMA
-from dpassay.properties.search.distributions import has_exact_distribution
-from dpassay.properties.search.formatting import relation_words
 
 __all__ = ["mechanism_record", "mechanism_records"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from flint import acb, arb, ctx, fmpq
 
 from dpassay.claims import UsageError
-from dpassay.spec.recording import note
+from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated
 
 __all__ = [

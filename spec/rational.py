@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 from dpassay.spec.ball import ball
-from dpassay.spec.recording import note
+from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
 __all__ = ["Ratio", "at_most_exact", "below_exact", "equal_exact", "product", "show_ratio"]

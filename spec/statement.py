@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from dpassay.claims import Item, UsageError
 from dpassay.discovery import import_all_below
-from dpassay.spec.domains import Domain
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Domain
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
+from dpassay.spec.proof.recording import Comparison, recorded
 from dpassay.spec.proof.steps import Proof
-from dpassay.spec.recording import Comparison, recorded
 from dpassay.spec.sources import ItemRow, Source, item_row, item_table
 from dpassay.spec.verdict import Verdict
 

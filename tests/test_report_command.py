@@ -14,7 +14,7 @@ import pytest
 
 import dpassay
 from dpassay.cli import main
-from dpassay.properties.audit.call_guard import Habit
+from dpassay.properties.drawing.call_guard import Habit
 from dpassay.properties.verify import StatementReport
 from dpassay.spec.statement import Statement, all_statements
 

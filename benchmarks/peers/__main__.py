@@ -36,8 +36,8 @@ from rich.markdown import Markdown
 
 from benchmarks.results import machine, markdown_table, write_section
 from benchmarks.rows import EXTRAS, ROWS, Row
-from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.result import HuntResult
+from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.hunting.result import HuntResult
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("dp-sniper", "statdp", "dp-auditorium")

@@ -574,5 +574,5 @@ def _sent(data: Array) -> Any:
 
 
 def _raised_symbol(raised: Raised) -> str:
-    """Return the symbol by which an audit knows a call that raised (`dpassay.properties.audit.outcomes`)."""
+    """Return the symbol by which an audit knows a call that raised (`dpassay.properties.outcomes.symbols`)."""
     return f"<raises {raised.name}>"

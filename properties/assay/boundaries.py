@@ -1,8 +1,8 @@
 """Boundary inputs, at which implementations often fail: exact thresholds, ties, rounding of sums.
 
-The pairs of `dpassay.properties.search.pairs` are those at which theorems are tight. The pairs here are at the bounds
-and one ulp inside, at and next to zero, at integers, with many equal records and one different, with all records
-different, and with no records.
+The pairs of `dpassay.properties.neighbours.pairs` are those at which theorems are tight. The pairs here are at the
+bounds and one ulp inside, at and next to zero, at integers, with many equal records and one different, with all
+records different, and with no records.
 """
 
 import itertools
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
-from dpassay.properties.search.pairs import Pair, are_neighbours
+from dpassay.properties.neighbours.pairs import Pair, are_neighbours
 
 __all__ = ["boundary_pairs", "nearby_pairs"]
 

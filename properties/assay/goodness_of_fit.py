@@ -25,7 +25,7 @@ from scipy.special import gammaln, logsumexp
 
 from dpassay.properties.assay.fit_power import THETAS, WIDENING, smallest_distortion
 from dpassay.properties.assay.ideal_distributions import IdealDistribution
-from dpassay.properties.audit.outcomes import Outcomes
+from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.spec.ball import ball, exact, float_upper, precision
 from dpassay.spec.distributions.noise import NoiseDistribution
 

@@ -16,7 +16,7 @@ from flint import arb
 from scipy import stats
 
 from dpassay.claims import ZCDP, ApproximateDP, BoundedRange, Claim, PureDP, RenyiDP, UsageError
-from dpassay.properties.audit.outcomes import Outcomes, comparable
+from dpassay.properties.outcomes.symbols import Outcomes, comparable
 from dpassay.spec.ball import ball, exact, max_balls, sum_balls
 from dpassay.spec.distributions.composed_scores import Cell, cells_of_cuts, composed_scores, pooled_scores
 from dpassay.spec.distributions.discrete import FiniteDistribution

@@ -7,8 +7,8 @@ from dpassay.claims import BoundedRange, Claim, NeighbourRelation, PureDP, Sampl
 from dpassay.impl.libraries.remote import RemoteCase, RemoteMechanism, WorkerError
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.ideal_distributions import IdealDistribution, ideal_loss
-from dpassay.properties.search.idle import EveryCallRaisesError
-from dpassay.properties.search.pairs import adversarial_pairs
+from dpassay.properties.hunting.idle import EveryCallRaisesError
+from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.ball import ball, float_lower, precision
 from dpassay.spec.notions.base import ALLOWANCE, allowed
 

@@ -22,10 +22,10 @@ from dpassay.properties.assay.mechanism_cases import (
     mechanism_law,
     moves,
 )
-from dpassay.properties.audit.outcomes import CallFailedError, Outcomes, call
+from dpassay.properties.hunting.idle import EveryCallRaisesError, exception_of
+from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs
+from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
 from dpassay.properties.records import plain
-from dpassay.properties.search.idle import EveryCallRaisesError, exception_of
-from dpassay.properties.search.pairs import Pair, adversarial_pairs
 
 __all__ = ["PARAMETER_LAWS"]
 

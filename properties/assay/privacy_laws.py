@@ -16,15 +16,15 @@ from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.mechanism_cases import claim_in_words, mechanism_law, moves
-from dpassay.properties.audit.outcomes import CallFailedError, Sampler, call
+from dpassay.properties.hunting.black_box import sample_pairs
+from dpassay.properties.hunting.formatting import figures_words, weakness_words
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+from dpassay.properties.hunting.result import HuntResult
+from dpassay.properties.hunting.task import Task
+from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import decisive_bound
+from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
 from dpassay.properties.records import plain
-from dpassay.properties.search.black_box import sample_pairs
-from dpassay.properties.search.formatting import figures_words, weakness_words
-from dpassay.properties.search.idle import CONSTANT_OUTCOME
-from dpassay.properties.search.pairs import Pair, adversarial_pairs, are_neighbours
-from dpassay.properties.search.result import HuntResult
-from dpassay.properties.search.task import Task
 
 __all__ = ["PRIVACY_LAWS", "finding_of_hunt", "run_hunt"]
 

@@ -10,7 +10,7 @@ from dpassay.properties.assay.ideal_distributions import ideal_distribution
 from dpassay.properties.assay.mechanism_cases import BITS, bound_of, claim_in_words, mechanism_law, moves
 from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
 from dpassay.properties.assay.sensitivity import WidestGap, as_vector, certain_gap, widest_gap
-from dpassay.properties.search.pairs import adversarial_pairs
+from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.ball import ball, float_lower, precision
 from dpassay.spec.notions.base import allowed
 

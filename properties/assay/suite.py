@@ -35,7 +35,7 @@ from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import unless_answer
 from dpassay.properties.assay.mechanism_cases import moves
 from dpassay.properties.assay.privacy_laws import MOST_SAMPLED_PAIRS
-from dpassay.properties.audit.power import power_of
+from dpassay.properties.betting.power import power_of
 
 __all__ = [
     "DEFAULT_CALLS",

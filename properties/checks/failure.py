@@ -7,10 +7,10 @@ from dpassay.claims import (
     ExPost,
     NeighbourRelation,
 )
+from dpassay.properties.hunting.formatting import relation_words
+from dpassay.properties.hunting.result import HuntResult, Witness, is_target_name
 from dpassay.properties.notions.base import decisive_bound
 from dpassay.properties.notions.bounds import bounds_text
-from dpassay.properties.search.formatting import relation_words
-from dpassay.properties.search.result import HuntResult, Witness, is_target_name
 
 __all__ = ["claim_expression", "failure_message"]
 

@@ -13,7 +13,7 @@ from dpassay.impl.mechanisms.noise_reduction import NoiseReduction
 from dpassay.properties.checks.bounds import ACCURACY
 from dpassay.properties.checks.events import privacy_at_known_events
 from dpassay.properties.checks.stopping import changed_decisions
-from dpassay.properties.search.hunt import hunt
+from dpassay.properties.hunting.hunt import hunt
 
 __all__ = [
     "LAWS",

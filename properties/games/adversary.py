@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.claims import UsageError
-from dpassay.spec.interactions import FilterRule, Round, Transcript
+from dpassay.spec.interactions.transcripts import FilterRule, Round, Transcript
 from dpassay.spec.rational import Ratio, product
 
 __all__ = ["Game", "Payoff", "exceeds", "hockey_stick_payoff"]
@@ -64,8 +64,8 @@ class Game:
 
     Examples
     --------
-    >>> from dpassay.spec.filter_rules import SelfReportingRule
-    >>> from dpassay.spec.interactions import leak_or_nothing
+    >>> from dpassay.spec.interactions.filter_rules import SelfReportingRule
+    >>> from dpassay.spec.interactions.transcripts import leak_or_nothing
     >>> leaks = [leak_or_nothing(Fraction(1, 10))]
     >>> Game(leaks, SelfReportingRule(Fraction(2)), 2, hockey_stick_payoff(Fraction(2))).value
     Fraction(19, 100)

@@ -14,8 +14,8 @@ from flint import arb
 from dpassay.properties.games.lattice import LatticeGame, LatticeMove
 from dpassay.properties.games.lattice_moves import discretised_gaussian, leak, response, star, stopped_step
 from dpassay.spec.ball import Real, ball, float_upper
-from dpassay.spec.budget_rules import concentrated_epsilon
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
+from dpassay.spec.interactions.budget_rules import concentrated_epsilon
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.theorems.accuracy_first.odometer import odometer_reading
 from dpassay.spec.verdict import Verdict

@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.properties.games.adversary import Game, exceeds, hockey_stick_payoff
-from dpassay.spec.filter_rules import FullyAdaptiveRule, SelfReportingRule
-from dpassay.spec.interactions import FilterRule, Round
+from dpassay.spec.interactions.filter_rules import FullyAdaptiveRule, SelfReportingRule
+from dpassay.spec.interactions.transcripts import FilterRule, Round
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.verdict import Verdict, conjunction
 

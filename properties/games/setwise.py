@@ -14,8 +14,8 @@ from flint import arb
 from dpassay.claims import UsageError
 from dpassay.properties.games.adversary import Game, hockey_stick_payoff
 from dpassay.spec.ball import at_most, ball
+from dpassay.spec.interactions.setwise import Parameter, RegisteredRound, SetwiseRule
 from dpassay.spec.rational import at_most_exact
-from dpassay.spec.setwise import Parameter, RegisteredRound, SetwiseRule
 from dpassay.spec.theorems.composition.setwise import setwise_epsilon
 from dpassay.spec.verdict import Verdict, conjunction
 

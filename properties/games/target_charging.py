@@ -20,7 +20,7 @@ from dpassay.claims import UsageError, require_at_least
 from dpassay.impl.accounting.target_charging import METHODS, target_charging_account
 from dpassay.impl.validation import require_count
 from dpassay.properties.games.adversary import Game, hockey_stick_payoff
-from dpassay.spec.charged_calls import ChargingRule, not_prior_quality, not_prior_response
+from dpassay.spec.interactions.charged_calls import ChargingRule, not_prior_quality, not_prior_response
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.theorems.target_charging.main_theorem import truncated_delta
 from dpassay.spec.verdict import Verdict, conjunction

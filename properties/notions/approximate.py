@@ -1,8 +1,8 @@
 """Approximate DP in the audit: the claim itself; a Laplace mechanism and randomised response are the references."""
 
 from dpassay.claims import ApproximateDP
-from dpassay.properties.audit.families import delta_family, epsilon_family
-from dpassay.properties.audit.scales import delta_scale, laplace_scale
+from dpassay.properties.betting.families import delta_family, epsilon_family
+from dpassay.properties.betting.scales import delta_scale, laplace_scale
 from dpassay.properties.notions.base import AuditedNotion, at_delta, quantity, register
 
 __all__ = ["APPROXIMATE_DP"]

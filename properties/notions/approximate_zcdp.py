@@ -3,8 +3,8 @@
 import math
 
 from dpassay.claims import ApproximateZCDP
-from dpassay.properties.audit.families import epsilon_family, shifted
-from dpassay.properties.audit.scales import gaussian_scale
+from dpassay.properties.betting.families import epsilon_family, shifted
+from dpassay.properties.betting.scales import gaussian_scale
 from dpassay.properties.notions.base import AuditedNotion, Label, quantity, register
 from dpassay.properties.notions.zcdp import rho_family
 

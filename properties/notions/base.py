@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dpassay.claims import Claim, UsageError
 from dpassay.discovery import import_all_below
-from dpassay.properties.audit.families import Family
-from dpassay.properties.audit.scales import Scale
+from dpassay.properties.betting.families import Family
+from dpassay.properties.betting.scales import Scale
 from dpassay.properties.notions.bounds import Bound
 
 if TYPE_CHECKING:
-    from dpassay.properties.search.result import HuntResult
+    from dpassay.properties.hunting.result import HuntResult
 
 __all__ = [
     "AuditedNotion",

@@ -1,8 +1,8 @@
 """Bounded range in the audit: bets on pairs of calls, which are exact, and against pure DP, which is weaker."""
 
 from dpassay.claims import BoundedRange
-from dpassay.properties.audit.families import delta_family, epsilon_family
-from dpassay.properties.audit.scales import range_scale
+from dpassay.properties.betting.families import delta_family, epsilon_family
+from dpassay.properties.betting.scales import range_scale
 from dpassay.properties.notions.base import AuditedNotion, quantity, register
 
 __all__ = ["BOUNDED_RANGE"]

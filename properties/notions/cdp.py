@@ -3,8 +3,8 @@
 import math
 
 from dpassay.claims import ConcentratedDP
-from dpassay.properties.audit.families import Family, epsilon_family, shifted
-from dpassay.properties.audit.scales import Scale, gaussian_scale
+from dpassay.properties.betting.families import Family, epsilon_family, shifted
+from dpassay.properties.betting.scales import Scale, gaussian_scale
 from dpassay.properties.notions.approximate_zcdp import EXCESS
 from dpassay.properties.notions.base import AuditedNotion, quantity, register
 from dpassay.properties.notions.zcdp import rho_family

@@ -4,14 +4,14 @@ import math
 from typing import TYPE_CHECKING
 
 from dpassay.claims import ExPost
-from dpassay.properties.audit.events import Symbols, parse_event
-from dpassay.properties.audit.families import epsilon_family
+from dpassay.properties.betting.families import epsilon_family
 from dpassay.properties.notions.base import AuditedNotion, quantity, register
 from dpassay.properties.notions.bounds import Bound
+from dpassay.properties.outcomes.events import Symbols, parse_event
 from dpassay.spec.notions.ex_post import ex_post_bound
 
 if TYPE_CHECKING:
-    from dpassay.properties.search.result import HuntResult
+    from dpassay.properties.hunting.result import HuntResult
 
 __all__ = ["EX_POST_DP"]
 

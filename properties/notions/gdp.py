@@ -4,8 +4,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpassay.claims import GaussianDP
-from dpassay.properties.audit.families import CURVE_DELTAS, Family, epsilon_family, growing
-from dpassay.properties.audit.scales import gaussian_scale
+from dpassay.properties.betting.families import CURVE_DELTAS, Family, epsilon_family, growing
+from dpassay.properties.betting.scales import gaussian_scale
 from dpassay.properties.notions.base import AuditedNotion, quantity, register
 from dpassay.spec.notions.gdp_conversions import gaussian_to_approximate
 

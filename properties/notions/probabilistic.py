@@ -3,8 +3,8 @@
 import math
 
 from dpassay.claims import ProbabilisticDP
-from dpassay.properties.audit.families import delta_family, epsilon_family
-from dpassay.properties.audit.scales import delta_scale, laplace_scale
+from dpassay.properties.betting.families import delta_family, epsilon_family
+from dpassay.properties.betting.scales import delta_scale, laplace_scale
 from dpassay.properties.notions.base import AuditedNotion, at_delta, quantity, register
 
 __all__ = ["PROBABILISTIC_DP"]

@@ -1,8 +1,8 @@
 """Pure DP in the audit: the claim itself; a Laplace mechanism is the reference."""
 
 from dpassay.claims import PureDP
-from dpassay.properties.audit.families import delta_family, epsilon_family
-from dpassay.properties.audit.scales import laplace_scale
+from dpassay.properties.betting.families import delta_family, epsilon_family
+from dpassay.properties.betting.scales import laplace_scale
 from dpassay.properties.notions.base import AuditedNotion, quantity, register
 
 __all__ = ["PURE_DP"]

@@ -3,8 +3,8 @@
 import math
 
 from dpassay.claims import ZCDP
-from dpassay.properties.audit.families import Family, curve_family, epsilon_family
-from dpassay.properties.audit.scales import gaussian_scale
+from dpassay.properties.betting.families import Family, curve_family, epsilon_family
+from dpassay.properties.betting.scales import gaussian_scale
 from dpassay.properties.notions.base import AuditedNotion, quantity, register
 from dpassay.spec.notions.implications import zcdp_to_approximate
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from dpassay.claims import BoundedRange, Claim, PureDP
 from dpassay.impl.broken.accuracy_filters import BothDirections, HalfOfTheScale
 from dpassay.impl.mechanisms.gumbel_selection import GumbelSelection
-from dpassay.properties.search.distributions import register_distribution, register_worst_case
+from dpassay.properties.pairing.registry import register_distribution, register_worst_case
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
 

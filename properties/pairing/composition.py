@@ -9,7 +9,7 @@ from dpassay.claims import BoundedRange, Claim, PureDP
 from dpassay.impl.broken.composition import BareExponent, TimidRange
 from dpassay.impl.mechanisms.exponential import RangeExponentialMechanism
 from dpassay.impl.mechanisms.generalized_randomized_response import GeneralizedRandomizedResponse, ResponseSequence
-from dpassay.properties.search.distributions import register_distribution, register_worst_case
+from dpassay.properties.pairing.registry import register_distribution, register_worst_case
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
 from dpassay.spec.distributions.generalized_randomized_response import (

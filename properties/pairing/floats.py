@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.impl.broken.floats import BoxMullerGaussian, InversionLaplace, PolarGaussian, TextbookSampler
-from dpassay.properties.search.distributions import register_distribution
+from dpassay.properties.pairing.registry import register_distribution
 from dpassay.spec.distributions.discrete import FiniteDistribution
 
 __all__ = ["MOST_WORD_BITS", "enumerated_distribution"]

@@ -13,7 +13,7 @@ from dpassay.impl.mechanisms.histograms import GaussianHistogram, LaplaceHistogr
 from dpassay.impl.mechanisms.truncated_gaussian_histogram import TruncatedGaussianCounts
 from dpassay.impl.mechanisms.two_phase_top_k import TwoPhaseTopK
 from dpassay.properties.checks.events import KnownEvent, register_events
-from dpassay.properties.search.distributions import register_distribution
+from dpassay.properties.pairing.registry import register_distribution
 from dpassay.spec.ball import exact
 from dpassay.spec.distributions.peeling import PeelingDistribution
 

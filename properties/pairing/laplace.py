@@ -27,8 +27,8 @@ from dpassay.impl.broken.means import GaussianMeanOfTrueSize, LaplaceMeanOfTrueS
 from dpassay.impl.mechanisms.laplace import LaplaceMechanism
 from dpassay.impl.mechanisms.laplace_sums import LaplaceParallel, LaplacePrefixSum
 from dpassay.impl.mechanisms.noisy_mean import NoisyMean
-from dpassay.properties.audit.events import AllOf, Interval, NoneOf
-from dpassay.properties.search.distributions import (
+from dpassay.properties.outcomes.events import AllOf, Interval, NoneOf
+from dpassay.properties.pairing.registry import (
     DistributionPair,
     PushedForward,
     register_pair_distribution,

@@ -18,8 +18,8 @@ from dpassay.impl.mechanisms.posterior_sampling import PosteriorSample
 from dpassay.impl.mechanisms.randomised_response import RandomisedResponse, truth_probability
 from dpassay.impl.mechanisms.rappor import Rappor
 from dpassay.impl.mechanisms.truncated_geometric import TruncatedGeometric
-from dpassay.properties.audit.events import AllOf, Interval
-from dpassay.properties.search.distributions import (
+from dpassay.properties.outcomes.events import AllOf, Interval
+from dpassay.properties.pairing.registry import (
     DistributionPair,
     PushedForward,
     register_distribution,

@@ -19,7 +19,8 @@ from dpassay.impl.broken.noisy_max_values import (
 )
 from dpassay.impl.mechanisms.exponential_noisy_max import ExponentialNoisyMax
 from dpassay.impl.mechanisms.noisy_max import LaplaceNoisyMax
-from dpassay.properties.audit.events import Interval
+from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.outcomes.events import Interval
 from dpassay.properties.pairing.corners import (
     WIDE,
     bounded_selection_loss,
@@ -27,7 +28,7 @@ from dpassay.properties.pairing.corners import (
     corner_range,
     selection_corners,
 )
-from dpassay.properties.search.distributions import (
+from dpassay.properties.pairing.registry import (
     DistributionPair,
     PushedForward,
     register_distribution,
@@ -35,7 +36,6 @@ from dpassay.properties.search.distributions import (
     register_worst_case,
     register_worst_pairs,
 )
-from dpassay.properties.search.pairs import Pair
 from dpassay.spec.ball import Real, ball, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.laplace import Side

@@ -15,9 +15,9 @@ from dpassay.impl.broken.noisy_max import HalfScale, VarianceForSigma, WrongClai
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
+from dpassay.properties.neighbours.pairs import Pair
 from dpassay.properties.pairing.corners import bounded_selection_loss
-from dpassay.properties.search.distributions import register_distribution, register_worst_case, register_worst_pairs
-from dpassay.properties.search.pairs import Pair
+from dpassay.properties.pairing.registry import register_distribution, register_worst_case, register_worst_pairs
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.distributions.above_threshold import (
     ALL_BELOW,
@@ -29,7 +29,7 @@ from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribu
 from dpassay.spec.distributions.noisy_max import GaussianNoisyMaxDistribution
 from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipDistribution
 from dpassay.spec.distributions.selection import SelectionDistribution
-from dpassay.spec.streams import ThresholdSetting
+from dpassay.spec.domains.streams import ThresholdSetting
 from dpassay.spec.theorems.gaussian_selection.above_threshold_expost import all_below_epsilon, halting_epsilon
 from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon
 

@@ -33,9 +33,10 @@ from dpassay.impl.mechanisms.laplace_sparse_vector import (
     NumericSparseVector,
     RestartedSparseVector,
 )
-from dpassay.properties.audit.events import AllOf, Interval, NoneOf
+from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.outcomes.events import AllOf, Interval, NoneOf
 from dpassay.properties.pairing.corners import WIDE, corner_pair, corner_range
-from dpassay.properties.search.distributions import (
+from dpassay.properties.pairing.registry import (
     DistributionPair,
     PushedForward,
     register_distribution,
@@ -43,7 +44,6 @@ from dpassay.properties.search.distributions import (
     register_worst_case,
     register_worst_pairs,
 )
-from dpassay.properties.search.pairs import Pair
 from dpassay.spec.ball import START_BITS, Real, ball, midpoint, precision, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution
 from dpassay.spec.distributions.laplace import Side

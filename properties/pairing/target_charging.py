@@ -11,7 +11,7 @@ from dpassay.impl.broken.target_charging import CountedResponses, CountsByValue,
 from dpassay.impl.mechanisms.individual_svt import RepeatedSums
 from dpassay.impl.mechanisms.one_shot_top_k import ResponseTopK, SweptTopK
 from dpassay.impl.mechanisms.target_charging import ChargedResponses
-from dpassay.properties.search.distributions import register_distribution
+from dpassay.properties.pairing.registry import register_distribution
 from dpassay.spec.distributions.charged_responses import (
     charged_responses_distribution,
     response_top_k_distribution,

@@ -13,7 +13,7 @@ from dpassay.impl.mechanisms.between_thresholds import BetweenThresholds
 from dpassay.impl.mechanisms.boundary_wrapper import BoundaryWrapper
 from dpassay.impl.mechanisms.double_run import DoubleRun
 from dpassay.impl.mechanisms.finite import FiniteMechanism, pure_epsilon
-from dpassay.properties.search.distributions import exact_distribution, register_distribution, register_worst_case
+from dpassay.properties.pairing.registry import exact_distribution, register_distribution, register_worst_case
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.distributions.between_thresholds import BetweenThresholdsDistribution
 from dpassay.spec.distributions.boundary_wrapper import BOUNDARY, BoundaryWrappedDistribution, boundary_wrapped

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpassay.properties.hunting.result import is_void
 from dpassay.properties.records import SCHEMA
 from dpassay.properties.report.lines import ERRATUM, FINDING, HUNT, ITEM, MECHANISM, STATEMENT, Kind, Line, line_of
-from dpassay.properties.search.result import is_void
 
 __all__ = ["SECTIONS", "Result", "Results"]
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import strategy_for
 from dpassay.properties.strategies.distributions import finite_distributions, finite_pairs
-from dpassay.spec.adaptive_rounds import (
+from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.interactions.adaptive_rounds import (
     ConcentratedRound,
     ConcentratedRun,
     ExPostRound,
@@ -20,8 +21,7 @@ from dpassay.spec.adaptive_rounds import (
     ex_post_response,
     stopped_run,
 )
-from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.interactions import Interaction, Round
+from dpassay.spec.interactions.transcripts import Interaction, Round
 
 __all__ = ["concentrated_rounds", "ex_post_rounds", "mixed_interactions", "stopped_runs"]
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import exact_reals, log_integers, strategy_for
-from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
+from dpassay.spec.domains.answers import AnswerPairs, Block, NeighbouringAnswers
 
 __all__ = ["neighbouring_answers"]
 

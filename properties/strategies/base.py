@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from dpassay.spec.domains import Choices, Domain, Integers, Reals
+from dpassay.spec.domains.base import Choices, Domain, Integers, Reals
 
 __all__ = ["exact_reals", "log_integers", "strategy_for"]
 

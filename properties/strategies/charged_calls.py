@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import strategy_for
-from dpassay.spec.charged_calls import (
+from dpassay.spec.interactions.charged_calls import (
     ChargedInteractions,
     ChargedRound,
     mixed_response,
@@ -14,7 +14,7 @@ from dpassay.spec.charged_calls import (
     whole_range_response,
     with_leak,
 )
-from dpassay.spec.interactions import Interaction
+from dpassay.spec.interactions.transcripts import Interaction
 
 __all__ = ["charged_interactions", "charged_rounds"]
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from dpassay.properties.strategies.base import strategy_for
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.generalized_randomized_response import RandomizedResponse
-from dpassay.spec.interactions import Interaction, Round
-from dpassay.spec.mechanism_classes import (
+from dpassay.spec.interactions.mechanism_classes import (
     BatchesOnLattice,
     ClassedInteraction,
     ClassedInteractions,
@@ -20,6 +19,7 @@ from dpassay.spec.mechanism_classes import (
     MechanismClass,
     Shares,
 )
+from dpassay.spec.interactions.transcripts import Interaction, Round
 from dpassay.spec.theorems.composition.bounded_range import ScorePairs
 
 __all__ = ["class_sequences", "classed_interactions", "lattice_batches"]

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import exact_reals, strategy_for
-from dpassay.spec.hadamard import HadamardAnswers, NoisyAnswers, hadamard_transform
+from dpassay.spec.domains.hadamard import HadamardAnswers, NoisyAnswers, hadamard_transform
 
 __all__ = ["noisy_answers"]
 

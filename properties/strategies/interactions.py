@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import strategy_for
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.interactions import (
+from dpassay.spec.interactions.transcripts import (
     AdaptiveInteractions,
     Interaction,
     Round,

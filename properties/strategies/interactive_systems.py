@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dpassay.properties.strategies.base import strategy_for
 from dpassay.properties.strategies.distributions import finite_pairs
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.interactive_systems import InteractiveSystem, InteractiveSystems
+from dpassay.spec.interactions.interactive_systems import InteractiveSystem, InteractiveSystems
 
 __all__ = ["interactive_systems"]
 

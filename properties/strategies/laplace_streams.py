@@ -5,8 +5,8 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import exact_reals, log_integers, strategy_for
-from dpassay.spec.answers import Block
-from dpassay.spec.laplace_streams import NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
+from dpassay.spec.domains.answers import Block
+from dpassay.spec.domains.laplace_streams import NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
 
 __all__ = ["noisy_runs", "threshold_streams"]
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import exact_reals, strategy_for
-from dpassay.spec.brownian_rounds import BrownianRound, BrownianRounds
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns
-from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths
+from dpassay.spec.interactions.brownian_rounds import BrownianRound, BrownianRounds
+from dpassay.spec.interactions.released_paths import ReleasedPath, ReleasedPaths
 
 ANSWERS = (Fraction(0), Fraction(1), Fraction(-1), Fraction(5, 2))
 

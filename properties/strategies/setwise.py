@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import exact_reals, strategy_for
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.interactions import Interaction
-from dpassay.spec.setwise import Parameter, RegisteredRound, SetwiseGame, SetwiseGames
+from dpassay.spec.interactions.setwise import Parameter, RegisteredRound, SetwiseGame, SetwiseGames
+from dpassay.spec.interactions.transcripts import Interaction
 from dpassay.spec.theorems.composition.subgaussian import Scales
 from dpassay.spec.theorems.composition.top_k import RationalVectors, ScoredLabels
 

@@ -6,8 +6,14 @@ from hypothesis import strategies as st
 
 from dpassay.properties.strategies.answers import LOWS, STEPS, WIDTHS
 from dpassay.properties.strategies.base import exact_reals, log_integers, strategy_for
-from dpassay.spec.answers import Block
-from dpassay.spec.streams import FARTHEST, NeighbouringStreams, StreamPairs, ThresholdSetting, ThresholdSettings
+from dpassay.spec.domains.answers import Block
+from dpassay.spec.domains.streams import (
+    FARTHEST,
+    NeighbouringStreams,
+    StreamPairs,
+    ThresholdSetting,
+    ThresholdSettings,
+)
 
 __all__ = ["neighbouring_streams", "threshold_settings"]
 

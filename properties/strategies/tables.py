@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpassay.properties.strategies.base import exact_reals, strategy_for
-from dpassay.spec.tables import RationalTables, Table
+from dpassay.spec.domains.tables import RationalTables, Table
 
 __all__ = ["tables"]
 

@@ -11,7 +11,7 @@ the normalisations cancel. A run released at falling times t_1 > ... > t_k has t
 import itertools
 from fractions import Fraction
 
-from dpassay.spec.released_paths import ReleasedPath, Vector
+from dpassay.spec.interactions.released_paths import ReleasedPath, Vector
 
 __all__ = ["bridge_log_ratio", "increment_log_ratio", "last_log_ratio"]
 

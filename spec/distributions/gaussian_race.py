@@ -28,7 +28,7 @@ from dpassay.spec.ball import (
     reversed_hazard,
     sum_balls,
 )
-from dpassay.spec.quadrature import log_line_integral
+from dpassay.spec.numerics.quadrature import log_line_integral
 
 __all__ = ["GaussianRace", "Hurdle"]
 

@@ -21,7 +21,7 @@ from flint import arb
 from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, ball, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.interactions import Round
+from dpassay.spec.interactions.transcripts import Round
 
 __all__ = [
     "Number",

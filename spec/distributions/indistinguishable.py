@@ -12,7 +12,7 @@ from typing import Any
 
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.domains import Domain
+from dpassay.spec.domains.base import Domain
 
 __all__ = ["IndistinguishablePairs", "TargetedPair", "conditioned", "private_pair", "restricted"]
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.hadamard import hadamard_sign
+from dpassay.spec.domains.hadamard import hadamard_sign
 
 __all__ = ["bloom_report_distribution", "hadamard_order", "hadamard_response_distribution", "report_chance"]
 

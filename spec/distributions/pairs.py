@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.domains import Domain
+from dpassay.spec.domains.base import Domain
 
 __all__ = ["FinitePairs", "Kernel", "Kernels", "PairAtRatio"]
 

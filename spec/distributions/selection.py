@@ -15,8 +15,8 @@ from functools import cached_property
 from flint import arb
 
 from dpassay.claims import UsageError
-from dpassay.spec.answers import NeighbouringAnswers
 from dpassay.spec.ball import Exact, exact
+from dpassay.spec.domains.answers import NeighbouringAnswers
 
 __all__ = ["LogReport", "Rivals", "SelectionDistribution", "block_losses", "selection_rate"]
 

@@ -13,8 +13,8 @@ from typing import Any
 from flint import arb
 
 from dpassay.spec.ball import ball, normal_cdf
-from dpassay.spec.domains import Domain
-from dpassay.spec.smoothing import Entire, normal_distribution_function
+from dpassay.spec.domains.base import Domain
+from dpassay.spec.numerics.smoothing import Entire, normal_distribution_function
 
 __all__ = ["StoppedRun", "StoppedRuns", "stopped_mean", "stopped_probability_below"]
 

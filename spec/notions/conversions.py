@@ -24,7 +24,7 @@ from dpassay.spec.distributions.discrete import (
 )
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.domains import Reals
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.renyi import renyi_dp_holds
 from dpassay.spec.notions.zcdp import zcdp_holds
 from dpassay.spec.proof.rules import nonnegative_from_zero

@@ -34,7 +34,7 @@ from dpassay.spec.distributions.discrete import (
 )
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.domains import Reals
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.gdp import from_deltas, gaussian_dp_of, trade_off
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import DONG_2022

@@ -5,7 +5,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpassay.spec.ball import Real, UndecidedError, ball, precision, refine
-from dpassay.spec.recording import note
+from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Undecided, Verdict, Violated
 
 __all__ = ["above_exponential", "agree"]

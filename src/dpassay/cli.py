@@ -37,8 +37,8 @@ from dpassay.trace_command import trace
 from dpassay.verify_command import require_source, source_option, verify
 
 if TYPE_CHECKING:
-    from dpassay.properties.search.black_box import Progress as HuntProgress
-    from dpassay.properties.search.result import HuntResult
+    from dpassay.properties.hunting.black_box import Progress as HuntProgress
+    from dpassay.properties.hunting.result import HuntResult
 
 __all__ = ["main"]
 
@@ -221,8 +221,8 @@ def hunt(
     threading. --claim and --neighbours are optional if the target declares them. Ctrl-C stops the hunt and prints the
     result so far.
     """
-    from dpassay.properties.search.hunt import hunt as run
-    from dpassay.properties.search.replay import replay
+    from dpassay.properties.hunting.hunt import hunt as run
+    from dpassay.properties.hunting.replay import replay
 
     seconds = seconds_of("--budget", budget)
     patience = math.inf if call_timeout == "inf" else seconds_of("--call-timeout", call_timeout)
@@ -262,8 +262,8 @@ def _status_of(result: "HuntResult") -> int:
 
 
 def _print_hunt(result: "HuntResult") -> None:
-    from dpassay.properties.audit.outcomes import LOWEST_BIT
-    from dpassay.properties.search.formatting import power_words
+    from dpassay.properties.hunting.formatting import power_words
+    from dpassay.properties.outcomes.symbols import LOWEST_BIT
 
     click.echo(str(result))
     if result.witness is not None:

@@ -17,15 +17,15 @@ from typing import Any, overload
 import dpassay
 import dpassay.properties
 from dpassay.claims import MOST_SECONDS, Claim, Mechanism, NeighbourRelation, UsageError
-from dpassay.properties.audit.call_guard import CALL_TIMEOUT
-from dpassay.properties.audit.outcomes import Sampler
 from dpassay.properties.checks.failure import failure_message
-from dpassay.properties.search.formatting import figures_words, weakness_words
-from dpassay.properties.search.hunt import Investigation, investigate
-from dpassay.properties.search.replay import replay
-from dpassay.properties.search.result import HuntResult
-from dpassay.properties.search.target_process import IMPORT_TIMEOUT
-from dpassay.properties.search.task import read_claim, require_level
+from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
+from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
+from dpassay.properties.hunting.formatting import figures_words, weakness_words
+from dpassay.properties.hunting.hunt import Investigation, investigate
+from dpassay.properties.hunting.replay import replay
+from dpassay.properties.hunting.result import HuntResult
+from dpassay.properties.hunting.task import read_claim, require_level
+from dpassay.properties.outcomes.symbols import Sampler
 
 __all__ = [
     "DEFAULT_LEVEL",
@@ -113,7 +113,7 @@ def assert_private(
     Parameters
     ----------
     mechanism, neighbours
-        As for :func:`dpassay.properties.search.hunt.hunt`.
+        As for :func:`dpassay.properties.hunting.hunt.hunt`.
     claim : Claim, str, or a list or tuple of them
         As for `hunt`. Each of several claims is tested separately, with `calls` calls and an equal share of the level.
     level : float
@@ -140,7 +140,7 @@ def assert_private(
         of the interpreter ends the test run.
     allow_weak : bool
         Whether a weak test passes, with a warning. A test is weak if `calls` are too few to refute, on average, a
-        mechanism with twice the claimed loss (:mod:`dpassay.properties.audit.power`).
+        mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
 
     Returns
     -------
@@ -280,7 +280,7 @@ def take_powers() -> list[tuple[float, str]]:
     Returns
     -------
     list of (float, str)
-        The weakness (see :class:`dpassay.properties.audit.power.Power`), and the figures as text.
+        The weakness (see :class:`dpassay.properties.betting.power.Power`), and the figures as text.
     """
     taken = _powers.copy()
     _powers.clear()

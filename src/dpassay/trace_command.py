@@ -26,8 +26,8 @@ def trace(target: str, data: str | None, size: int | None, limit: str, as_json: 
     is run once for each leaf, again to see that it does the same, and on numbers. If an operation has no exact
     counterpart it is named with file and line, and the exit status is 1.
     """
-    from dpassay.properties.audit.outcomes import sampler_of
-    from dpassay.properties.search.target import load_target
+    from dpassay.properties.drawing.target import load_target
+    from dpassay.properties.outcomes.symbols import sampler_of
     from dpassay.properties.tracing.refusal import Refusal
     from dpassay.properties.tracing.trace import trace as run
     from dpassay.properties.tracing.tree import Limits

@@ -16,14 +16,14 @@ import sympy as sp
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
-from dpassay.spec import streams
-from dpassay.spec.answers import Block
 from dpassay.spec.ball import ball, sum_balls
 from dpassay.spec.distributions import above_threshold
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
+from dpassay.spec.domains import streams
+from dpassay.spec.domains.answers import Block
+from dpassay.spec.domains.streams import NeighbouringStreams, ThresholdSetting
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
-from dpassay.spec.streams import NeighbouringStreams, ThresholdSetting
 from dpassay.spec.theorems.gaussian_selection import (
     above_threshold_expost,
     above_threshold_law,

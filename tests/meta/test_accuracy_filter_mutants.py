@@ -12,16 +12,16 @@ import pytest
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
-from dpassay.spec.adaptive_rounds import ConcentratedRound, ConcentratedRun, ExPostRound, levels_of
 from dpassay.spec.ball import ball
-from dpassay.spec.budget_rules import (
+from dpassay.spec.interactions.adaptive_rounds import ConcentratedRound, ConcentratedRun, ExPostRound, levels_of
+from dpassay.spec.interactions.budget_rules import (
     ConcentratedRule,
     ExPostRule,
     TwoBudgetRule,
     UnifiedRule,
     within_concentrated_budget,
 )
-from dpassay.spec.interactions import Round
+from dpassay.spec.interactions.transcripts import Round
 from dpassay.spec.rational import product
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.accuracy_first import (

@@ -9,8 +9,8 @@ import pytest
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
-from dpassay.spec import interactive_systems as systems
 from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.interactions import interactive_systems as systems
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.accuracy_first import (
     doubling,

@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 from dpassay.properties.verify import verify_statement
-from dpassay.spec.charged_calls import ChargingRule, charged_delta, not_prior_response
 from dpassay.spec.distributions.binomial import binomial_at_most_exact
-from dpassay.spec.interactions import chain
+from dpassay.spec.interactions.charged_calls import ChargingRule, charged_delta, not_prior_response
+from dpassay.spec.interactions.transcripts import chain
 from dpassay.spec.statement import Statement
 from dpassay.spec.theorems.target_charging import adaptive_advanced as advanced
 from dpassay.spec.verdict import Outcome

@@ -15,10 +15,10 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from dpassay.claims import PureDP
-from dpassay.properties.audit.betting import Ledger, last_refuted, log_factors, log_wealth, to_levels
-from dpassay.properties.audit.campaign import Campaign
-from dpassay.properties.audit.game import Batch, Draw, PairGame, sample_side
-from dpassay.properties.audit.outcomes import Outcomes
+from dpassay.properties.betting.bets import Ledger, last_refuted, log_factors, log_wealth, to_levels
+from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.game import Batch, Draw, PairGame, sample_side
+from dpassay.properties.outcomes.symbols import Outcomes
 
 Array = NDArray[np.float64]
 Factors = Callable[[Array, float, float], tuple[Array, Array]]

@@ -15,7 +15,6 @@ from hypothesis import Phase, settings
 
 from dpassay.properties import verify
 from dpassay.properties.verify import verify_statement
-from dpassay.spec import mechanism_classes
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.generalized_randomized_response import (
@@ -26,7 +25,8 @@ from dpassay.spec.distributions.generalized_randomized_response import (
     product_distributions,
     pure_response,
 )
-from dpassay.spec.mechanism_classes import Classes, LatticeBatch, adaptive_delta, bounded_range, pure
+from dpassay.spec.interactions import mechanism_classes
+from dpassay.spec.interactions.mechanism_classes import Classes, LatticeBatch, adaptive_delta, bounded_range, pure
 from dpassay.spec.notions.bounded_range import ratios
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.statement import Statement, find_statement

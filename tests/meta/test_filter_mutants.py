@@ -18,8 +18,13 @@ import sympy as sp
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
-from dpassay.spec.filter_rules import FullyAdaptiveRule, FullyAdaptiveState, SelfReportingRule, within_advanced_budget
-from dpassay.spec.interactions import Analyst, Branch, FilterRule, Round
+from dpassay.spec.interactions.filter_rules import (
+    FullyAdaptiveRule,
+    FullyAdaptiveState,
+    SelfReportingRule,
+    within_advanced_budget,
+)
+from dpassay.spec.interactions.transcripts import Analyst, Branch, FilterRule, Round
 from dpassay.spec.rational import Ratio
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.gaussian_selection import (

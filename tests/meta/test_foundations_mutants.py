@@ -14,7 +14,7 @@ from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.laplace import log_laplace_interval
 from dpassay.spec.distributions.local_responses import hadamard_response_distribution
 from dpassay.spec.distributions.truncated_geometric import truncated_geometric_distribution
-from dpassay.spec.interactions import Interaction, randomised_response
+from dpassay.spec.interactions.transcripts import Interaction, randomised_response
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.foundations import (

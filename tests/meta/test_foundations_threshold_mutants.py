@@ -14,7 +14,7 @@ from dpassay.spec.distributions.noisy_max_values import NoisyMaxValueDistributio
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 from dpassay.spec.distributions.selection import selection_rate
 from dpassay.spec.distributions.sparse_vector import SparseVectorDistribution
-from dpassay.spec.laplace_streams import ThresholdStream
+from dpassay.spec.domains.laplace_streams import ThresholdStream
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.foundations import laplace_above_threshold, noisy_max_values, sparse_vector

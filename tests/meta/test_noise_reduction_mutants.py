@@ -15,8 +15,8 @@ from dpassay.spec.distributions import laplace_process, stopped_brownian
 from dpassay.spec.distributions.brownian_density import last_log_ratio
 from dpassay.spec.distributions.laplace_process import ScaledExponential, laplace_density
 from dpassay.spec.distributions.stopped_brownian import StoppedRun
-from dpassay.spec.released_paths import ReleasedPath, Vector
-from dpassay.spec.smoothing import Entire, exponential
+from dpassay.spec.interactions.released_paths import ReleasedPath, Vector
+from dpassay.spec.numerics.smoothing import Entire, exponential
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.accuracy_first import (
     base_mechanisms,

@@ -10,7 +10,7 @@ import pytest
 
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import ball
-from dpassay.spec.recording import Comparison
+from dpassay.spec.proof.recording import Comparison
 from dpassay.spec.statement import Statement, all_statements
 from dpassay.spec.verdict import Outcome
 

@@ -8,12 +8,12 @@ import sympy as sp
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
-from dpassay.spec import setwise as game
 from dpassay.spec.ball import ball, sum_balls
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.peeling import arrival_probability_exact
 from dpassay.spec.distributions.truncated_gaussian import singular_mass, truncated_upper_tail
-from dpassay.spec.interactions import Branch
+from dpassay.spec.interactions import setwise as game
+from dpassay.spec.interactions.transcripts import Branch
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.statement import Statement
 from dpassay.spec.theorems.composition import (

@@ -16,11 +16,11 @@ from flint import arb
 
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import ball
-from dpassay.spec.charged_calls import ChargingRule, ChargingState, not_prior_quality
 from dpassay.spec.distributions.binomial import binomial_at_most_exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.interactions import Analyst, Round
+from dpassay.spec.interactions.charged_calls import ChargingRule, ChargingState, not_prior_quality
+from dpassay.spec.interactions.transcripts import Analyst, Round
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.target_charging import (
     composition,

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from dpassay.claims import MOST_CALLS, ApproximateDP, PureDP, UsageError
 from dpassay.impl.catalogue import entries
+from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.mechanisms import mechanism_records
-from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.result import HuntResult
 from dpassay.spec.statement import all_statements
 from dpassay.testing import assert_private, take_levels
 

@@ -20,7 +20,7 @@ from dpassay.impl.accounting.above_threshold_renyi import (
 )
 from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.spec.ball import ball
-from dpassay.spec.streams import ThresholdSetting
+from dpassay.spec.domains.streams import ThresholdSetting
 from dpassay.spec.theorems.gaussian_selection.above_threshold_renyi import rdp_nonneg
 from dpassay.spec.theorems.gaussian_selection.second_renyi import log_direct_moment, log_moment_of_worst_time
 from dpassay.spec.verdict import Outcome

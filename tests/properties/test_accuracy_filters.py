@@ -27,7 +27,7 @@ from dpassay.impl.accounting.filters import (
 from dpassay.impl.accounting.zcdp_budget import epsilon_of_rho, largest_rho
 from dpassay.impl.mechanisms.doubling import RelativeError
 from dpassay.spec.ball import ball, precision
-from dpassay.spec.budget_rules import concentrated_epsilon
+from dpassay.spec.interactions.budget_rules import concentrated_epsilon
 from dpassay.spec.theorems.accuracy_first.relative_error import stops
 
 EARLY = 1 - Fraction(1, 2**40)

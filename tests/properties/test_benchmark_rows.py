@@ -30,10 +30,10 @@ from dpassay.impl.mechanisms.laplace_sums import laplace_parallel, laplace_prefi
 from dpassay.impl.mechanisms.noisy_max import noisy_max_of_benchmark
 from dpassay.impl.mechanisms.rappor import one_time_rappor, rappor
 from dpassay.impl.mechanisms.truncated_geometric import truncated_geometric
-from dpassay.properties.audit.events import parse_event
-from dpassay.properties.audit.outcomes import Outcomes
-from dpassay.properties.search.distributions import worst_case, worst_pairs
-from dpassay.properties.search.hunt import hunt
+from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.outcomes.events import parse_event
+from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.pairing.registry import worst_case, worst_pairs
 from dpassay.spec.ball import precision
 
 THRESHOLDS_AND_MAXIMA: dict[str, tuple[Any, str, float]] = {

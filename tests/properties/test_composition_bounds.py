@@ -18,7 +18,7 @@ from dpassay.impl.accounting.optimal_composition import PureComposition
 from dpassay.properties.checks.bounds import on_the_safe_side, safe_at_a_rounded_level
 from dpassay.properties.strategies.composition import class_sequences
 from dpassay.spec.ball import Real, at_most, ball
-from dpassay.spec.mechanism_classes import ClassSequence, ClassSequences, adaptive_delta
+from dpassay.spec.interactions.mechanism_classes import ClassSequence, ClassSequences, adaptive_delta
 from dpassay.spec.theorems.composition.counting import mixed_delta
 from dpassay.spec.verdict import Outcome
 

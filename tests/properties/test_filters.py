@@ -33,8 +33,8 @@ from dpassay.impl.accounting.filters import (
 from dpassay.impl.accounting.filters import Round as Runnable
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.filter_rules import SelfReportingRule, advanced_epsilon
-from dpassay.spec.interactions import Round, branches, repeated
+from dpassay.spec.interactions.filter_rules import SelfReportingRule, advanced_epsilon
+from dpassay.spec.interactions.transcripts import Round, branches, repeated
 from dpassay.spec.rational import Ratio
 
 UNIT = 2.0**-10

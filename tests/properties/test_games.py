@@ -14,8 +14,8 @@ from dpassay.properties.games.filters import (
     self_reporting_filter_is_private,
 )
 from dpassay.properties.strategies.interactions import interactions, rounds
-from dpassay.spec.filter_rules import FullyAdaptiveRule, SelfReportingRule
-from dpassay.spec.interactions import (
+from dpassay.spec.interactions.filter_rules import FullyAdaptiveRule, SelfReportingRule
+from dpassay.spec.interactions.transcripts import (
     Interaction,
     Round,
     branches,

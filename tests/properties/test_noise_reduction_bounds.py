@@ -11,7 +11,7 @@ from dpassay.impl.accounting.filters import ConcentratedOffer
 from dpassay.impl.accounting.odometers import Odometer, half_normal_boundary, mixture_boundary
 from dpassay.impl.mechanisms.brownian_noise_reduction import brownian_noise
 from dpassay.impl.mechanisms.laplace_noise_reduction import backward_laplace_noise, forward_laplace_noise
-from dpassay.properties.audit.intervals import clopper_pearson
+from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.spec.ball import midpoint, precision
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, stopped_probability_below

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from dpassay.impl.accounting.filters import BudgetExceeded, ConcentratedOffer, NoiseReductionOffer
 from dpassay.impl.accounting.odometers import Odometer, half_normal_boundary
 from dpassay.impl.mechanisms.brownian_noise_reduction import BrownianRun, brownian_noise
-from dpassay.properties.audit.intervals import clopper_pearson
+from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.spec.theorems.accuracy_first.odometer import odometer_reading
 
 Array = NDArray[np.float64]

@@ -38,8 +38,8 @@ from dpassay.properties.games.setwise import (
 )
 from dpassay.properties.strategies.base import log_integers
 from dpassay.spec.ball import ball
+from dpassay.spec.interactions.setwise import Parameter, setwise_value
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
-from dpassay.spec.setwise import Parameter, setwise_value
 from dpassay.spec.theorems.composition import histograms as spec_histograms
 from dpassay.spec.theorems.composition import setwise as spec_setwise
 from dpassay.spec.theorems.composition import truncated_gaussian as spec_truncation

@@ -15,7 +15,7 @@ from dpassay.properties.games.target_charging import (
     short_game_delta,
     target_charging_is_private,
 )
-from dpassay.spec.charged_calls import ChargingRule
+from dpassay.spec.interactions.charged_calls import ChargingRule
 from dpassay.spec.theorems.target_charging.main_theorem import misses_delta
 from dpassay.spec.verdict import Outcome
 

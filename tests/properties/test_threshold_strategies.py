@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from dpassay.properties.strategies import strategy_for
 from dpassay.properties.strategies.laplace_streams import noisy_runs, threshold_streams
-from dpassay.spec.laplace_streams import NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
+from dpassay.spec.domains.laplace_streams import NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
 
 quick = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 

@@ -9,8 +9,8 @@ from dpassay.claims import UsageError
 from dpassay.properties.verify import ErratumReport, verify, verify_errata, verify_statement
 from dpassay.spec import statement as registry
 from dpassay.spec.ball import at_most, ball
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.steps import Proof, checked, proof, prose
 from dpassay.spec.proof.symbolic import nonnegative
 from dpassay.spec.sources import LEBENSOLD_2024

@@ -7,16 +7,24 @@ from typing import Any
 
 import pytest
 
-from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
-from dpassay.spec.brownian_rounds import BrownianRound, BrownianRounds
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.indistinguishable import IndistinguishablePairs, TargetedPair
 from dpassay.spec.distributions.pairs import FinitePairs, Kernel, Kernels, PairAtRatio
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns
-from dpassay.spec.domains import Domain, Integers, Reals
-from dpassay.spec.hadamard import HadamardAnswers, NoisyAnswers
-from dpassay.spec.laplace_streams import NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
-from dpassay.spec.mechanism_classes import (
+from dpassay.spec.domains.answers import AnswerPairs, Block, NeighbouringAnswers
+from dpassay.spec.domains.base import Domain, Integers, Reals
+from dpassay.spec.domains.hadamard import HadamardAnswers, NoisyAnswers
+from dpassay.spec.domains.laplace_streams import NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
+from dpassay.spec.domains.streams import (
+    FARTHEST,
+    NeighbouringStreams,
+    StreamPairs,
+    ThresholdSetting,
+    ThresholdSettings,
+)
+from dpassay.spec.domains.tables import RationalTables
+from dpassay.spec.interactions.brownian_rounds import BrownianRound, BrownianRounds
+from dpassay.spec.interactions.mechanism_classes import (
     BatchesOnLattice,
     ClassSequence,
     ClassSequences,
@@ -25,10 +33,8 @@ from dpassay.spec.mechanism_classes import (
     bounded_range,
     pure,
 )
-from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths
+from dpassay.spec.interactions.released_paths import ReleasedPath, ReleasedPaths
 from dpassay.spec.statement import all_statements
-from dpassay.spec.streams import FARTHEST, NeighbouringStreams, StreamPairs, ThresholdSetting, ThresholdSettings
-from dpassay.spec.tables import RationalTables
 
 F = Fraction
 Row = tuple[Domain, list[Any], list[Any]]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpassay.impl.attacks.reconstruction import hadamard_bits, linear_programming_bits
 from dpassay.impl.hadamard import walsh_hadamard
-from dpassay.properties.audit.reconstruction import Recovery
+from dpassay.properties.betting.reconstruction import Recovery
 from dpassay.properties.experiments.base import Progress, experiment
 from dpassay.properties.experiments.output import draw, repetitions, table
 

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import sympy as sp
 
 from dpassay.spec.ball import Exact, exact
-from dpassay.spec.domains import Reals
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.interactions.released_paths import ReleasedPath, ReleasedPaths, Vector
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact
-from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths, Vector
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Verdict, conjunction

@@ -15,17 +15,17 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import Exact, at_most, ball, exact, normal_cdf
-from dpassay.spec.brownian_rounds import BrownianRound, BrownianRounds
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns, stopped_mean
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.interactions.brownian_rounds import BrownianRound, BrownianRounds
+from dpassay.spec.numerics.smoothing import normal_distribution_function
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact
-from dpassay.spec.smoothing import normal_distribution_function
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.accuracy_first.brownian_martingale import compensator

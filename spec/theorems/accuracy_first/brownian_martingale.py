@@ -18,12 +18,12 @@ from flint import acb, arb
 
 from dpassay.spec.ball import Exact, at_most, ball, exact, less_than, normal_cdf
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns, stopped_mean
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.numerics.smoothing import Entire, exponential
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity
-from dpassay.spec.smoothing import Entire, exponential
 from dpassay.spec.sources import DPASSAY, ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Verdict, conjunction

@@ -19,13 +19,13 @@ from dpassay.spec.distributions.stopped_brownian import (
     stopped_mean,
     stopped_probability_below,
 )
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.interactions.released_paths import ReleasedPath, ReleasedPaths, Vector
+from dpassay.spec.numerics.smoothing import Entire, exponential
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
-from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths, Vector
-from dpassay.spec.smoothing import Entire, exponential
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Verdict, conjunction

@@ -12,11 +12,11 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import at_most, ball
-from dpassay.spec.budget_rules import concentrated_epsilon
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.interactions.budget_rules import concentrated_epsilon
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import at_least_by
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity

@@ -8,18 +8,18 @@ from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from math import prod
 
-from dpassay.spec.adaptive_rounds import (
+from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.interactions.adaptive_rounds import (
     ExPostRound,
     ex_post,
     ex_post_leak,
     ex_post_response,
     levels_of,
 )
-from dpassay.spec.budget_rules import AdmitEverything, ExPostRule
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
-from dpassay.spec.figures import Figures
-from dpassay.spec.interactions import Branch, Interaction, branches, chain
-from dpassay.spec.pins import Pin
+from dpassay.spec.interactions.budget_rules import AdmitEverything, ExPostRule
+from dpassay.spec.interactions.transcripts import Branch, Interaction, branches, chain
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, computed, proof
 from dpassay.spec.rational import Ratio, at_most_exact, equal_exact, product
 from dpassay.spec.sources import ROGERS_2023

@@ -8,17 +8,17 @@ which need never happen; under the precondition that is harmless, as N may be in
 
 from fractions import Fraction
 
-from dpassay.spec.adaptive_rounds import (
+from dpassay.spec.interactions.adaptive_rounds import (
     ExPostRound,
     concentrated_leak,
     concentrated_response,
     ex_post_leak,
     ex_post_response,
 )
-from dpassay.spec.budget_rules import ConcentratedRule, ExPostRule, ExPostState, TwoBudgetRule
-from dpassay.spec.figures import Figures
-from dpassay.spec.interactions import Round, chain
-from dpassay.spec.pins import Pin
+from dpassay.spec.interactions.budget_rules import ConcentratedRule, ExPostRule, ExPostState, TwoBudgetRule
+from dpassay.spec.interactions.transcripts import Round, chain
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement

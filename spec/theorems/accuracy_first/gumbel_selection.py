@@ -14,9 +14,9 @@ from flint import arb
 
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import FiniteDistribution, relative_entropy, renyi_divergence
-from dpassay.spec.domains import Choices, Domain, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Choices, Domain, Reals
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement

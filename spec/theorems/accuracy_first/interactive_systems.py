@@ -8,10 +8,10 @@ from collections.abc import Hashable
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.spec.adaptive_rounds import concentrated_response
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.domains import Reals
-from dpassay.spec.interactive_systems import (
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.interactions.adaptive_rounds import concentrated_response
+from dpassay.spec.interactions.interactive_systems import (
     History,
     InteractiveSystem,
     InteractiveSystems,
@@ -21,7 +21,7 @@ from dpassay.spec.interactive_systems import (
     one_query,
     optimal_composition_delta,
 )
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import statement

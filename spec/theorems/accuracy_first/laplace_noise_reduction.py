@@ -20,14 +20,14 @@ from dpassay.spec.distributions.laplace_process import (
     laplace_density,
     stopped_laplace_mean,
 )
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.interactions.released_paths import ReleasedPath, ReleasedPaths, Vector
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact
-from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths, Vector
 from dpassay.spec.sources import DPASSAY, ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Scope, Verdict, conjunction

@@ -34,8 +34,8 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import Exact, at_most, ball, exact, less_than, normal_quantile
-from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Choices, Integers, Reals
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.spec.adaptive_rounds import MixedInteractions
 from dpassay.spec.ball import Real, float_lower, float_upper, precision
-from dpassay.spec.domains import Reals
-from dpassay.spec.interactions import (
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.interactions.adaptive_rounds import MixedInteractions
+from dpassay.spec.interactions.transcripts import (
     Analyst,
     FilterRule,
     Interaction,

@@ -7,8 +7,8 @@ count of 0 is never met, and a negative noisy value whose modulus is close to th
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.spec.domains import Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import statement

@@ -18,14 +18,14 @@ from flint import arb, ctx
 
 from dpassay.spec.ball import Exact, at_least, at_most, ball, exact, less_than, normal_cdf
 from dpassay.spec.distributions.watched_brownian import staying_probability
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.numerics.smoothing import normal_distribution_function
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, nonnegative, positive
-from dpassay.spec.smoothing import normal_distribution_function
 from dpassay.spec.sources import DPASSAY, ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.accuracy_first.evalue_mixture import mixture_of_evalues, reaches_the_level

@@ -14,14 +14,19 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.adaptive_rounds import ConcentratedRound, ConcentratedRun, concentrated_response, stopped_run
 from dpassay.spec.ball import ATTAINED, Real, at_most, ball, less_than, sum_balls
-from dpassay.spec.budget_rules import UnifiedRule, concentrated_epsilon
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.interactions import Interaction, Round, branches, chain, mirrored
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.interactions.adaptive_rounds import (
+    ConcentratedRound,
+    ConcentratedRun,
+    concentrated_response,
+    stopped_run,
+)
+from dpassay.spec.interactions.budget_rules import UnifiedRule, concentrated_epsilon
+from dpassay.spec.interactions.transcripts import Interaction, Round, branches, chain, mirrored
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement

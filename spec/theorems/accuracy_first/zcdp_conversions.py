@@ -8,17 +8,17 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpassay.spec.adaptive_rounds import ConcentratedRound, concentrated_response, levels_of
 from dpassay.spec.ball import at_most, ball, exact, float_lower, precision
-from dpassay.spec.budget_rules import concentrated_epsilon
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.figures import Figures
-from dpassay.spec.interactions import Interaction, Round, chain
+from dpassay.spec.interactions.adaptive_rounds import ConcentratedRound, concentrated_response, levels_of
+from dpassay.spec.interactions.budget_rules import concentrated_epsilon
+from dpassay.spec.interactions.transcripts import Interaction, Round, chain
 from dpassay.spec.notions.conversions import Pair, Shift
 from dpassay.spec.notions.zcdp import affine_renyi_holds
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement

@@ -15,18 +15,23 @@ from math import inf
 
 from flint import arb
 
-from dpassay.spec.adaptive_rounds import ConcentratedRound, concentrated_leak, concentrated_response, rho_of_ratio
 from dpassay.spec.ball import Real, UndecidedError, at_most, ball, midpoint
-from dpassay.spec.budget_rules import (
+from dpassay.spec.interactions.adaptive_rounds import (
+    ConcentratedRound,
+    concentrated_leak,
+    concentrated_response,
+    rho_of_ratio,
+)
+from dpassay.spec.interactions.budget_rules import (
     AdmitEverything,
     ConcentratedRule,
     concentrated_epsilon,
     within_concentrated_budget,
 )
-from dpassay.spec.figures import Figures
-from dpassay.spec.interactions import Interaction, Round, branches, chain
-from dpassay.spec.pins import Pin
+from dpassay.spec.interactions.transcripts import Interaction, Round, branches, chain
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement

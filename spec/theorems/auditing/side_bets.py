@@ -20,7 +20,7 @@ from flint import arb
 from dpassay.spec.ball import ball, less_than
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.domains import Choices, Integers, Reals
+from dpassay.spec.domains.base import Choices, Integers, Reals
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, positive
 from dpassay.spec.rational import at_most_exact, equal_exact

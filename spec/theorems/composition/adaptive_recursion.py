@@ -11,9 +11,8 @@ from typing import Annotated
 from flint import arb
 
 from dpassay.spec.distributions.generalized_randomized_response import hinge
-from dpassay.spec.domains import Choices, Integers
-from dpassay.spec.figures import Figures
-from dpassay.spec.mechanism_classes import (
+from dpassay.spec.domains.base import Choices, Integers
+from dpassay.spec.interactions.mechanism_classes import (
     ClassedInteraction,
     ClassedInteractions,
     ClassSequence,
@@ -26,7 +25,8 @@ from dpassay.spec.mechanism_classes import (
     interaction_delta,
     worst_interaction,
 )
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, Severity, statement

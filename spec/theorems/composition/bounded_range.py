@@ -18,9 +18,9 @@ from dpassay.spec.distributions.generalized_randomized_response import (
     pure_response,
 )
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.domains import Domain, Reals
+from dpassay.spec.domains.base import Domain, Reals
 from dpassay.spec.notions.bounded_range import range_ratio, ratios
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact

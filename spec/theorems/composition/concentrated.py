@@ -22,7 +22,7 @@ from dpassay.spec.distributions.discrete import (
 )
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.domains import Reals
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.approximate_zcdp import (
     approximate_zcdp_holds,
     clipped_pair,
@@ -33,7 +33,7 @@ from dpassay.spec.notions.cdp import centred_log_moment
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon, zcdp_rho_of_pure
 from dpassay.spec.notions.zcdp import zcdp_holds
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import largest_at, nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, nonnegative, positive

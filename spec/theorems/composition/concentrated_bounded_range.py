@@ -26,11 +26,11 @@ from flint import arb
 from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, less_than
 from dpassay.spec.distributions.discrete import renyi_divergence
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.notions.conversions import zcdp_rho_of_pure
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose
 from dpassay.spec.proof.symbolic import identity, positive

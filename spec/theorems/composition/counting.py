@@ -11,8 +11,8 @@ from flint import arb
 
 from dpassay.spec.ball import Exact, at_most, ball, exact, less_than, max_balls
 from dpassay.spec.distributions.generalized_randomized_response import product_delta
-from dpassay.spec.domains import Choices
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Choices
+from dpassay.spec.proof.figures import Figures
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, Severity, statement

@@ -16,10 +16,10 @@ from flint import arb, arb_poly, ctx
 
 from dpassay.spec.ball import Exact, Real, at_least, at_most, ball, exact, less_than, sum_balls
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
-from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Choices, Integers, Reals
 from dpassay.spec.notions.conversions import zcdp_rho_of_pure
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.sources import CESAR_2020

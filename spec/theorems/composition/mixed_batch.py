@@ -25,9 +25,8 @@ from dpassay.spec.distributions.generalized_randomized_response import (
     product_distributions,
     pure_response,
 )
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.mechanism_classes import (
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.interactions.mechanism_classes import (
     BatchesOnLattice,
     ClassSequence,
     ClassSequences,
@@ -38,7 +37,8 @@ from dpassay.spec.mechanism_classes import (
     bounded_range,
     pure,
 )
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, Step, checked, computed, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, positive, rational_identity
 from dpassay.spec.rational import at_most_exact, equal_exact

@@ -19,9 +19,9 @@ from dpassay.spec.distributions.generalized_randomized_response import (
     product_distributions,
 )
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.domains import Reals
-from dpassay.spec.mechanism_classes import BatchesOnLattice, LatticeBatch, Shares
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.interactions.mechanism_classes import BatchesOnLattice, LatticeBatch, Shares
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import statement

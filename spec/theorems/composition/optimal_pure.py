@@ -12,8 +12,14 @@ from typing import Annotated
 
 from dpassay.spec.distributions.discrete import hockey_stick_exact
 from dpassay.spec.distributions.generalized_randomized_response import hinge, product_distributions, pure_response
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.mechanism_classes import ClassSequence, ClassSequences, MechanismClass, adaptive_delta, batch_delta
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.interactions.mechanism_classes import (
+    ClassSequence,
+    ClassSequences,
+    MechanismClass,
+    adaptive_delta,
+    batch_delta,
+)
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import statement

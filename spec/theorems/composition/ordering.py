@@ -14,9 +14,8 @@ from flint import arb
 
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.generalized_randomized_response import hinge, keep_probability
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.mechanism_classes import (
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.interactions.mechanism_classes import (
     BatchesOnLattice,
     ClassSequence,
     ClassSequences,
@@ -27,6 +26,7 @@ from dpassay.spec.mechanism_classes import (
     pure,
 )
 from dpassay.spec.proof.box import prove_on_box
+from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.steps import Proof, all_of, checked, computed, proof, prose
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact

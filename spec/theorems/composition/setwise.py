@@ -15,15 +15,8 @@ from dpassay.spec.ball import Exact, Real, at_most, ball, exact, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.generalized_randomized_response import product_delta
-from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.interactions import Branch, chain, loss_distribution_of_branches, mirrored
-from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
-from dpassay.spec.notions.conversions import zcdp_rho_of_pure
-from dpassay.spec.pins import Pin
-from dpassay.spec.proof.comparisons import agree
-from dpassay.spec.rational import at_most_exact, equal_exact
-from dpassay.spec.setwise import (
+from dpassay.spec.domains.base import Choices, Integers, Reals
+from dpassay.spec.interactions.setwise import (
     Parameter,
     RegisteredRound,
     SetwiseGame,
@@ -32,6 +25,13 @@ from dpassay.spec.setwise import (
     hockey_stick_at,
     setwise_value,
 )
+from dpassay.spec.interactions.transcripts import Branch, chain, loss_distribution_of_branches, mirrored
+from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
+from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
+from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.concentrated import gaussian_cdp, zcdp_of_cdp_parameters

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 from flint import arb
 
 from dpassay.spec.ball import Exact, Real, at_most, ball, exact, sum_balls
-from dpassay.spec.domains import Domain, Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Domain, Reals
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Verdict, conjunction

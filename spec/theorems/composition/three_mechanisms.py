@@ -13,9 +13,9 @@ import sympy as sp
 from sympy.polys.fields import field
 
 from dpassay.spec.distributions.generalized_randomized_response import keep_probability
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.mechanism_classes import adaptive_delta, bounded_range, pure
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.interactions.mechanism_classes import adaptive_delta, bounded_range, pure
+from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.polynomial import positive_on_orthant
 from dpassay.spec.proof.rules import same_sign
 from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose

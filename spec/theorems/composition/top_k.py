@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.peeling import arrival_probability_exact, peeling_probability_exact, ranked_lists
-from dpassay.spec.domains import Domain, Integers
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Domain, Integers
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, Severity, statement

@@ -26,17 +26,17 @@ from dpassay.spec.distributions.truncated_gaussian import (
     truncated_hockey_stick,
     truncated_upper_tail,
 )
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.domains.tables import RationalTables, Table
 from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon
-from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof
 from dpassay.spec.proof.symbolic import identity, symbolic_normal_cdf, symbolic_normal_pdf
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, Severity, statement
-from dpassay.spec.tables import RationalTables, Table
 from dpassay.spec.theorems.composition.second_derivations import slice_of_truncated_normal
 from dpassay.spec.theorems.gaussian_selection.second_derivations import gaussian_excess
 from dpassay.spec.verdict import Verdict, conjunction

@@ -16,8 +16,8 @@ from flint import arb
 
 from dpassay.spec.ball import Exact, at_most, ball, exact, less_than
 from dpassay.spec.distributions.randomised_response import composed_response_hockey_stick
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.interactions import (
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.interactions.transcripts import (
     AdaptiveInteractions,
     Interaction,
     Round,
@@ -26,7 +26,7 @@ from dpassay.spec.interactions import (
     loss_distribution,
     randomised_response,
 )
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import at_least_by
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof
 from dpassay.spec.proof.symbolic import identity

@@ -15,7 +15,6 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.answers import Block
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, max_balls, sum_balls
 from dpassay.spec.distributions.laplace_above_threshold import (
     ALL_BELOW,
@@ -23,10 +22,11 @@ from dpassay.spec.distributions.laplace_above_threshold import (
     PublicThresholdDistribution,
 )
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.laplace_streams import Answers, NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import Block
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.domains.laplace_streams import Answers, NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import GABOARDI_2017
 from dpassay.spec.statement import statement

@@ -10,12 +10,12 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
 from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact, max_balls, sum_balls
 from dpassay.spec.distributions.laplace import LaplaceDistribution, log_laplace_max_cdf
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import AnswerPairs, Block, NeighbouringAnswers
+from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.sources import GABOARDI_2017
 from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Verdict, conjunction

@@ -12,9 +12,9 @@ from flint import arb
 
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.local_responses import bloom_report_distribution, hadamard_response_distribution
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.hadamard import hadamard_sign
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.domains.hadamard import hadamard_sign
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import ERLINGSSON_2014, GABOARDI_2017
 from dpassay.spec.statement import statement

@@ -13,16 +13,16 @@ from typing import Annotated
 import sympy as sp
 from flint import arb
 
-from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
 from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, less_than, max_balls
 from dpassay.spec.distributions.laplace import Side
 from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribution
 from dpassay.spec.distributions.noisy_max_values import ExponentialNoisyMaxDistribution, NoisyMaxValueDistribution
 from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipDistribution
 from dpassay.spec.distributions.selection import Rivals, block_losses, selection_rate
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import AnswerPairs, Block, NeighbouringAnswers
+from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, positive
 from dpassay.spec.rational import equal_exact

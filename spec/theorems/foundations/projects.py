@@ -13,12 +13,12 @@ from flint import arb
 from dpassay.spec.ball import Exact, Real, at_most, ball, exact, max_balls, normal_cdf, sum_balls
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.distributions.dual_query import DualQueryDistribution
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.domains.tables import RationalTables, Table
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import GABOARDI_2017
 from dpassay.spec.statement import statement
-from dpassay.spec.tables import RationalTables, Table
 from dpassay.spec.theorems.foundations.second_derivations import sampled_gaussian_delta_of_order_three
 from dpassay.spec.theorems.gaussian_selection.second_derivations import gaussian_excess
 from dpassay.spec.verdict import Verdict, conjunction

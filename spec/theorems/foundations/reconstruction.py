@@ -14,15 +14,15 @@ from typing import Annotated
 import sympy as sp
 
 from dpassay.spec.distributions.randomised_response import responses
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.hadamard import HadamardAnswers, NoisyAnswers, hadamard_sign, hadamard_transform
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.domains.hadamard import HadamardAnswers, NoisyAnswers, hadamard_sign, hadamard_transform
+from dpassay.spec.domains.tables import RationalTables, Table
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import GABOARDI_2017
 from dpassay.spec.statement import statement
-from dpassay.spec.tables import RationalTables, Table
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["best_recovery_tail", "binomial_tail", "decoded", "largest_bit_ratio"]

@@ -18,7 +18,6 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.answers import Block
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, less_than, max_balls, sum_balls
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.distributions.laplace import Side
@@ -30,10 +29,11 @@ from dpassay.spec.distributions.sparse_vector import (
     SparseVectorDistribution,
     hit_places,
 )
-from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.laplace_streams import Answers, ThresholdStream, ThresholdStreams
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import Block
+from dpassay.spec.domains.base import Choices, Integers, Reals
+from dpassay.spec.domains.laplace_streams import Answers, ThresholdStream, ThresholdStreams
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import GABOARDI_2017
 from dpassay.spec.statement import statement

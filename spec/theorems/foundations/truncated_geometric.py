@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated
 
 from dpassay.spec.distributions.truncated_geometric import truncated_geometric_distribution
-from dpassay.spec.domains import Integers
+from dpassay.spec.domains.base import Integers
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import BALCER_VADHAN_2018
 from dpassay.spec.statement import statement

@@ -12,15 +12,15 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.answers import Block
 from dpassay.spec.ball import ATTAINED, Real, at_least, at_most, max_balls
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
-from dpassay.spec.domains import Integers
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import Block
+from dpassay.spec.domains.base import Integers
+from dpassay.spec.domains.streams import AnyStreams, NeighbouringStreams, ThresholdSetting, ThresholdSettings
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, Severity, statement
-from dpassay.spec.streams import AnyStreams, NeighbouringStreams, ThresholdSetting, ThresholdSettings
 from dpassay.spec.theorems.gaussian_selection.second_derivations import halting_loss, never_halting_loss
 from dpassay.spec.verdict import Verdict, conjunction
 

@@ -11,13 +11,13 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.answers import Block
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, normal_cdf, sum_balls
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import Block
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.domains.streams import AnyStreams, NeighbouringStreams, StreamPairs, ThresholdSetting
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
-from dpassay.spec.streams import AnyStreams, NeighbouringStreams, StreamPairs, ThresholdSetting
 from dpassay.spec.theorems.gaussian_selection.second_derivations import never_halts
 from dpassay.spec.verdict import Verdict, conjunction
 

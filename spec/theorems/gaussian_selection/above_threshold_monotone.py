@@ -15,14 +15,14 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, sum_balls
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.domains.streams import AnyStreams, ThresholdSetting, last_apart
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, nonnegative, positive
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, Severity, statement
-from dpassay.spec.streams import AnyStreams, ThresholdSetting, last_apart
 from dpassay.spec.theorems.gaussian_selection.above_threshold_expost import (
     NEGATIVE_RANGE,
     halting_epsilon,

@@ -27,19 +27,19 @@ from typing import Annotated
 import sympy as sp
 from flint import acb, arb, ctx
 
-from dpassay.spec.adaptive_quadrature import complex_normal_cdf, normal_mean
-from dpassay.spec.answers import Block
 from dpassay.spec.ball import Exact, at_least, at_most, ball, exact, log_normal_sf, max_balls, precision, sum_balls
-from dpassay.spec.complex_normal import log_complex_normal_sf, log_complex_normal_sf_fall
-from dpassay.spec.convex_quadrature import CELL_BITS, ConvexExponent, log_normal_mean
 from dpassay.spec.distributions.discrete import renyi_divergence
-from dpassay.spec.domains import Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import Block
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.domains.streams import NeighbouringStreams, StreamPairs, ThresholdSetting
+from dpassay.spec.numerics.adaptive_quadrature import complex_normal_cdf, normal_mean
+from dpassay.spec.numerics.complex_normal import log_complex_normal_sf, log_complex_normal_sf_fall
+from dpassay.spec.numerics.convex_quadrature import CELL_BITS, ConvexExponent, log_normal_mean
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, checked, lemma, proof, prose
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
-from dpassay.spec.streams import NeighbouringStreams, StreamPairs, ThresholdSetting
 from dpassay.spec.theorems.gaussian_selection.normal_hazard import (
     hazard,
     normal_hazard,

@@ -12,7 +12,6 @@ from typing import Annotated
 import numpy as np
 
 from dpassay.claims import VectorNeighbours
-from dpassay.spec.answers import AnswerPairs, NeighbouringAnswers
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import (
     FiniteDistribution,
@@ -21,7 +20,8 @@ from dpassay.spec.distributions.discrete import (
     privacy_loss,
 )
 from dpassay.spec.distributions.pairs import FinitePairs, Kernel, Kernels, PairAtRatio
-from dpassay.spec.domains import Choices
+from dpassay.spec.domains.answers import AnswerPairs, NeighbouringAnswers
+from dpassay.spec.domains.base import Choices
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.steps import Proof, all_of, computed, proof
 from dpassay.spec.rational import at_most_exact, equal_exact

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.pairs import Kernel, PairAtRatio
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, computed, proof
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024

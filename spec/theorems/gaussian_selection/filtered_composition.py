@@ -18,10 +18,9 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import Exact, at_least, at_most, ball, exact, sum_balls
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.filter_rules import SelfReportingRule
-from dpassay.spec.interactions import (
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.interactions.filter_rules import SelfReportingRule
+from dpassay.spec.interactions.transcripts import (
     AdaptiveInteractions,
     Analyst,
     Branch,
@@ -36,7 +35,8 @@ from dpassay.spec.interactions import (
     repeated,
     star_or_nothing,
 )
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import Ratio, at_most_exact, equal_exact, product, show_ratio

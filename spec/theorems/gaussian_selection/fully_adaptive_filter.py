@@ -17,16 +17,15 @@ from flint import arb
 
 from dpassay.spec.ball import Real, UndecidedError, at_most, ball, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.filter_rules import (
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.interactions.filter_rules import (
     FullyAdaptiveRule,
     FullyAdaptiveState,
     SelfReportingRule,
     advanced_epsilon,
     longest_run,
 )
-from dpassay.spec.interactions import (
+from dpassay.spec.interactions.transcripts import (
     AdaptiveInteractions,
     Analyst,
     FilterRule,
@@ -39,8 +38,9 @@ from dpassay.spec.interactions import (
     randomised_response,
     repeated,
 )
-from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, Severity, statement

@@ -19,10 +19,10 @@ from dpassay.spec.distributions.gaussian import (
     gaussian_probabilistic_epsilon,
     gaussian_renyi_divergence,
 )
-from dpassay.spec.domains import Reals
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.conversions import optimal_probabilistic_epsilon
-from dpassay.spec.pins import Pin
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import same_sign
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose
 from dpassay.spec.proof.symbolic import identity, nonnegative, symbolic_normal_cdf, symbolic_normal_pdf

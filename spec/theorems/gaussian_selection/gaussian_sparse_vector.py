@@ -17,9 +17,9 @@ from flint import arb
 
 from dpassay.spec.ball import ATTAINED, at_most, ball, log_normal_cdf, log_normal_sf
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Verdict, conjunction

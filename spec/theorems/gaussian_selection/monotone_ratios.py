@@ -17,7 +17,7 @@ from flint import arb
 
 from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, normal_cdf, normal_pdf, sum_balls
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
-from dpassay.spec.domains import Choices, Domain, Integers, Reals
+from dpassay.spec.domains.base import Choices, Domain, Integers, Reals
 from dpassay.spec.proof.box import prove_on_box
 from dpassay.spec.proof.rules import at_least_by, nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, all_of, checked, computed, lemma, proof, prose, suppose

@@ -13,15 +13,15 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
 from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact, less_than, max_balls, sum_balls
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.distributions.noisy_max import log_report_probability, log_win_probability
 from dpassay.spec.distributions.selection import block_losses
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import AnswerPairs, Block, NeighbouringAnswers
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.gaussian_selection.second_derivations import gaussian_excess, wins

@@ -16,7 +16,7 @@ from flint import arb
 from scipy.special import log_ndtr
 
 from dpassay.spec.ball import Exact, at_most, ball, exact
-from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement
 from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon

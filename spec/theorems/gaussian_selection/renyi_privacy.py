@@ -21,9 +21,9 @@ from dpassay.spec.distributions.discrete import (
     renyi_moment_exact,
 )
 from dpassay.spec.distributions.pairs import FinitePairs, Kernel, PairAtRatio
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import at_least_by
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof
 from dpassay.spec.proof.symbolic import identity

@@ -1,7 +1,7 @@
 """Probabilities of selection with Gaussian noise by a second derivation, for pins.
 
 The distributions of this chapter integrate over the noise that all comparisons share. Here the integral runs over the
-largest noisy answer of the field, with another rule of integration (:mod:`dpassay.spec.adaptive_quadrature`).
+largest noisy answer of the field, with another rule of integration (:mod:`dpassay.spec.numerics.adaptive_quadrature`).
 """
 
 import math
@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from dpassay.spec.adaptive_quadrature import complex_normal_cdf, normal_mean
 from dpassay.spec.ball import ball, normal_cdf, sum_balls
-from dpassay.spec.streams import NeighbouringStreams, ThresholdSetting, last_apart
+from dpassay.spec.domains.streams import NeighbouringStreams, ThresholdSetting, last_apart
+from dpassay.spec.numerics.adaptive_quadrature import complex_normal_cdf, normal_mean
 
 __all__ = [
     "Field",

@@ -1,15 +1,15 @@
 """Terms of the Renyi bounds of AboveThreshold by a second derivation, for pins.
 
 The bounds of `above_threshold_renyi` are enclosed by upper and lower sums of convex functions; here the same means are
-integrated by :mod:`dpassay.spec.adaptive_quadrature`, for whole powers. Tails are bounded by the hazard's bound
-sqrt(2/pi) + max(u, 0) and by 1 + z <= e^z.
+integrated by :mod:`dpassay.spec.numerics.adaptive_quadrature`, for whole powers. Tails are bounded by the hazard's
+bound sqrt(2/pi) + max(u, 0) and by 1 + z <= e^z.
 """
 
 from flint import acb, arb
 
-from dpassay.spec.adaptive_quadrature import complex_normal_cdf, normal_mean
 from dpassay.spec.ball import Exact, ball, exact, sum_balls
-from dpassay.spec.streams import NeighbouringStreams, ThresholdSetting
+from dpassay.spec.domains.streams import NeighbouringStreams, ThresholdSetting
+from dpassay.spec.numerics.adaptive_quadrature import complex_normal_cdf, normal_mean
 from dpassay.spec.theorems.gaussian_selection.second_derivations import halts_at, never_halts
 
 __all__ = ["log_direct_moment", "log_moment_of_worst_time", "stream_divergence"]

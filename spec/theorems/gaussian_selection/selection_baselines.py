@@ -15,7 +15,6 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_most, ball, exact, max_balls, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
@@ -23,9 +22,10 @@ from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribu
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.distributions.permute_and_flip import PermuteAndFlipDistribution, first_accepted_exact
 from dpassay.spec.distributions.selection import Rivals, block_losses, selection_rate
-from dpassay.spec.domains import Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import AnswerPairs, Block, NeighbouringAnswers
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import statement

@@ -11,11 +11,11 @@ import sympy as sp
 from flint import arb
 
 from dpassay.claims import UsageError
-from dpassay.spec.answers import AnswerPairs, Block, NeighbouringAnswers
 from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.distributions.noisy_max import log_report_probability
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.answers import AnswerPairs, Block, NeighbouringAnswers
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof
 from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact

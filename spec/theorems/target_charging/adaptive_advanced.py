@@ -12,7 +12,9 @@ from typing import Annotated, Any
 from flint import arb
 
 from dpassay.spec.ball import at_most, ball, float_lower, precision
-from dpassay.spec.charged_calls import (
+from dpassay.spec.distributions.binomial import binomial_at_most_exact
+from dpassay.spec.domains.base import Choices, Integers, Reals
+from dpassay.spec.interactions.charged_calls import (
     ChargedRound,
     ChargingRule,
     not_prior_quality,
@@ -20,8 +22,6 @@ from dpassay.spec.charged_calls import (
     whole_range_response,
     with_leak,
 )
-from dpassay.spec.distributions.binomial import binomial_at_most_exact
-from dpassay.spec.domains import Choices, Integers, Reals
 from dpassay.spec.rational import Ratio, product
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement

@@ -21,11 +21,11 @@ from dpassay.spec.distributions.between_thresholds import (
     between_thresholds_probabilities,
 )
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.target_quality import enclosed_target_quality, indistinguishable, target_quality
-from dpassay.spec.pins import Pin
 from dpassay.spec.proof.box import prove_on_box
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.polynomial import nonnegative_on_orthant
 from dpassay.spec.proof.rules import nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, all_of, checked, computed, proof, prose, suppose

@@ -12,8 +12,8 @@ from flint import arb
 
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.interactions import (
+from dpassay.spec.domains.base import Choices, Integers, Reals
+from dpassay.spec.interactions.transcripts import (
     AdaptiveInteractions,
     Analyst,
     Interaction,
@@ -25,7 +25,7 @@ from dpassay.spec.interactions import (
     randomised_response,
     repeated,
 )
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement

@@ -19,10 +19,10 @@ from dpassay.spec.distributions.indistinguishable import (
     restricted,
 )
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.target_quality import Target, indistinguishable, of_target, target_quality
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import Erratum, Severity, statement

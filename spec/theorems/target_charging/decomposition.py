@@ -12,7 +12,7 @@ from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.domains import Reals
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.target_quality import Mixture, indistinguishable, normalised, outcomes_of
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import COHEN_2023

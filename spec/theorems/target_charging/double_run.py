@@ -26,10 +26,10 @@ from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.double_run import run_twice
 from dpassay.spec.distributions.indistinguishable import TargetedPair
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.target_quality import Target, target_quality
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.polynomial import nonnegative_on_orthant
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity

@@ -9,9 +9,9 @@ from typing import Annotated
 
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, mixture
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Reals
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import Erratum, Severity, statement

@@ -14,9 +14,9 @@ from flint import arb
 
 from dpassay.spec.ball import at_most, ball, less_than
 from dpassay.spec.distributions.binomial import binomial_at_most_exact, negative_binomial_above
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, all_of, checked, computed, proof
 from dpassay.spec.proof.symbolic import identity

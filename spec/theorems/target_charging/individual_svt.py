@@ -14,10 +14,10 @@ from typing import Annotated
 from flint import arb
 
 from dpassay.spec.ball import at_most, ball
-from dpassay.spec.charged_calls import not_prior_quality
-from dpassay.spec.domains import Choices, Integers
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Choices, Integers
+from dpassay.spec.interactions.charged_calls import not_prior_quality
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.target_charging.composition import SlackDelta

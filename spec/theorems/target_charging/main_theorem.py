@@ -18,7 +18,9 @@ from typing import Annotated
 from flint import arb
 
 from dpassay.spec.ball import at_most, ball, max_balls, midpoint, sum_balls
-from dpassay.spec.charged_calls import (
+from dpassay.spec.distributions.binomial import binomial_at_most, binomial_at_most_exact
+from dpassay.spec.domains.base import Choices, Integers, Reals
+from dpassay.spec.interactions.charged_calls import (
     ChargedInteractions,
     ChargingRule,
     charged_delta,
@@ -27,12 +29,10 @@ from dpassay.spec.charged_calls import (
     whole_range_response,
     with_leak,
 )
-from dpassay.spec.distributions.binomial import binomial_at_most, binomial_at_most_exact
-from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.interactions import Interaction, LossDistribution, chain, loss_distribution_of_branches
-from dpassay.spec.interactions import branches as complete_branches
-from dpassay.spec.pins import Pin
+from dpassay.spec.interactions.transcripts import Interaction, LossDistribution, chain, loss_distribution_of_branches
+from dpassay.spec.interactions.transcripts import branches as complete_branches
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import Ratio, at_most_exact
 from dpassay.spec.sources import COHEN_2023, DPASSAY
 from dpassay.spec.statement import Erratum, Severity, statement

@@ -8,11 +8,11 @@ run that the analyst ends is complete for every target that is still below tau.
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.spec.charged_calls import ChargedInteractions, ChargedRound, ChargingRule, charged_delta
-from dpassay.spec.charged_calls import two_target_response as response
-from dpassay.spec.domains import Choices, Integers, Reals
-from dpassay.spec.interactions import Analyst, Interaction, Round, Transcript, branches, chain, repeated
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Choices, Integers, Reals
+from dpassay.spec.interactions.charged_calls import ChargedInteractions, ChargedRound, ChargingRule, charged_delta
+from dpassay.spec.interactions.charged_calls import two_target_response as response
+from dpassay.spec.interactions.transcripts import Analyst, Interaction, Round, Transcript, branches, chain, repeated
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement

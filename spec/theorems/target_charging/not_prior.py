@@ -15,8 +15,7 @@ from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.indistinguishable import private_pair
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.domains import Reals
-from dpassay.spec.figures import Figures
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.target_quality import (
     Mixture,
     Target,
@@ -25,7 +24,8 @@ from dpassay.spec.notions.target_quality import (
     of_target,
     target_quality,
 )
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.polynomial import nonnegative_on_orthant
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof
 from dpassay.spec.proof.symbolic import identity

@@ -19,11 +19,11 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import Real, at_least, at_most, ball
-from dpassay.spec.charged_calls import not_prior_quality
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.figures import Figures
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.interactions.charged_calls import not_prior_quality
+from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact

@@ -6,7 +6,7 @@ from typing import Annotated
 from dpassay.spec.ball import Exact
 from dpassay.spec.distributions.indistinguishable import IndistinguishablePairs, TargetedPair
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
-from dpassay.spec.domains import Integers, Reals
+from dpassay.spec.domains.base import Integers, Reals
 
 __all__ = ["Kept", "Pair", "Ratio", "Several", "Share", "Targeted", "Test", "WideRatio"]
 

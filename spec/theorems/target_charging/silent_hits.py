@@ -11,8 +11,8 @@ from math import comb
 from typing import Annotated
 
 from dpassay.spec.distributions.binomial import binomial_at_most_exact
-from dpassay.spec.domains import Integers, Reals
-from dpassay.spec.pins import Pin
+from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement

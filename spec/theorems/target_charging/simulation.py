@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.spec.charged_calls import (
+from dpassay.spec.distributions.binomial import binomial_at_most_exact
+from dpassay.spec.domains.base import Choices, Integers
+from dpassay.spec.interactions.charged_calls import (
     ChargedInteractions,
     ChargedRound,
     ChargingRule,
@@ -18,11 +20,9 @@ from dpassay.spec.charged_calls import (
     not_prior_quality,
     not_prior_response,
 )
-from dpassay.spec.distributions.binomial import binomial_at_most_exact
-from dpassay.spec.domains import Choices, Integers
-from dpassay.spec.interactions import Analyst, Interaction, Round, Transcript, branches, chain
+from dpassay.spec.interactions.transcripts import Analyst, Interaction, Round, Transcript, branches, chain
 from dpassay.spec.notions.target_quality import common_mass
-from dpassay.spec.pins import Pin
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import Erratum, Severity, statement

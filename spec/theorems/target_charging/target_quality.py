@@ -13,7 +13,7 @@ from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.indistinguishable import TargetedPair
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.domains import Reals
+from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.target_quality import (
     Mixture,
     best_mixture,

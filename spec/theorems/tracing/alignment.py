@@ -8,7 +8,7 @@ from typing import Annotated
 from dpassay.claims import VectorNeighbours
 from dpassay.spec.ball import ATTAINED, at_most, ball
 from dpassay.spec.distributions.discrete import max_divergence
-from dpassay.spec.domains import Choices, Integers
+from dpassay.spec.domains.base import Choices, Integers
 from dpassay.spec.leaves.alignment import Aligned, alignment_bound
 from dpassay.spec.leaves.certificates import certificate
 from dpassay.spec.leaves.check import check_alignment

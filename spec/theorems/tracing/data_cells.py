@@ -6,7 +6,7 @@ from typing import Annotated
 from dpassay.claims import VectorNeighbours
 from dpassay.spec.ball import ATTAINED, at_most, ball
 from dpassay.spec.distributions.discrete import max_divergence
-from dpassay.spec.domains import Choices
+from dpassay.spec.domains.base import Choices
 from dpassay.spec.leaves.cells import in_cells, kinks
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound

@@ -9,7 +9,7 @@ from typing import Annotated
 from flint import arb
 
 from dpassay.spec.ball import ATTAINED, ball, precision
-from dpassay.spec.domains import Choices, Integers
+from dpassay.spec.domains.base import Choices, Integers
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.exponential_sums import ExponentialSum
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Relation

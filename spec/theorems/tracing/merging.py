@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.spec.domains import Choices, Integers
+from dpassay.spec.domains.base import Choices, Integers
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.exponential_sums import ExponentialSum
 from dpassay.spec.leaves.merging import merged

@@ -25,8 +25,8 @@ from dpassay.impl.libraries.remote import (
     WorkerLostError,
     open_library,
 )
-from dpassay.properties.audit.game import Draw, sample_side
-from dpassay.properties.audit.outcomes import CallFailedError, call
+from dpassay.properties.betting.game import Draw, sample_side
+from dpassay.properties.outcomes.symbols import CallFailedError, call
 
 ADAPTER = Path(__file__).parents[2] / "fake_library" / "adapter.py"
 HANGS = ("hang", "correct")

@@ -18,7 +18,7 @@ from dpassay.impl.mechanisms.laplace_noise_reduction import (
     forward_laplace_noise,
     laplace_noise_reduction,
 )
-from dpassay.properties.audit.intervals import clopper_pearson
+from dpassay.properties.betting.intervals import clopper_pearson
 
 Array = NDArray[np.float64]
 Sampler = Callable[..., Array]

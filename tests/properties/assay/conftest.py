@@ -8,7 +8,7 @@ import pytest
 from dpassay.impl.libraries.remote import RemoteAnswer, RemoteCase, RemoteMechanism, RemoteNonsense
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.suite import Target
-from dpassay.properties.search.hunt import hunt
+from dpassay.properties.hunting.hunt import hunt
 
 FAKE = Path(__file__).parents[2] / "fake_library" / "adapter.py"
 

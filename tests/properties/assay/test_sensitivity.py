@@ -7,7 +7,7 @@ import pytest
 from dpassay.claims import parse_neighbours
 from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
 from dpassay.properties.assay.sensitivity import WidestGap, as_vector, certain_gap, widest_gap
-from dpassay.properties.search.pairs import are_neighbours
+from dpassay.properties.neighbours.pairs import are_neighbours
 
 RELATIONS = [
     "vector:size=1,linf=1",

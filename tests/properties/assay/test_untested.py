@@ -18,7 +18,7 @@ from dpassay.properties.assay.fit_power import WEAK_DISTORTION, smallest_distort
 from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence, joint_power
 from dpassay.properties.assay.ideal_distributions import ideal_distribution
 from dpassay.properties.assay.laws import LAWS
-from dpassay.properties.audit.outcomes import Outcomes
+from dpassay.properties.outcomes.symbols import Outcomes
 
 RNG = np.random.default_rng(0)
 LINE = "vector:size=1,linf=1"

@@ -8,8 +8,8 @@ from dpassay.claims import ZCDP, ApproximateZCDP, Claim, ConcentratedDP, PureDP
 from dpassay.impl.catalogue import Entry, entries
 from dpassay.impl.mechanisms.gumbel_top_k import gumbel_top_k
 from dpassay.properties.checks.events import implied_points, known_events, privacy_at_known_events, register_events
-from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.pairs import are_neighbours
+from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.notions.base import find_notion
 

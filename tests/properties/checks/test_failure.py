@@ -21,9 +21,9 @@ from dpassay.claims import (
 )
 from dpassay.impl.mechanisms.randomised_response import RandomisedResponse
 from dpassay.properties.checks.failure import failure_message
+from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.hunting.result import HuntResult, Witness
 from dpassay.properties.notions.base import bounds_of
-from dpassay.properties.search.hunt import hunt
-from dpassay.properties.search.result import HuntResult, Witness
 
 LINE = VectorNeighbours(1, linf=1.0)
 FOUND = HuntResult(

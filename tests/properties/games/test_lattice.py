@@ -10,11 +10,11 @@ from dpassay.properties.games.adversary import Game, hockey_stick_payoff
 from dpassay.properties.games.filter_tightness import FilterGame, filter_games, zcdp_game
 from dpassay.properties.games.lattice import LatticeGame, LatticeMove, LatticeOutcome
 from dpassay.properties.games.lattice_moves import discretised_gaussian, leak, response, star, stopped_step
-from dpassay.spec.adaptive_rounds import concentrated_leak, ex_post_leak, ex_post_response
 from dpassay.spec.ball import Real, ball, float_upper
-from dpassay.spec.budget_rules import ExPostRule, concentrated_epsilon
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
-from dpassay.spec.interactions import branches, loss_distribution_of_branches, repeated
+from dpassay.spec.interactions.adaptive_rounds import concentrated_leak, ex_post_leak, ex_post_response
+from dpassay.spec.interactions.budget_rules import ExPostRule, concentrated_epsilon
+from dpassay.spec.interactions.transcripts import branches, loss_distribution_of_branches, repeated
 from dpassay.spec.verdict import Outcome
 
 

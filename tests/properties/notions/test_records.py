@@ -19,9 +19,9 @@ from dpassay.claims import (
     RenyiDP,
 )
 from dpassay.impl.mechanisms.randomised_response import RandomisedResponse
+from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.notions.base import all_audited, audited, bounds_of, families_of
 from dpassay.properties.notions.bounds import bounds_of_record, bounds_text
-from dpassay.properties.search.hunt import hunt
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.notions.base import all_notions, allowed, find_notion

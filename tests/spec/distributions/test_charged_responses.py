@@ -4,14 +4,14 @@ from fractions import Fraction
 import pytest
 
 from dpassay.spec.ball import midpoint
-from dpassay.spec.charged_calls import ChargingRule, not_prior_response
 from dpassay.spec.distributions.charged_responses import (
     charged_responses_distribution,
     response_top_k_distribution,
     truthful_count_distribution,
 )
 from dpassay.spec.distributions.repeated_sums import RepeatedSumsDistribution
-from dpassay.spec.interactions import branches, repeated
+from dpassay.spec.interactions.charged_calls import ChargingRule, not_prior_response
+from dpassay.spec.interactions.transcripts import branches, repeated
 from dpassay.spec.theorems.target_charging.sweep import one_shot_top_k
 
 TRUTH = Fraction(3, 4)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from dpassay.claims import UsageError
-from dpassay.spec import quadrature
 from dpassay.spec.ball import ball, max_balls, midpoint, normal_cdf, normal_pdf, precision, sum_balls
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.distributions.noisy_max import log_win_probability
-from dpassay.spec.quadrature import log_line_integral, normal_sandwich
+from dpassay.spec.numerics import quadrature
+from dpassay.spec.numerics.quadrature import log_line_integral, normal_sandwich
 
 # (d, c / sigma, Delta / sigma) with the value by rescaled quadrature, 30 digits (see below for the recomputation)
 KNOWN = [

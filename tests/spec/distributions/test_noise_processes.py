@@ -7,7 +7,6 @@ import pytest
 from flint import arb
 
 from dpassay.spec.ball import midpoint, normal_cdf, precision
-from dpassay.spec.brownian_rounds import BrownianRound, BrownianRounds
 from dpassay.spec.distributions.brownian_density import bridge_log_ratio, increment_log_ratio, last_log_ratio
 from dpassay.spec.distributions.laplace_process import (
     ScaledExponential,
@@ -22,8 +21,9 @@ from dpassay.spec.distributions.stopped_brownian import (
     stopped_mean,
     stopped_probability_below,
 )
-from dpassay.spec.released_paths import ReleasedPath, ReleasedPaths
-from dpassay.spec.smoothing import exponential
+from dpassay.spec.interactions.brownian_rounds import BrownianRound, BrownianRounds
+from dpassay.spec.interactions.released_paths import ReleasedPath, ReleasedPaths
+from dpassay.spec.numerics.smoothing import exponential
 
 RUN = StoppedRun(Fraction(1), Fraction(4), Fraction(-1), Fraction(1, 2), answer=Fraction(1))
 ONE = ReleasedPath((Fraction(1),), (Fraction(0),), (Fraction(1),), ((Fraction(1),),))

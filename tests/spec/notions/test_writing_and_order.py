@@ -18,7 +18,7 @@ from dpassay.claims import (
     RenyiDP,
 )
 from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.interactions import Round
+from dpassay.spec.interactions.transcripts import Round
 from dpassay.spec.notions.base import all_notions, find_notion
 from dpassay.spec.notions.bounded_range import range_ratio
 

@@ -7,13 +7,19 @@ from typing import Any
 
 import pytest
 
-from dpassay.spec.adaptive_rounds import concentrated, concentrated_response, ex_post, ex_post_leak, rho_of_ratio
 from dpassay.spec.ball import ball, midpoint
-from dpassay.spec.budget_rules import ConcentratedRule, concentrated_epsilon
 from dpassay.spec.distributions.discrete import FiniteDistribution, relative_entropy
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.interactions import Round, chain
+from dpassay.spec.interactions.adaptive_rounds import (
+    concentrated,
+    concentrated_response,
+    ex_post,
+    ex_post_leak,
+    rho_of_ratio,
+)
+from dpassay.spec.interactions.budget_rules import ConcentratedRule, concentrated_epsilon
+from dpassay.spec.interactions.transcripts import Round, chain
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.accuracy_first.doubling import charged_precision, doubled_precisions
 from dpassay.spec.theorems.accuracy_first.ex_post_composition import composed_delta, excess_probability

@@ -9,7 +9,7 @@ from flint import arb
 from dpassay.claims import UsageError
 from dpassay.properties.experiments.composition.fig3 import gap_row
 from dpassay.spec.ball import ball
-from dpassay.spec.mechanism_classes import (
+from dpassay.spec.interactions.mechanism_classes import (
     ClassedInteraction,
     ClassedInteractions,
     ClassSequence,

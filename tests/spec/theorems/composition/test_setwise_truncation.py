@@ -15,8 +15,8 @@ from dpassay.spec.distributions.truncated_gaussian import (
     truncated_hockey_stick,
     truncated_upper_tail,
 )
-from dpassay.spec.interactions import chain
-from dpassay.spec.setwise import Parameter, RegisteredRound, SetwiseGame, SetwiseGames
+from dpassay.spec.interactions.setwise import Parameter, RegisteredRound, SetwiseGame, SetwiseGames
+from dpassay.spec.interactions.transcripts import chain
 from dpassay.spec.theorems.composition.concentrated_bounded_range import curvature_coefficient
 from dpassay.spec.theorems.composition.setwise import (
     _given_a_union,

@@ -5,7 +5,7 @@ import pytest
 
 from dpassay.spec.ball import ball, float_upper
 from dpassay.spec.distributions.randomised_response import composed_response_hockey_stick, responses
-from dpassay.spec.interactions import Interaction, randomised_response
+from dpassay.spec.interactions.transcripts import Interaction, randomised_response
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.foundations.composition import advanced_composition_epsilon, composed_ratio
 

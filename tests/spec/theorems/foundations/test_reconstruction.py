@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.spec.hadamard import NoisyAnswers
+from dpassay.spec.domains.hadamard import NoisyAnswers
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.foundations import reconstruction
 from dpassay.spec.verdict import Outcome

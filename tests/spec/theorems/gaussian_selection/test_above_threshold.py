@@ -13,10 +13,10 @@ from scipy.special import log_ndtr, logsumexp
 
 from dpassay.claims import UsageError
 from dpassay.properties.verify import verify_errata, verify_statement
-from dpassay.spec.answers import Block
 from dpassay.spec.ball import FAR, ball, enclosure, float_lower, float_upper, log_normal_sf, midpoint, precision
+from dpassay.spec.domains.answers import Block
+from dpassay.spec.domains.streams import NeighbouringStreams, StreamPairs, ThresholdSetting, ThresholdSettings
 from dpassay.spec.statement import Statement, find_statement
-from dpassay.spec.streams import NeighbouringStreams, StreamPairs, ThresholdSetting, ThresholdSettings
 from dpassay.spec.theorems.gaussian_selection import above_threshold_renyi as renyi
 from dpassay.spec.theorems.gaussian_selection.above_threshold_expost import all_below_epsilon, halting_epsilon
 from dpassay.spec.theorems.gaussian_selection.normal_hazard import normal_hazard

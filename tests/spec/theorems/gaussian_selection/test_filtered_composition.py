@@ -10,8 +10,13 @@ from scipy.stats import binom
 
 from dpassay.properties.verify import verify_errata, verify_statement
 from dpassay.spec.ball import ball, float_lower, float_upper, precision
-from dpassay.spec.filter_rules import FullyAdaptiveRule, SelfReportingRule
-from dpassay.spec.interactions import leak_or_nothing, loss_distribution, randomised_response, star_or_nothing
+from dpassay.spec.interactions.filter_rules import FullyAdaptiveRule, SelfReportingRule
+from dpassay.spec.interactions.transcripts import (
+    leak_or_nothing,
+    loss_distribution,
+    randomised_response,
+    star_or_nothing,
+)
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.gaussian_selection.filtered_composition import accumulated_delta, leaked_by_then
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import (

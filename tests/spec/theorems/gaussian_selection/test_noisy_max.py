@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.spec.answers import Block, NeighbouringAnswers
 from dpassay.spec.ball import max_balls
+from dpassay.spec.domains.answers import Block, NeighbouringAnswers
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon, noisy_max_losses
 from dpassay.spec.verdict import Outcome

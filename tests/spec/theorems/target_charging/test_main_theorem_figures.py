@@ -7,7 +7,9 @@ import pytest
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, midpoint
-from dpassay.spec.charged_calls import (
+from dpassay.spec.distributions.binomial import binomial_at_most, binomial_at_most_exact, negative_binomial_above
+from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.interactions.charged_calls import (
     ChargedInteractions,
     ChargedRound,
     ChargingRule,
@@ -18,9 +20,7 @@ from dpassay.spec.charged_calls import (
     whole_range_response,
     with_leak,
 )
-from dpassay.spec.distributions.binomial import binomial_at_most, binomial_at_most_exact, negative_binomial_above
-from dpassay.spec.distributions.discrete import FiniteDistribution
-from dpassay.spec.interactions import chain, repeated
+from dpassay.spec.interactions.transcripts import chain, repeated
 from dpassay.spec.notions.target_quality import target_quality
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick

@@ -1,1 +1,0 @@
-"""Anytime-valid tests of mechanisms that can only be sampled."""

@@ -1,0 +1,1 @@
+"""Anytime-valid tests: bets against a claim, games, campaigns, screening, power."""

@@ -1,0 +1,387 @@
+"""A campaign: one claim, many pairs, one error budget.
+
+The wealth against a claim is the mixture of the games on all pairs with weights fixed in advance, so nothing is
+paid for choosing where to play, nor for stopping. The weights fall with the place of a pair in the list, slowly
+enough that the last pair pays little more than with equal ones. Against a stronger claim than the one at issue the
+wealth is mixed once more, one part its own and fifteen the claim's, so that a refuted claim refutes every stronger one
+at the same level; the evidence against the claim itself is those fifteen parts.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from dpassay.claims import Claim, ExPost, UsageError
+from dpassay.properties.betting.bets import last_refuted
+from dpassay.properties.betting.families import Family
+from dpassay.properties.betting.game import FIRST_BATCH, Draw, PairGame
+from dpassay.properties.betting.screening import Point, Screening
+from dpassay.properties.notions.base import audited, families_of
+from dpassay.properties.outcomes.symbols import Outcomes
+
+__all__ = ["Campaign", "RunDraws"]
+
+Array = NDArray[np.float64]
+RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
+"""Carries out draws, in any order and anywhere, and returns the results in the order of the draws."""
+
+_TOGETHER = 8
+_GROWTH = 1.5
+_OPEN_PLACES, _OPEN_SHARE = 24, 1 / 8
+"""Pairs that the screening may add, and the part of the wealth that is set aside for them, in equal shares: it costs
+the others 0.13 nats. What is set aside for a place that stays empty is not bet."""
+
+_FLATNESS = 3
+"""The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
+
+_LOOKING, _RANK_POWER = 0.3, 3.0
+"""The part of the calls that looks for better pairs than the leaders, whatever these have shown: a leak on rare
+outcomes takes 10^4 calls or more to show at all. The shares of the leaders fall with this power of the rank."""
+
+_LOOKED_LONG, _LOOKING_AT_LEAST = 1 << 20, 0.15
+"""From so many calls on that part falls with the square root of the calls while some pair is proven, down to this
+one: the calls that look still grow in number, and what they have not shown by then is rarer than what is known."""
+
+_EVERYONES = 512
+"""So many calls are due to every pair, in equal shares of half of all calls: gross leaks show in as many anywhere."""
+
+_REFERENCES, _COSTLY_REFERENCES = 48, 16
+"""How many claims pairs are compared at; the second number where delta > 0, of which each takes far longer."""
+
+_CLAIMS_AT_ONCE = 16
+_PROMISED = math.log(20)
+_FEW_PAIRS = 2
+_UNHURRIED = 1024
+_OWN_SHARE = 1 / 16
+
+
+def _falling_weights(count: int) -> Array:
+    """Return the share of the wealth that each pair begins with."""
+    weights = 1 / (np.arange(count) + _FLATNESS)
+    return np.asarray(weights / weights.sum())
+
+
+def _looking_share(total: int) -> float:
+    """Return the part of so many calls that looks for better pairs than those that are proven."""
+    return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
+
+
+def _by_rank(values: Array) -> Array:
+    """Return shares that fall with the rank of each value, from the largest down; none for minus infinity."""
+    shares = np.zeros(len(values))
+    ranks = np.arange(1, len(values) + 1)
+    shares[np.argsort(-values, kind="stable")] = ranks**-_RANK_POWER
+    shares[np.isneginf(values)] = 0
+    return np.asarray(shares / shares.sum())
+
+
+class Campaign:
+    """Games on all pairs against one claim.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    pairs : sequence of (left, right)
+        Pairs to play on, the most promising first: a pair's weight and its part of the calls that look for a leak
+        fall with its place.
+    seed : int
+        Determines every random number.
+    ignored : frozenset of str
+        Features of the outcomes that are not bet on.
+    further : iterator of (left, right), optional
+        More pairs, which a screening looks at with few calls each; the most promising are added to the games.
+
+    Raises
+    ------
+    UsageError
+        If there are no pairs.
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        pairs: Sequence[tuple[Array, Array]],
+        *,
+        seed: int,
+        ignored: frozenset[str] = frozenset(),
+        further: Iterator[tuple[Array, Array]] | None = None,
+    ) -> None:
+        if not pairs:
+            raise UsageError("neighbours admits no pair of different inputs")
+        self.claim = claim
+        self._seed, self._ignored = seed, ignored
+        self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs)]
+        self._families, self._compares_pairs = families_of(claim), audited(claim).compares_pairs
+        self._claimed = next((family for family in self._families if family.claimed >= 0), None)
+        self._plan = self._plan_pilot()
+        self._scores = [0.0] * len(pairs)
+        self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(pairs)
+        first_further = None if further is None else next(further, None)
+        self._compares = len(pairs) > 1 or first_further is not None
+        self._screening: Screening | None = None
+        if further is not None and first_further is not None:
+            candidates = chain([first_further], further)
+            self._screening = Screening(candidates, self._points(), seed=seed, ignored=ignored)
+        self.weights = _falling_weights(len(pairs))
+        if self._screening is not None:
+            open_weights = np.full(_OPEN_PLACES, _OPEN_SHARE / _OPEN_PLACES)
+            self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
+        self._references = self._spread_references()
+        self._nothing = np.zeros((self._references.size if self._compares else 0) or 1)
+        self._records: list[list[tuple[int, Array]]] = [[(0, self._nothing)] for _ in pairs]
+        self._won: list[tuple[int, Array]] = [(1, self._nothing) for _ in pairs]
+
+    @property
+    def calls(self) -> int:
+        """Calls spent on all pairs, those of the screening included."""
+        return sum(game.calls for game in self.games) + (self._screening.calls if self._screening else 0)
+
+    # --- pairs that the screening adds --------------------------------------------------------------------------
+
+    def _new_game(self, index: int, pair: tuple[Array, Array]) -> PairGame:
+        ex_post = self.claim if isinstance(self.claim, ExPost) else None
+        return PairGame(*pair, seed=self._seed, index=index, ex_post=ex_post, ignored=self._ignored)
+
+    def _points(self) -> list[Point]:
+        """Return a few points of the curve that the claim implies; an ex-post claim is compared with equality."""
+        if self._claimed is None:
+            return [(0.0, 0.0)]
+        epsilon, delta = (curve[self._claimed.claimed] for curve in (self._claimed.epsilon, self._claimed.delta))
+        chosen = dict.fromkeys((0, len(epsilon) // 2, len(epsilon) - 1))
+        return [(float(epsilon[k]), float(delta[k])) for k in chosen]
+
+    def _screen(self, run: RunDraws, most_calls: float) -> bool:
+        """Carry out the next round of the screening, if it is due and can be paid; return whether it was."""
+        if self._screening is None or len(self.games) == len(self.weights):
+            return False
+        draws = self._screening.due(self.calls)
+        if not draws or sum(draw.size for draw in draws) > most_calls:
+            return False
+        for pair in self._screening.observe(list(run(draws))):
+            if len(self.games) < len(self.weights):
+                self._add(pair)
+        return True
+
+    def _add(self, pair: tuple[Array, Array]) -> None:
+        index = len(self.games)
+        self.games.append(self._new_game(index, pair))
+        self._scores.append(0.0)
+        self._claim_wealths.append((0, 0.0))
+        self._records.append([(0, self._nothing)])
+        self._won.append((1, self._nothing))
+        self._plan.append([index])
+
+    # --- playing ------------------------------------------------------------------------------------------------
+
+    def play_round(
+        self, run: RunDraws, *, most_calls: int | None = None, is_over: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Play the next round of at most `most_calls` calls; return whether there was any left to spend.
+
+        Once `is_over` says so, no further batch of the round is settled; then no further round may be played. The
+        same result follows from `most_calls` alone.
+
+        The rounds depend on what was seen and on the seed, never on time or on the number of workers. After an
+        interruption each game stands as it was before or after its batch, so that bounds and evidence are valid.
+        """
+        left_over = math.inf if most_calls is None else most_calls
+        if not self._plan and self._screen(run, left_over):
+            return True
+        orders = self._next_orders()
+        prepared = []
+        for index, size in orders:
+            affordable = int(min(size, left_over))
+            if affordable > 0:
+                prepared.append((index, self.games[index].prepare(affordable)))
+                left_over -= affordable
+        results = iter(run([draw for _, batch in prepared for draw in batch.left + batch.right]))
+        for index, batch in prepared:
+            self.games[index].enter(batch, list(islice(results, len(batch.left) + len(batch.right))))
+            self._rate(index)
+            if is_over():
+                break
+        return bool(prepared)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether every call on the first pairs raised: then there is a mistake to report, not a leak to find."""
+        return all(game.calls and game.only_failures for game in self.games[:_TOGETHER])
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether all outcomes on the first pairs are of one type that cannot be read: no further call tells more."""
+        first = self.games[:_TOGETHER]
+        types = {kind for game in first for kind in game.unread.values()}
+        return len(types) == 1 and all(game.calls and game.blanks == game.calls for game in first)
+
+    def _plan_pilot(self) -> list[list[int]]:
+        everyone = list(range(len(self.games)))
+        return [everyone[k : k + _TOGETHER] for k in range(0, len(everyone), _TOGETHER)]
+
+    def _next_orders(self) -> list[tuple[int, int]]:
+        """Return (pair, calls) for the next round: everyone once, then each pair up to its share."""
+        if self._plan:
+            return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
+        wanted = _GROWTH * self.calls * self._calls_wanted(self.calls)
+        lag = wanted / [max(game.calls, 1) for game in self.games]
+        orders = []
+        for index in np.argsort(-lag, kind="stable").tolist():  # who lags behind most comes first
+            game = self.games[index]
+            size, missing = self._next_size(game), int(wanted[index]) - game.calls
+            if missing >= size // 2:
+                orders.append((index, min(size, max(missing, FIRST_BATCH))))
+        leader = int(np.argmax(wanted))
+        # a new leader may find that all others had more than their shares
+        return orders[:_TOGETHER] or [(leader, self._next_size(self.games[leader]))]
+
+    def _calls_wanted(self, total: int) -> Array:
+        """Return the share of all calls that each pair is to have.
+
+        The proven pairs share most, above all the one that promises the largest bound; while there are none, the
+        likeliest: weak evidence shows nowhere if the calls are spread. The rest looks for others, by the weights, and
+        more where something was won of late.
+        """
+        promises = np.array([self._promise(index, total) for index in range(len(self.games))])
+        is_open = np.isneginf(promises)
+        won = np.array([float(gain[0]) for _, gain in self._won])
+        looking: Array = self.weights[: len(self.games)] * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
+        looking /= looking.sum()
+        leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
+        shares = share * looking + (1 - share) * _by_rank(leading)
+        return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), _EVERYONES / total)))
+
+    def _later_half(self, index: int) -> tuple[int, Array]:
+        """Return how many calls the later half of a game had, and the evidence won in them."""
+        calls, wealth = self._records[index][-1]
+        earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
+        return max(calls - earlier[0], 1), wealth - earlier[1]
+
+    def _promise(self, index: int, total: int) -> float:
+        """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
+
+        In steps of the references, interpolated; minus infinity if it is not proven. A standard deviation is taken
+        from what was won: of the logarithm of a likelihood ratio, the variance is twice the mean.
+        """
+        needed = _PROMISED - math.log(float(self.weights[index]))
+        calls, gain = self._won[index]
+        proven = gain - np.sqrt(2 * np.maximum(gain, 0.0) + 1)
+        if proven[0] <= 0:
+            return -math.inf
+        projected = proven * (total / calls)
+        falling = np.flatnonzero(projected < needed)
+        if not falling.size:
+            return len(projected) - float(needed / projected[-1])
+        first = int(falling[0])
+        if first == 0:
+            return float(projected[0] / needed) - 1
+        above, below = float(projected[first - 1]), float(projected[first])
+        return first - 1 + (above - needed) / (above - below)
+
+    def _next_size(self, game: PairGame) -> int:
+        """Return half of what was played before: the learners never lag behind by more than a third.
+
+        On few pairs there is time to begin call by call: gross violations show within some dozens of calls.
+        """
+        if len(self.games) <= _FEW_PAIRS and game.calls < _UNHURRIED:
+            return max(1, game.calls // 32)
+        wanted = game.calls // 2 if game.calls > FIRST_BATCH else 2 * FIRST_BATCH
+        return max(FIRST_BATCH, min(wanted, game.largest_batch))
+
+    def _spread_references(self) -> NDArray[np.intp]:
+        """Return rows of the claimed family at which pairs are compared, none for an ex-post claim."""
+        if self._claimed is None:
+            return np.empty(0, dtype=np.intp)
+        count = _COSTLY_REFERENCES if self._claimed.delta.any() else _REFERENCES
+        return np.unique(np.linspace(0, len(self._claimed.grid) - 1, count).astype(np.intp))
+
+    def _rate(self, index: int) -> None:
+        """Note the evidence against the claim and against the references.
+
+        The rate at which sides are told tells pairs apart that have no evidence.
+        """
+        game = self.games[index]
+        claimed = self._claim_wealth(index)
+        self._scores[index] = claimed + 3 * float(game.log_wealth(0.0, 0.0)[0]) / max(game.calls, 1)
+        wealth = np.array([claimed])
+        if self._claimed is not None and self._compares:
+            wealth = self._family_wealth(self._claimed, game, self._references)
+        self._records[index].append((game.calls, wealth))
+        self._won[index] = self._later_half(index)
+
+    # --- wealth and bounds --------------------------------------------------------------------------------------
+
+    def _claim_wealth(self, index: int) -> float:
+        """Return the logarithm of the wealth of a game against the claim, computed once for its calls so far."""
+        game = self.games[index]
+        if self._claim_wealths[index][0] != game.calls:
+            self._claim_wealths[index] = game.calls, self._computed_claim_wealth(game)
+        return self._claim_wealths[index][1]
+
+    def _computed_claim_wealth(self, game: PairGame) -> float:
+        if isinstance(self.claim, ExPost):
+            return game.log_wealth_ex_post()
+        assert self._claimed is not None
+        only = slice(self._claimed.claimed, self._claimed.claimed + 1)
+        return float(self._family_wealth(self._claimed, game, only)[0])
+
+    def _family_wealth(self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)) -> Array:
+        part = Family(family.parameter, family.grid[rows], family.epsilon[rows], family.delta[rows], -1)
+        if self._compares_pairs and not part.delta.any():
+            return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
+        return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
+
+    def _mixed(self, wealth: Callable[[PairGame], Array]) -> Array:
+        return self._weighted({k: wealth(game) for k, game in enumerate(self.games) if game.calls})
+
+    def _weighted(self, wealth: Mapping[int, Array]) -> Array:
+        """Mix the wealth of the pairs that were played.
+
+        One that was not played yet keeps its share; it is left out, on the safe side.
+        """
+        weights = np.log(self.weights[list(wealth)])[:, None]
+        mixed: Array = logsumexp(np.array(list(wealth.values())) + weights, axis=0) - 2.0**-40
+        return mixed
+
+    def log_evidence(self) -> float:
+        """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
+        if not self.calls:
+            return 0.0
+        played = {k: np.array([self._claim_wealth(k)]) for k, game in enumerate(self.games) if game.calls}
+        return float(self._weighted(played)[0]) + math.log1p(-_OWN_SHARE)
+
+    def best_game(self) -> PairGame:
+        """Return the game with the most evidence."""
+        return self.games[int(np.argmax(self._scores))]
+
+    def bounds(self, alpha: float) -> dict[str, float]:
+        """Return the lower confidence bound on each quantity at this moment, each valid at level 1 - alpha.
+
+        For a claim that is not of the form (epsilon, delta), `epsilon` is the bound at delta 0.
+        """
+        return {family.parameter: self._bound(family, -math.log(alpha)) for family in self._families}
+
+    def epsilon_lower(self, alpha: float) -> float:
+        """Return the lower confidence bound on epsilon alone, which takes far less time than all `bounds`."""
+        return next(self._bound(each, -math.log(alpha)) for each in self._families if each.parameter == "epsilon")
+
+    def _bound(self, family: Family, needed: float) -> float:
+        """Return the lower confidence bound; where a claim takes long, those beyond the first that stands are left."""
+        if not self.calls:
+            return 0.0
+        claimed, size = self.log_evidence(), len(family.grid)
+        step, bound = _CLAIMS_AT_ONCE if family.delta.any() else size, 0.0
+        for start in range(0, size, step):
+            rows = slice(start, min(start + step, size))
+            own = self._mixed(lambda game, rows=rows: self._family_wealth(family, game, rows))  # type: ignore[misc]
+            stronger = np.arange(rows.start, rows.stop) < family.claimed
+            shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
+            refuted = np.where(stronger, shared, own) >= needed
+            bound = last_refuted(family.grid[rows], refuted, start=bound)
+            if not refuted.all():
+                break
+        return bound

@@ -1,0 +1,193 @@
+"""Scales of power: how a reference mechanism departs from a claim, and what an ideal bettor gains on it.
+
+See :mod:`dpassay.properties.betting.power` for what the references are and when a test is weak.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.properties.betting.bets import LEVELS, PROCESSES, log_factors, process_shares
+from dpassay.properties.betting.families import Family
+from dpassay.properties.betting.reference import Reference, gaussian, laplace, revealing
+
+__all__ = [
+    "DELTA_SLACK",
+    "LARGEST",
+    "SLACK",
+    "Scale",
+    "delta_scale",
+    "gaussian_scale",
+    "laplace_scale",
+    "mean_gains",
+    "range_gain",
+    "range_scale",
+]
+
+Array = NDArray[np.float64]
+Gain = Callable[[float], tuple[Array, Array]]
+"""Takes the parameter of a reference; returns the mean gains of the bets, nats a call, and what each has to pay."""
+
+SLACK, DELTA_SLACK = 0.5, 2.0**-6
+"""What a test may miss beyond twice the claim before it is weak: nats (also of a multiplier); probability."""
+
+LARGEST = 64.0
+"""Nats: beyond that no outcome tells more in fewer than e^64 calls."""
+
+_LARGEST_MULTIPLIER = math.sqrt(2 * LARGEST)
+_PRECISION = 2.0**-14
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One parameter along which a reference departs from the claim.
+
+    Parameters
+    ----------
+    gain : callable
+        As `Gain`; the gains increase with the parameter.
+    claimed, allowed, most : float
+        The reference at the claim, the one that a test must refute in order not to be weak, and the largest one.
+    stated : callable
+        The figures of a reference, in the parameters of the claim.
+    """
+
+    gain: Gain
+    claimed: float
+    allowed: float
+    most: float
+    stated: Callable[[float], dict[str, float]]
+
+    def smallest(self, calls: float, needed: float) -> float:
+        """Return the smallest parameter, rounded up, that is refuted on average; infinity if none is."""
+        if self.claimed >= self.most:
+            return math.inf
+        low, step = self.claimed, 1 / 64
+        high = min(low + step, self.most)
+        while not self._is_refuted(high, calls, needed):
+            if high >= self.most:
+                return math.inf
+            low, step = high, 4 * step
+            high = min(self.claimed + step, self.most)
+        while high - low > _PRECISION * (high - self.claimed):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._is_refuted(middle, calls, needed) else (middle, high)
+        return high
+
+    def _is_refuted(self, parameter: float, calls: float, needed: float) -> bool:
+        gains, costs = self.gain(parameter)
+        return bool((calls * gains >= needed + costs).any())
+
+    def calls_needed(self, needed: float) -> float:
+        """Return the calls with which the largest allowed parameter is refuted on average."""
+        if self.allowed >= self.most:
+            return math.inf
+        gains, costs = self.gain(self.allowed)
+        with np.errstate(divide="ignore"):
+            return float(np.min((needed + costs) / np.maximum(gains, 0.0)))
+
+
+def laplace_scale(family: Family, epsilon: float, stated: Callable[[float], dict[str, float]]) -> Scale:
+    """Return the scale of a Laplace mechanism against the claim of a family; `epsilon` is its own at the claim."""
+    points = _claimed_points(family)
+
+    def gain(true_epsilon: float) -> tuple[Array, Array]:
+        return mean_gains(laplace(true_epsilon, _kinks(points[0])), *points)
+
+    return Scale(gain, epsilon, 2 * epsilon + SLACK, _most(epsilon, LARGEST), stated)
+
+
+def gaussian_scale(family: Family, multiplier: float, stated: Callable[[float], dict[str, float]]) -> Scale:
+    """Return the scale of a Gaussian mechanism against the claim of a family; `multiplier` is its own at the claim."""
+    points = _claimed_points(family)
+
+    def gain(true_multiplier: float) -> tuple[Array, Array]:
+        return mean_gains(gaussian(true_multiplier, _kinks(points[0])), *points)
+
+    return Scale(gain, multiplier, 2 * multiplier + SLACK, _most(multiplier, _LARGEST_MULTIPLIER), stated)
+
+
+def range_scale(epsilon: float) -> Scale:
+    """Return the scale of a Laplace mechanism against bounded range, by bets on pairs of calls."""
+
+    def gain(true_epsilon: float) -> tuple[Array, Array]:
+        return np.array([range_gain(true_epsilon, epsilon)]), np.array(
+            [math.log(2)]
+        )  # one of two halves bets on pairs
+
+    half = epsilon / 2
+    return Scale(gain, half, 2 * half + SLACK / 2, _most(half, LARGEST), lambda e: {"epsilon": 2 * e})
+
+
+def delta_scale(family: Family, epsilon: float, delta: float) -> Scale:
+    """Return the scale of randomised response that reveals its input, against the claim of a family."""
+    points = _claimed_points(family)
+
+    def gain(true_delta: float) -> tuple[Array, Array]:
+        return mean_gains(revealing(epsilon, true_delta), *points)
+
+    return Scale(gain, delta, 2 * delta + DELTA_SLACK, 1.0, lambda d: {"delta": d})
+
+
+def _most(claimed: float, largest: float) -> float:
+    """Return the largest parameter to try; the claimed one itself where nothing beyond it can be told apart."""
+    return claimed + largest + SLACK if claimed < largest else claimed
+
+
+def _claimed_points(family: Family) -> tuple[Array, Array]:
+    """Return the (epsilon, delta) statements through which the claim of a family is refuted."""
+    return family.epsilon[family.claimed], family.delta[family.claimed]
+
+
+def _kinks(epsilon: Array) -> list[float]:
+    ends = [float(LEVELS[0]), float(LEVELS[-1])]  # predictions reach no further
+    return [*ends, *(kink for e in epsilon.tolist() for kink in (-e, e))]
+
+
+def mean_gains(reference: Reference, epsilon: Array, delta: Array) -> tuple[Array, Array]:
+    """Return the mean gain of each bet of the mixture on a reference, and the cost of its share.
+
+    Sides are drawn with probability 1/2. The mixture is that of :class:`dpassay.properties.betting.families.Family`
+    over points and of :func:`dpassay.properties.betting.bets.log_wealth` over processes.
+
+    Parameters
+    ----------
+    reference : Reference
+        The mechanism.
+    epsilon, delta : ndarray, shape (points,)
+        The hypotheses.
+
+    Returns
+    -------
+    gains, costs : ndarray
+        Nats a call; nats.
+
+    Examples
+    --------
+    >>> gains, _ = mean_gains(laplace(1.0, [-0.5, 0.5]), np.array([0.5]), np.array([0.0]))
+    >>> round(math.log(1 / 0.05) / gains.max())
+    153
+    """
+    guess = np.clip(reference.losses, LEVELS[0], LEVELS[-1])
+    gains, costs = [], []
+    processes = [(PROCESSES[0], np.ones(1))]
+    if delta.any():
+        processes = list(zip(PROCESSES, process_shares(delta), strict=True))
+    for (direction, fraction), shares in processes:
+        on_left, on_right = log_factors(
+            guess, epsilon[:, None], delta[:, None], direction=direction, cap_fraction=fraction
+        )
+        gains.append((on_left @ reference.left + on_right @ reference.right) / 2)
+        costs.append(np.broadcast_to(math.log(len(epsilon)) - np.log(shares), gains[-1].shape))
+    return np.concatenate(gains), np.concatenate(costs)
+
+
+def range_gain(true_epsilon: float, epsilon: float) -> float:
+    """Return the mean gain of a call on Laplace noise against bounded range epsilon, from a left and a right call."""
+    noise = laplace(true_epsilon, [-epsilon / 2, epsilon / 2], widest=4.0)
+    guess = np.clip(noise.losses[:, None] - noise.losses[None, :], LEVELS[0], LEVELS[-1])
+    on_left, _ = log_factors(guess, epsilon)
+    return float(noise.left @ on_left @ noise.right) / 2

@@ -1,0 +1,230 @@
+"""Screening: few calls on each of many pairs, to choose the pairs that are worth a game.
+
+Tournaments by successive halving (Jamieson, Talwalkar 2016). Each input of a group of pairs is sampled a few times;
+the pairs whose samples differ most go to the next round and are sampled four times as often; the best of the last
+round are named. Samples are shared by all pairs of an input. They choose where to bet and are never bet on, so that
+the choice costs no error probability.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from dpassay.properties.betting.game import Draw
+from dpassay.properties.outcomes.symbols import Outcomes
+
+__all__ = ["Point", "Screening", "evidence_beyond"]
+
+Array = NDArray[np.float64]
+Pair = tuple[Array, Array]
+Point = tuple[float, float]
+"""(epsilon, delta): one point of the curve that a claim implies."""
+
+_FIRST_GROUP, _LARGEST_GROUP = 16, 1024  # pairs of a tournament; groups double
+_FIRST_SAMPLES, _MORE_SAMPLES, _KEPT_PART, _FINALISTS = 8, 4, 8, 4
+"""Eight samples a side: with fewer, some tail of some of thirty features separates most pairs by chance."""
+
+_SHARE = 0.2  # of all calls, halved with each pass through the pairs
+_CLEAR = 4.0  # nats of evidence beyond the claim with which a second finalist is named
+_MOST_NUMBERS = 1 << 22  # numbers in the inputs that are kept for the next pass
+_MOST_COORDINATES = 64
+_AT_ONCE = 1 << 20  # numbers compared at once
+_ORDINARY = 0.01  # weight of evidence against equality, beside that beyond the claim: it orders pairs without any
+_RAISED = "<raises>"
+
+
+@dataclass
+class _Tournament:
+    """A group of pairs, the inputs that they share, and the samples of the inputs."""
+
+    pairs: list[Pair]
+    samples: int = 0
+    wanted: int = _FIRST_SAMPLES
+    inputs: dict[bytes, Array] = field(default_factory=dict)
+    outcomes: dict[bytes, list[Outcomes]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.keep(self.pairs)
+
+    @property
+    def cost(self) -> int:
+        """Calls of the next round."""
+        return len(self.inputs) * (self.wanted - self.samples)
+
+    def keep(self, pairs: list[Pair]) -> None:
+        """Go on with some of the pairs."""
+        self.pairs = pairs
+        self.inputs = {data.tobytes(): data for pair in pairs for data in pair}
+        self.outcomes = {key: self.outcomes.get(key, []) for key in self.inputs}
+
+
+class Screening:
+    """Chooses pairs out of many.
+
+    Parameters
+    ----------
+    pairs : iterator of (left, right)
+        Candidates, the simplest first; taken as they are needed.
+    points : sequence of (epsilon, delta)
+        Points of the curve that the claim implies; a difference counts as far as it exceeds one of them.
+    seed : int
+        Determines every random number.
+    ignored : frozenset of str
+        Features of the outcomes that are not compared.
+    """
+
+    def __init__(
+        self, pairs: Iterator[Pair], points: list[Point], *, seed: int, ignored: frozenset[str] = frozenset()
+    ) -> None:
+        self.calls = 0
+        self._coming, self._points, self._seed, self._ignored = pairs, points, seed, ignored
+        self._kept: list[Pair] = []
+        self._pass, self._group, self._rounds = 0, _FIRST_GROUP, 0
+        self._tournament: _Tournament | None = None
+
+    def due(self, calls: int) -> tuple[Draw, ...]:
+        """Return the draws of the next round, none if the screening has had its share of so many calls."""
+        if self._tournament is None:
+            self._tournament = self._next_tournament()
+        tournament = self._tournament
+        if tournament is None or self.calls + tournament.cost > _SHARE * 0.5**self._pass * calls:
+            return ()
+        self._rounds += 1
+        children = np.random.SeedSequence(self._seed, spawn_key=((1 << 32) - 1, self._rounds))
+        size = tournament.wanted - tournament.samples
+        return tuple(
+            Draw(data, size, seed, one_by_one=False)
+            for data, seed in zip(tournament.inputs.values(), children.spawn(len(tournament.inputs)), strict=True)
+        )
+
+    def observe(self, results: list[Outcomes | None]) -> list[Pair]:
+        """Enter the results of a round; return the pairs to play on, the best first, when a tournament ends."""
+        tournament = self._tournament
+        assert tournament is not None
+        self.calls += tournament.cost
+        size = tournament.wanted - tournament.samples
+        for known, result in zip(tournament.outcomes.values(), results, strict=True):
+            known.append(Outcomes.of([_RAISED] * size) if result is None else result)
+        tournament.samples = tournament.wanted
+        beyond, ordinary = self._evidence(tournament)
+        order = np.argsort(-(beyond + _ORDINARY * ordinary), kind="stable")
+        if len(tournament.pairs) > _FINALISTS:
+            kept = max(_FINALISTS, len(tournament.pairs) // _KEPT_PART)
+            tournament.keep([tournament.pairs[k] for k in order[:kept]])
+            tournament.wanted = _MORE_SAMPLES * tournament.samples
+            return []
+        self._tournament = None
+        return [tournament.pairs[k] for place, k in enumerate(order) if place == 0 or beyond[k] >= _CLEAR]
+
+    def _next_tournament(self) -> _Tournament | None:
+        group = list(itertools.islice(self._coming, self._group))
+        if not group and self._kept:  # the next pass looks longer at each
+            self._pass += 1
+            self._coming, self._kept = iter(self._kept), []
+            group = list(itertools.islice(self._coming, self._group))
+        if not group:
+            return None
+        self._group = min(2 * self._group, _LARGEST_GROUP)
+        if (len(self._kept) + len(group)) * 2 * max(len(right) for _, right in group) <= _MOST_NUMBERS:
+            self._kept += group
+        return _Tournament(group, wanted=_FIRST_SAMPLES * _MORE_SAMPLES**self._pass)
+
+    def _evidence(self, tournament: _Tournament) -> tuple[Array, Array]:
+        """Return, for each pair, the evidence beyond the claim and against equality, of the most telling event."""
+        index = {key: k for k, key in enumerate(tournament.inputs)}
+        left, right = (np.array([index[pair[side].tobytes()] for pair in tournament.pairs]) for side in (0, 1))
+        joined = Outcomes.joined([part for parts in tournament.outcomes.values() for part in parts])
+        shape = len(index), tournament.samples
+        beyond, ordinary = np.zeros(len(left)), np.zeros(len(left))
+        for values, ordered in _compared(joined, self._ignored):
+            table = values.reshape(shape)
+            step = max(1, _AT_ONCE // (2 * tournament.samples))
+            for start in range(0, len(left), step):
+                rows = slice(start, start + step)
+                counts = _event_counts(table[left[rows]], table[right[rows]], ordered=ordered)
+                for best, points in ((beyond, self._points), (ordinary, [(0.0, 0.0)])):
+                    found = [evidence_beyond(*counts, tournament.samples, *point).max(axis=1) for point in points]
+                    best[rows] = np.maximum(best[rows], np.max(found, axis=0))
+        return beyond, ordinary
+
+
+def _compared(outcomes: Outcomes, ignored: frozenset[str]) -> Iterator[tuple[Array, bool]]:
+    """Yield numbers to compare samples by: the features, whose order means something, and symbols as codes."""
+    for name, values in outcomes.features.items():
+        if name not in ignored:
+            yield values, True
+    if outcomes.rows.ndim == 2:
+        width = outcomes.rows.shape[1]
+        for k in np.unique(np.linspace(0, width - 1, min(width, _MOST_COORDINATES)).astype(int)):
+            yield outcomes.rows[:, k].astype(np.float64), True
+    codes: dict[object, int] = {}
+    symbols = np.array([codes.setdefault(atom, len(codes)) for atom in outcomes.atoms()], dtype=np.float64)
+    if len(codes) < len(outcomes):
+        yield symbols, False
+
+
+def _event_counts(left: Array, right: Array, *, ordered: bool) -> tuple[Array, Array]:
+    """Return how often each event occurred on each side: single values, and tails where the order means something.
+
+    Parameters
+    ----------
+    left, right : ndarray of shape (pairs, samples)
+        What was observed on each side; NaN counts as a value above all others.
+    ordered : bool
+        Whether tails are events.
+
+    Returns
+    -------
+    tuple of two ndarrays of shape (pairs, events)
+    """
+    merged = np.concatenate([left, right], axis=1)
+    order = np.argsort(merged, axis=1, kind="stable")
+    ranked = np.take_along_axis(merged, order, axis=1)
+    from_left = np.cumsum(order < left.shape[1], axis=1).astype(np.float64)
+    from_right = np.arange(1.0, merged.shape[1] + 1) - from_left
+    same = (ranked[:, 1:] == ranked[:, :-1]) | (np.isnan(ranked[:, 1:]) & np.isnan(ranked[:, :-1]))
+    ends = np.concatenate([~same, np.ones((len(ranked), 1), dtype=np.bool_)], axis=1)
+
+    def events(cumulative: Array) -> Array:
+        below = np.where(ends, cumulative, 0.0)
+        before = np.concatenate([np.zeros((len(ranked), 1)), np.maximum.accumulate(below, axis=1)[:, :-1]], axis=1)
+        single = np.where(ends, cumulative - before, 0.0)
+        if not ordered:
+            return single
+        above = np.where(ends, left.shape[1] - cumulative, 0.0)
+        return np.concatenate([single, below, above], axis=1)
+
+    return events(from_left), events(from_right)
+
+
+def evidence_beyond(left: Array, right: Array, samples: int, epsilon: float, delta: float) -> Array:
+    """Return how far counts of an event exceed (epsilon, delta)-DP, in nats, the larger of the two directions.
+
+    The log-likelihood ratio of the share of the left side among the occurrences against the largest share that the
+    claim allows, e^epsilon / (1 + e^epsilon), after delta times the number of samples was taken off.
+
+    Parameters
+    ----------
+    left, right : ndarray
+        Occurrences among `samples` samples of each side.
+    samples : int
+        Number of samples of a side.
+    epsilon, delta : float
+        The claim, nats and probability.
+    """
+    return np.maximum(
+        _one_sided(left, right, samples, epsilon, delta), _one_sided(right, left, samples, epsilon, delta)
+    )
+
+
+def _one_sided(many: Array, few: Array, samples: int, epsilon: float, delta: float) -> Array:
+    excess = np.maximum(many - delta * samples, 0.0)
+    total = np.maximum(excess + few, 1e-300)
+    allowed = 1 / (1 + np.exp(-epsilon))
+    share = excess / total
+    gain = xlogy(excess, share / allowed) + xlogy(few, np.maximum(1 - share, 1e-300) / (1 - allowed))
+    return np.where(share > allowed, gain, 0.0)

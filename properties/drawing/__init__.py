@@ -1,0 +1,1 @@
+"""Drawing outcomes: targets, their processes, time limits, workers."""

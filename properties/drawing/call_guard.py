@@ -1,0 +1,269 @@
+"""Calling a target under watch: a time limit for each call, and what targets do that they should not.
+
+A draw is carried out in a thread of its own, so that the time limit and an interruption from the keyboard work on
+every platform, also while the target waits in C. A thread cannot be ended from outside: the one that hangs is left
+behind, and asked to stop at its next line of Python.
+"""
+
+import contextvars
+import ctypes
+import math
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.impl.libraries.reading import ACCEPTED
+from dpassay.properties.betting.game import Draw, PairGame, sample_side
+from dpassay.properties.outcomes.symbols import Outcomes, Sampler
+
+__all__ = [
+    "CALL_TIMEOUT",
+    "NOT_READ",
+    "PARTLY_READ",
+    "PROBED_CALLS",
+    "PROBES",
+    "CallTimeoutError",
+    "Habit",
+    "carry_out",
+    "habits_of",
+    "is_constant",
+    "kept_global_generators",
+    "notes_on_reading",
+]
+
+Array = NDArray[np.float64]
+
+CALL_TIMEOUT = 60.0
+"""Seconds that one call of the target may take unless stated otherwise."""
+
+PROBED_CALLS, PROBES = 8, 6
+"""A probe is a call for so many outcomes; there are at most so many probes."""
+
+_GLOBAL_GENERATORS, _PROBE = 1 << 31, 1 << 29  # keys of seeds that no draw of a hunt has
+_SHOWN = 8
+
+
+class CallTimeoutError(Exception):
+    """A call did not return in time."""
+
+
+class Habit(Enum):
+    """What a target does that its user should know, in words."""
+
+    EDITS_INPUT = "the target changes its input in place; each call received a copy"
+    GLOBAL_GENERATORS = (
+        "the target draws from the global generators of numpy.random or random: they are seeded anew for each draw, "
+        "so that workers share no stream; with threads the result cannot be replayed"
+    )
+    NOT_REPRODUCIBLE = (
+        "the target does not draw from its rng alone: the same rng gave different outcomes, so this result cannot "
+        "be replayed"
+    )
+    REPEATS_ITSELF = (
+        "the target repeats outcomes: different generators gave the same outcomes, so its calls are not independent "
+        "and the stated level does not hold"
+    )
+    NOT_RANDOM = "the target is not random: all calls on one input returned the same outcome"
+
+
+NOT_READ, PARTLY_READ = "the target returns outcomes that cannot be read", "parts of outcomes cannot be read"
+"""How the notes begin that say so. Where whole outcomes were not read, a hunt that refuted nothing says nothing."""
+
+_NAMED_PARTS = 8
+
+
+def notes_on_reading(games: Sequence[PairGame]) -> list[str]:
+    """Return what a user should know of outcomes, and of parts of outcomes, that could not be read."""
+    unread = {path: kind for game in games for path, kind in game.unread.items()}
+    if not unread:
+        return []
+    named = [f"{path} ({kind})" for path, kind in list(unread.items())[:_NAMED_PARTS]]
+    more = [f"{len(unread) - len(named)} more"] if len(unread) > len(named) else []
+    blanks = sum(game.blanks for game in games)
+    if not blanks:
+        return [f"{PARTLY_READ}: {', '.join(named + more)}; they were not tested"]
+    calls = sum(game.calls for game in games)
+    return [f"{NOT_READ}: {', '.join(named + more)}, {blanks:,} of {calls:,}; accepted types are {ACCEPTED}"]
+
+
+def carry_out(sampler: Sampler, draw: Draw, call_timeout: float = CALL_TIMEOUT) -> tuple[Outcomes | None, set[Habit]]:
+    """Carry out a draw under watch; return also what was noticed.
+
+    The global generators of `random` and `numpy.random` are seeded from the draw, for targets that use them.
+
+    Parameters
+    ----------
+    sampler, draw
+        As for `sample_side`.
+    call_timeout : float
+        Seconds that each call may take; infinity: no limit, and the calls are made in this very thread.
+
+    Raises
+    ------
+    CallTimeoutError
+        If a call does not return in time.
+    UsageError
+        If the target returns something else than the outcomes asked for.
+    """
+    _seed_global_generators(draw.seed)
+    watched = _Watched(sampler)
+    return _sample(watched, draw, call_timeout), watched.habits
+
+
+class _Watched:
+    """A sampler that keeps the time of its current call, and compares inputs before and after."""
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler = sampler
+        self.habits: set[Habit] = set()
+        self.current: tuple[float, int] | None = None  # when the call began, and its size
+        self.is_abandoned = False
+
+    @property
+    def apart(self) -> Sampler | None:
+        """The function of the sampler that goes call by call, under watch as well; None if it has none."""
+        inner: Sampler | None = getattr(self._sampler, "apart", None)
+        return None if inner is None else partial(self._watch, inner)
+
+    def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Any:
+        return self._watch(self._sampler, data, size, rng)
+
+    def _watch(self, sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> Any:
+        if self.is_abandoned:
+            raise CallTimeoutError
+        before = data.copy()
+        self.current = time.monotonic(), size
+        try:
+            return sampler(data, size, rng)
+        finally:
+            self.current = None
+            if not np.array_equal(before, data, equal_nan=True):
+                self.habits.add(Habit.EDITS_INPUT)
+
+
+def _sample(watched: _Watched, draw: Draw, call_timeout: float) -> Outcomes | None:
+    if math.isinf(call_timeout):
+        return sample_side(watched, draw)
+    results: list[Outcomes | None] = []
+    errors: list[BaseException] = []
+    done, context = threading.Event(), contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            results.append(context.run(sample_side, watched, draw))
+        except BaseException as error:  # noqa: BLE001  # raised again by the thread that waits
+            errors.append(error)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=run, name="dpassay target", daemon=True)
+    thread.start()
+    try:
+        patience = call_timeout
+        while not done.wait(patience):
+            began, size = watched.current or (time.monotonic(), 0)
+            patience = began + call_timeout - time.monotonic()
+            if patience <= 0:
+                raise CallTimeoutError(_complaint(draw, size, call_timeout))
+    except BaseException:
+        watched.is_abandoned = True
+        _ask_to_stop(thread)
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _complaint(draw: Draw, size: int, call_timeout: float) -> str:
+    values = ", ".join(f"{value:.6g}" for value in draw.data[:_SHOWN])
+    more = ", ..." if len(draw.data) > _SHOWN else ""
+    return f"the target hangs: f([{values}{more}], {size}, rng) did not return within {call_timeout:g} s"
+
+
+def _ask_to_stop(thread: threading.Thread) -> None:
+    """Raise SystemExit in a thread at its next line of Python; where that cannot be done, it runs on."""
+    interpreter = getattr(ctypes, "pythonapi", None)  # CPython only
+    if interpreter is not None and thread.ident is not None:
+        interpreter.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+
+
+# --- the global generators ----------------------------------------------------------------------------------
+
+
+def _seed_global_generators(seed: np.random.SeedSequence) -> None:
+    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _GLOBAL_GENERATORS))
+    state = own.generate_state(4)
+    np.random.seed(state)  # noqa: NPY002  # the generator that a target should not use
+    random.seed(state.tobytes())
+
+
+@contextmanager
+def kept_global_generators() -> Iterator[None]:
+    """Leave the global generators as they were found."""
+    of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002  # see above
+    try:
+        yield
+    finally:
+        np.random.set_state(of_numpy)  # noqa: NPY002  # see above
+        random.setstate(of_python)
+
+
+def _global_state() -> tuple[Any, ...]:
+    state: Any = np.random.get_state()  # noqa: NPY002  # see above
+    _, words, *others = state
+    return words.tobytes(), *others, random.getstate()
+
+
+# --- habits that one draw does not show ---------------------------------------------------------------------
+
+
+def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CALL_TIMEOUT) -> set[Habit]:
+    """Ask for the same outcomes twice, and for others, to see what a target makes of its rng.
+
+    It takes `PROBED_CALLS` outcomes from each of at most `PROBES` calls; none of them enters a test.
+
+    Raises
+    ------
+    CallTimeoutError
+        If a call does not return in time.
+    """
+
+    def probe(key: int) -> tuple[list[Any] | None, bool]:
+        draw = Draw(data, PROBED_CALLS, np.random.SeedSequence(seed, spawn_key=(_PROBE, key)), one_by_one=False)
+        _seed_global_generators(draw.seed)
+        before = _global_state()
+        outcomes = _sample(_Watched(sampler), draw, call_timeout)
+        return None if outcomes is None else outcomes.atoms(), _global_state() != before
+
+    (first, touches), (again, _) = probe(0), probe(0)
+    if first is None or again is None:  # raised: how often is a question for the test itself
+        return set()
+    habits = {Habit.GLOBAL_GENERATORS} if touches else set()
+    if first != again:
+        return habits | {Habit.NOT_REPRODUCIBLE}
+    varies = any(symbol != first[0] for symbol in first)
+    if varies and all(probe(key)[0] == first for key in range(1, PROBES - 1)):
+        habits.add(Habit.REPEATS_ITSELF)
+    return habits
+
+
+def is_constant(game: PairGame) -> bool:
+    """Return whether each side of a game showed one outcome only, in what the game remembers."""
+    for side in (True, False):
+        seen: set[Any] = set()
+        for outcomes, is_left in game.archive:
+            chosen = is_left == side
+            if chosen.any():
+                atoms = outcomes.atoms()
+                seen.update(atoms[k] for k in np.flatnonzero(chosen))
+            if len(seen) > 1:
+                return False
+    return bool(game.archive)

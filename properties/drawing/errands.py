@@ -1,0 +1,57 @@
+"""Questions to a target that may be in another process; the imports here are part of what that process costs."""
+
+import pickle
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpassay.claims import Claim, NeighbourRelation, UsageError
+from dpassay.properties.drawing.shipping import pickled
+from dpassay.properties.drawing.target import Declaration, declaration_of
+
+if TYPE_CHECKING:
+    from dpassay.properties.hunting.white_box import Finding
+
+__all__ = ["certified", "received_declaration", "sent_declaration"]
+
+
+def certified(target: Any, claim: Claim | None, neighbours: NeighbourRelation, seed: int) -> "Finding | None":
+    """Search by the exact distribution of a target; None if it is not known.
+
+    Parameters
+    ----------
+    target : object
+        The target.
+    claim : Claim or None
+        None stands for the first claim that the target declares.
+    neighbours, seed
+        As for `hunt`.
+    """
+    from dpassay.properties.hunting.task import claim_of
+    from dpassay.properties.hunting.white_box import has_distribution, hunt_white_box  # takes seconds to import
+
+    if not has_distribution(target, neighbours, seed=seed):
+        return None
+    return hunt_white_box(target, claim_of(target, claim), neighbours, seed=seed)
+
+
+def sent_declaration(target: Any) -> tuple[Declaration, bytes]:
+    """Return what a target declares, with its claims apart: they may contain functions of the target's module."""
+    declared = declaration_of(target)
+    return replace(declared, claims=()), pickled(declared.claims, target, "the process that settles the bets")
+
+
+def received_declaration(sent: tuple[Declaration, bytes]) -> Declaration:
+    """Return what `sent_declaration` returned in another process as one value.
+
+    Raises
+    ------
+    UsageError
+        If the claims cannot be loaded here.
+    """
+    declared, claims = sent
+    try:
+        return replace(declared, claims=pickle.loads(claims))  # noqa: S301  # made by the process started here
+    except Exception as error:
+        raise UsageError(
+            f"the claims that the target declares cannot be loaded here: {type(error).__name__}: {error}"
+        ) from error

@@ -1,0 +1,147 @@
+"""Finding the mechanism that a user names."""
+
+import importlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.properties.outcomes.symbols import sampler_of
+
+__all__ = ["Declaration", "declaration_of", "describe_target", "is_foreign", "load_target", "may_have_distribution"]
+
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a target declares of itself.
+
+    Parameters
+    ----------
+    claims : tuple of Claim
+        Empty where it declares none.
+    neighbours : NeighbourRelation or None
+        None where it declares none.
+    may_have_distribution : bool
+        Whether its exact output distribution may be known.
+    """
+
+    claims: tuple[Claim, ...]
+    neighbours: NeighbourRelation | None
+    may_have_distribution: bool
+
+
+def declaration_of(target: Any) -> Declaration:
+    """Return what a target declares.
+
+    Raises
+    ------
+    UsageError
+        If it declares something else than claims and a neighbour relation.
+    """
+    sampler_of(target)
+    claims, neighbours = getattr(target, "claims", ()), getattr(target, "neighbours", None)
+    if not isinstance(claims, tuple | list) or not all(isinstance(claim, Claim) for claim in claims):
+        raise UsageError(f"the claims that a target declares must be a tuple of claims, got {shown(claims)}")
+    if not (neighbours is None or isinstance(neighbours, NeighbourRelation)):
+        raise UsageError(f"the neighbours that a target declares must be a relation, got {shown(neighbours)}")
+    return Declaration(tuple(claims), neighbours, may_have_distribution(target))
+
+
+def may_have_distribution(target: Any) -> bool:
+    """Return whether a distribution may be registered for a target: there is none for plain functions.
+
+    Distributions are registered for types: by this package for its own, by other code through the module of the
+    registry.
+    """
+    if isinstance(target, _FUNCTIONS):
+        return False
+    is_own = any(one.__module__.partition(".")[0] == "dpassay" for one in type(target).__mro__)
+    return is_own or "dpassay.properties.pairing.registry" in sys.modules
+
+
+def is_foreign(target: Any) -> bool:
+    """Return whether a target is code of others, loaded by its name."""
+    return isinstance(target, str) and not target.startswith("dpassay.")
+
+
+def load_target(name: str) -> Any:
+    """Import what ``package.module:object`` or ``path/to/file.py:object`` names; a file's code is run.
+
+    The folder of a file is put on ``sys.path``, so that it finds its neighbours.
+
+    Raises
+    ------
+    UsageError
+        In one line: if the form is wrong, the file or module is missing or fails, or the object is not there or
+        cannot be sampled.
+
+    Examples
+    --------
+    >>> load_target("nowhere:thing")
+    Traceback (most recent call last):
+    ...
+    dpassay.claims.UsageError: target 'nowhere:thing': ModuleNotFoundError: No module named 'nowhere'
+    """
+    place, separator, attribute = name.rpartition(":")
+    if not (separator and place and attribute):
+        raise UsageError(f"target {name!r} must have the form package.module:object or path/to/file.py:object")
+    found: Any = _module_of(name, place)
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise UsageError(f"target {name!r}: {place} has no attribute {attribute!r}") from None
+    if isinstance(found, type):
+        raise UsageError(f"target {name!r} is a class; name an instance instead")
+    if not (callable(found) or isinstance(found, Mechanism)):
+        raise UsageError(f"target {name!r} must be a Mechanism or a callable, got {type(found).__name__}")
+    return found
+
+
+def describe_target(target: Any) -> str:
+    """Return the name under which a result lists a target: as given, or where the object was defined."""
+    if isinstance(target, str):
+        return target
+    if hasattr(target, "__qualname__"):
+        return f"{target.__module__}:{target.__qualname__}"
+    return repr(target)
+
+
+def _module_of(name: str, place: str) -> ModuleType:
+    is_file = place.endswith(".py")
+    if is_file and not Path(place).is_file():
+        raise UsageError(f"target {name!r}: file {place} does not exist")
+    try:
+        return _run_file(Path(place).resolve()) if is_file else importlib.import_module(place)
+    except (UsageError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # whatever a user's module raises, sys.exit included, becomes one line
+        first_line = str(error).splitlines()[0] if str(error) else ""
+        raise UsageError(f"target {name!r}: {type(error).__name__}: {first_line}") from error
+
+
+@cache
+def _run_file(path: Path) -> ModuleType:
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    alias = f"_dpassay_target_{path.stem}"
+    spec = importlib.util.spec_from_file_location(alias, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"target file {path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[alias] = module  # dataclasses and pickles look their module up
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[alias]
+        raise
+    return module

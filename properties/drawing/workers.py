@@ -1,0 +1,211 @@
+"""Carrying out the draws of a hunt: in this process, or on the workers of a joblib backend.
+
+Only draws travel to the workers, and outcomes back; bets are settled here, in the order of the draws, so that the
+number of workers changes nothing.
+"""
+
+import importlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import joblib
+
+from dpassay.claims import UsageError, shown
+from dpassay.properties.betting.game import Draw
+from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
+from dpassay.properties.drawing.shipping import Shipped
+from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
+from dpassay.properties.outcomes.symbols import Outcomes, Sampler, sampler_of
+
+__all__ = ["BACKENDS", "Drawing", "WorkersLostError", "jobs_of", "most_jobs", "on_workers"]
+
+BACKENDS = ("loky", "threading", "dask", "ray")
+
+_CLUSTERS = ("dask", "ray")
+_MOST_OF_A_CLUSTER = 10_000
+_OBJECT_STORE = 100 << 20  # bytes: outcomes of a round are all that it holds
+
+
+@dataclass
+class Drawing:
+    """Carries out draws and collects what is noticed on the way.
+
+    Parameters
+    ----------
+    run : callable
+        Carries out draws and yields the results in their order.
+    habits : set of Habit
+        What was noticed so far.
+    """
+
+    run: Callable[[Sequence[Draw]], Iterable["_Result"]]
+    habits: set[Habit] = field(default_factory=set)
+
+    def __call__(self, draws: Sequence[Draw]) -> Iterator[Outcomes | None]:
+        """Yield the outcomes of each draw, None if a call of many outcomes raised.
+
+        Raises
+        ------
+        CallTimeoutError, UsageError, WorkersLostError
+            See `carry_out`; also if workers cannot load the target, or die.
+        """
+        for outcomes, habits in map(_unwrapped, self.run(draws)):
+            self.habits |= habits
+            yield outcomes
+
+
+def jobs_of(jobs: int | None, backend: str) -> int:
+    """Return how many workers are meant: by default one process here, and all that a cluster has.
+
+    Raises
+    ------
+    UsageError
+        If `backend` is unknown or `jobs` is no number of workers.
+    """
+    if backend not in BACKENDS:
+        raise UsageError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if jobs is None:
+        return -1 if backend in _CLUSTERS else 1
+    most = _MOST_OF_A_CLUSTER if backend in _CLUSTERS else most_jobs()
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or not (jobs == -1 or 1 <= jobs <= most):
+        raise UsageError(f"jobs must be an integer from 1 to {most}, or -1 for one per core, got {shown(jobs)}")
+    return jobs
+
+
+def most_jobs() -> int:
+    """Return how many workers one machine may be asked for: some for each core."""
+    return max(32, 4 * joblib.cpu_count())
+
+
+@contextmanager
+def on_workers(
+    target: str | None, sampler: Sampler | RemoteSampler, *, jobs: int, backend: str, call_timeout: float
+) -> Iterator[Drawing]:
+    """Yield what carries out draws.
+
+    Parameters
+    ----------
+    target : str, optional
+        The name of the target, which workers load themselves: code from a file cannot be sent by reference.
+    sampler : Sampler or RemoteSampler
+        The target.
+    jobs, backend, call_timeout
+        As for `hunt`. A cluster that the caller has set up is used; otherwise a local one runs for as long as this.
+
+    Raises
+    ------
+    UsageError
+        If the backend is not installed or does not start, or the target cannot be sent to workers.
+    """
+    if jobs == 1 and backend not in _CLUSTERS:
+        yield Drawing(lambda draws: (ask(sampler, carry_out, draw, call_timeout) for draw in draws))
+        return
+    load = _loader(target, sampler, backend)
+    with ExitStack() as stack:
+        try:
+            pool = stack.enter_context(_pool(jobs, backend, stack))
+        except UsageError:
+            raise
+        except Exception as error:  # whatever a cluster raises that does not come up
+            raise UsageError(f"backend {backend!r} cannot be started: {type(error).__name__}: {error}") from error
+
+        def run(draws: Sequence[Draw]) -> list[_Result]:
+            try:
+                return list(pool(joblib.delayed(_draw_remotely)(load, draw, call_timeout) for draw in draws))
+            except Exception as error:  # errors of the target come as values: this one is the backend's
+                first_line = str(error).strip().partition("\n")[0]
+                raise WorkersLostError(f"backend {backend!r}: {type(error).__name__}: {first_line}") from error
+
+        yield Drawing(run)
+
+
+def _loader(target: str | None, sampler: Sampler | RemoteSampler, backend: str) -> Callable[[], Sampler]:
+    """Return what gives a worker the sampler."""
+    if backend == "threading" and not isinstance(sampler, RemoteSampler):
+        return lambda: sampler
+    thing: Any = target if target is not None else sampler
+    return _LoadSampler(Shipped.of(thing, f"the workers of backend {backend!r}"))
+
+
+# --- at the workers -----------------------------------------------------------------------------------------
+
+_Result = tuple[Outcomes | None, set[Habit]] | CallTimeoutError | UsageError
+
+
+@dataclass(frozen=True)
+class _LoadSampler:
+    shipped: Shipped
+
+    def __call__(self) -> Sampler:
+        return sampler_of(self.shipped())
+
+
+def _draw_remotely(load: Callable[[], Sampler], draw: Draw, call_timeout: float) -> "_Result":
+    """Carry out a draw; an error of the target returns as a value, as backends wrap those raised in their own."""
+    try:
+        return carry_out(load(), draw, call_timeout)
+    except (CallTimeoutError, UsageError) as error:
+        return error
+
+
+def _unwrapped(result: "_Result") -> tuple[Outcomes | None, set[Habit]]:
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+# --- backends -----------------------------------------------------------------------------------------------
+
+
+def _pool(jobs: int, backend: str, stack: ExitStack) -> AbstractContextManager[Any]:
+    if backend == "dask":
+        _use_dask(jobs, stack)
+    elif backend == "ray":
+        _use_ray(jobs, stack)
+    # by its name alone, Parallel would hand dask an option of joblib's own
+    with joblib.parallel_config(backend=backend, n_jobs=jobs):
+        pool: AbstractContextManager[Any] = joblib.Parallel()
+    return pool
+
+
+def _local_workers(jobs: int) -> int:
+    """Return the number of workers of a cluster on this machine alone."""
+    return joblib.cpu_count() if jobs == -1 else jobs_of(jobs, "loky")
+
+
+def _use_dask(jobs: int, stack: ExitStack) -> None:
+    """Find the client of the caller, or start a local cluster until the end of the hunt."""
+    distributed: Any = _imported("distributed", "dask")
+    try:
+        distributed.get_client()
+    except ValueError:
+        count = _local_workers(jobs)
+        cluster = stack.enter_context(
+            distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+        )
+        stack.enter_context(distributed.Client(cluster))
+
+
+def _use_ray(jobs: int, stack: ExitStack) -> None:
+    """Find the ray of the caller, connect to the one in RAY_ADDRESS, or start a local one until the end."""
+    ray: Any = _imported("ray", "ray")
+    if not ray.is_initialized():
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+        if not os.environ.get("RAY_ADDRESS"):
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a hunt reports to nobody
+            options |= {"num_cpus": _local_workers(jobs), "include_dashboard": False}
+            options |= {"object_store_memory": _OBJECT_STORE}
+        ray.init(**options)
+        stack.callback(ray.shutdown)
+    _imported("ray.util.joblib", "ray").register_ray()
+
+
+def _imported(module: str, backend: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise UsageError(f"backend {backend!r} cannot be used: {error}: pip install 'dpassay[cluster]'") from error

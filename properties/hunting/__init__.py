@@ -1,0 +1,1 @@
+"""The search for counterexamples: a hunt, its two methods, its result, its replay."""

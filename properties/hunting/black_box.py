@@ -1,0 +1,230 @@
+"""The search where a mechanism can only be sampled: the loop around a campaign of games."""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Protocol
+
+from dpassay.claims import UsageError
+from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.power import Power, power_of
+from dpassay.properties.drawing.call_guard import (
+    PROBED_CALLS,
+    PROBES,
+    CallTimeoutError,
+    Habit,
+    habits_of,
+    is_constant,
+    kept_global_generators,
+    notes_on_reading,
+)
+from dpassay.properties.drawing.target import describe_target
+from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
+from dpassay.properties.drawing.workers import Drawing, on_workers
+from dpassay.properties.hunting.formatting import relation_words, weakness_words
+from dpassay.properties.hunting.idle import (
+    CONSTANT_OUTCOME,
+    is_one_exception,
+    only_outcome,
+    raise_exception_of,
+)
+from dpassay.properties.hunting.result import HuntResult, refuted_claims
+from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.witness import ignored_features, measured_witness
+from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.notions.base import bounds_of
+from dpassay.properties.outcomes.events import Event
+from dpassay.properties.outcomes.symbols import Sampler
+
+__all__ = ["Progress", "sample_pairs"]
+
+_WORTH_A_PROBE = 10 * PROBES * PROBED_CALLS
+"""Hunts of fewer calls are not probed: the calls of a target may be dear."""
+
+_SHARE_FOR_DISPLAY = 1 / 32
+
+
+class Progress(Protocol):
+    """Something that is told how far a hunt is."""
+
+    def __call__(self, *, calls: int, seconds: float, e_value_log10: float, epsilon_lower: float) -> None:
+        """Show it; the bound is the last one that was computed."""
+        ...
+
+
+def sample_pairs(
+    task: Task,
+    sampler: Sampler | RemoteSampler,
+    pairs: Sequence[Pair],
+    *,
+    jobs: int = 1,
+    backend: str = "loky",
+    progress: Progress | None = None,
+    shown: Event | None = None,
+    further: Iterator[Pair] | None = None,
+) -> HuntResult:
+    """Play on the pairs until the calls or the time are spent, or the claim is refuted and the bounds are sharpened.
+
+    Parameters
+    ----------
+    task : Task
+        What is asked for.
+    sampler : Sampler or RemoteSampler
+        The target.
+    pairs : sequence of (left, right)
+        The pairs, the most promising first.
+    jobs, backend, progress
+        As for `hunt`.
+    shown : event, optional
+        The event of the witness, if it is known beforehand.
+    further : iterator of (left, right), optional
+        More pairs, the simplest first, of which a screening chooses.
+
+    Returns
+    -------
+    HuntResult
+        With sampled evidence; also after an interruption from the keyboard, a call that hangs or the loss of the
+        workers, if anything was drawn before.
+    """
+    clock, cpu = time.perf_counter(), time.process_time()
+    campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored_features(task), further=further)
+    name = task.target if isinstance(task.target, str) else None
+    notes: list[str] = []
+    with ExitStack() as stack:
+        stack.enter_context(kept_global_generators())
+        drawing = stack.enter_context(
+            on_workers(name, sampler, jobs=jobs, backend=backend, call_timeout=task.call_timeout_seconds)
+        )
+        try:
+            stopped = _play(task, sampler, campaign, drawing, clock, progress)
+        except KeyboardInterrupt:
+            stopped = "interrupted"  # what is known stays valid: no game keeps half a batch
+        except (CallTimeoutError, TargetExitError, WorkersLostError) as error:
+            if not campaign.calls:
+                raise UsageError(f"target {describe_target(task.target)!r}: {error}") from error
+            stopped = "call timeout" if isinstance(error, CallTimeoutError) else "workers lost"
+            notes.append(str(error))
+    seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
+    notes += _habits_of_outcomes(campaign, drawing)
+    result = _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
+    if result.verdict != "not refuted" or not campaign.calls:
+        return replace(result, stopped=stopped, notes=tuple(notes))
+    _require_outcomes(sampler, campaign)
+    power = _power_of(task, campaign)
+    weakness = weakness_words(power, result.claim)
+    notes += [] if weakness is None else [weakness]
+    return replace(result, stopped=stopped, notes=tuple(notes), power=power)
+
+
+def _habits_of_outcomes(campaign: Campaign, drawing: Drawing) -> list[str]:
+    """Return the notes on what the target does."""
+    played = [game for game in campaign.games if game.calls]
+    constant = []
+    if campaign.calls > 1 and played and all(map(is_constant, played)) and not any(game.blanks for game in played):
+        found = only_outcome(played)
+        if found is None:
+            drawing.habits.add(Habit.NOT_RANDOM)
+        else:
+            constant = [CONSTANT_OUTCOME]
+    return [*(habit.value for habit in Habit if habit in drawing.habits), *constant, *notes_on_reading(played)]
+
+
+def _power_of(task: Task, campaign: Campaign) -> Power:
+    """Return the power on the pair with the smallest weight."""
+    return power_of(
+        task.claim,
+        calls=campaign.calls,
+        alpha=task.alpha,
+        log_weight=math.log(float(campaign.weights.min())),
+        pairs=len(campaign.games),
+    )
+
+
+def _require_outcomes(sampler: Sampler | RemoteSampler, campaign: Campaign) -> None:
+    """Raise `EveryCallRaisesError` if no call of any game returned."""
+    played = [game for game in campaign.games if game.calls]
+    if all(game.only_failures for game in played):
+        ask(sampler, raise_exception_of, played[0].left)
+
+
+def _play(
+    task: Task,
+    sampler: Sampler | RemoteSampler,
+    campaign: Campaign,
+    drawing: Drawing,
+    clock: float,
+    progress: Progress | None,
+) -> str:
+    """Play to the end and return what ended it."""
+    threshold, refuted_after = -math.log(task.alpha), None
+    bound = _ThriftyBound(campaign, task.alpha)
+
+    def is_over() -> bool:
+        return time.perf_counter() - clock >= task.budget_seconds
+
+    while True:  # at least one batch, so that there is something to report
+        is_first = not campaign.calls
+        left_over = None if task.calls is None else task.calls - campaign.calls
+        if not campaign.play_round(drawing, most_calls=left_over, is_over=is_over):
+            return "calls"
+        if campaign.is_hopeless and is_one_exception([game for game in campaign.games if game.calls]):
+            return "calls"
+        if campaign.is_blind:
+            raise UsageError(*notes_on_reading(campaign.games))
+        evidence = campaign.log_evidence()
+        if refuted_after is None and evidence >= threshold:
+            refuted_after = campaign.calls
+        if progress is not None:
+            progress(
+                calls=campaign.calls,
+                seconds=time.perf_counter() - clock,
+                e_value_log10=evidence / math.log(10),
+                epsilon_lower=bound.now(),
+            )
+        if is_over():
+            return "budget"
+        if task.calls is None and refuted_after is not None and campaign.calls >= 2 * refuted_after:
+            return "refuted"
+        if is_first and (task.calls is None or task.calls >= _WORTH_A_PROBE):
+            probed = campaign.games[0].left, task.seed, task.call_timeout_seconds
+            drawing.habits |= ask(sampler, habits_of, *probed)
+
+
+class _ThriftyBound:
+    """The bound of a campaign for a display, computed again when that takes no more than a small share of the time."""
+
+    def __init__(self, campaign: Campaign, alpha: float) -> None:
+        self._campaign, self._alpha = campaign, alpha
+        self._began, self._spent, self._bound = time.perf_counter(), 0.0, 0.0
+
+    def now(self) -> float:
+        before = time.perf_counter()
+        if self._spent <= _SHARE_FOR_DISPLAY * (before - self._began):
+            self._bound = self._campaign.epsilon_lower(self._alpha)
+            self._spent += time.perf_counter() - before
+        return self._bound
+
+
+def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: float, cpu_seconds: float) -> HuntResult:
+    evidence = campaign.log_evidence()
+    violated = evidence >= -math.log(task.alpha)
+    return HuntResult(
+        target=describe_target(task.target),
+        claim=str(task.claim),
+        verdict="violated" if violated else "not refuted",
+        bounds=bounds_of(task.claim, campaign.bounds(task.alpha)),
+        evidence="sampled",
+        scope="samples",
+        alpha=task.alpha,
+        e_value_log10=evidence / math.log(10),
+        calls=campaign.calls,
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        witness=measured_witness(campaign.best_game(), task.claim, shown) if violated else None,
+        seed=task.seed,
+        replay=task.replay_command(campaign.calls or None),
+        neighbours=relation_words(task.neighbours),
+        also_refutes=refuted_claims(task.claim) if violated else (),
+    )

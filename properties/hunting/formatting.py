@@ -1,0 +1,81 @@
+"""Neighbour relations in the form of the command line, and the power of a test in a sentence."""
+
+import math
+
+from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.properties.betting.power import Power
+
+__all__ = ["figures_words", "power_words", "relation_words", "weakness_words"]
+
+
+def relation_words(relation: NeighbourRelation) -> str:
+    """Return a neighbour relation as the command line takes it.
+
+    Examples
+    --------
+    >>> relation_words(VectorNeighbours(3, linf=1.0, low=0.0))
+    'vector:size=3,linf=1.0,low=0.0'
+    """
+    match relation:
+        case VectorNeighbours():
+            bounds = {"size": relation.size, "l0": relation.l0, "l1": relation.l1, "l2": relation.l2}
+            bounds |= {"linf": relation.linf}
+            words = [f"{key}={value!r}" for key, value in bounds.items() if value is not None]
+            words += [f"low={relation.low!r}"] * math.isfinite(relation.low)
+            words += [f"high={relation.high!r}"] * math.isfinite(relation.high)
+            words += [name for name in ("integer", "monotone") if getattr(relation, name)]
+            return "vector:" + ",".join(words)
+        case RecordNeighbours():
+            most = [] if relation.max_size is None else [f"max-size={relation.max_size!r}"]
+            words = [f"low={relation.low!r}", f"high={relation.high!r}", f"size={relation.size!r}", *most]
+            return "records:" + ",".join([*words, f"relation={relation.relation}"])
+
+
+def figures_words(power: Power) -> str:
+    """Return the figures of a power in a few words.
+
+    Examples
+    --------
+    >>> figures_words(Power({"epsilon": 1.0417, "delta": 0.0021}, 0.4, 1e-3, 300))
+    'epsilon 1.042, delta 0.0021'
+    """
+    if power.is_blind:
+        return "none"
+    return ", ".join(f"{name} {value:.4g}" for name, value in power.figures.items()) or "unknown"
+
+
+def power_words(power: Power, claim: str) -> str:
+    """Return the sentence that states the power of a test of a claim (in the words of the command line)."""
+    if power.is_blind:
+        return f"Power: none. With this many calls even an ideal test could not refute {claim} for any target."
+    if not power.figures:
+        rate = f"{power.nats_per_call:.2g} nats per call"
+        return (
+            f"Power: unknown ({power.reason}). "
+            f"The test refutes, on average, a pair on which an ideal bettor gains {rate}."
+        )
+    violations = [
+        f"a {power.reference} mechanism whose true {name} is at least {value:.4g}"
+        for name, value in power.figures.items()
+        if name not in {"delta", "tau"} and value < math.inf
+    ]
+    delta = power.figures.get("delta", math.inf)
+    if delta < math.inf:
+        violations.append(f"a mechanism that reveals its input with probability at least {delta:.4g}")
+    found = ", or ".join(violations)
+    return f"Power: with this many calls an ideal test would, on average, refute {found}."
+
+
+def weakness_words(power: Power, claim: str) -> str | None:
+    """Return what a test that is too weak would have missed, and the calls that it needs; None if it is not weak."""
+    if not power.is_weak:
+        return None
+    more = (
+        "no feasible number of calls is enough"
+        if power.calls_needed is None
+        else f"at least {power.calls_needed:,} calls are needed"
+    )
+    if power.is_blind:
+        return f"weak test: even an ideal test could not refute {claim} with this many calls; {more}"
+    missed = f"it would miss a target with twice the loss that {claim} allows"
+    return f"weak test: {missed}; its power is {figures_words(power)}; {more}"

@@ -1,0 +1,243 @@
+"""The hunt for a pair of neighbouring inputs on which a mechanism breaks its claim."""
+
+import time
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
+from dpassay.properties.drawing.opened import OpenedTarget, open_target
+from dpassay.properties.drawing.target import describe_target
+from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
+from dpassay.properties.drawing.workers import jobs_of
+from dpassay.properties.hunting.black_box import Progress, sample_pairs
+from dpassay.properties.hunting.formatting import relation_words
+from dpassay.properties.hunting.result import HuntResult, refuted_claims
+from dpassay.properties.hunting.task import (
+    Task,
+    claim_of,
+    neighbours_of,
+    read_claim,
+    read_neighbours,
+    require_calls,
+    require_level,
+    require_seconds,
+    require_seed,
+)
+from dpassay.properties.hunting.witness import shrunk
+from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
+from dpassay.properties.outcomes.symbols import Sampler
+
+__all__ = ["Investigation", "hunt", "investigate"]
+
+
+def hunt(
+    target: str | Mechanism | Sampler,
+    claim: Claim | str | None = None,
+    neighbours: NeighbourRelation | str | None = None,
+    *,
+    budget_seconds: float = 60.0,
+    calls: int | None = None,
+    alpha: float = 1e-6,
+    seed: int = 0,
+    jobs: int | None = None,
+    backend: str = "loky",
+    call_timeout_seconds: float = CALL_TIMEOUT,
+    import_timeout_seconds: float = IMPORT_TIMEOUT,
+    isolate: bool | None = None,
+    progress: Progress | None = None,
+    white_box: bool = True,
+    low_bits: bool = True,
+    shrink: bool = True,
+) -> HuntResult:
+    """Look for a violation of a privacy claim.
+
+    Where the exact output distribution of the target is known, figures are certified; otherwise it is sampled, and
+    a betting e-process decides at level `alpha`, whatever was looked at and whenever it stopped.
+
+    Parameters
+    ----------
+    target : str, Mechanism or callable
+        ``package.module:object``, ``path/to/file.py:object``, or the object: a Mechanism, or a callable
+        ``f(data, size, rng)`` that returns `size` independent outcomes.
+    claim, neighbours : optional
+        Objects or their words on the command line; by default the first claim and the relation of the Mechanism.
+    budget_seconds : float
+        Time after which no further batch begins.
+    calls : int, optional
+        Number of calls to spend (a hunt of some hundred or more makes at most 48 besides, to see what the target
+        makes of its rng). Without it a hunt that refutes the claim spends as many calls again to sharpen its
+        bounds, then stops.
+    alpha : float
+        Probability of a false alarm, in (0, 1).
+    seed : int
+        At least 0. The same seed and `calls` give the same result with any number of jobs.
+    jobs : int, optional
+        Workers that sample, -1 for one per core; by default one here, and all that a cluster of dask or ray has.
+    backend : {"loky", "threading", "dask", "ray"}
+        The joblib backend. A dask client or a ray that the caller has set up is used; otherwise a local one with
+        `jobs` workers runs until the end of the hunt. Functions travel with their code, a target named by its file
+        by its absolute path.
+    call_timeout_seconds : float
+        Time that each call of the target may take, inf for no limit. Calls with a limit are made in threads of their
+        own; a call that hangs ends the hunt, and what was found before is reported.
+    import_timeout_seconds : float
+        Time that the import of a target in a process of its own may take.
+    isolate : bool, optional
+        Whether a process of its own holds the target, so that one that exits, crashes or hangs does not take this
+        process with it. By default one does if the target is named and is not part of dpassay, unless threads draw;
+        a function is sent with its code. It takes half a second of processor time and changes no result.
+    progress : callable, optional
+        Called after every round.
+    white_box : bool
+        Whether to use the exact distribution where it is known.
+    low_bits : bool
+        Whether to look at the low-order bits of numbers, by which noise computed in float64 gives answers away
+        (Mironov 2012). Without them the test is one of the ideal mechanism.
+    shrink : bool
+        Whether to look for a simpler pair that shows a violation as well, with at most as many calls again; see
+        :func:`dpassay.properties.hunting.witness.shrunk`. Verdict and bounds do not depend on it.
+
+    Returns
+    -------
+    HuntResult
+        Also after an interruption from the keyboard, a call that hangs or the loss of a worker, with what is known
+        by then.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is out of its domain, the target cannot be loaded, fails on every call or returns a wrong
+        number of outcomes.
+    """
+    return investigate(
+        target,
+        claim,
+        neighbours,
+        budget_seconds=budget_seconds,
+        calls=calls,
+        alpha=alpha,
+        seed=seed,
+        jobs=jobs,
+        backend=backend,
+        call_timeout_seconds=call_timeout_seconds,
+        import_timeout_seconds=import_timeout_seconds,
+        isolate=isolate,
+        progress=progress,
+        white_box=white_box,
+        low_bits=low_bits,
+        shrink=shrink,
+    ).result
+
+
+@dataclass(frozen=True)
+class Investigation:
+    """A result with the claim and the relation that were tested, as objects."""
+
+    result: HuntResult
+    claim: Claim
+    neighbours: NeighbourRelation
+
+
+def investigate(
+    target: str | Mechanism | Sampler,
+    claim: Claim | str | None,
+    neighbours: NeighbourRelation | str | None,
+    *,
+    budget_seconds: float,
+    calls: int | None,
+    alpha: float,
+    seed: int,
+    jobs: int | None,
+    backend: str = "loky",
+    call_timeout_seconds: float,
+    import_timeout_seconds: float,
+    isolate: bool | None,
+    progress: Progress | None = None,
+    white_box: bool,
+    low_bits: bool,
+    shrink: bool = True,
+) -> Investigation:
+    """Hunt, with the parameters of `hunt`, and return also the claim and the relation."""
+    limits = _Limits(
+        None if calls is None else require_calls(calls),
+        require_seconds("budget_seconds", budget_seconds),
+        require_seconds("call_timeout_seconds", call_timeout_seconds, or_none=True),
+    )
+    level, checked_seed, workers = require_level("alpha", alpha), require_seed(seed), jobs_of(jobs, backend)
+    given = None if claim is None else read_claim(claim), None if neighbours is None else read_neighbours(neighbours)
+    with open_target(
+        target,
+        isolate=_in_own_process(isolate, workers, backend),
+        import_timeout=require_seconds("import_timeout_seconds", import_timeout_seconds),
+        call_timeout=limits.call_timeout,
+    ) as opened:
+        task = Task(
+            target,
+            claim_of(opened.declaration, given[0]),
+            neighbours_of(opened.declaration, given[1]),
+            level,
+            checked_seed,
+            limits.calls,
+            limits.budget,
+            own_claim=claim is None,
+            low_bits=low_bits,
+            call_timeout_seconds=limits.call_timeout,
+        )
+        result = _certify(task, opened) if white_box else None
+        if result is None:
+            result = _sample(task, opened, jobs=workers, backend=backend, progress=progress, shrink=shrink)
+    return Investigation(result, task.claim, task.neighbours)
+
+
+class _Limits(NamedTuple):
+    calls: int | None
+    budget: float
+    call_timeout: float
+
+
+def _in_own_process(isolate: bool | None, jobs: int, backend: str) -> bool | None:
+    """Return whether a process of its own is to hold the target: threads share one process, which is this one."""
+    if isolate is not None and not isinstance(isolate, bool):
+        raise UsageError(f"isolate must be True, False or None, got {shown(isolate)}")
+    if backend == "threading" and jobs != 1:
+        if isolate:
+            raise UsageError(
+                "isolate must not be True with backend 'threading', whose workers run in the current process"
+            )
+        return False
+    return isolate
+
+
+def _sample(
+    task: Task, opened: OpenedTarget, *, jobs: int, backend: str, progress: Progress | None, shrink: bool
+) -> HuntResult:
+    pairs = adversarial_pairs(task.neighbours, seed=task.seed)
+    further = further_pairs(task.neighbours, pairs, seed=task.seed)
+    result = sample_pairs(task, opened.sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
+    return shrunk(result, task, opened.sampler) if shrink else result
+
+
+def _certify(task: Task, opened: OpenedTarget) -> HuntResult | None:
+    clock, cpu = time.perf_counter(), time.process_time()
+    found = opened.certified(None if task.own_claim else task.claim, task.neighbours, task.seed)
+    if found is None:
+        return None
+    return HuntResult(
+        target=describe_target(task.target),
+        claim=str(task.claim),
+        verdict=found.verdict,
+        bounds=found.bounds,
+        evidence=found.evidence,
+        scope=found.scope,
+        alpha=task.alpha,
+        e_value_log10=None,
+        calls=0,
+        seconds=time.perf_counter() - clock,
+        cpu_seconds=time.process_time() - cpu,
+        witness=found.witness if found.verdict == "violated" else None,
+        seed=task.seed,
+        replay=task.replay_command(None),
+        neighbours=relation_words(task.neighbours),
+        also_refutes=refuted_claims(task.claim) if found.verdict == "violated" else (),
+    )

@@ -1,0 +1,70 @@
+"""Runs that tested nothing: every call raises, or every call returns the same outcome."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpassay.claims import SamplerLostError, UsageError
+from dpassay.properties.betting.game import PairGame
+from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
+
+__all__ = [
+    "CONSTANT_OUTCOME",
+    "EveryCallRaisesError",
+    "exception_of",
+    "is_one_exception",
+    "only_outcome",
+    "raise_exception_of",
+]
+
+CONSTANT_OUTCOME = (
+    "every call on every input returned the same outcome, which satisfies every claim: check that the target uses "
+    "its input"
+)
+"""The note of a run that saw one outcome only."""
+
+
+class EveryCallRaisesError(UsageError):
+    """Every call of a target raised, on both sides of every pair: there is a mistake to mend, and nothing to test."""
+
+
+def only_outcome(games: Sequence[PairGame]) -> tuple[Hashable] | None:
+    """Return the one outcome of all games in what they remember; None if there are several, or none."""
+    seen: set[Hashable] = set()
+    for game in games:
+        for outcomes, _ in game.archive:
+            seen.update(outcomes.atoms()[:1])
+            if len(seen) > 1 or len(set(outcomes.atoms())) > 1:
+                return None
+    return (seen.pop(),) if seen else None
+
+
+def is_one_exception(games: Sequence[PairGame]) -> bool:
+    """Return whether every call of these games raised, always the same exception."""
+    if not all(game.calls and game.only_failures for game in games):
+        return False
+    return len({atom for game in games for outcomes, _ in game.archive for atom in outcomes.atoms()}) <= 1
+
+
+def raise_exception_of(sampler: Sampler, data: Any) -> None:
+    """Call once more and raise `EveryCallRaisesError`, with what is raised as its cause."""
+    words = "target, called as f(data, size, rng), raises on every input: "
+    try:
+        call(getattr(sampler, "raising", sampler), data, 1, np.random.default_rng(0))
+    except CallFailedError as error:
+        raise EveryCallRaisesError(f"{words}{error}") from error
+    raise EveryCallRaisesError(f"{words}{exception_of(sampler, data)}")
+
+
+def exception_of(sampler: Sampler, data: Any) -> str:
+    """Call once more, and return the type and the message of what is raised.
+
+    A sampler that returns symbols for exceptions may have a function `raising`, which lets them through.
+    """
+    raising: Sampler = getattr(sampler, "raising", sampler)
+    try:
+        outcomes = call(raising, data, 1, np.random.default_rng(0))
+    except (CallFailedError, SamplerLostError, UsageError) as error:
+        return str(error)
+    return f"a repeated call did not raise; it returned {outcomes.symbols()[0]!r}"

@@ -1,0 +1,176 @@
+"""What a hunt is asked to do: its parameters, read and checked once."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dpassay.claims import (
+    MOST_CALLS,
+    MOST_SECONDS,
+    Claim,
+    NeighbourRelation,
+    UsageError,
+    claim_forms,
+    is_finite,
+    parse_claim,
+    parse_neighbours,
+    require_integer,
+    require_positive,
+    shown,
+)
+from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
+from dpassay.properties.drawing.target import Declaration, declaration_of, describe_target
+from dpassay.properties.hunting.formatting import relation_words
+from dpassay.properties.hunting.result import replay_command
+
+__all__ = [
+    "Task",
+    "claim_of",
+    "neighbours_of",
+    "own_claims",
+    "read_claim",
+    "read_neighbours",
+    "require_calls",
+    "require_level",
+    "require_seconds",
+    "require_seed",
+]
+
+
+@dataclass(frozen=True)
+class Task:
+    """The parameters that `hunt` documents.
+
+    Parameters
+    ----------
+    target : object
+        As given, a name or an object.
+    claim, neighbours : Claim, NeighbourRelation
+        What is tested.
+    alpha, seed, calls, budget_seconds
+        As for `hunt`.
+    own_claim : bool
+        Whether the claim is the one that the target declares; it need not have words on the command line then.
+    low_bits : bool
+        Whether the low-order bits of numbers may be bet on.
+    call_timeout_seconds : float
+        As for `hunt`.
+    """
+
+    target: Any
+    claim: Claim
+    neighbours: NeighbourRelation
+    alpha: float
+    seed: int
+    calls: int | None
+    budget_seconds: float
+    own_claim: bool = False
+    low_bits: bool = True
+    call_timeout_seconds: float = CALL_TIMEOUT
+
+    def replay_command(self, calls: int | None) -> str:
+        """Return the shell command that repeats the hunt, with the number of calls that it took if that decides."""
+        return replay_command(
+            describe_target(self.target),
+            None if self.own_claim else str(self.claim),
+            relation_words(self.neighbours),
+            alpha=self.alpha,
+            seed=self.seed,
+            calls=calls,
+            low_bits=self.low_bits,
+        )
+
+
+def claim_of(target: Any, claim: Claim | str | None) -> Claim:
+    """Return the claim given, or else the first one that the target declares.
+
+    Raises
+    ------
+    UsageError
+        If it is no claim, or None where the target declares none.
+    """
+    if claim is not None:
+        return read_claim(claim)
+    own = own_claims(target)
+    if not own:
+        raise UsageError("claim must be given for a target that declares none")
+    return own[0]
+
+
+def read_claim(claim: Claim | str) -> Claim:
+    """Return a claim given as an object or in the words of the command line; raise `UsageError` for all else."""
+    if isinstance(claim, str):
+        return parse_claim(claim)
+    if not isinstance(claim, Claim):
+        raise UsageError(
+            f"claim must be an object of dpassay.claims, such as PureDP(1.0), or text of the form {claim_forms()}, "
+            f"got {shown(claim)}"
+        )
+    return claim
+
+
+def own_claims(target: Any) -> tuple[Claim, ...]:
+    """Return the claims that a target declares."""
+    return declaration_of(target).claims if not isinstance(target, Declaration) else target.claims
+
+
+def neighbours_of(target: Any, neighbours: NeighbourRelation | str | None) -> NeighbourRelation:
+    """Return the relation given, or else the one that the target declares.
+
+    Raises
+    ------
+    UsageError
+        If it is no neighbour relation, or None where the target declares none.
+    """
+    if neighbours is not None:
+        return read_neighbours(neighbours)
+    own: NeighbourRelation | None = getattr(target, "neighbours", None)
+    if own is None:
+        raise UsageError("neighbours must be given for a target that declares none")
+    return own
+
+
+def read_neighbours(neighbours: NeighbourRelation | str) -> NeighbourRelation:
+    """Return a relation given as an object or in the words of the command line; raise `UsageError` for all else."""
+    if isinstance(neighbours, str):
+        return parse_neighbours(neighbours)
+    if not isinstance(neighbours, NeighbourRelation):
+        raise UsageError(
+            "neighbours must be a VectorNeighbours, a RecordNeighbours, or text that begins with vector: or records:, "
+            f"got {shown(neighbours)}"
+        )
+    return neighbours
+
+
+def require_level(name: str, level: float) -> float:
+    """Return an error level if it lies strictly between 0 and 1; raise `UsageError` naming `name` otherwise."""
+    if not (is_finite(level) and 0 < float(level) < 1):
+        raise UsageError(f"{name} must lie strictly between 0 and 1, got {shown(level)}")
+    return float(level)
+
+
+def require_seed(seed: int) -> int:
+    """Return a seed if it is an integer, at least 0; raise `UsageError` otherwise."""
+    return require_integer("seed", seed, 0)
+
+
+def require_calls(calls: float) -> int:
+    """Return a number of calls if it is an integer within `MOST_CALLS`; raise `UsageError` otherwise."""
+    whole = int(calls) if isinstance(calls, float) and calls.is_integer() else calls
+    return require_integer("calls", whole, 1, MOST_CALLS)
+
+
+def require_seconds(name: str, seconds: float, *, or_none: bool = False) -> float:
+    """Return a time if it is positive and within `MOST_SECONDS`, or infinite where that stands for no limit.
+
+    Raises
+    ------
+    UsageError
+        Naming `name`, otherwise.
+    """
+    if or_none and isinstance(seconds, float) and seconds == math.inf:
+        return seconds
+    if require_positive(name, seconds) > MOST_SECONDS:
+        no_limit = " (inf for no limit)" if or_none else ""
+        raise UsageError(f"{name} must be at most {MOST_SECONDS:g} seconds{no_limit}, got {shown(seconds)}")
+    return float(seconds)

@@ -1,0 +1,211 @@
+"""The witness of a violation: the event that shows it, and a simpler pair on which fresh calls show it again."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import Claim, ExPost, UsageError
+from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.game import FIRST_BATCH, PairGame
+from dpassay.properties.betting.intervals import clopper_pearson
+from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out, kept_global_generators
+from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
+from dpassay.properties.hunting.result import HuntResult, Witness
+from dpassay.properties.hunting.task import Task
+from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.notions.base import epsilon_delta_of
+from dpassay.properties.outcomes.events import Event, best_event, mirrored
+from dpassay.properties.outcomes.symbols import LOWEST_BIT, Outcomes, Sampler
+from dpassay.spec.notions.ex_post import ex_post_bound
+
+__all__ = ["fresh_seed", "ignored_features", "measured_witness", "shrunk"]
+
+Array = NDArray[np.float64]
+Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
+
+MOST_CALLS = 50_000
+"""Shrinking takes no more calls than the hunt did, and no more than this."""
+
+_PATIENCE, _LEAST_PATIENCE = 3, 512
+"""A simpler pair may take so many times the calls that the pair of the hunt took to refute the claim again, and so
+many in any case: fresh learners need some dozens to begin with."""
+
+_MEASURED = 1_000
+"""Calls on the shrunk pair that are meant for the intervals of its probabilities."""
+
+
+def fresh_seed(seed: int, *place: int) -> int:
+    """Return a seed of its own for each place of a run: no hunt draws its samples, not even with the same seed."""
+    state = np.random.SeedSequence(seed, spawn_key=((1 << 30), *place)).generate_state(4)
+    return int.from_bytes(state.tobytes(), "little")
+
+
+def ignored_features(task: Task) -> frozenset[str]:
+    """Return the features of outcomes that a task does not look at."""
+    return frozenset() if task.low_bits else frozenset({LOWEST_BIT})
+
+
+# --- the event ----------------------------------------------------------------------------------------------
+
+
+def measured_witness(game: PairGame, claim: Claim, shown: Event | None = None, *, certified: bool = False) -> Witness:
+    """Measure an event: the one given on all calls, else one chosen from the earlier batches on the later ones."""
+    held_out = game.archive if shown is not None else game.archive[_first_held_out(game.archive) :]
+    event = shown if shown is not None else _chosen_event(game, claim, game.archive[: -len(held_out)] or game.archive)
+    batch, is_left = _joined(game, held_out)
+    hits = event.holds(batch)
+    p_left, p_right = (clopper_pearson(int(hits[side].sum()), int(side.sum())) for side in (is_left, ~is_left))
+    left, right = tuple(game.left.tolist()), tuple(game.right.tolist())
+    if sum(p_left) < sum(p_right):
+        left, right, p_left, p_right, event = right, left, p_right, p_left, mirrored(event)
+    return Witness(left, right, str(event), p_left, p_right, certified)
+
+
+def _first_held_out(archive: Archive) -> int:
+    """Return where the last batches begin that hold a quarter of the calls: the very last one may be tiny."""
+    sizes = [len(outcomes) for outcomes, _ in archive]
+    first = len(sizes) - 1
+    while first > 1 and sum(sizes[first:]) < sum(sizes) / 4:
+        first -= 1
+    return first
+
+
+def _chosen_event(game: PairGame, claim: Claim, archive: Archive) -> Event:
+    outcomes, is_left = _joined(game, archive)
+    if isinstance(claim, ExPost):
+        bounds = np.array([ex_post_bound(claim, symbol) for symbol in outcomes.symbols()])
+        return best_event(outcomes, is_left, bounds, 0.0, game.ignored)
+    return best_event(outcomes, is_left, *(epsilon_delta_of(claim) or (0.0, 0.0)), game.ignored)
+
+
+def _joined(game: PairGame, archive: Archive) -> tuple[Outcomes, NDArray[np.bool_]]:
+    outcomes = Outcomes.joined([batch for batch, _ in archive]).with_inputs(game.left, game.right)
+    return outcomes, np.concatenate([is_left for _, is_left in archive])
+
+
+# --- the pair -----------------------------------------------------------------------------------------------
+
+
+def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> HuntResult:
+    """Return the result with the simplest pair on which fresh calls refute the claim by themselves.
+
+    The verdict and the bounds stand before. What a witness claims besides is tested anew: the pair of the hunt and
+    then each simpler one get a bettor and calls of their own, the k-th at level ``alpha / (k (k + 1))``: that any
+    pair is `certified` on which the claim is true has probability at most alpha over all that were tried. Where the
+    claim is not refuted again, or the calls run out, the witness stays as the hunt left it.
+
+    Parameters
+    ----------
+    result : HuntResult
+        Of a hunt that sampled.
+    task : Task
+        Of the same hunt.
+    sampler : Sampler or RemoteSampler
+        The target.
+
+    Returns
+    -------
+    HuntResult
+        With `shrink_calls`: at most as many as the hunt spent, and at most `MOST_CALLS`. The number of workers and
+        the time make no difference.
+    """
+    from dpassay.properties.hunting.shrinking import simplest_pair  # hypothesis takes a while to import
+
+    cut_short = result.stopped in {"interrupted", "call timeout", "workers lost"}
+    if result.verdict != "violated" or result.witness is None or result.evidence != "sampled" or cut_short:
+        return result
+    clock, cpu = time.perf_counter(), time.process_time()
+    trials = _Trials(task, sampler, min(result.calls, MOST_CALLS))
+    witness = result.witness
+    first = np.array(witness.left), np.array(witness.right)
+    try:
+        if trials.is_refuted(*first):
+            witness = replace(witness, certified=True)
+            trials.settle_patience()
+            simplest = simplest_pair(task.neighbours, first, trials.is_refuted, seed=fresh_seed(task.seed))
+            if simplest is not first:
+                witness = trials.measured(simplest)
+    except KeyboardInterrupt:
+        pass  # the pair of the hunt is a witness all the same
+    return replace(
+        result,
+        witness=witness,
+        shrink_calls=trials.spent,
+        seconds=result.seconds + time.perf_counter() - clock,
+        cpu_seconds=result.cpu_seconds + time.process_time() - cpu,
+    )
+
+
+class _Trials:
+    """Tests of single pairs, each with calls of its own, within a budget of calls."""
+
+    def __init__(self, task: Task, sampler: Sampler | RemoteSampler, most_calls: int) -> None:
+        self._task, self._sampler, self._most = task, sampler, most_calls
+        self._patience = most_calls
+        self._refuted: dict[tuple[bytes, bytes], Campaign] = {}
+        self._number = 0
+        self.spent = 0
+
+    def is_refuted(self, left: Array, right: Array) -> bool:
+        """Play on the pair until the claim is refuted at the level of this trial, or it seems idle to go on."""
+        if self.spent >= self._most:
+            return False
+        self._number += 1
+        campaign = Campaign(
+            self._task.claim,
+            [(left, right)],
+            seed=fresh_seed(self._task.seed, self._number),
+            ignored=ignored_features(self._task),
+        )
+        needed = math.log(self._number * (self._number + 1) / self._task.alpha)
+        try:
+            refuted = self._play(campaign, needed)
+        except (
+            UsageError,
+            CallTimeoutError,
+            TargetExitError,
+            WorkersLostError,
+        ):  # a target or a bound may accept fewer inputs than the relation admits
+            refuted = False
+        if refuted:
+            self._refuted[left.tobytes(), right.tobytes()] = campaign
+        return refuted
+
+    def settle_patience(self) -> None:
+        """Let the next trials take as many calls as the last one, times a factor."""
+        self._patience = max(_PATIENCE * self.spent, _LEAST_PATIENCE)
+
+    def measured(self, pair: Pair) -> Witness:
+        """Return the witness on a pair that was refuted, from what it was refuted by and some more calls."""
+        game = self._refuted[pair[0].tobytes(), pair[1].tobytes()].games[0]
+        self._enter(game, min(max(_MEASURED, game.calls), game.largest_batch))
+        return measured_witness(game, self._task.claim, certified=True)
+
+    def _play(self, campaign: Campaign, needed: float) -> bool:
+        game = campaign.games[0]
+        while game.calls < self._patience and self.spent < self._most:
+            size = max(FIRST_BATCH, min(game.calls // 2, game.largest_batch))
+            self._enter(game, min(size, self._patience - game.calls))
+            evidence = campaign.log_evidence()
+            if evidence >= needed:
+                return True
+            # with half of its calls a pair has to have an eighth of what it needs, or it is given up
+            if 2 * game.calls >= self._patience and self._patience < self._most and evidence < needed / 8:
+                return False
+        return False
+
+    def _enter(self, game: PairGame, size: int) -> None:
+        size = min(size, self._most - self.spent)
+        if size > 0:
+            self.spent += size
+            batch = game.prepare(size)
+            with kept_global_generators():
+                drawn = [
+                    ask(self._sampler, carry_out, draw, self._task.call_timeout_seconds)[0]
+                    for draw in batch.left + batch.right
+                ]
+            game.enter(batch, drawn)

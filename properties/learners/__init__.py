@@ -1,0 +1,1 @@
+"""Learners: from past calls, predict which side an outcome came from."""

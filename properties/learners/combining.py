@@ -1,0 +1,143 @@
+"""A learner that combines coordinates by logistic regression: where each tells a little, no single one tells enough.
+
+Several priors of the weights look at the same statistics: weights of their own for each coordinate, of three sizes,
+or weights that all coordinates share but for little, for weak evidence spread over many of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.properties.learners.logistic import CHUNK, StreamingLogistic, weighted_sums
+from dpassay.properties.learners.regressors import Regressors
+from dpassay.properties.outcomes.symbols import OUTCOME, Outcomes
+
+__all__ = ["MOST_COORDINATES", "CombiningLearner"]
+
+Array = NDArray[np.float64]
+Sides = NDArray[np.bool_]
+
+MOST_COORDINATES = 32
+OWN = {"coordinates": 1.0, "faint coordinates": 30.0, "fainter coordinates": 1e3, "faintest coordinates": 3e4}
+ALIKE = {"coordinates alike": 10.0, "coordinates faintly alike": 1e3, "coordinates fainter alike": 1e5}
+"""Prior precisions of the weights, and of what the weights of all coordinates have in common."""
+
+_FAR_FAINTER = 1e5
+_WARM_UP = 256
+_CACHED = 1 << 17
+"""Coordinates of the largest batch whose regressors are kept."""
+
+_PLENTY, _STRIDE, _SMALL_LOSS = 1 << 16, 4, 1 / 100
+
+
+class CombiningLearner:
+    """Predicts the side of vectors of one width, or of numbers.
+
+    Parameters
+    ----------
+    width : int
+        Coordinates of the vectors; 0 for numbers that are no vectors.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.names: list[str] = []
+        self._waiting: list[tuple[Array, Sides]] = []
+        self._regressors: Regressors | None = None
+        self._logistic = StreamingLogistic([np.eye(1)])
+        self._cached: _Rows | None = None
+        self._seen = 0
+
+    def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
+        """Predict under each prior; 0 for what is no such vector."""
+        result = {name: np.zeros(len(outcomes)) for name in self.names}
+        if self._regressors is None or not result:
+            return result
+        looked_at = self._rows_of(outcomes)
+        for start in range(0, len(looked_at.positions), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            values = looked_at.values(self._regressors, chunk)
+            for prior, name in enumerate(self.names):
+                result[name][looked_at.positions[chunk]] = weighted_sums(values, self._logistic.weights[prior])
+        return result
+
+    def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
+        """Learn from a batch about the mode under the prior that has won the most."""
+        if self._regressors is not None and not self.names:
+            return
+        looked_at = self._rows_of(outcomes)
+        self._cached = None
+        sides = is_left[looked_at.positions]
+        if not sides.size:
+            return
+        if self._regressors is None:
+            self._waiting.append((looked_at.rows, sides))
+            if sum(len(waiting) for waiting, _ in self._waiting) < _WARM_UP:
+                return
+            rows, sides = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
+            self._waiting, looked_at = [], _Rows(outcomes, np.arange(len(rows)), rows)
+            self._begin(rows)
+        regressors = self._regressors
+        assert regressors is not None
+        self._seen += len(sides)
+        leader = max(self.names, key=lambda name: won.get(name, 0.0))
+        # an opinion learnt from a part of the calls loses nothing that matters where there is much to win
+        prior, stride = self.names.index(leader), 1
+        if self._seen > _PLENTY:
+            loss = self._logistic.effective_weights(prior) * _STRIDE / 2
+            stride = _STRIDE if loss < _SMALL_LOSS * won.get(leader, 0.0) else 1
+        self._logistic.learn(lambda part: looked_at.values(regressors, part), sides, leader=prior, stride=stride)
+
+    def retire(self, name: str) -> None:
+        """Leave out a prior for good."""
+        self._logistic.drop_prior(self.names.index(name))
+        self.names.remove(name)
+
+    def _rows_of(self, outcomes: Outcomes) -> "_Rows":
+        """Return what is looked at in a batch, which is bet on first and learnt from then."""
+        if self._cached is None or self._cached.outcomes is not outcomes:
+            self._cached = _Rows(outcomes, *_vectors(outcomes, self.width))
+        return self._cached
+
+    def _begin(self, rows: Array) -> None:
+        self._regressors = Regressors.fitted(rows)
+        groups = np.array(self._regressors.groups())
+        own = np.eye(len(groups))
+        precisions = {name: precision * own for name, precision in OWN.items()}
+        if len(set(groups.tolist())) < len(groups):
+            together = (groups[:, None] == groups).astype(np.float64)
+            for name, precision in ALIKE.items():
+                precisions[name] = np.linalg.inv(together / precision + own / (_FAR_FAINTER * precision))
+        self.names = [f"{name} of {self.width}" if self.width else name for name in precisions]
+        self._logistic = StreamingLogistic(list(precisions.values()))
+
+
+@dataclass
+class _Rows:
+    """The vectors of a batch, their positions, and the values of the regressors unless they take too much memory."""
+
+    outcomes: Outcomes
+    positions: NDArray[np.intp]
+    rows: Array
+    _all: NDArray[np.float32] | None = None
+
+    def values(self, regressors: Regressors, part: slice) -> NDArray[np.float32]:
+        """Return the values of the regressors for a part of the vectors."""
+        if self.rows.size > _CACHED:
+            return regressors.of(self.rows[part])
+        if self._all is None:
+            self._all = regressors.of(self.rows)
+        return self._all[part]
+
+
+def _vectors(outcomes: Outcomes, width: int) -> tuple[NDArray[np.intp], Array]:
+    """Return the positions and the coordinates of the outcomes that are vectors of so many finite numbers."""
+    if width == 0:
+        numbers = outcomes.features.get(OUTCOME, np.empty(0))
+        positions = np.flatnonzero(np.isfinite(numbers))
+        return positions, numbers[positions, None]
+    positions, rows = outcomes.vectors(width)
+    finite = np.isfinite(rows).all(axis=1)
+    return (positions, rows) if finite.all() else (positions[finite], rows[finite])

@@ -1,0 +1,204 @@
+"""Learners: from past calls, predict which side an outcome came from.
+
+A learner sees whole batches of the past and is asked for the logits of the next one. It need not be right for the
+test to be valid, only to be powerful; but what it predicts for an outcome must depend on that outcome and on the
+past alone, never on the other outcomes of the batch. `Ensemble` mixes all opinions by their log-loss on the past, so
+it loses little against the best of them, and lets those retire that are far behind. A new learner is a class with
+`names`, `opinions`, `observe` and `retire`.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, logsumexp
+
+from dpassay.properties.learners.atoms import AtomLearner
+from dpassay.properties.learners.combining import MOST_COORDINATES, CombiningLearner
+from dpassay.properties.learners.logistic import StreamingLogistic
+from dpassay.properties.learners.supports import SupportLearner
+from dpassay.properties.learners.trees import TreeLearner
+from dpassay.properties.learners.two_sample import RampLearner, ScaleLearner
+from dpassay.properties.outcomes.symbols import OUTCOME, Outcomes
+
+__all__ = ["Ensemble", "Learner"]
+
+Array = NDArray[np.float64]
+Sides = NDArray[np.bool_]
+
+_HEAD_START = math.log(64)
+"""Odds on the learners of scales, which need the fewest calls, against one for each other: ahead of them, there is no
+time to find out which is right; the others lose these few nats once, of the many that they win."""
+
+_RAMPS_JOIN, _RAMPS_SHARE = 128, 1 / 4
+"""Ramps would take from the odds of the learners of scales while these are needed; they join later, and get this
+share of what all have then."""
+
+NOTHING = ""
+"""Who knows nothing keeps the others from losing where there is nothing to learn."""
+
+_TOGETHER = "all together"
+"""Different features of one outcome may each tell something: a weighted sum of all logits."""
+
+_MOST_TRUSTED = 16.0
+_MOST_WIDTHS = 4
+
+_FIRST_REVIEW, _FAR_BEHIND = 2048, 20.0
+_AFFORDABLE = 1 / 500
+"""A learner retires once it is so many nats behind and fell further behind since the calls were half as many; what
+the weighted sum loses by it must be at most this part of what it has won."""
+
+
+class Learner(Protocol):
+    """A probabilistic predictor of the side, of one or several opinions."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of its opinions; later there may be more."""
+        ...
+
+    def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
+        """Predict the logit of the left side for each outcome, by name; 0 where nothing is known."""
+        ...
+
+    def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
+        """Learn from a batch that has been bet on; `won`: nats that each opinion won so far over knowing nothing."""
+        ...
+
+    def retire(self, name: str) -> None:
+        """Leave out an opinion for good."""
+        ...
+
+
+class Ensemble:
+    """The mixture of opinions, each weighted by its likelihood on the past, and one more that combines all others.
+
+    Parameters
+    ----------
+    ignored : frozenset of str
+        Features that bring none.
+    """
+
+    def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
+        self.learners: list[Learner] = [AtomLearner(), TreeLearner(ignored), SupportLearner(ignored)]
+        self.scores: dict[str, float] = {NOTHING: 0.0, _TOGETHER: 0.0}
+        """The log-likelihood of the past calls by each opinion."""
+        self._stacked: list[str] = []
+        self._together = StreamingLogistic([np.empty((0, 0))])
+        self._widths: list[int] = []
+        self._calls, self._review_at = 0, _FIRST_REVIEW
+        self._reviewed = dict(self.scores)
+        self._late: list[RampLearner] = []
+        self._answers: tuple[Outcomes, Array] | None = None
+        self._welcome_opinions()
+
+    def logits(self, outcomes: Outcomes) -> Array:
+        """Mix the predicted probabilities."""
+        opinions = self._asked(outcomes)
+        scores = np.array(list(self.scores.values()))
+        shares = np.exp(scores - logsumexp(scores))
+        mixed = np.zeros(len(outcomes))
+        for name, share, opinion in zip(self.scores, shares, opinions, strict=True):
+            if share > 1e-12:
+                mixed += share * (0.5 if name == NOTHING else expit(opinion))
+        mixed = np.clip(mixed, 1e-12, 1 - 1e-12)
+        predictions: Array = np.log(mixed) - np.log1p(-mixed)
+        return predictions
+
+    def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
+        """Score every opinion on the batch by what it predicted before, then teach the learners."""
+        opinions = self._asked(outcomes)
+        self._answers = None
+        gains = log_expit(np.where(is_left, opinions, -opinions)).sum(axis=1)
+        for name, gain in zip(self.scores, gains.tolist(), strict=True):
+            self.scores[name] += gain
+        if self._stacked and _TOGETHER in self.scores:
+            stacked = self._regressors(opinions)
+            self._together.learn(lambda part: stacked[part], is_left)
+        self._calls += len(outcomes)
+        self._hire(outcomes)
+        won = {name: score - self.scores[NOTHING] for name, score in self.scores.items()}
+        for learner in self.learners + self._late:
+            learner.observe(outcomes, is_left, won)
+        living = {NOTHING, _TOGETHER, *(name for learner in self.learners for name in learner.names)}
+        for name in [name for name in self.scores if name not in living]:  # some retire by themselves
+            self._forget(name)
+        self._welcome_opinions()
+        if self._calls >= self._review_at:
+            self._review()
+
+    def _asked(self, outcomes: Outcomes) -> Array:
+        """Return all opinions, shape (opinions, calls); a batch is first bet on and then scored by the same ones."""
+        if self._answers is None or self._answers[0] is not outcomes:
+            found = {
+                name: opinion for learner in self.learners for name, opinion in learner.opinions(outcomes).items()
+            }
+            opinions = np.zeros((len(self.scores), len(outcomes)))
+            for place, name in enumerate(self.scores):
+                if name in found:
+                    opinions[place] = found[name]
+            if self._stacked and _TOGETHER in self.scores:
+                opinions[list(self.scores).index(_TOGETHER)] = self._together.logits(self._regressors(opinions))
+            self._answers = (outcomes, opinions)
+        return self._answers[1]
+
+    def _regressors(self, opinions: Array) -> Array:
+        places = {name: place for place, name in enumerate(self.scores)}
+        chosen = opinions[[places[name] for name in self._stacked]]
+        return np.clip(chosen, -_MOST_TRUSTED, _MOST_TRUSTED).T
+
+    def _hire(self, outcomes: Outcomes) -> None:
+        """Add learners for kinds of outcomes that are new."""
+        widths = [width for width in outcomes.widths() if 1 <= width <= MOST_COORDINATES]
+        if OUTCOME in outcomes.features:
+            widths.insert(0, 0)
+        for width in widths:
+            if width not in self._widths and len(self._widths) < _MOST_WIDTHS:
+                self._widths.append(width)
+                self.learners.append(CombiningLearner(width))
+                if width == 0:
+                    self.learners += [ScaleLearner("gaussian"), ScaleLearner("laplace")]
+                    self._late.append(RampLearner())
+
+    def _welcome_opinions(self) -> None:
+        """Let new opinions in as if they had predicted nothing so far, but for a head start."""
+        if self._late and self._calls >= _RAMPS_JOIN:
+            share = math.log(_RAMPS_SHARE) + float(logsumexp(list(self.scores.values())))
+            for ramps in self._late:
+                self.scores |= {name: share - math.log(len(ramps.names)) for name in ramps.names}
+            self.learners += self._late
+            self._late = []
+        for learner in self.learners:
+            head_start = _HEAD_START if isinstance(learner, ScaleLearner) else 0.0
+            for name in learner.names:
+                self.scores.setdefault(name, self.scores[NOTHING] + head_start)
+        self._stacked += [name for name in self.scores if name not in {NOTHING, _TOGETHER, *self._stacked}]
+        self._together.widen(len(self._stacked))
+
+    def _forget(self, name: str) -> None:
+        self._together.drop(self._stacked.index(name))
+        self._stacked.remove(name)
+        del self.scores[name]
+
+    def _review(self) -> None:
+        """Let those retire who are far behind and fall further behind, if the weighted sum can do without them."""
+        best, best_then = (max(scores.values()) for scores in (self.scores, self._reviewed))
+        lagging = [
+            name
+            for name, score in self.scores.items()
+            if name != NOTHING and best - score > max(_FAR_BEHIND, best_then - self._reviewed.get(name, best_then))
+        ]
+        if _TOGETHER in lagging:
+            del self.scores[_TOGETHER]
+        allowed = 1.0 + _AFFORDABLE * max(0.0, best - self.scores[NOTHING])
+        for name in sorted((name for name in lagging if name != _TOGETHER), key=self.scores.__getitem__):
+            place = self._stacked.index(name)
+            cost = self._together.cost_without(place) if _TOGETHER in self.scores else 0.0
+            if cost > allowed:
+                continue
+            allowed -= cost
+            self._forget(name)
+            next(learner for learner in self.learners if name in learner.names).retire(name)
+        self._reviewed, self._review_at = dict(self.scores), 2 * self._calls

@@ -1,0 +1,110 @@
+"""Pairs of neighbouring inputs: designed ones, all of a small finite domain, a broad selection of a large one."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import NeighbourRelation, UsageError, VectorNeighbours
+from dpassay.properties.neighbours.broad_pairs import broad_pairs
+from dpassay.properties.neighbours.designed_pairs import designed_records, designed_vectors
+from dpassay.properties.neighbours.finite_pairs import all_pairs
+from dpassay.properties.neighbours.moves import Pair, record_counts
+
+__all__ = ["Pair", "adversarial_pairs", "are_neighbours", "further_pairs"]
+
+Array = NDArray[np.float64]
+
+MOST_PAIRS = 48
+"""Pairs share the error budget, the first ones have most of it: more pairs cost evidence and calls."""
+
+MOST_LISTED, MOST_SELECTED = 10_000, 4096
+"""Largest number of further pairs: all pairs of a finite domain, or a selection from a large one."""
+
+
+def adversarial_pairs(relation: NeighbourRelation, *, seed: int, limit: int = MOST_PAIRS) -> list[Pair]:
+    """Return at most `limit` different pairs of the relation, in an order that depends on the seed alone.
+
+    Parameters
+    ----------
+    relation : NeighbourRelation
+        What makes neighbours.
+    seed : int
+        For the random corners that follow the designed ones.
+    limit : int
+        Number of pairs, at least 1.
+
+    Returns
+    -------
+    list of (left, right)
+        Float64 arrays; never equal to each other; each unordered pair once.
+
+    Raises
+    ------
+    UsageError
+        If the relation admits no two different inputs that can be found.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 31,)))
+    designed = (
+        designed_vectors(relation, rng) if isinstance(relation, VectorNeighbours) else designed_records(relation, rng)
+    )
+    candidates = itertools.chain(itertools.islice(designed, 300 + 4 * limit), all_pairs(relation, most=limit) or ())
+    found = list(itertools.islice(_distinct(relation, candidates), limit))
+    if not found:
+        raise UsageError(f"neighbours admits no two different inputs: {relation!r}")
+    return found
+
+
+def further_pairs(relation: NeighbourRelation, known: Sequence[Pair], *, seed: int) -> Iterator[Pair]:
+    """Yield pairs beside the `known` ones, the simplest first: all of a small finite domain, else a broad selection.
+
+    Parameters
+    ----------
+    relation : NeighbourRelation
+        The relation.
+    known : sequence of Pair
+        Pairs to leave out.
+    seed : int
+        Seed of the random part of the selection.
+
+    Yields
+    ------
+    Pair
+        At most `MOST_LISTED` pairs of a finite domain, else at most `MOST_SELECTED`; see
+        :mod:`dpassay.properties.neighbours.broad_pairs`.
+    """
+    listed = all_pairs(relation, most=MOST_LISTED)
+    candidates = broad_pairs(relation, seed=seed) if listed is None else iter(listed)
+    limit = len(known) + (MOST_SELECTED if listed is None else MOST_LISTED)
+    distinct = _distinct(relation, itertools.chain(known, itertools.islice(candidates, 4 * limit)))
+    yield from itertools.islice(distinct, len(known), limit)
+
+
+def _distinct(relation: NeighbourRelation, candidates: Iterable[Pair]) -> Iterator[Pair]:
+    """Yield the pairs of the relation among the candidates, each unordered pair once."""
+    found: set[frozenset[bytes]] = set()
+    for left, right in candidates:
+        key = frozenset({left.tobytes(), right.tobytes()})
+        if len(key) == 2 and key not in found and are_neighbours(relation, left, right):
+            found.add(key)
+            yield left, right
+
+
+def are_neighbours(relation: NeighbourRelation, left: Array, right: Array) -> bool:
+    """Whether two arrays are a pair of the relation, in either order.
+
+    Data sets of an add-remove relation have between `size` and `max_size` records, `size + 1` if none is given.
+    """
+    if isinstance(relation, VectorNeighbours):
+        return relation.admits(left, right)
+    small, large = sorted((left, right), key=len)
+    inside = all(bool(np.all((data >= relation.low) & (data <= relation.high))) for data in (small, large))
+    if not inside or small.ndim != 1 or large.ndim != 1 or not record_counts(relation)[0] <= len(small):
+        return False
+    if len(large) > record_counts(relation)[1]:
+        return False
+    if relation.relation == "replace":
+        return len(small) == len(large) and int(np.count_nonzero(small != large)) <= 1
+    shorter = [np.delete(large, k) for k in range(len(large))]
+    return len(large) == len(small) + 1 and any(np.array_equal(small, rest) for rest in shorter)

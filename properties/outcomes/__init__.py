@@ -1,0 +1,1 @@
+"""Outcomes as the tests see them: symbols, numbers, features, events."""

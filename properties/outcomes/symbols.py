@@ -1,0 +1,554 @@
+"""Outcomes as the audit sees them: symbols that can be counted, and numbers that can be ordered.
+
+Any function of the outcome may be bet on, so nothing here can invalidate a test; it decides only what the audit
+is able to see.
+"""
+
+import math
+import re
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import Mechanism, SamplerLostError, UsageError
+from dpassay.impl.libraries.plain import NAN, Record
+from dpassay.impl.libraries.reading import read
+from dpassay.properties.outcomes.columns import Columns
+from dpassay.properties.outcomes.flattening import MISSING, OUTCOME, Flat, flattened, to_float, type_words
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features
+
+__all__ = [
+    "LEFT_VALUES",
+    "LONGEST_ATOM",
+    "LOWEST_BIT",
+    "OUTCOME",
+    "RIGHT_VALUES",
+    "TYPE",
+    "CallFailedError",
+    "Outcomes",
+    "Sampler",
+    "call",
+    "comparable",
+    "lowest_bit",
+    "sampler_of",
+]
+
+Array = NDArray[np.float64]
+Sampler = Callable[[Array, int, np.random.Generator], Any]
+
+TYPE = "type(outcome)"
+"""The word for the type of an outcome and of its parts. It is looked at once types were seen to differ."""
+
+INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(outcome)", "right_values(outcome)"
+"""How many numbers of the outcome are values of an input, and how many are so of one input alone; NaN for none."""
+
+SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(outcome)"
+"""How many numbers of the outcome are infinite or NaN, and how many repeat another one of it; NaN for none.
+
+0 and 1 are no repetition: flags hold little else, and their sum tells as much."""
+
+LONGEST_ATOM = 1024
+"""Longer outcomes are seen through their features; as symbols only their lengths differ."""
+
+_RAISES = "<raises "
+_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
+_WIDEST = 8  # bytes of a number that float64 or int64 holds
+
+
+class CallFailedError(Exception):
+    """A call raised, which is itself something to observe; `symbol` is the outcome that stands for it."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.symbol = f"{_RAISES}{type(error).__name__}>"
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """A batch of outcomes in a normal form.
+
+    Parameters
+    ----------
+    rows : ndarray
+        Numbers of shape (n,) or (n, k), or plain values of shape (n,).
+    summary : mapping, optional
+        The features, where the rows themselves were forgotten.
+    inputs : (left, right), optional
+        The pair of the game, fixed before anything is drawn: outcomes may coincide with its values.
+    shape : tuple of int, optional
+        The shape of each outcome, where rows of numbers are arrays of two or more dimensions.
+    types : ndarray of str, optional
+        The type of each outcome in words; None where it is one of the batch: of an array that holds many outcomes.
+    typed : bool
+        Whether the features tell the types. A decision of the past: types differ in few mechanisms.
+    """
+
+    rows: NDArray[Any]
+    summary: Mapping[str, Array] | None = None
+    inputs: tuple[Array, Array] | None = None
+    shape: tuple[int, ...] | None = None
+    types: NDArray[Any] | None = None
+    typed: bool = False
+
+    @classmethod
+    def of(cls, raw: Any) -> "Outcomes":
+        """Bring what a target returned into the normal form: numbers where all rows are, plain values otherwise."""
+        if type(raw) is np.ndarray and raw.dtype.kind in _KINDS and raw.dtype.itemsize <= _WIDEST:
+            return cls._of_numbers(raw)
+        listed = _listed(raw)
+        symbols, types = _symbols_and_types(listed)
+        shapes = {len(s) if isinstance(s, tuple) else -1 for s in symbols}
+        if len(shapes) == 1 and 0 not in shapes and all(map(_is_exact, symbols)):
+            return cls(np.array(symbols), types=types)
+        return cls(_objects(symbols), types=types)
+
+    @classmethod
+    def _of_numbers(cls, raw: NDArray[Any]) -> "Outcomes":
+        types = _objects([_type_of_rows(raw.dtype, raw.shape[1:])]) if len(raw) == 1 else None
+        if raw.ndim <= 2:
+            return cls(raw.copy(), types=types)  # a target may use its buffer again
+        width = math.prod(raw.shape[1:])
+        if width == 0:
+            return cls(_objects([read(row) for row in raw]), types=types)
+        return cls(raw.reshape(len(raw), width).copy(), shape=raw.shape[1:], types=types)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Outcomes"]) -> "Outcomes":
+        """Put batches one after the other."""
+        types, typed = _joined_types(parts), any(part.typed for part in parts)
+        if any(part.summary is not None for part in parts):
+            atoms = _objects([atom for part in parts for atom in part.atoms()])
+            return cls(atoms, _stacked(parts), types=types, typed=typed)
+        # of different types, numbers would change: what an outcome is must not depend on the others
+        if len({(part.rows.dtype, part.rows.shape[1:], part.shape) for part in parts}) == 1:
+            return cls(np.concatenate([part.rows for part in parts]), None, None, parts[0].shape, types, typed)
+        return replace(cls.of([symbol for part in parts for symbol in part.symbols()]), types=types, typed=typed)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def with_inputs(self, left: Array, right: Array) -> "Outcomes":
+        """Return the same outcomes, with features that tell how many values of the inputs they hold."""
+        return replace(self, inputs=(left, right))
+
+    def every_other(self, first: int) -> "Outcomes":
+        """Return every second outcome, from the first (0) or the second (1) on."""
+        return self.taken(np.arange(first, len(self), 2))
+
+    def taken(self, places: NDArray[np.intp]) -> "Outcomes":
+        """Return the outcomes at some places, in this order."""
+        summary = None if self.summary is None else {name: values[places] for name, values in self.summary.items()}
+        types = None if self.types is None else self.types[places]
+        return replace(self, rows=self.rows[places], summary=summary, types=types)
+
+    def symbols(self) -> list[Hashable]:
+        """Return each outcome as a plain value, as an ex-post bound or an event sees it."""
+        if self.shape is not None:
+            return [_tupled(row) for row in self.rows.reshape(len(self), *self.shape).tolist()]
+        listed: list[Any] = self.rows.tolist()
+        return [tuple(row) for row in listed] if self.rows.ndim == 2 else listed
+
+    def atoms(self) -> list[Hashable]:
+        """Return each outcome as a symbol that equals itself; what is longer than `LONGEST_ATOM` by its length."""
+        if self.rows.ndim == 2 and self.rows.shape[1] > LONGEST_ATOM:
+            return [_too_long(self.rows.shape[1])] * len(self)
+        symbols = self.symbols()
+        if self.rows.dtype.kind in "biu" or (self.rows.dtype.kind == "f" and not np.isnan(self.rows).any()):
+            return symbols
+        seen: dict[Hashable, Hashable] = {}  # most outcomes come again and again
+        return [seen[s] if s in seen else seen.setdefault(s, comparable(s)) for s in symbols]
+
+    @property
+    def failures(self) -> int:
+        """How many of the outcomes stand for a call that raised."""
+        if self.rows.dtype != object:
+            return 0
+        return sum(isinstance(row, str) and row.startswith(_RAISES) for row in self.rows)
+
+    @property
+    def width(self) -> int:
+        """The most numbers in one outcome."""
+        if self.rows.ndim == 2:
+            return int(self.rows.shape[1])
+        if self.rows.dtype != object:
+            return 1
+        return max((_size(row) for row in self.rows), default=1)
+
+    def condensed(self) -> "Outcomes":
+        """Return all that events look at, without long rows."""
+        if self.width <= LONGEST_ATOM:
+            return self
+        summary = {name: self.features[name] for name in self.common_features()}
+        return Outcomes(_objects(self.atoms()), summary, self.inputs, None, self.types, self.typed)
+
+    # --- features -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def features(self) -> Mapping[str, Array]:
+        """Numbers that summarise an outcome, by the expression that computes them; NaN where there is none.
+
+        Each is a function of its own outcome alone, whatever else is in the batch: a bet on an outcome must not
+        depend on other outcomes of the batch. A feature that is not listed is NaN for the whole batch. Of structured
+        outcomes there may be very many: see `common_features`.
+        """
+        if self.summary is not None:
+            return self.summary
+        if self.rows.dtype != object and not self.typed:
+            shape = self.shape or self.rows.shape[1:]
+            return numeric_features(self.rows, shape) | self._structural_features()
+        return self._columns
+
+    def common_features(self, most: int = 128) -> list[str]:
+        """Return the names of the features, of those that most outcomes have if there are more than `most`."""
+        features = self.features
+        return features.common(most) if isinstance(features, Columns) else list(features)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return Columns(
+            self._vector_features() | self._structural_features(), *self._flats, types=self._visible_types()
+        )
+
+    def _visible_types(self) -> NDArray[Any] | None:
+        return self.types if self.typed else None
+
+    @cached_property
+    def _flats(self) -> tuple[list[Flat], NDArray[np.intp]]:
+        """The different structured outcomes of the batch, and which of them each outcome is; -1 for numbers."""
+        flats: list[Flat] = []
+        known: dict[Hashable, int] = {}
+        kinds = np.full(len(self), -1, dtype=np.intp)
+        if self.rows.dtype == object:
+            for position, symbol in enumerate(self.rows):
+                if _shape_of(symbol) is None:
+                    if symbol not in known:
+                        known[symbol] = len(flats)
+                        flats.append(flattened(symbol))
+                    kinds[position] = known[symbol]
+        return flats, kinds
+
+    def _vector_features(self) -> dict[str, Array]:
+        if self.rows.dtype != object:
+            return numeric_features(self.rows, self.shape or self.rows.shape[1:])
+        result: dict[str, Array] = {}
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for position, symbol in enumerate(self.rows):
+            shape = _shape_of(symbol)
+            if shape is not None:
+                groups.setdefault(shape, []).append(position)
+        for shape, positions in groups.items():
+            rows = _floats([self.rows[k] for k in positions], shape)
+            for name, values in numeric_features(rows, shape).items():
+                result.setdefault(name, np.full(len(self), np.nan))[positions] = values
+        return result | self._lowest_bits(result.get(LOWEST_BIT))
+
+    def _lowest_bits(self, known: Array | None) -> dict[str, Array]:
+        """Return the lowest bit of all numbers in structured outcomes beside that of vectors."""
+        flats, kinds = self._flats
+        if not any(flat.leaves for flat in flats):
+            return {} if known is None else {LOWEST_BIT: known}
+        least = [lowest_bit(np.array(flat.leaves)).min() if flat.leaves else np.nan for flat in flats]
+        own = np.array([*least, np.nan])[kinds]
+        return {LOWEST_BIT: own if known is None else np.where(kinds >= 0, own, known)}
+
+    def _structural_features(self) -> dict[str, Array]:
+        """Count what continuous noise never shows: where no outcome has any of it, it costs next to nothing."""
+        values, owners = self._numbers()
+        found = {SPECIAL_VALUES: owners[~np.isfinite(values)], REPEATED_VALUES: self._repetitions()}
+        if self.inputs is not None:
+            left, right = self.inputs
+            hits = np.isin(values, np.concatenate([left, right]))
+            values, owners = values[hits], owners[hits]
+            found[INPUT_VALUES] = owners
+            found[LEFT_VALUES] = owners[np.isin(values, np.setdiff1d(left, right))]
+            found[RIGHT_VALUES] = owners[np.isin(values, np.setdiff1d(right, left))]
+        counts = {name: np.bincount(those, minlength=len(self)) for name, those in found.items() if those.size}
+        return {name: np.where(count > 0, count, np.nan) for name, count in counts.items()}
+
+    def _repetitions(self) -> NDArray[np.intp]:
+        """Return to which outcome each number belongs that repeats another one of its outcome."""
+        if self.rows.dtype != object:
+            ordered = np.sort(self.rows, axis=1) if self.rows.ndim == 2 else np.empty((len(self), 0))
+            later = ordered[:, 1:]
+            return np.nonzero((later == ordered[:, :-1]) & (later != 0) & (later != 1))[0]
+        numbers = (list(filter(_is_telling, leaves)) for leaves in self._leaves())
+        return np.repeat(np.arange(len(self)), [len(listed) - len(set(listed)) for listed in numbers])
+
+    def _leaves(self) -> list[list[float]]:
+        """Return the numbers of each outcome."""
+        flats, kinds = self._flats
+        pairs = zip(self.rows, kinds.tolist(), strict=True)
+        return [flats[kind].leaves if kind >= 0 else _numbers_of(symbol) for symbol, kind in pairs]
+
+    def _numbers(self) -> tuple[Array, NDArray[np.intp]]:
+        """Return all numbers in the outcomes, and which outcome each belongs to."""
+        if self.rows.dtype != object:
+            width = self.rows.shape[1] if self.rows.ndim == 2 else 1
+            return self.rows.astype(np.float64).ravel(), np.repeat(np.arange(len(self)), width)
+        leaves = self._leaves()
+        owners = np.repeat(np.arange(len(self)), [len(listed) for listed in leaves])
+        return np.array([value for listed in leaves for value in listed], np.float64), owners
+
+    def widths(self) -> list[int]:
+        """Return how many numbers there are in outcomes with parts, the different ones in order of appearance."""
+        if self.rows.dtype != object:
+            return [int(self.rows.shape[1])] if self.rows.ndim == 2 else []
+        return list(dict.fromkeys(self._row_widths))
+
+    @cached_property
+    def _row_widths(self) -> list[int]:
+        single = [isinstance(row, (int, float)) for row in self.rows]
+        return [0 if alone else len(leaves) for alone, leaves in zip(single, self._leaves(), strict=True)]
+
+    def vectors(self, width: int) -> tuple[NDArray[np.intp], Array]:
+        """Return the positions of the outcomes with parts in which there are so many numbers, and these numbers."""
+        if self.rows.dtype != object:
+            fits = self.rows.ndim == 2 and self.rows.shape[1] == width
+            positions = np.arange(len(self) if fits else 0)
+            return positions, (self.rows if fits else np.empty((0, width))).astype(np.float64)
+        positions = np.flatnonzero(np.array(self._row_widths, dtype=np.intp) == width)
+        leaves = self._leaves()
+        return positions, np.array([leaves[k] for k in positions], np.float64).reshape(len(positions), width)
+
+    def feature(self, name: str) -> Array | None:
+        """Return a feature by its expression, None if there is no such feature.
+
+        Any coordinate ``outcome[k]`` and any difference ``outcome[j]-outcome[k]`` is one, also if `features` lacks it.
+        """
+        if name in self.features:
+            return self.features[name]
+        match = re.fullmatch(r"(?:(outcome\[\d+\])-)?outcome((?:\[\d+\])+)", name)
+        if match is None or self.summary is not None:
+            return None
+        if match[1]:
+            first, second = self.feature(match[1]), self.feature(f"outcome{match[2]}")
+            return None if first is None or second is None else first - second
+        return self._coordinate(tuple(int(place) for place in re.findall(r"\d+", match[2])))
+
+    def _coordinate(self, place: tuple[int, ...]) -> Array | None:
+        if self.rows.dtype == object:
+            return np.array([_part(symbol, place) for symbol in self.rows])
+        shape = self.shape or self.rows.shape[1:]
+        if len(place) != len(shape) or any(k >= size for k, size in zip(place, shape, strict=True)):
+            return None
+        return np.asarray(self.rows[:, np.ravel_multi_index(place, shape)], dtype=np.float64)
+
+    def words(self, expression: str) -> list[Hashable]:
+        """Return the word at an expression for each outcome, the outcome itself for ``outcome``."""
+        if expression == OUTCOME:
+            return self.atoms()
+        if expression == TYPE:
+            return [MISSING] * len(self) if self.types is None else list(self.types)
+        if self.summary is not None or self.rows.dtype != object:
+            return [MISSING] * len(self)
+        return self._columns.words(expression)
+
+    def worded(self) -> list[str]:
+        """Return the expressions that have words."""
+        if self.summary is not None:
+            return []
+        return self._columns.worded() if self.rows.dtype == object or self.typed else []
+
+    @property
+    def array_type(self) -> str:
+        """The type of the rows of an array of numbers, in words."""
+        return _type_of_rows(self.rows.dtype, self.shape or self.rows.shape[1:])
+
+    # --- what could not be read ---------------------------------------------------------------------------------
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """The types of the parts of outcomes that could not be read, by expression."""
+        if self.rows.dtype != object or self.summary is not None:
+            return {}
+        return {path: kind for flat in self._flats[0] for path, kind in flat.unread.items()}
+
+    @property
+    def blanks(self) -> int:
+        """How many of the outcomes show nothing but their types."""
+        if self.rows.dtype != object or self.summary is not None:
+            return 0
+        flats, kinds = self._flats
+        return sum(kind >= 0 and not flats[kind].readable for kind in kinds.tolist())
+
+    @cached_property
+    def is_continuous(self) -> bool:
+        """Whether (nearly) every outcome of a long batch is a number of its own: then counting symbols is idle."""
+        if self.rows.dtype.kind != "f" or len(self) < 64:
+            return False
+        sample = self.rows[:2048] if self.rows.ndim == 1 else self.rows[:2048, 0]
+        return np.unique(sample).size > 0.95 * sample.size
+
+
+# --- symbols ------------------------------------------------------------------------------------------------
+
+
+def _listed(raw: Any) -> Sequence[Any]:
+    """Return the outcomes of a batch one by one: the rows of a table, not its columns."""
+    if sys.modules.get("pandas") is not None and hasattr(raw, "to_dict") and hasattr(raw, "columns"):
+        records: list[Any] = raw.to_dict("records")
+        return records
+    return list(raw)
+
+
+def _symbols_and_types(listed: Sequence[Any]) -> tuple[list[Any], NDArray[Any]]:
+    kinds = set(map(type, listed))
+    if kinds <= {int, float, bool, str}:
+        return list(listed), _objects([type(row).__name__ for row in listed])
+    symbols = [read(row) for row in listed]
+    pairs = zip(listed, symbols, strict=True)
+    return symbols, _objects([("list" if type(row) is list else "") + type_words(symbol) for row, symbol in pairs])
+
+
+def _type_of_rows(dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:
+    """Return the type of the outcomes in an array, in the words of `type_words`."""
+    return "[" * len(shape) + _KINDS[dtype.kind] + "]" * len(shape)
+
+
+def _joined_types(parts: Sequence[Outcomes]) -> NDArray[Any] | None:
+    if all(part.types is None for part in parts):
+        return None
+    return np.concatenate([_objects([MISSING] * len(part)) if part.types is None else part.types for part in parts])
+
+
+def _shape_of(symbol: Any) -> tuple[int, ...] | None:
+    """Return the shape of a number, a vector or an array of numbers, None for anything else."""
+    if isinstance(symbol, (int, float)):
+        return ()
+    if not isinstance(symbol, tuple) or not symbol:
+        return None
+    shapes = {_shape_of(part) for part in symbol}
+    (first, *others) = shapes
+    return None if others or first is None else (len(symbol), *first)
+
+
+def _floats(symbols: Sequence[Any], shape: tuple[int, ...]) -> Array:
+    """Return numbers or arrays of one shape as rows; integers beyond float64 become infinite."""
+    values = np.array([number for symbol in symbols for number in _numbers_of(symbol)], np.float64)
+    return values.reshape(len(symbols), -1) if shape else values
+
+
+def _numbers_of(symbol: Any) -> list[float]:
+    if isinstance(symbol, (int, float)):
+        return [to_float(symbol)]
+    return [number for part in symbol for number in _numbers_of(part)]
+
+
+def _tupled(listed: Any) -> Any:
+    return tuple(map(_tupled, listed)) if isinstance(listed, list) else listed
+
+
+def _size(symbol: Any) -> int:
+    """Return how many numbers and characters a plain value holds, about."""
+    if isinstance(symbol, (str, bytes)):
+        return len(symbol)
+    if isinstance(symbol, Record):
+        return sum(_size(part) for _, part in symbol.parts)
+    return sum(map(_size, symbol)) if isinstance(symbol, tuple) else 1
+
+
+def _is_numeric(symbol: Any) -> bool:
+    parts = symbol if isinstance(symbol, tuple) else (symbol,)
+    return all(isinstance(part, (int, float)) for part in parts)
+
+
+def _is_telling(part: float) -> bool:
+    """Whether it says something that a part of an outcome comes twice; NaN equals nothing, not even itself."""
+    return not math.isnan(part) and part not in {0, 1}
+
+
+def _is_exact(symbol: Any) -> bool:
+    """Whether an array of floats can hold a number unchanged: else what it is would depend on its batch."""
+    parts = symbol if isinstance(symbol, tuple) else (symbol,)
+    return _is_numeric(symbol) and all(isinstance(part, float) or abs(part) <= 2**53 for part in parts)
+
+
+def _objects(symbols: Sequence[Any]) -> NDArray[Any]:
+    rows = np.empty(len(symbols), dtype=object)
+    rows[:] = symbols
+    return rows
+
+
+def _part(symbol: Any, place: tuple[int, ...]) -> float:
+    for k in place:
+        if not isinstance(symbol, tuple) or k >= len(symbol):
+            return math.nan
+        symbol = symbol[k]
+    return to_float(symbol) if isinstance(symbol, (int, float)) else math.nan
+
+
+def comparable(symbol: Hashable) -> Hashable:
+    """Return a symbol that equals itself: NaN by its name, also inside; what is too long by its length."""
+    if isinstance(symbol, (tuple, str, bytes)) and len(symbol) > LONGEST_ATOM:
+        return _too_long(len(symbol))
+    if isinstance(symbol, tuple):
+        return tuple(map(comparable, symbol))
+    if isinstance(symbol, Record):
+        if len(symbol.parts) > LONGEST_ATOM:
+            return _too_long(len(symbol.parts))
+        return Record(symbol.kind, tuple((accessor, comparable(part)) for accessor, part in symbol.parts))
+    return NAN if isinstance(symbol, float) and math.isnan(symbol) else symbol
+
+
+def _too_long(length: int) -> str:
+    return f"<{length} values>"
+
+
+def _stacked(parts: Sequence["Outcomes"]) -> dict[str, Array]:
+    names = {name: None for part in parts for name in part.common_features()}
+    return {
+        name: np.concatenate([part.features.get(name, np.full(len(part), np.nan)) for part in parts]) for name in names
+    }
+
+
+# --- calling a target ---------------------------------------------------------------------------------------
+
+
+def sampler_of(target: Any) -> Sampler:
+    """Return the function ``(data, size, rng) -> outcomes`` of a Mechanism or of a plain callable.
+
+    Raises
+    ------
+    UsageError
+        If the target is neither.
+    """
+    if isinstance(target, Mechanism):
+        return target.sample
+    if callable(target):
+        function: Sampler = target
+        return function
+    raise UsageError(f"target must be a Mechanism or a callable f(data, size, rng), got {type(target).__name__}")
+
+
+def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> Outcomes:
+    """Draw `size` outcomes.
+
+    Raises
+    ------
+    CallFailedError
+        If the target raises.
+    SamplerLostError
+        If the target says that nothing was observed.
+    UsageError
+        If it returns something else than `size` outcomes.
+    """
+    try:
+        raw = sampler(data.copy(), size, rng)  # a copy: a target that edits its input must not spoil the pair
+    except (KeyboardInterrupt, SamplerLostError):
+        raise
+    except BaseException as error:  # also sys.exit: a target must not end the hunt with a status of its own
+        raise CallFailedError(error) from error
+    try:
+        count = len(raw)
+    except Exception:  # noqa: BLE001  # whatever a foreign __len__ raises
+        raise UsageError(
+            f"target must return {size} outcomes (a sequence or an array), got {type(raw).__name__}"
+        ) from None
+    if count != size or isinstance(raw, (str, bytes, dict, set)):
+        raise UsageError(f"target must return {size} outcomes for size={size}, got {count} in a {type(raw).__name__}")
+    return Outcomes.of(raw)

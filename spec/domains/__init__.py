@@ -1,0 +1,1 @@
+"""The sets over which statements quantify, and the objects in them."""

@@ -1,0 +1,1 @@
+"""Exact adaptive interactions: transcripts with probabilities, filters, rounds, budgets, games."""

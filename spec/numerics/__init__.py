@@ -1,0 +1,1 @@
+"""Enclosures of integrals: quadratures, smoothing, the normal distribution on complex balls."""

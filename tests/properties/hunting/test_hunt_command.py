@@ -1,0 +1,187 @@
+"""`dpassay hunt` from the shell: what it prints, when it is interrupted and when it is asked for nonsense."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpassay.cli import main
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+
+Capture = pytest.CaptureFixture[str]
+LINE = "vector:size=1,linf=1"
+
+TARGETS = """
+import pathlib, threading
+def noisy(data, size, rng):
+    return (data[0] + rng.laplace(0, 1.0, size)).round(3)
+def half(data, size, rng):
+    return (data[0] + rng.laplace(0, 0.5, size)).round(3)
+def edits(data, size, rng):
+    data[:] = 0
+    return rng.random(size).round(3)
+def constant(data, size, rng):
+    return [0.0] * size
+def hangs(data, size, rng):
+    if size > 100:
+        threading.Event().wait()
+    return rng.random(size).round(3)
+def hangs_on_request(data, size, rng):
+    if size > 100:
+        pathlib.Path("called").touch()
+        threading.Event().wait()
+    return (data[0] + rng.laplace(0, 0.5, size)).round(3)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "targets.py").write_text(TARGETS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def hunt(name: str, *options: str) -> int:
+    return main(["hunt", f"targets.py:{name}", "--claim", "pure:1", "--neighbours", LINE, *options])
+
+
+def test_not_refuted_states_the_power(capsys: Capture) -> None:
+    assert hunt("noisy", "--calls", "4000") == 0
+    lines = capsys.readouterr().out.splitlines()
+    (said,) = (line for line in lines if line.startswith("  Power: "))
+    assert "an ideal test would, on average, refute a Laplace mechanism whose true epsilon is at least 1.4" in said
+    assert "  Not refuted is not a proof: the samples are consistent with the claim." in lines
+    assert hunt("noisy", "--calls", "4000", "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["stopped"] == "calls"
+    assert record["notes"] == []
+    assert 0.0105 < record["power"]["nats_per_call"] < 0.0125
+    assert 1.4 < record["power"]["epsilon"] < 1.5
+    assert record["power"]["weakness"] == pytest.approx(record["power"]["epsilon"] / 2.5)
+
+
+def test_a_weak_hunt_warns(capsys: Capture) -> None:
+    assert hunt("noisy", "--calls", "3") == 0
+    out, err = capsys.readouterr()
+    assert "Power: none. With this many calls even an ideal test could not refute pure:1.0" in out
+    assert err.startswith(
+        "dpassay: weak test: even an ideal test could not refute pure:1.0 with this many calls; at least "
+    )
+    assert hunt("noisy", "--calls", "1", "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["power"]["epsilon"], record["power"]["weakness"]) == ("inf", "inf")
+    assert record["notes"][-1].startswith("weak test: ")
+    needed = record["power"]["calls_needed"]
+    assert hunt("noisy", "--calls", str(needed), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == []
+
+
+def test_one_outcome_whatever_the_input_is_a_note(capsys: Capture) -> None:
+    assert hunt("constant", "--calls", "500") == 0
+    assert CONSTANT_OUTCOME in capsys.readouterr().err
+
+
+def test_a_refuted_claim_has_no_power_to_state(capsys: Capture) -> None:
+    assert hunt("half", "--json") == 1
+    record = json.loads(capsys.readouterr().out)
+    assert record["power"] is None
+    assert record["stopped"] == "refuted"
+    assert hunt("half", "--budget", "1e-9", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["stopped"] == "budget"
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_notes_are_warnings_on_standard_error(capsys: Capture, as_json: bool) -> None:
+    note = "the target changes its input in place; each call received a copy"
+    assert hunt("edits", "--calls", "1200", *(["--json"] if as_json else [])) == 0
+    out, err = capsys.readouterr()
+    assert err == f"dpassay: {note}\n"
+    if as_json:
+        assert json.loads(out)["notes"] == [note]
+
+
+def test_a_hang_is_bad_input_and_what_was_found_is_printed(capsys: Capture) -> None:
+    assert hunt("hangs", "--call-timeout", "2s", "--json") == 2
+    out, err = capsys.readouterr()
+    record = json.loads(out)
+    assert record["stopped"] == "call timeout"
+    assert record["calls"] > 0
+    assert err.startswith("dpassay: the target hangs: f([")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("jobs", "call_timeout", "as_json"), [("1", "10m", True), ("1", "inf", False), ("2", "10m", True)]
+)
+def test_an_interruption_prints_what_is_known(folder: Path, jobs: str, call_timeout: str, as_json: bool) -> None:
+    """A real signal to a real process, sent when the target says that it hangs; the claim is not refuted by then."""
+    command = [sys.executable, "-m", "dpassay.cli", "hunt", "targets.py:hangs_on_request", "--claim", "pure:1"]
+    command += ["--neighbours", LINE, "--jobs", jobs, "--alpha", "1e-300", "--call-timeout", call_timeout]
+    with subprocess.Popen(
+        command + ["--json"] * as_json, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not (folder / "called").exists() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert all(line.startswith("dpassay: weak test: ") for line in err.splitlines())
+    if as_json:
+        record = json.loads(out)
+        assert record["stopped"] == "interrupted"
+        assert record["verdict"] == "not refuted"
+        assert record["calls"] > 0
+    else:
+        assert "interrupted: the result covers the calls made until then" in out
+        assert "epsilon >= " in out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--claim", "pure:-1"], "epsilon"),
+        (["--claim", "pure:nan"], "nan"),
+        (["--claim", "pure:inf"], "inf"),
+        (["--claim", "approx:1,2"], "delta"),
+        (["--claim", "approx:1"], "approx:1"),
+        (["--claim", "approx:1,-0.1"], "delta"),
+        (["--claim", "zcdp:-1"], "rho"),
+        (["--claim", "rdp:1,1"], "alpha"),
+        (["--claim", "rdp:2,-1"], "epsilon"),
+        (["--claim", "bounded-range:-1"], "epsilon"),
+        (["--claim", "honest:1"], "honest"),
+        (["--claim", ""], "claim"),
+        (["--neighbours", "vector:size=0,linf=1"], "size"),
+        (["--neighbours", "vector:size=1.5,linf=1"], "size"),
+        (["--neighbours", "vector:size=2,linf=0"], "linf"),
+        (["--neighbours", "vector:size=2,linf=-1"], "linf"),
+        (["--neighbours", "vector:size=2,linf=nan"], "linf"),
+        (["--neighbours", "vector:size=2,linf=0.5,integer"], "neighbours"),
+        (["--neighbours", "vector:size=2,linf=1,low=1,high=0"], "low"),
+        (["--neighbours", "vector:size=2,linf=1,low=1,high=1"], "neighbours"),
+        (["--neighbours", "vector:size=2,linf=1,low=0.2,high=0.8,integer"], "neighbours"),
+        (["--neighbours", "vector:size=2,l0=0,linf=1"], "l0"),
+        (["--neighbours", "records:low=0,high=1,size=0,relation=replace"], "size"),
+        (["--neighbours", "records:low=1,high=1,size=3,relation=replace"], "neighbours"),
+        (["--neighbours", "records:low=0,high=1,size=3,relation=swap"], "relation"),
+        (["--neighbours", "tables:size=1"], "tables"),
+        (["--call-timeout", "0"], "--call-timeout"),
+        (["--call-timeout", "soon"], "--call-timeout"),
+        (["--call-timeout", "nan"], "--call-timeout"),
+        (["--jobs", "0"], "jobs"),
+        (["--backend", "abacus"], "backend"),
+        (["--alpha", "0"], "alpha"),
+        (["--alpha", "1"], "alpha"),
+        (["--calls", "0"], "calls"),
+    ],
+)
+def test_what_makes_no_sense_is_named_in_one_line(capsys: Capture, options: list[str], message: str) -> None:
+    assert hunt("noisy", *options) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert message in err
