@@ -11,7 +11,7 @@ import sympy as sp
 from dpassay.spec.proof.symbolic import identity, nonnegative, positive
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["at_least_by", "largest_at", "nonnegative_from_zero", "same_sign"]
+__all__ = ["at_least_by", "largest_at", "nonnegative_from_zero", "positive_integral", "same_sign"]
 
 
 def at_least_by(larger: Any, smaller: Any, margin: Any, name: str) -> Verdict:
@@ -85,3 +85,19 @@ def nonnegative_from_zero(function: Any, symbol: Any, slope: Any, name: str) -> 
         identity(sp.diff(function, symbol), slope, name),
         nonnegative(slope, name),
     ])  # fmt: skip
+
+
+def positive_integral(value: Any, integrand: Any, symbol: Any, name: str) -> Verdict:
+    """Decide that an expression is positive: it is the integral of a positive function over the positive half-line.
+
+    Parameters
+    ----------
+    value : sympy expression
+        What the integral is.
+    integrand, symbol : sympy expression and symbol
+        A function of a positive symbol, in a form whose sign sympy derives.
+    name : str
+        The step's name.
+    """
+    integral = sp.integrate(integrand, (symbol, 0, sp.oo))
+    return conjunction([identity(integral, value, name), positive(integrand, name)])
