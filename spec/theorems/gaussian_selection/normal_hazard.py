@@ -70,8 +70,8 @@ def normal_cdf_is_log_concave() -> Proof:
         ),
         prose(
             "log-concave",
-            "So (log Phi)'' < 0, and log Phi(u + h) - log Phi(u), whose derivative is (log Phi)'(u + h) - (log Phi)'(u), "
-            "falls.",
+            "So (log Phi)'' < 0, and log Phi(u + h) - log Phi(u) falls: its derivative is "
+            "(log Phi)'(u + h) - (log Phi)'(u).",
             given=["integral", "second derivative"],
         ),
     )
