@@ -39,8 +39,8 @@ class Scales(Domain):
 def worst_tail(scales: tuple[Fraction, ...], level: Fraction, step: Callable[[Fraction], Fraction]) -> Fraction:
     """Return the largest Pr[sum X_i >= level] over adversaries who scale the next fair sign or stop.
 
-    Each scale is used once at most. The adversary sees the sum so far, so that the scale B_i is predictable and the multiset bounds sum B_i^2. Without
-    stopping (a scale of 0 from then on) the order of the scales would not matter.
+    Each scale is used once at most. The adversary sees the sum so far, so that the scale B_i is predictable and the
+    multiset bounds sum B_i^2. Without stopping (a scale of 0 from then on) the order of the scales would not matter.
     """
 
     @cache
