@@ -13,6 +13,7 @@ from dpassay.properties.assay.inquiry import (
     errors_of,
     finding_about,
     looseness_of,
+    promises_nothing,
     required,
     typical_point,
     unless_answer,
@@ -68,7 +69,7 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
                 break
             arguments = _filled(question, domain, argument, value)
             claimed = inquiry.ask(arguments)
-            if claimed is not None and not _promises_nothing(question, claimed):
+            if claimed is not None and not promises_nothing(question, claimed):
                 accepted.append(f"{argument.name}={value!r} gives {claimed!r}")
                 first = first or (arguments, claimed)
     if first is not None:
@@ -93,13 +94,6 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
         calls=inquiry.calls,
         power={"points": asked},
     )
-
-
-def _promises_nothing(question: Question, claimed: float) -> bool:
-    """Return whether an answer is vacuous: NaN, or safe for every true value."""
-    if question.safe == "below":
-        return math.isnan(claimed) or claimed <= 0
-    return math.isnan(claimed) or claimed == (1.0 if question.probability else math.inf)
 
 
 def _filled(

@@ -77,7 +77,8 @@ class Settings:
     seed : int
         Determines all random numbers, together with `calls`.
     calls : int
-        Maximum number of outcomes that a sampled law draws. The finding depends on it, never on the time.
+        Maximum number of outcomes that a sampled law draws, or a law of coordinates from each of them. The finding
+        depends on it, never on the time.
     seconds : float
         Time limit; a law that reaches it ends as undecided, or with what it has certified. May be infinite.
     """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dpassay.claims import BoundedRange, Claim, NeighbourRelation, PureDP, SamplerLostError, UsageError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteMechanism, WorkerError
 from dpassay.properties.assay.finding import Finding, Law, Settings
-from dpassay.properties.assay.ideal_distributions import IdealDistribution, ideal_loss
+from dpassay.properties.assay.ideal_distributions import IdealDistribution, UnreadableLawError, ideal_loss
 from dpassay.properties.hunting.idle import EveryCallRaisesError
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.ball import ball, float_lower, precision
@@ -49,7 +49,7 @@ def mechanism_law(
             return check(case, settings)
         except SamplerLostError as error:
             return Finding("undecided", str(error), claim=claim_in_words(case))
-        except (WorkerError, EveryCallRaisesError) as error:
+        except (WorkerError, EveryCallRaisesError, UnreadableLawError) as error:
             return Finding("error", str(error), claim=claim_in_words(case))
         except UsageError as error:
             return Finding("undecided", f"{type(error).__name__}: {error}", claim=claim_in_words(case))

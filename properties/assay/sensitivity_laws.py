@@ -66,7 +66,7 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
     if found is None:
         reason = failures[0] if failures else "it is not numeric"
         return Finding("undecided", f"the noiseless value is unknown on every pair: {reason}", claim_in_words(case))
-    if found.gap == 0:
+    if found.is_constant:
         detail = f"the noiseless value is equal on all {found.evaluations} inputs"
         return Finding("undecided", detail, claim_in_words(case), stated, calls=found.evaluations)
     gap, is_deterministic = certain_gap(compute, found, norm=norm)

@@ -112,8 +112,9 @@ def sample_pairs(
     if result.verdict != "not refuted" or not campaign.calls:
         return replace(result, stopped=stopped, notes=tuple(notes))
     _require_outcomes(sampler, campaign)
-    power = _power_of(task, campaign)
-    weakness = weakness_words(power, result.claim)
+    failures = sum(game.failures for game in campaign.games)
+    power = _power_of(task, campaign, failures)
+    weakness = weakness_words(power, result.claim, failures=failures)
     notes += [] if weakness is None else [weakness]
     return replace(result, stopped=stopped, notes=tuple(notes), power=power)
 
@@ -131,11 +132,11 @@ def _habits_of_outcomes(campaign: Campaign, drawing: Drawing) -> list[str]:
     return [*(habit.value for habit in Habit if habit in drawing.habits), *constant, *notes_on_reading(played)]
 
 
-def _power_of(task: Task, campaign: Campaign) -> Power:
-    """Return the power on the pair with the smallest weight."""
+def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
+    """Return the power on the pair with the smallest weight, without the calls that raised."""
     return power_of(
         task.claim,
-        calls=campaign.calls,
+        calls=campaign.calls - failures,
         alpha=task.alpha,
         log_weight=math.log(float(campaign.weights.min())),
         pairs=len(campaign.games),

@@ -5,7 +5,10 @@ import math
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.properties.betting.power import Power
 
-__all__ = ["figures_words", "power_words", "relation_words", "weakness_words"]
+__all__ = ["WEAK_TEST", "figures_words", "power_words", "relation_words", "weakness_words"]
+
+WEAK_TEST = "weak test: "
+"""Beginning of the sentence about a weak test."""
 
 
 def relation_words(relation: NeighbourRelation) -> str:
@@ -66,8 +69,18 @@ def power_words(power: Power, claim: str) -> str:
     return f"Power: with this many calls an ideal test would, on average, refute {found}."
 
 
-def weakness_words(power: Power, claim: str) -> str | None:
-    """Return what a test that is too weak would have missed, and the calls that it needs; None if it is not weak."""
+def weakness_words(power: Power, claim: str, *, failures: int = 0) -> str | None:
+    """Return what a test that is too weak would have missed, and the calls that it needs; None if it is not weak.
+
+    Parameters
+    ----------
+    power : Power
+        Power of the test.
+    claim : str
+        The claim in the words of the command line.
+    failures : int
+        Number of calls that raised, which the power does not count.
+    """
     if not power.is_weak:
         return None
     more = (
@@ -75,7 +88,8 @@ def weakness_words(power: Power, claim: str) -> str | None:
         if power.calls_needed is None
         else f"at least {power.calls_needed:,} calls are needed"
     )
+    more += f"; {failures:,} further calls raised and are not counted" if failures else ""
     if power.is_blind:
-        return f"weak test: even an ideal test could not refute {claim} with this many calls; {more}"
+        return f"{WEAK_TEST}even an ideal test could not refute {claim} with this many calls; {more}"
     missed = f"it would miss a target with twice the loss that {claim} allows"
-    return f"weak test: {missed}; its power is {figures_words(power)}; {more}"
+    return f"{WEAK_TEST}{missed}; its power is {figures_words(power)}; {more}"

@@ -15,7 +15,18 @@ from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteCase
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.finding import Finding, Law, Settings
-from dpassay.properties.assay.suite import Budget, Result, Target, close_session, make_plan, run_check, run_plan
+from dpassay.properties.assay.laws import LAWS
+from dpassay.properties.assay.suite import (
+    DEFAULT_CALLS,
+    MOST_CALLS,
+    Budget,
+    Result,
+    Target,
+    close_session,
+    make_plan,
+    run_check,
+    run_plan,
+)
 
 SOME = ["correct", "broken", "leaky", "liar", "honest", "careless", "careful", "unable"]
 POINT = {"points": 1}
@@ -236,3 +247,28 @@ def test_a_case_of_which_nothing_was_tested_is_an_error(some: Target) -> None:
     assert lines["broken", "late"].finding.kind == "undecided"
     assert lines["leaky", "tested"].finding.kind == "error"
     assert not any(lines[place].as_expected for place in (("correct", "late"), ("leaky", "tested")))
+
+
+def test_the_calls_of_a_law_are_enough_for_the_claim_unless_the_adapter_limits_them(tmp_path: Path) -> None:
+    mechanisms = {
+        "slow": "claim='pure:1', slow=True",
+        "usual": "claim='pure:1'",
+        "few": "claim='pure:1', slow=True, calls=100",
+        "large claim": "claim='pure:7'",
+        "large claim, limited": "claim='pure:7', calls=20_000",
+        "too large": "claim='pure:9'",
+        "too large, limited": "claim='pure:9', calls=300_000",
+        "too large, allowed": "claim='pure:9', calls=10_000_000",
+    }
+    cases = [f"Mechanism({name!r}, 'vector:size=1,linf=1', bulk=draw, {more})" for name, more in mechanisms.items()]
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(
+        "from dpassay.impl.libraries.kit import Mechanism\nLIBRARY = 'numpy'\n"
+        f"draw = lambda data, size: [0.0] * size\nCASES = [{', '.join(cases)}]\n"
+    )
+    plan = make_plan(Target(sys.executable, str(adapter)), LAWS, law="privacy_of_claim")
+    calls = {check.mechanism: check.settings.calls for check in plan.checks}
+    assert 500 < calls["slow"] < calls["usual"] == DEFAULT_CALLS < calls["large claim"] <= MOST_CALLS
+    assert (calls["few"], calls["large claim, limited"], calls["too large, limited"]) == (100, 20_000, 300_000)
+    assert calls["too large"] == DEFAULT_CALLS  # what the claim needs is more than a run draws of its own accord
+    assert MOST_CALLS < calls["too large, allowed"] < 10_000_000
