@@ -13,13 +13,13 @@ from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from dpassay.claims import Claim, ExPost, UsageError
 from dpassay.properties.betting.bets import last_refuted
 from dpassay.properties.betting.families import Family
 from dpassay.properties.betting.game import FIRST_BATCH, Draw, PairGame
 from dpassay.properties.betting.screening import Point, Screening
+from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.outcomes.symbols import Outcomes
 

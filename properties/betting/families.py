@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+
+from dpassay.properties.log_domain import logsumexp
 
 __all__ = ["CURVE_DELTAS", "Family", "curve_family", "delta_family", "epsilon_family", "growing", "shifted"]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from dpassay.properties.betting.game import Draw
+from dpassay.properties.log_domain import xlogy
 from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["Point", "Screening", "evidence_beyond"]

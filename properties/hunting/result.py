@@ -10,7 +10,6 @@ from dpassay.properties.betting.power import Power
 from dpassay.properties.drawing.call_guard import NOT_READ, Habit
 from dpassay.properties.notions.bounds import Bound, bounds_text
 from dpassay.properties.records import SCHEMA, plain
-from dpassay.spec.notions.implications import refuted_by
 
 __all__ = ["HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims", "replay_command"]
 
@@ -187,6 +186,8 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
 
     Claims without a text form are left out. Of Renyi claims only those of order `SHOWN_ORDERS` are named.
     """
+    from dpassay.spec.notions.implications import refuted_by  # the chapters on conversions take long to import
+
     others = (other for other in refuted_by(claim) if other.form)
     return tuple(str(other) for other in others if not isinstance(other, RenyiDP) or other.alpha in SHOWN_ORDERS)
 

@@ -113,11 +113,11 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
         With `shrink_calls`: at most as many as the hunt spent, and at most `MOST_CALLS`. The number of workers and
         the time make no difference.
     """
-    from dpassay.properties.hunting.shrinking import simplest_pair  # hypothesis takes a while to import
-
     cut_short = result.stopped in {"interrupted", "call timeout", "workers lost"}
     if result.verdict != "violated" or result.witness is None or result.evidence != "sampled" or cut_short:
         return result
+    from dpassay.properties.hunting.shrinking import simplest_pair  # hypothesis takes a while to import
+
     clock, cpu = time.perf_counter(), time.process_time()
     trials = _Trials(task, sampler, min(result.calls, MOST_CALLS))
     witness = result.witness

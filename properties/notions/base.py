@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dpassay.claims import Claim, UsageError
-from dpassay.discovery import import_all_below
+from dpassay.discovery import import_all_below, import_below_mentioning
 from dpassay.properties.betting.families import Family
 from dpassay.properties.betting.scales import Scale
 from dpassay.properties.notions.bounds import Bound
@@ -101,7 +101,7 @@ def audited(claim: Claim) -> "AuditedNotion[Claim]":
         If no notion is registered for it.
     """
     if type(claim) not in _AUDITED:
-        all_audited()
+        import_below_mentioning("dpassay.properties.notions", type(claim).__name__)
     if type(claim) not in _AUDITED:
         raise UsageError(f"no notion is registered for {claim!r}")
     return _AUDITED[type(claim)]

@@ -12,7 +12,6 @@ The modules of `properties/pairing/` fill them; anybody may add the distribution
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, NeighbourRelation
-from dpassay.discovery import import_all_below
+from dpassay.discovery import import_below_mentioning
 from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.spec.ball import Real
 from dpassay.spec.distributions.discrete import DiscreteDistribution
@@ -29,6 +28,7 @@ __all__ = [
     "PushedForward",
     "exact_distribution",
     "has_exact_distribution",
+    "is_registered",
     "pair_distribution",
     "register_distribution",
     "register_pair_distribution",
@@ -195,13 +195,20 @@ def _enter(registry: dict[type, Any], mechanism_type: type, entry: Any) -> None:
 
 
 def _find(registry: dict[type, Any], mechanism: Any) -> Any:
-    _import_pairing()
+    _import_pairing_of(type(mechanism))
     return registry.get(type(mechanism))
 
 
-@cache
-def _import_pairing() -> None:
-    import_all_below(_PAIRING)
+def _import_pairing_of(mechanism_type: type) -> None:
+    """Import the modules that may register a type: none for a type of other code, which has registered its own."""
+    if mechanism_type.__module__.partition(".")[0] == "dpassay":
+        import_below_mentioning(_PAIRING, mechanism_type.__name__)
+
+
+def is_registered(mechanism_type: type) -> bool:
+    """Return whether a distribution is declared for a type, whatever the parameters and inputs are."""
+    _import_pairing_of(mechanism_type)
+    return mechanism_type in _DISTRIBUTIONS or mechanism_type in _PAIR_DISTRIBUTIONS
 
 
 def has_exact_distribution(mechanism: Any) -> bool:

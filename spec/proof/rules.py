@@ -7,8 +7,6 @@ that their assumptions give.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import sympy as sp
-
 from dpassay.spec.proof.symbolic import identity, nonnegative, positive
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -62,6 +60,8 @@ def largest_at(function: Any, symbol: Any, where: Any, curvature: Any, name: str
     name : str
         The step's name.
     """
+    import sympy as sp  # takes a quarter of a second to import
+
     return conjunction([
         identity(sp.diff(function, symbol).subs(symbol, where), 0, name),
         identity(-sp.diff(function, symbol, 2), curvature, name),
@@ -81,6 +81,8 @@ def nonnegative_from_zero(function: Any, symbol: Any, slope: Any, name: str) -> 
     name : str
         The step's name.
     """
+    import sympy as sp
+
     return conjunction([
         identity(function.subs(symbol, 0), 0, name),
         identity(sp.diff(function, symbol), slope, name),
