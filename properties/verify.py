@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 
 from dpassay.properties.records import SCHEMA, plain
 from dpassay.properties.strategies import quantifier_strategies
-from dpassay.spec.statement import Erratum, Fault, Statement, faults, find_statement
+from dpassay.spec.statement import Erratum, Fault, Statement, faults, find_statement, load_statements
 from dpassay.spec.verdict import Evidence, Outcome, Scope, Verdict
 
 __all__ = ["ErratumReport", "Profile", "StatementReport", "verify", "verify_errata", "verify_statement"]
@@ -236,22 +236,44 @@ def _attack(statement: Statement, tally: _Tally, cases: int, seed_value: int) ->
 
 
 def verify(
-    statements: Iterable[Statement], profile: Profile = "quick", seed_value: int = 0, *, jobs: int = -1
+    statements: Iterable[Statement],
+    profile: Profile = "quick",
+    seed_value: int = 0,
+    *,
+    jobs: int = -1,
+    places: tuple[str, ...] = (),
 ) -> Iterable[StatementReport]:
     """Verify statements in parallel; reports come in the order of the statements.
 
     The result does not depend on the number of jobs: every statement is seeded by itself.
+
+    Parameters
+    ----------
+    statements : iterable of Statement
+        Of this package, or of the modules in `places`.
+    profile : {"quick", "thorough"}
+        Number of cases per statement.
+    seed_value : int
+        Seed of the cases.
+    jobs : int
+        Number of worker processes, -1 for one per core.
+    places : tuple of str
+        Modules, packages or files of others that a worker imports first, as for `load_statements`.
     """
     own = os.getpid()
-    work = [delayed(_verify_by_name)(statement.name, profile, seed_value, own) for statement in statements]
+    work = [delayed(_verify_by_name)(statement.name, profile, seed_value, own, places) for statement in statements]
     for fields in Parallel(n_jobs=jobs, return_as="generator")(work):
         name, report = fields
         yield StatementReport(statement=find_statement(name), **report)
 
 
-def _verify_by_name(name: str, profile: Profile, seed_value: int, parent: int) -> tuple[str, dict[str, Any]]:
+def _verify_by_name(
+    name: str, profile: Profile, seed_value: int, parent: int, places: tuple[str, ...]
+) -> tuple[str, dict[str, Any]]:
     # Statements are found by name in the worker: claims are functions of modules and need not travel.
     with _interruptions_left_to(parent):
+        for place in places:
+            load_statements(place)
         report = verify_statement(find_statement(name), profile, seed_value)
     return name, {key: value for key, value in vars(report).items() if key != "statement"}
 

@@ -1,4 +1,4 @@
-"""The command line: ``dpassay list | show | verify | hunt | trace | assay | experiment | report``.
+"""The command line: ``dpassay init | list | show | verify | hunt | trace | assay | experiment | report``.
 
 With ``--json`` a command prints one JSON object per line on standard output. Progress, warnings and summaries go to
 standard error. Exit status: 0 if everything is as expected; 1 if a result is not as expected; 2 for wrong usage or bad
@@ -32,9 +32,17 @@ from dpassay.command_line import (
     seed_option,
     use_any_encoding,
 )
+from dpassay.init_command import init
 from dpassay.report_command import report
 from dpassay.trace_command import trace
-from dpassay.verify_command import require_source, source_option, verify
+from dpassay.verify_command import (
+    module_option,
+    modules_argument,
+    require_source,
+    source_option,
+    statements_of,
+    verify,
+)
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.black_box import Progress as HuntProgress
@@ -88,6 +96,7 @@ def cli() -> None:
 
 
 cli.add_command(assay)
+cli.add_command(init)
 cli.add_command(report)
 cli.add_command(trace)
 cli.add_command(verify)
@@ -97,20 +106,28 @@ cli.add_command(verify)
 
 
 @cli.command("list")
+@modules_argument
 @source_option
 @click.option("--mechanisms", is_flag=True, help="List the mechanisms, correct and broken, instead of the items.")
 @json_option
-def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
-    """List the items of the documents and their coverage, or the mechanisms."""
-    from dpassay.properties.coverage import coverage
+def list_command(modules: tuple[str, ...], source: str | None, mechanisms: bool, as_json: bool) -> None:
+    """List the items of the documents and their coverage, or the mechanisms.
+
+    With modules, packages or .py files of your own statements: the items of the documents that they cite.
+    """
+    from dpassay.properties.coverage import coverage, coverage_by
     from dpassay.properties.mechanisms import mechanism_records
 
-    require_source(source)
+    if mechanisms and modules:
+        raise UsageError("--mechanisms lists the mechanisms of dpassay; omit the modules")
+    statements = statements_of(modules) if modules else ()
+    require_source(source, statements)
     if mechanisms:
         records = mechanism_records(source)
         columns: tuple[str, ...] = ("where", "claims", "neighbours", "exact_distribution", "fault")
     else:
-        records = [item.record() for item in coverage(source)]
+        items = coverage_by(statements, source) if modules else coverage(source)
+        records = [item.record() for item in items]
         columns = ("source", "item", "name", "kind", "covered_by", "where")
     if as_json:
         print_records(records)
@@ -123,11 +140,14 @@ def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("name")
+@module_option
 @json_option
-def show(name: str, as_json: bool) -> None:
+def show(name: str, modules: tuple[str, ...], as_json: bool) -> None:
     """Show a statement or a mechanism, with its source, errata, evidence and scope."""
     from dpassay.properties.show import show_record
 
+    if modules:
+        statements_of(modules)
     record = show_record(name)
     if as_json:
         print_records([record])

@@ -1,12 +1,19 @@
-"""Import the modules below a package, all of them or those that mention a name; importing fills the registries."""
+"""Import modules: those below a package, which fills the registries, or the code of others by name or file."""
 
 import importlib
 import importlib.util
+import os
 import pkgutil
+import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+from types import ModuleType
+from zlib import crc32
 
-__all__ = ["import_all_below", "import_below_mentioning"]
+from dpassay.claims import UsageError
+
+__all__ = ["import_all_below", "import_below_mentioning", "load_module"]
 
 
 def import_all_below(package_name: str) -> None:
@@ -37,3 +44,64 @@ def _source_of(module: pkgutil.ModuleInfo) -> str | None:
     read = getattr(spec.loader if spec is not None else None, "get_source", None)
     source: str | None = read(module.name) if read is not None else None
     return source
+
+
+def load_module(place: str, what: str, *, by_name: bool = False) -> ModuleType:
+    """Import ``package.module`` or ``path/to/file.py``; the code of the module is run.
+
+    The folder of a file is put on ``sys.path``, so that it finds its neighbours. A file is run once in a process.
+
+    Parameters
+    ----------
+    place : str
+        The module or the file.
+    what : str
+        Subject of the error message, such as ``target 'x.py:f'``.
+    by_name : bool
+        Whether a file gets the name under which its folder can import it, where it has one; an alias otherwise.
+
+    Raises
+    ------
+    UsageError
+        In one line, if the file or module does not exist or raises an exception.
+    """
+    is_file = place.endswith(".py")
+    if is_file and not Path(place).is_file():
+        raise UsageError(f"{what}: file {place} does not exist")
+    try:
+        return _run_file(Path(place).resolve(), by_name=by_name) if is_file else importlib.import_module(place)
+    except (UsageError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # any exception of the module, SystemExit included, becomes one line
+        first_line = str(error).splitlines()[0] if str(error) else ""
+        raise UsageError(f"{what}: {type(error).__name__}: {first_line}") from error
+
+
+@cache
+def _run_file(path: Path, *, by_name: bool) -> ModuleType:
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    if by_name and _is_importable(path):
+        return importlib.import_module(path.stem)
+    alias = f"_dpassay_{path.stem}_{crc32(os.fsencode(path)):08x}"  # two files may have the same name
+    spec = importlib.util.spec_from_file_location(alias, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[alias] = module  # dataclasses and pickles look up their module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[alias]
+        raise
+    return module
+
+
+def _is_importable(path: Path) -> bool:
+    """Return whether the stem of a file is the name of a module that is this file: no other module hides it."""
+    loaded = sys.modules.get(path.stem)
+    if loaded is not None:
+        return getattr(loaded, "__file__", None) == str(path)
+    found = importlib.util.find_spec(path.stem) if path.stem.isidentifier() else None
+    return found is not None and found.origin == str(path)
