@@ -10,8 +10,7 @@ import theorems
 from flint import arb
 from integers import DiscreteGaussian
 
-from dpassay.statements import Proof, Statement, ball, normal_cdf
-from dpassay.testing import assert_holds, assert_kills
+from dpassay.statements import Proof, Statement, assert_holds, assert_kills, ball, normal_cdf
 
 STATEMENTS = [value for value in vars(theorems).values() if isinstance(value, Statement)]
 

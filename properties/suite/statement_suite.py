@@ -88,5 +88,5 @@ class KillsItem(_DpassayItem):
             names = ", ".join(sorted(self.missing))
             raise AssertionError(
                 f"no collected test has the marker kills for {names}: plant a fault with "
-                "dpassay.testing.assert_kills in a test that is marked @pytest.mark.kills(name)"
+                "dpassay.statements.assert_kills in a test that is marked @pytest.mark.kills(name)"
             )

@@ -102,6 +102,8 @@ def positive_integral(value: Any, integrand: Any, symbol: Any, name: str) -> Ver
     name : str
         The step's name.
     """
+    import sympy as sp
+
     integral = sp.integrate(integrand, (symbol, 0, sp.oo))
     return conjunction([identity(integral, value, name), positive(integrand, name)])
 
@@ -123,6 +125,8 @@ def parametrises(
     name : str
         The step's name.
     """
+    import sympy as sp
+
     free = sp.symbols(f"value:{len(values)}", positive=True)
     back = dict(zip(parameters, margins(*free), strict=True))
     there = [

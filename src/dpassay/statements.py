@@ -17,8 +17,11 @@ Proofs
     `proof`, `Proof`, `checked`, `computed`, `lemma`, `prose`, `suppose`, `all_of`; the checks `identity`,
     `rational_identity`, `nonnegative`, `positive`, `at_least_by`, `largest_at`, `nonnegative_from_zero`, `same_sign`,
     `nonnegative_on_orthant`, `positive_on_orthant`
+Tests
+    `assert_holds`, `assert_errata`; `assert_kills`, which plants a fault that a statement must detect
 """
 
+from dpassay.properties.checks.statements import assert_errata, assert_holds, assert_kills
 from dpassay.properties.strategies import strategy_for
 from dpassay.spec.ball import (
     ATTAINED,
@@ -69,6 +72,9 @@ __all__ = [
     "Violated",
     "agree",
     "all_of",
+    "assert_errata",
+    "assert_holds",
+    "assert_kills",
     "at_least",
     "at_least_by",
     "at_most",

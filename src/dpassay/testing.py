@@ -18,7 +18,6 @@ import dpassay
 import dpassay.properties
 from dpassay.claims import MOST_SECONDS, Claim, Mechanism, NeighbourRelation, UsageError
 from dpassay.properties.checks.failure import failure_message
-from dpassay.properties.checks.statements import assert_errata, assert_holds, assert_kills
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
 from dpassay.properties.hunting.formatting import figures_words, weakness_words
@@ -31,9 +30,6 @@ from dpassay.properties.outcomes.symbols import Sampler
 __all__ = [
     "DEFAULT_LEVEL",
     "MechanismWarning",
-    "assert_errata",
-    "assert_holds",
-    "assert_kills",
     "assert_private",
     "note_level",
     "note_power",

@@ -16,7 +16,7 @@ from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.sources import Source
 from dpassay.spec.statement import Statement, statement
 from dpassay.spec.verdict import Verdict
-from dpassay.testing import assert_errata, assert_holds, assert_kills
+from dpassay.statements import assert_errata, assert_holds, assert_kills
 
 PAPER = Source(key="a paper", authors="A", title="T", year=2026, venue="V", url="")
 LIMIT = 1000

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import PROJECT
-from dpassay.testing import assert_errata, assert_kills
+from dpassay.statements import assert_errata, assert_kills
 
 
 @pytest.mark.kills("pure_dp_of_randomised_response")
