@@ -8,12 +8,11 @@ has a line here that says which part is not covered, and why.
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from dpassay.claims import Item
 from dpassay.impl.catalogue import entries
+from dpassay.properties.contract import ItemRecord
 from dpassay.properties.experiments import all_experiments
-from dpassay.properties.records import SCHEMA
 from dpassay.spec.notions.base import all_notions
 from dpassay.spec.sources import ItemRow, item_table
 from dpassay.spec.statement import all_statements
@@ -21,9 +20,6 @@ from dpassay.spec.statement import all_statements
 __all__ = ["NOT_COVERED_IN_FULL", "REASONS", "ItemCoverage", "coverage"]
 
 KINDS = ("statement", "notion", "mechanism", "experiment")
-
-CHAPTER_TO_COME = "this chapter is not written yet"
-CHAPTERS_WRITTEN = ("lebensold2024", "cohen2023", "cesar2020", "gaboardi2017", "rogers2023")
 
 REASONS: dict[Item, str] = {
     ("lebensold2024", "cross_reference_errors"): "editorial: wrong numbers of sections and theorems, no mathematics",
@@ -62,18 +58,17 @@ class ItemCoverage:
     where: tuple[str, ...]
     reason: str | None
 
-    def record(self) -> dict[str, Any]:
-        """Return the object of the command line's contract."""
-        return {
-            "schema": SCHEMA,
-            "source": self.row.source,
-            "item": self.row.item,
-            "name": self.row.name,
-            "kind": self.row.kind,
-            "covered_by": self.covered_by,
-            "where": list(self.where),
-            "reason": self.reason,
-        }
+    def record(self) -> ItemRecord:
+        """Return the record of the item."""
+        return ItemRecord(
+            source=self.row.source,
+            item=self.row.item,
+            name=self.row.name,
+            kind=self.row.kind,
+            covered_by=self.covered_by,
+            where=list(self.where),
+            reason=self.reason,
+        )
 
 
 def coverage(source: str | None = None) -> Iterator[ItemCoverage]:
@@ -85,14 +80,8 @@ def coverage(source: str | None = None) -> Iterator[ItemCoverage]:
         found = places.get(key, {})
         kind = next((kind for kind in KINDS if kind in found), "none")
         where = tuple(place for kind in KINDS for place in found.get(kind, ()))
-        reason = _reason(row) if kind == "none" else NOT_COVERED_IN_FULL.get(key)
+        reason = REASONS.get(key) if kind == "none" else NOT_COVERED_IN_FULL.get(key)
         yield ItemCoverage(row, kind, where, reason)
-
-
-def _reason(row: ItemRow) -> str | None:
-    if row.key in REASONS:
-        return REASONS[row.key]
-    return None if row.source in CHAPTERS_WRITTEN else CHAPTER_TO_COME
 
 
 def _places() -> dict[Item, dict[str, list[str]]]:

@@ -1,4 +1,4 @@
-"""The command line: ``dpassay list | show | verify | hunt | trace | assay | experiment | report``.
+"""The command line: ``dpassay list | show | verify | hunt | trace | assay | experiment | report | schema``.
 
 With ``--json`` a command prints one JSON object per line on standard output. Progress, warnings and summaries go to
 standard error. Exit status: 0 if everything is as expected; 1 if a result is not as expected; 2 for wrong usage or bad
@@ -6,6 +6,7 @@ input (including a target that hangs), with one line on standard error; 130 afte
 141 if the reader of the output, such as `head`, closed the pipe.
 """
 
+import json
 import math
 import os
 import sys
@@ -32,7 +33,9 @@ from dpassay.command_line import (
     seed_option,
     use_any_encoding,
 )
+from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.report_command import report
+from dpassay.spec.verdict import Evidence
 from dpassay.trace_command import trace
 from dpassay.verify_command import require_source, source_option, verify
 
@@ -102,10 +105,12 @@ cli.add_command(verify)
 @json_option
 def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
     """List the items of the documents and their coverage, or the mechanisms."""
+    from dpassay.properties.contract import Record, as_dictionary
     from dpassay.properties.coverage import coverage
     from dpassay.properties.mechanisms import mechanism_records
 
     require_source(source)
+    records: Sequence[Record]
     if mechanisms:
         records = mechanism_records(source)
         columns: tuple[str, ...] = ("where", "claims", "neighbours", "exact_distribution", "fault")
@@ -115,7 +120,18 @@ def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
     if as_json:
         print_records(records)
     else:
-        print_table(records, columns)
+        print_table([as_dictionary(record) for record in records], columns)
+
+
+# --- schema -------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema of the records that the commands print with --json."""
+    from dpassay.properties.contract import json_schemas
+
+    click.echo(json.dumps(json_schemas(), indent=2))
 
 
 # --- show ---------------------------------------------------------------------------------------------------
@@ -126,13 +142,14 @@ def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show a statement or a mechanism, with its source, errata, evidence and scope."""
+    from dpassay.properties.contract import as_dictionary
     from dpassay.properties.show import show_record
 
     record = show_record(name)
     if as_json:
         print_records([record])
     else:
-        _print_card(record)
+        _print_card(as_dictionary(record))
 
 
 def _print_card(record: dict[str, Any]) -> None:
@@ -244,7 +261,7 @@ def hunt(
                 progress=progress, low_bits=not ignore_low_bits,
             )  # fmt: skip
     if as_json:
-        print_records([result.to_json()])
+        print_records([result.record()])
     else:
         _print_hunt(result)
     for note in result.notes:
@@ -254,9 +271,9 @@ def hunt(
 
 def _status_of(result: "HuntResult") -> int:
     """Return the exit status; an interrupted hunt without a violation is not a success."""
-    if result.verdict == "violated":
+    if result.verdict is HuntVerdict.VIOLATED:
         return UNEXPECTED
-    if result.stopped == "interrupted":
+    if result.stopped == StopReason.INTERRUPTED:
         return INTERRUPTED
     return USAGE if result.is_void else EXPECTED
 
@@ -278,14 +295,14 @@ def _print_hunt(result: "HuntResult") -> None:
         intervals = (result.witness.p_left, result.witness.p_right)
         left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
-    if result.evidence == "sampled":
+    if result.evidence is Evidence.SAMPLED:
         click.echo(
             f"  {result.calls:,} calls in {result.seconds:.3g} s, e-value 10^{result.e_value_log10:.1f}, "
             f"false-alarm probability at most {result.alpha:g}"
         )
-    if result.stopped == "interrupted":
+    if result.stopped == StopReason.INTERRUPTED:
         click.echo("  interrupted: the result covers the calls made until then")
-    if result.verdict == "not refuted":
+    if result.verdict is HuntVerdict.NOT_REFUTED:
         click.echo("  Not refuted is not a proof: the samples are consistent with the claim.")
     if result.power is not None:
         click.echo(f"  {power_words(result.power, result.claim)}")

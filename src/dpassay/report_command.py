@@ -156,12 +156,12 @@ def _run(statements: Sequence["Statement"], source: str | None, profile: str, se
     results = Results()
     verified = statement_reports(statements, profile, seed, jobs)
     try:
-        results.add_records(item.record() for item in coverage(source))
-        results.add_records(mechanism_records(source))
+        results.add(item.record() for item in coverage(source))
+        results.add(mechanism_records(source))
         for erratum in erratum_reports(statements):
-            results.add_records([erratum.record()])
+            results.add([erratum.record()])
         for statement in verified:
-            results.add_records([statement.record()])
+            results.add([statement.record()])
     except KeyboardInterrupt:
         click.echo("dpassay: interrupted; the page contains the results so far", err=True)
         results.interrupted = True
@@ -171,12 +171,12 @@ def _run(statements: Sequence["Statement"], source: str | None, profile: str, se
 
 def _not_run(statements: Sequence["Statement"], results: "Results") -> tuple[str, ...]:
     """Return the names of the errata and statements without a result; results keep the order of the statements."""
-    from dpassay.properties.report.lines import ERRATUM, STATEMENT
+    from dpassay.properties.contract import ErratumRecord, StatementRecord
     from dpassay.spec.statement import faults
 
     errata = [f"{fault.statement.name} (erratum)" for fault in faults(statements)]
     names = [statement.name for statement in statements]
-    return (*errata[len(results.of(ERRATUM)) :], *names[len(results.of(STATEMENT)) :])
+    return (*errata[len(results.of(ErratumRecord)) :], *names[len(results.of(StatementRecord)) :])
 
 
 def _versions() -> list[tuple[str, str]]:
@@ -198,11 +198,11 @@ def _write(output: Path, results: "Results", facts: Sequence[tuple[str, str]], c
 
 
 def _print(output: Path, results: "Results", *, as_json: bool) -> None:
-    summary = results.summary()
+    summary = results.summary(str(output))
     if as_json:
-        print_records([{"schema": summary["schema"], "report": str(output)} | summary])
+        print_records([summary])
     else:
         click.echo(output)
     names = ("statements", "errata", "hunts", "findings", "items", "mechanisms")
-    counts = ", ".join(f"{name}: {summary[name]}" for name in names if summary[name])
-    click.echo(f"{counts}; not as expected: {summary['unexpected']}", err=True)
+    counts = ", ".join(f"{name}: {getattr(summary, name)}" for name in names if getattr(summary, name))
+    click.echo(f"{counts}; not as expected: {summary.unexpected}", err=True)
