@@ -5,7 +5,6 @@ The same classes write the records, read saved ones (`dpassay.properties.report.
 newer version may have them.
 """
 
-import json
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -34,7 +33,6 @@ __all__ = [
     "StatementRecord",
     "WitnessRecord",
     "as_dictionary",
-    "json_line",
     "json_schemas",
 ]
 
@@ -298,11 +296,6 @@ def as_dictionary(record: Struct) -> dict[str, Any]:
     """Return a record as dictionaries, lists, strings, numbers and None."""
     plain: dict[str, Any] = msgspec.to_builtins(record)
     return plain
-
-
-def json_line(record: Struct, *, ensure_ascii: bool = False) -> str:
-    """Return a record as one line of JSON."""
-    return json.dumps(as_dictionary(record), ensure_ascii=ensure_ascii, allow_nan=False)
 
 
 def json_schemas() -> dict[str, Any]:

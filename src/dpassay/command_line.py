@@ -1,17 +1,16 @@
 """Helpers of all commands: options, exit statuses, time limits, records and tables."""
 
 import io
+import json
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import msgspec
 
 from dpassay.claims import MOST_SECONDS, UsageError
-
-if TYPE_CHECKING:
-    from dpassay.properties.contract import Record
 
 __all__ = [
     "EXPECTED",
@@ -61,12 +60,11 @@ def _is_unicode(stream: Any) -> bool:
     return (getattr(stream, "encoding", None) or "").lower().replace("-", "").startswith("utf")
 
 
-def print_records(records: Iterable["Record"]) -> None:
+def print_records(records: Iterable[msgspec.Struct]) -> None:
     """Print one JSON object per line on standard output."""
-    from dpassay.properties.contract import json_line
-
     for record in records:
-        click.echo(json_line(record, ensure_ascii=not _is_unicode(sys.stdout)))
+        line = json.dumps(msgspec.to_builtins(record), ensure_ascii=not _is_unicode(sys.stdout), allow_nan=False)
+        click.echo(line)
 
 
 def print_table(records: Sequence[dict[str, Any]], columns: Sequence[str], title: str | None = None) -> None:

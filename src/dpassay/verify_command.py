@@ -134,14 +134,14 @@ def _print_statements(reports: Iterator["StatementReport"], as_json: bool) -> in
 
 
 def _print_errata(reports: Iterator["ErratumReport"], as_json: bool) -> int:
-    from dpassay.properties.contract import json_line
+    from dpassay.properties.contract import as_dictionary
 
     columns = ("item", "severity", "class", "location", "printed", "corrected", "evidence", "text", "detail")
     printed = _print("errata", reports, ("erratum_of", *columns), as_json, lambda _: {})
     click.echo(_severities(report.erratum.severity for report in printed), err=True)
     unexpected = _unexpected(printed)
     for report in unexpected:
-        click.echo(f"not as expected: {report.statement.name}: {json_line(report.record())}", err=True)
+        click.echo(f"not as expected: {report.statement.name}: {as_dictionary(report.record())}", err=True)
     return UNEXPECTED if unexpected else EXPECTED
 
 
