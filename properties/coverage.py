@@ -8,12 +8,11 @@ has a line here that says which part is not covered, and why.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dpassay.claims import Item
 from dpassay.impl.catalogue import entries
+from dpassay.properties.contract import ItemRecord
 from dpassay.properties.experiments import all_experiments
-from dpassay.properties.records import SCHEMA
 from dpassay.spec.notions.base import all_notions
 from dpassay.spec.sources import ItemRow, item_table, items_of
 from dpassay.spec.statement import Statement, all_statements
@@ -64,18 +63,17 @@ class ItemCoverage:
     where: tuple[str, ...]
     reason: str | None
 
-    def record(self) -> dict[str, Any]:
-        """Return the object of the command line's contract."""
-        return {
-            "schema": SCHEMA,
-            "source": self.row.source,
-            "item": self.row.item,
-            "name": self.row.name,
-            "kind": self.row.kind,
-            "covered_by": self.covered_by,
-            "where": list(self.where),
-            "reason": self.reason,
-        }
+    def record(self) -> ItemRecord:
+        """Return the record of the item."""
+        return ItemRecord(
+            source=self.row.source,
+            item=self.row.item,
+            name=self.row.name,
+            kind=self.row.kind,
+            covered_by=self.covered_by,
+            where=list(self.where),
+            reason=self.reason,
+        )
 
 
 def coverage(source: str | None = None) -> Iterator[ItemCoverage]:

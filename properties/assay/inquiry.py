@@ -10,8 +10,10 @@ import numpy as np
 
 from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
-from dpassay.properties.assay.finding import Finding, FindingKind, Settings
+from dpassay.properties.assay.finding import Finding, Settings
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import QUESTIONS, Arguments, Question, points_of
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = [
     "MONOTONE_ALLOWANCE",
@@ -105,16 +107,18 @@ class Inquiry:
     def without_answers(self) -> Finding:
         """Return the finding for a series without informative answers."""
         if self.losses:
-            return Finding("undecided", f"no answer: {self.losses[0]}", calls=self.calls)
+            return Finding(FindingKind.UNDECIDED, f"no answer: {self.losses[0]}", calls=self.calls)
         raised = self.mistakes + self.refusals + self.unasked
         if self.calls and len(raised) == self.calls:
-            return Finding("error", f"every call raises, also with valid arguments: {raised[0]}", calls=self.calls)
+            return Finding(
+                FindingKind.ERROR, f"every call raises, also with valid arguments: {raised[0]}", calls=self.calls
+            )
         if self.numbers:
             detail = (
                 f"none of {self.numbers} answers says anything, also with valid arguments: they are vacuous bounds"
             )
-            return Finding("error", detail, calls=self.calls)
-        return Finding("undecided", f"none of {self.calls} answers is a number", calls=self.calls)
+            return Finding(FindingKind.ERROR, detail, calls=self.calls)
+        return Finding(FindingKind.UNDECIDED, f"none of {self.calls} answers is a number", calls=self.calls)
 
     def summary(self, answered: int) -> str:
         """Return the numbers of answers, refusals and losses as text."""
@@ -127,17 +131,19 @@ class Inquiry:
         """Return the finding for a series without a wrong answer; undecided without answers or with a lost one."""
         words = self.summary(answered) + (f"; {detail}" if detail else "")
         if self.mistakes:
-            return Finding("error", f"the code of the adapter raises: {self.mistakes[0]}", calls=self.calls)
+            return Finding(FindingKind.ERROR, f"the code of the adapter raises: {self.mistakes[0]}", calls=self.calls)
         silent = self.control() if not self.informative and not self.losses else None
         if silent is not None:
             return silent
         if answered == 0:
             first = (self.losses + self.refusals + self.unasked + ["no question lies inside the documented domain"])[0]
-            return Finding("undecided", f"no answer: {first}", calls=self.calls)
+            return Finding(FindingKind.UNDECIDED, f"no answer: {first}", calls=self.calls)
         if self.losses:
-            return Finding("undecided", f"{words}: {self.losses[0]}", calls=self.calls, scope="points")
+            return Finding(FindingKind.UNDECIDED, f"{words}: {self.losses[0]}", calls=self.calls, scope=Scope.POINTS)
         power = {"points": answered}
-        return Finding("ok", words, evidence="enclosed", scope="points", calls=self.calls, power=power)
+        return Finding(
+            FindingKind.OK, words, evidence=Evidence.ENCLOSED, scope=Scope.POINTS, calls=self.calls, power=power
+        )
 
 
 def promises_nothing(question: Question, claimed: float) -> bool:
@@ -209,8 +215,8 @@ def finding_about(
 
     Parameters
     ----------
-    kind : str
-        One of `FINDING_KINDS`.
+    kind : FindingKind
+        Kind of the finding.
     inquiry : Inquiry
         The inquiry of the case.
     arguments : dict
@@ -233,7 +239,7 @@ def finding_about(
         claimed=claimed,
         calls=inquiry.calls,
         witness=witness,
-        **{"evidence": "exact", "scope": "points", **fields},
+        **{"evidence": Evidence.EXACT, "scope": Scope.POINTS, **fields},
     )
 
 

@@ -16,6 +16,7 @@ from dpassay.claims import Claim, NeighbourRelation, VectorNeighbours
 from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import claim_in_words, mechanism_law, moves
 from dpassay.properties.betting.power import power_of
 from dpassay.properties.hunting.black_box import sample_pairs
@@ -23,10 +24,12 @@ from dpassay.properties.hunting.formatting import WEAK_TEST, figures_words
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import decisive_bound
 from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
 from dpassay.properties.records import plain
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["MOST_SAMPLED_PAIRS", "PRIVACY_LAWS", "finding_of_hunt", "run_hunt", "sufficient_calls"]
 
@@ -128,21 +131,37 @@ def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResul
     bound = decisive_bound(claim, result)
     what, certified, claimed = bound.label, bound.lower, 0.0 if bound.allowed is None else bound.allowed
     strength = f"e-value 10^{result.e_value_log10 or 0.0:.1f}"
-    if result.verdict == "violated":
+    if result.verdict is HuntVerdict.VIOLATED:
         figure = f"{what} >= {certified:.6g}, claimed {claimed:.6g}" if certified is not None else what
         detail = f"{figure} ({strength} in {result.calls} calls{note})"
         witness = plain(result.witness) if result.witness is not None else None
         return Finding(
-            "violation", detail, claim_in_words(case), claimed, certified, "sampled", "samples", result.calls, witness
+            FindingKind.VIOLATION,
+            detail,
+            claim_in_words(case),
+            claimed,
+            certified,
+            Evidence.SAMPLED,
+            Scope.SAMPLES,
+            result.calls,
+            witness,
         )
     doubt = _doubt(result, settings)
     if doubt is not None:
-        return Finding("undecided", f"{doubt}{note}", claim_in_words(case), claimed, calls=result.calls)
+        return Finding(FindingKind.UNDECIDED, f"{doubt}{note}", claim_in_words(case), claimed, calls=result.calls)
     assert result.power is not None
     power, found = result.power.record(), figures_words(result.power)
     detail = f"not refuted in {result.calls} calls ({strength}; power: {found}){note}"
     return Finding(
-        "ok", detail, claim_in_words(case), claimed, certified, "sampled", "samples", result.calls, power=power
+        FindingKind.OK,
+        detail,
+        claim_in_words(case),
+        claimed,
+        certified,
+        Evidence.SAMPLED,
+        Scope.SAMPLES,
+        result.calls,
+        power=power,
     )
 
 
@@ -165,7 +184,7 @@ def _check_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
 def _check_float_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
     pairs = _pairs(case.neighbours, settings.seed)
     if not _has_floats(case, pairs[0], settings.seed):
-        return Finding("not applicable", "no outcome is a float64 number", claim=claim_in_words(case))
+        return Finding(FindingKind.NOT_APPLICABLE, "no outcome is a float64 number", claim=claim_in_words(case))
     return finding_of_hunt(case, settings, run_hunt(case, settings, pairs, low_bits=True), ", low-order bits included")
 
 
@@ -195,7 +214,9 @@ def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
     if width is None:
         return _check_privacy(case, settings)
     if width < 2:
-        return Finding("not applicable", "an outcome is not a sequence of numbers", claim=claim_in_words(case))
+        return Finding(
+            FindingKind.NOT_APPLICABLE, "an outcome is not a sequence of numbers", claim=claim_in_words(case)
+        )
     places = range(min(width, MOST_COORDINATES))
     ends = []
     for place in places:
@@ -203,15 +224,25 @@ def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
         share = _share_of_coordinate(case, settings, len(places), len(pairs))
         result = run_hunt(case, share, pairs, low_bits=False, sampler=_Marginal(case, place))
         ends.append(finding_of_hunt(case, share, result, f", coordinate {place}"))
-        if ends[-1].kind == "violation":
+        if ends[-1].kind is FindingKind.VIOLATION:
             return ends[-1]
     calls = sum(end.calls for end in ends)
     for end in ends:
-        if end.kind == "undecided":
-            return Finding("undecided", end.detail, claim_in_words(case), calls=calls)
+        if end.kind is FindingKind.UNDECIDED:
+            return Finding(FindingKind.UNDECIDED, end.detail, claim_in_words(case), calls=calls)
     detail = f"{len(places)} of {width} coordinates, not refuted in {calls} calls"
     weakest = max(ends, key=lambda end: _needed(end.power))
-    return Finding("ok", detail, claim_in_words(case), None, None, "sampled", "samples", calls, power=weakest.power)
+    return Finding(
+        FindingKind.OK,
+        detail,
+        claim_in_words(case),
+        None,
+        None,
+        Evidence.SAMPLED,
+        Scope.SAMPLES,
+        calls,
+        power=weakest.power,
+    )
 
 
 def _share_of_coordinate(case: RemoteMechanism, settings: Settings, places: int, pairs: int) -> Settings:

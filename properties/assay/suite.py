@@ -31,6 +31,7 @@ from dpassay.impl.libraries.remote import (
 from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import unless_answer
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import moves
 from dpassay.properties.assay.privacy_laws import MOST_SAMPLED_PAIRS, sufficient_calls
 from dpassay.properties.assay.questions import QUESTIONS
@@ -58,7 +59,7 @@ DESCRIBED = Law(
     "described",
     "The adapter can describe the case.",
     applies=lambda case: None if isinstance(case, BrokenCase) else "the case was described",
-    check=lambda case, _: Finding("undecided", case.error if isinstance(case, BrokenCase) else "described"),
+    check=lambda case, _: Finding(FindingKind.UNDECIDED, case.error if isinstance(case, BrokenCase) else "described"),
     sampled=False,
 )
 """The law of cases that the adapter cannot describe; no other law applies to them."""
@@ -67,7 +68,7 @@ TESTED = Law(
     "tested",
     "At least one law applies to the case.",
     applies=lambda _: "another law applies to the case",
-    check=lambda case, _: Finding("error", f"no law applies to the case: {_why_untested(case)}"),
+    check=lambda case, _: Finding(FindingKind.ERROR, f"no law applies to the case: {_why_untested(case)}"),
     sampled=False,
 )
 """The law of cases to which no other law applies; such a case is a mistake in the adapter."""
@@ -321,7 +322,9 @@ def run_plan(plan: Plan, *, budget: float = 170.0, jobs: int = 1) -> Iterator[Re
     processes = joblib.effective_n_jobs(jobs)
     ordered = _in_running_order(plan.checks)
     yield from (
-        Result(check, Finding("not applicable", check.reason)) for check in ordered if check.reason is not None
+        Result(check, Finding(FindingKind.NOT_APPLICABLE, check.reason))
+        for check in ordered
+        if check.reason is not None
     )
     checks = [check for check in ordered if check.reason is None]
     limits = Budget.of(budget, len(checks), processes)
@@ -373,7 +376,7 @@ def _run_elsewhere(target: Target, checks: Sequence[Check], limits: Budget, proc
             yield result
     except BrokenExecutor as error:
         why = f"a process of dpassay ended without an answer: {type(error).__name__}"
-        yield from (Result(check, Finding("undecided", why)) for check in checks[done:])
+        yield from (Result(check, Finding(FindingKind.UNDECIDED, why)) for check in checks[done:])
 
 
 def _in_running_order(checks: Sequence[Check]) -> list[Check]:
@@ -386,7 +389,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
     left = limits.left()
     if left <= 0:
         return Result(
-            check, Finding("undecided", "the time limit was reached before this check started; see --budget")
+            check, Finding(FindingKind.UNDECIDED, "the time limit was reached before this check started; see --budget")
         )
     start = time.perf_counter()
     losses: tuple[str, ...] = ()
@@ -399,10 +402,17 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
         finally:
             losses = tuple(session.worker.losses[lost_before:])
     except Exception as error:  # noqa: BLE001  # a failing law must not end the run and is not a pass
-        finding = Finding("undecided", losses[-1] if losses else f"the check raised {type(error).__name__}: {error}")
+        finding = Finding(
+            FindingKind.UNDECIDED, losses[-1] if losses else f"the check raised {type(error).__name__}: {error}"
+        )
     seconds = time.perf_counter() - start
-    if finding.kind == "ok" and check.law.sampled and seconds >= left and finding.calls < check.settings.calls:
-        finding = replace(finding, kind="undecided", detail=_cut_off(finding, check))
+    if (
+        finding.kind is FindingKind.OK
+        and check.law.sampled
+        and seconds >= left
+        and finding.calls < check.settings.calls
+    ):
+        finding = replace(finding, kind=FindingKind.UNDECIDED, detail=_cut_off(finding, check))
     return Result(check, finding, seconds, losses)
 
 

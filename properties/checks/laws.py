@@ -14,6 +14,8 @@ from dpassay.properties.checks.bounds import ACCURACY
 from dpassay.properties.checks.events import privacy_at_known_events
 from dpassay.properties.checks.stopping import changed_decisions
 from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.spec.verdict import Evidence
 
 __all__ = [
     "LAWS",
@@ -48,7 +50,10 @@ def privacy_in_float64(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) ->
 def _survives(mechanism: Mechanism, most_calls: int, *, low_bits: bool) -> bool:
     share = LEVEL / len(STAGES)
     stages = (calls for calls in STAGES if calls <= most_calls)
-    return all(hunt(mechanism, calls=calls, alpha=share, low_bits=low_bits).verdict != "violated" for calls in stages)
+    return all(
+        hunt(mechanism, calls=calls, alpha=share, low_bits=low_bits).verdict is not HuntVerdict.VIOLATED
+        for calls in stages
+    )
 
 
 def tightness_of_claim(mechanism: Mechanism) -> bool:
@@ -57,7 +62,7 @@ def tightness_of_claim(mechanism: Mechanism) -> bool:
     Speaks of mechanisms with a pure claim and a known distribution only; others obey vacuously.
     """
     claim, result = mechanism.claims[0], hunt(mechanism, calls=1)
-    if not isinstance(claim, PureDP) or result.evidence != "enclosed":
+    if not isinstance(claim, PureDP) or result.evidence is not Evidence.ENCLOSED:
         return True
     return claim.epsilon <= result.epsilon_lower * (1 + float(ACCURACY))
 

@@ -24,6 +24,7 @@ from dpassay.properties.hunting.task import (
     require_seconds,
     require_seed,
 )
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.witness import shrunk
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
 from dpassay.properties.outcomes.symbols import Sampler
@@ -235,9 +236,9 @@ def _certify(task: Task, opened: OpenedTarget) -> HuntResult | None:
         calls=0,
         seconds=time.perf_counter() - clock,
         cpu_seconds=time.process_time() - cpu,
-        witness=found.witness if found.verdict == "violated" else None,
+        witness=found.witness if found.verdict is HuntVerdict.VIOLATED else None,
         seed=task.seed,
         replay=task.replay_command(None),
         neighbours=relation_words(task.neighbours),
-        also_refutes=refuted_claims(task.claim) if found.verdict == "violated" else (),
+        also_refutes=refuted_claims(task.claim) if found.verdict is HuntVerdict.VIOLATED else (),
     )

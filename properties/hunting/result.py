@@ -2,16 +2,22 @@
 
 import shlex
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from dpassay.claims import Claim, RenyiDP
 from dpassay.properties.betting.power import Power
+from dpassay.properties.contract import BoundRecord, HuntRecord, WitnessRecord, as_dictionary
 from dpassay.properties.drawing.call_guard import NOT_READ, Habit
+from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.notions.bounds import Bound, bounds_text
-from dpassay.properties.records import SCHEMA, plain
+from dpassay.properties.records import plain
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims", "replay_command"]
+
+_CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power"})
+"""Fields of a result that the record states in a form of its own."""
 
 SHOWN_ORDERS = (2.0, 8.0, 32.0)
 """The orders at which refuted Renyi claims are named."""
@@ -51,7 +57,7 @@ class HuntResult:
     ----------
     target, claim : str
         What was hunted.
-    verdict : {"violated", "not refuted", "holds"}
+    verdict : HuntVerdict
         "holds" is said of known output distributions only, with its scope.
     bounds : tuple of Bound
         What is known of the quantities of the claim: lower bounds that are certified where `evidence` is "enclosed",
@@ -59,9 +65,9 @@ class HuntResult:
         for zCDP, RDP and ex-post claims; on the range of the losses for bounded range). Its `upper` is a certified
         bound on the pure epsilon (the range of the losses) over all pairs of the mechanism's own relation; None
         without a worst-pair theorem, for another relation, and where the target was sampled.
-    evidence : {"enclosed", "sampled"}
+    evidence : Evidence, `ENCLOSED` or `SAMPLED`
         How the verdict was reached.
-    scope : {"all", "points", "samples"}
+    scope : Scope
         How far it reaches.
     alpha : float
         Probability of a false "violated"; also of each sampled bound being wrong.
@@ -77,7 +83,7 @@ class HuntResult:
         Determines the result, together with `calls`.
     replay : str
         The command that repeats the hunt.
-    stopped : {"calls", "budget", "refuted", "interrupted", "call timeout", "workers lost"} or None
+    stopped : StopReason or None
         What ended the sampling: the calls or the time were spent, the claim was refuted and the bounds sharpened, the
         keyboard, a call of the target that hung, the loss of a worker. None where nothing was sampled.
     notes : tuple of str
@@ -95,10 +101,10 @@ class HuntResult:
 
     target: str
     claim: str
-    verdict: str
+    verdict: HuntVerdict
     bounds: tuple[Bound, ...]
-    evidence: str
-    scope: str
+    evidence: Evidence
+    scope: Scope
     alpha: float
     e_value_log10: float | None
     calls: int
@@ -107,7 +113,7 @@ class HuntResult:
     witness: Witness | None
     seed: int
     replay: str
-    stopped: str | None = None
+    stopped: StopReason | None = None
     notes: tuple[str, ...] = ()
     power: Power | None = None
     shrink_calls: int = 0
@@ -153,20 +159,30 @@ class HuntResult:
         """Whether "not refuted" says nothing: it failed, calls were not independent or outcomes were not read."""
         return is_void(self.stopped, self.notes)
 
+    def record(self) -> HuntRecord:
+        """Return the record of the hunt."""
+        return HuntRecord(
+            **{each.name: plain(getattr(self, each.name)) for each in fields(self) if each.name not in _CONVERTED},
+            verdict=self.verdict,
+            bounds=[BoundRecord(**plain(bound)) for bound in self.bounds],
+            evidence=self.evidence,
+            scope=self.scope,
+            witness=None if self.witness is None else WitnessRecord(**plain(self.witness), snippet=self.snippet),
+            stopped=self.stopped,
+            power=None if self.power is None else self.power.record(),
+            epsilon_lower=plain(self.epsilon_lower),
+            delta_lower=plain(self.delta_lower),
+            rho_lower=plain(self.rho_lower),
+            renyi_epsilon_lower=plain(self.renyi_epsilon_lower),
+            mu_lower=plain(self._lower("mu")),
+            excess_lower=plain(self._lower("excess")),
+            loss_tail_lower=plain(self._lower("loss_tail")),
+            epsilon_upper=plain(self.epsilon_upper),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""
-        derived = dict.fromkeys(("epsilon_lower", "delta_lower", "rho_lower", "renyi_epsilon_lower"))
-        derived |= {f"{bound.quantity}_lower": bound.lower for bound in self.bounds}
-        derived["epsilon_upper"] = self.epsilon_upper
-        record = {
-            "schema": SCHEMA,
-            **plain(self),
-            **plain(derived),
-            "power": None if self.power is None else self.power.record(),
-        }
-        if record["witness"] is not None:
-            record["witness"]["snippet"] = self.snippet
-        return record
+        return as_dictionary(self.record())
 
     @property
     def snippet(self) -> str | None:
@@ -192,10 +208,10 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
     return tuple(str(other) for other in others if not isinstance(other, RenyiDP) or other.alpha in SHOWN_ORDERS)
 
 
-def is_void(stopped: str | None, notes: Collection[str]) -> bool:
+def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
     """Whether a hunt that stopped so, with such notes, says nothing where it refuted nothing."""
     is_unread = any(note.startswith(NOT_READ) for note in notes)
-    return stopped in {"call timeout", "workers lost"} or Habit.REPEATS_ITSELF.value in notes or is_unread
+    return (stopped is not None and stopped.is_failure) or Habit.REPEATS_ITSELF.value in notes or is_unread
 
 
 def is_target_name(target: str) -> bool:

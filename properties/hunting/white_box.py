@@ -26,6 +26,7 @@ from dpassay.properties.hunting.divergences import (
     epsilon_at_lower,
 )
 from dpassay.properties.hunting.result import Witness
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import audited, bounds_of, epsilon_delta_of
@@ -59,7 +60,7 @@ from dpassay.spec.distributions.discrete import (
 )
 from dpassay.spec.notions.base import allowed, find_notion
 from dpassay.spec.notions.ex_post import ex_post_bound
-from dpassay.spec.verdict import Outcome
+from dpassay.spec.verdict import Evidence, Outcome, Scope
 
 __all__ = [
     "Finding",
@@ -87,9 +88,9 @@ _FOR_SHRINKING = 1 / 4
 class Finding:
     """What a white-box search certifies; the fields have the meaning they have in a `HuntResult`."""
 
-    verdict: str
-    scope: str
-    evidence: str
+    verdict: HuntVerdict
+    scope: Scope
+    evidence: Evidence
     bounds: tuple[Bound, ...]
     divergence_lower: float
     witness: Witness
@@ -233,12 +234,12 @@ def hunt_white_box(
         best = max(tried, key=lambda scored: scored.score)
         best = _climbed(search, best, neighbours, tried)
         verdict, best = _verdict(search, best, tried)
-        if verdict == "violated":
+        if verdict is HuntVerdict.VIOLATED:
             search.left_over = max(search.left_over, most_probabilities * _FOR_SHRINKING)
             best = _simplified(search, best, neighbours, seed)
-    scope = "points"
-    if verdict != "violated" and _holds_for_all(mechanism, claim, neighbours):
-        verdict, scope = "holds", "all"
+    scope = Scope.POINTS
+    if verdict is not HuntVerdict.VIOLATED and _holds_for_all(mechanism, claim, neighbours):
+        verdict, scope = HuntVerdict.HOLDS, Scope.ALL
     return _finding(search, best, verdict, scope, neighbours)
 
 
@@ -312,15 +313,15 @@ def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation, see
     return found.get((left.tobytes(), right.tobytes()), best)
 
 
-def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[str, _Scored]:
+def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[HuntVerdict, _Scored]:
     """Return the verdict on the pairs tried, and the pair that shows it; those with the largest figures first."""
     undecided = False
     for scored in (best, *sorted((each for each in tried if each is not best), key=lambda each: -each.score)):
         outcome = search.decided(scored)
         if outcome is Outcome.VIOLATED:
-            return "violated", scored
+            return HuntVerdict.VIOLATED, scored
         undecided = undecided or outcome is Outcome.UNDECIDED
-    return "not refuted" if undecided else "holds", best
+    return HuntVerdict.NOT_REFUTED if undecided else HuntVerdict.HOLDS, best
 
 
 def _bound_on_all(mechanism: Any, claim: Claim, neighbours: NeighbourRelation) -> Real | None:
@@ -340,7 +341,9 @@ def _epsilon_upper(search: _Search, neighbours: NeighbourRelation) -> float | No
     return float_upper(bound()) if bound is not None else None
 
 
-def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbours: NeighbourRelation) -> Finding:
+def _finding(
+    search: _Search, best: _Scored, verdict: HuntVerdict, scope: Scope, neighbours: NeighbourRelation
+) -> Finding:
     """Certify the reported figures with two more words of precision."""
     claim = search.claim
     with precision(2 * START_BITS):
@@ -353,12 +356,12 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbour
             event=str(union(event)),
             p_left=_probability(left, event),
             p_right=_probability(right, event),
-            certified=verdict == "violated",
+            certified=verdict is HuntVerdict.VIOLATED,
         )
         return Finding(
             verdict=verdict,
             scope=scope,
-            evidence="enclosed",
+            evidence=Evidence.ENCLOSED,
             bounds=bounds_of(claim, _lower_bounds(search, (left, right), value), _epsilon_upper(search, neighbours)),
             divergence_lower=value,
             witness=witness,

@@ -69,7 +69,7 @@ class StatementItem(_DpassayItem):
         thorough = self.config.getoption("--dpassay-profile") == "thorough"
         profile: Profile = "thorough" if thorough else "quick"
         report = assert_holds(self.statement, profile=profile)
-        self.user_properties += [("evidence", report.evidence.label), ("scope", report.reach), ("cases", report.cases)]
+        self.user_properties += [("evidence", str(report.evidence)), ("scope", report.reach), ("cases", report.cases)]
         assert_errata(self.statement)
 
 

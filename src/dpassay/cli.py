@@ -1,4 +1,4 @@
-"""The command line: ``dpassay init | list | show | verify | hunt | trace | assay | experiment | report``.
+"""The command line: ``dpassay init | list | show | verify | hunt | trace | assay | experiment | report | schema``.
 
 With ``--json`` a command prints one JSON object per line on standard output. Progress, warnings and summaries go to
 standard error. Exit status: 0 if everything is as expected; 1 if a result is not as expected; 2 for wrong usage or bad
@@ -6,6 +6,7 @@ input (including a target that hangs), with one line on standard error; 130 afte
 141 if the reader of the output, such as `head`, closed the pipe.
 """
 
+import json
 import math
 import os
 import sys
@@ -33,7 +34,9 @@ from dpassay.command_line import (
     use_any_encoding,
 )
 from dpassay.init_command import init
+from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.report_command import report
+from dpassay.spec.verdict import Evidence
 from dpassay.trace_command import trace
 from dpassay.verify_command import (
     module_option,
@@ -115,6 +118,7 @@ def list_command(modules: tuple[str, ...], source: str | None, mechanisms: bool,
 
     With modules, packages or .py files of your own statements: the items of the documents that they cite.
     """
+    from dpassay.properties.contract import Record, as_dictionary
     from dpassay.properties.coverage import coverage, coverage_by
     from dpassay.properties.mechanisms import mechanism_records
 
@@ -122,6 +126,7 @@ def list_command(modules: tuple[str, ...], source: str | None, mechanisms: bool,
         raise UsageError("--mechanisms lists the mechanisms of dpassay; omit the modules")
     statements = statements_of(modules) if modules else ()
     require_source(source, statements)
+    records: Sequence[Record]
     if mechanisms:
         records = mechanism_records(source)
         columns: tuple[str, ...] = ("where", "claims", "neighbours", "exact_distribution", "fault")
@@ -132,7 +137,18 @@ def list_command(modules: tuple[str, ...], source: str | None, mechanisms: bool,
     if as_json:
         print_records(records)
     else:
-        print_table(records, columns)
+        print_table([as_dictionary(record) for record in records], columns)
+
+
+# --- schema -------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema of the records that the commands print with --json."""
+    from dpassay.properties.contract import json_schemas
+
+    click.echo(json.dumps(json_schemas(), indent=2))
 
 
 # --- show ---------------------------------------------------------------------------------------------------
@@ -144,6 +160,7 @@ def list_command(modules: tuple[str, ...], source: str | None, mechanisms: bool,
 @json_option
 def show(name: str, modules: tuple[str, ...], as_json: bool) -> None:
     """Show a statement or a mechanism, with its source, errata, evidence and scope."""
+    from dpassay.properties.contract import as_dictionary
     from dpassay.properties.show import show_record
 
     if modules:
@@ -152,7 +169,7 @@ def show(name: str, modules: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_records([record])
     else:
-        _print_card(record)
+        _print_card(as_dictionary(record))
 
 
 def _print_card(record: dict[str, Any]) -> None:
@@ -264,7 +281,7 @@ def hunt(
                 progress=progress, low_bits=not ignore_low_bits,
             )  # fmt: skip
     if as_json:
-        print_records([result.to_json()])
+        print_records([result.record()])
     else:
         _print_hunt(result)
     for note in result.notes:
@@ -274,9 +291,9 @@ def hunt(
 
 def _status_of(result: "HuntResult") -> int:
     """Return the exit status; an interrupted hunt without a violation is not a success."""
-    if result.verdict == "violated":
+    if result.verdict is HuntVerdict.VIOLATED:
         return UNEXPECTED
-    if result.stopped == "interrupted":
+    if result.stopped == StopReason.INTERRUPTED:
         return INTERRUPTED
     return USAGE if result.is_void else EXPECTED
 
@@ -298,14 +315,14 @@ def _print_hunt(result: "HuntResult") -> None:
         intervals = (result.witness.p_left, result.witness.p_right)
         left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
-    if result.evidence == "sampled":
+    if result.evidence is Evidence.SAMPLED:
         click.echo(
             f"  {result.calls:,} calls in {result.seconds:.3g} s, e-value 10^{result.e_value_log10:.1f}, "
             f"false-alarm probability at most {result.alpha:g}"
         )
-    if result.stopped == "interrupted":
+    if result.stopped == StopReason.INTERRUPTED:
         click.echo("  interrupted: the result covers the calls made until then")
-    if result.verdict == "not refuted":
+    if result.verdict is HuntVerdict.NOT_REFUTED:
         click.echo("  Not refuted is not a proof: the samples are consistent with the claim.")
     if result.power is not None:
         click.echo(f"  {power_words(result.power, result.claim)}")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -30,6 +30,7 @@ from dpassay.verify_command import (
 )
 
 if TYPE_CHECKING:
+    from dpassay.properties.contract import Record
     from dpassay.properties.report.results import Results
     from dpassay.properties.verify import StatementReport
     from dpassay.spec.statement import Statement
@@ -162,8 +163,8 @@ def _read(saved: Sequence[Path]) -> "Results":
     return results
 
 
-def _listed(modules: Sequence[str], source: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the records of the items and, without modules of others, of the mechanisms."""
+def _listed(modules: Sequence[str], source: str | None) -> Iterator["Record"]:
+    """Yield the items and, without modules of others, of the mechanisms."""
     from dpassay.properties.coverage import coverage, coverage_by
     from dpassay.properties.mechanisms import mechanism_records
 
@@ -175,17 +176,17 @@ def _listed(modules: Sequence[str], source: str | None) -> Iterator[dict[str, An
 
 
 def _run(
-    statements: Sequence["Statement"], verified: Iterator["StatementReport"], listed: Iterator[dict[str, Any]]
+    statements: Sequence["Statement"], verified: Iterator["StatementReport"], listed: Iterator["Record"]
 ) -> "Results":
     from dpassay.properties.report.results import Results
 
     results = Results()
     try:
-        results.add_records(listed)
+        results.add(listed)
         for erratum in erratum_reports(statements):
-            results.add_records([erratum.record()])
+            results.add([erratum.record()])
         for statement in verified:
-            results.add_records([statement.record()])
+            results.add([statement.record()])
     except KeyboardInterrupt:
         click.echo("dpassay: interrupted; the page contains the results so far", err=True)
         results.interrupted = True
@@ -195,12 +196,12 @@ def _run(
 
 def _not_run(statements: Sequence["Statement"], results: "Results") -> tuple[str, ...]:
     """Return the names of the errata and statements without a result; results keep the order of the statements."""
-    from dpassay.properties.report.lines import ERRATUM, STATEMENT
+    from dpassay.properties.contract import ErratumRecord, StatementRecord
     from dpassay.spec.statement import faults
 
     errata = [f"{fault.statement.name} (erratum)" for fault in faults(statements)]
     names = [statement.name for statement in statements]
-    return (*errata[len(results.of(ERRATUM)) :], *names[len(results.of(STATEMENT)) :])
+    return (*errata[len(results.of(ErratumRecord)) :], *names[len(results.of(StatementRecord)) :])
 
 
 def _versions() -> list[tuple[str, str]]:
@@ -222,11 +223,11 @@ def _write(output: Path, results: "Results", facts: Sequence[tuple[str, str]], c
 
 
 def _print(output: Path, results: "Results", *, as_json: bool) -> None:
-    summary = results.summary()
+    summary = results.summary(str(output))
     if as_json:
-        print_records([{"schema": summary["schema"], "report": str(output)} | summary])
+        print_records([summary])
     else:
         click.echo(output)
     names = ("statements", "errata", "hunts", "findings", "items", "mechanisms")
-    counts = ", ".join(f"{name}: {summary[name]}" for name in names if summary[name])
-    click.echo(f"{counts}; not as expected: {summary['unexpected']}", err=True)
+    counts = ", ".join(f"{name}: {getattr(summary, name)}" for name in names if getattr(summary, name))
+    click.echo(f"{counts}; not as expected: {summary.unexpected}", err=True)

@@ -25,7 +25,9 @@ from dpassay.properties.hunting.hunt import Investigation, investigate
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import read_claim, require_level
+from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.outcomes.symbols import Sampler
+from dpassay.spec.verdict import Evidence
 
 __all__ = [
     "DEFAULT_LEVEL",
@@ -183,7 +185,7 @@ def assert_private(
                 import_timeout_seconds=import_timeout_seconds,
                 isolate=isolate,
             )
-            if investigation.result.stopped == "interrupted":
+            if investigation.result.stopped == StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
             found.append(investigation)
     except UsageError as error:  # raised again below, so that the traceback has the test and the mechanism only
@@ -223,11 +225,11 @@ def _judged(
     __tracebackhide__ = True
     results = [one.result for one in found]
     for result in results:
-        note_level(share if result.evidence == "sampled" else 0.0)
+        note_level(share if result.evidence is Evidence.SAMPLED else 0.0)
     reports = [
         failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits)
         for one in found
-        if one.result.verdict == "violated"
+        if one.result.verdict is HuntVerdict.VIOLATED
     ]
     if reports:
         raise AssertionError("\n\n".join(reports))

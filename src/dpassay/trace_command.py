@@ -50,23 +50,22 @@ def _numbers(text: str) -> list[float]:
 
 
 def _print_refusal(target: str, refusal: BaseException, as_json: bool) -> int:
-    from dpassay.properties.records import SCHEMA
+    from dpassay.properties.contract import NotTracedRecord
 
     if as_json:
-        print_records([{"schema": SCHEMA, "target": target, "traced": False, "not_traced": str(refusal)}])
+        print_records([NotTracedRecord(target=target, not_traced=str(refusal))])
     else:
         click.echo(f"not traced: {refusal}")
     return UNEXPECTED
 
 
 def _print_trace(target: str, result: "Trace", as_json: bool) -> int:
-    from dpassay.properties.records import SCHEMA
+    from dpassay.properties.contract import LeafRecord
     from dpassay.properties.tracing.words import leaf_record
 
     leaves = [leaf_record(leaf) for leaf in result.model.leaves]
     if as_json:
-        print_records([{"schema": SCHEMA, "target": target, "traced": True, "leaf": k} | record
-                       for k, record in enumerate(leaves)])  # fmt: skip
+        print_records(LeafRecord(target=target, leaf=k, **record) for k, record in enumerate(leaves))
     else:
         rows: list[dict[str, Any]] = [
             record | {"decisions": "\n".join(record["decisions"]), "choices": "\n".join(record["choices"])}

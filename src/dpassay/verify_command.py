@@ -163,17 +163,19 @@ def _print_statements(reports: Iterator["StatementReport"], as_json: bool) -> in
     for report in unexpected:
         click.echo(f"{report.outcome}: {report.statement.name}: {report.detail}", err=True)
         if report.witness:
-            click.echo(f"  at {json.dumps(report.record()['witness'], ensure_ascii=False)}", err=True)
+            click.echo(f"  at {json.dumps(report.record().witness, ensure_ascii=False)}", err=True)
     return UNEXPECTED if unexpected else EXPECTED
 
 
 def _print_errata(reports: Iterator["ErratumReport"], as_json: bool) -> int:
+    from dpassay.properties.contract import as_dictionary
+
     columns = ("item", "severity", "class", "location", "printed", "corrected", "evidence", "text", "detail")
     printed = _print("errata", reports, ("erratum_of", *columns), as_json, lambda _: {})
     click.echo(_severities(report.erratum.severity for report in printed), err=True)
     unexpected = _unexpected(printed)
     for report in unexpected:
-        click.echo(f"not as expected: {report.statement.name}: {report.record()}", err=True)
+        click.echo(f"not as expected: {report.statement.name}: {as_dictionary(report.record())}", err=True)
     return UNEXPECTED if unexpected else EXPECTED
 
 
@@ -205,13 +207,15 @@ def _print(
     cells : callable
         Cells of the table that differ from the fields of the record.
     """
+    from dpassay.properties.contract import as_dictionary
+
     collected = []
     for report in reports:
         collected.append(report)
         if as_json:
             print_records([report.record()])
     if not as_json:
-        print_table([report.record() | cells(report) for report in collected], columns)
+        print_table([as_dictionary(report.record()) | cells(report) for report in collected], columns)
     expected = len(collected) - len(_unexpected(collected))
     click.echo(f"{expected} of {len(collected)} {what} as expected", err=True)
     return collected

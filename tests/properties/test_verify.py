@@ -71,7 +71,7 @@ def test_prose_steps_are_reported() -> None:
 
     report = verify_statement(make(seen))
     assert (report.scope, report.prose_steps, report.reach) == (Scope.ALL, 1, "all, 1 prose step")
-    assert report.record()["prose_steps"] == 1
+    assert report.record().prose_steps == 1
 
 
 def test_the_search_climbs_towards_the_bound() -> None:
@@ -122,7 +122,7 @@ def test_an_erratum_whose_figures_are_off_is_not_as_expected() -> None:
     for figures in (Figures(("2.02 > 1.00",), corrected), Figures(published, ("1.00 <= 2.03",)), Figures(published)):
         report = reported(figures)
         assert not report.as_expected
-        assert report.record()["detail"] == report.figures.detail != ""
+        assert report.record().detail == report.figures.detail != ""
 
 
 def test_a_consequence_counts_for_its_cause_and_is_reported_once() -> None:
@@ -142,7 +142,7 @@ def test_a_consequence_counts_for_its_cause_and_is_reported_once() -> None:
         (report,) = verify_errata(asked)
         assert report.statement is first
         assert not report.as_expected  # the consequence does not fail as published
-        assert [one["erratum_of"] for one in report.record()["consequences"]] == ["other"]
+        assert [one.erratum_of for one in report.record().consequences] == ["other"]
 
 
 def test_a_consequence_of_nothing_is_refused() -> None:

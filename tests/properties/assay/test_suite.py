@@ -15,6 +15,7 @@ from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteCase
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
 from dpassay.properties.assay.suite import (
     DEFAULT_CALLS,
@@ -117,7 +118,7 @@ def test_a_law_that_fails_is_undecided(some: Target) -> None:
 
     law = Law("mistaken", "Nothing.", lambda case: None, check)
     (result,) = run_plan(make_plan(some, [law], mechanism="correct"))
-    assert result.finding == Finding("undecided", "the check raised ZeroDivisionError: a mistake of the law")
+    assert result.finding == Finding(FindingKind.UNDECIDED, "the check raised ZeroDivisionError: a mistake of the law")
 
 
 def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> None:
@@ -125,7 +126,7 @@ def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> Non
         "mistaken",
         "Nothing.",
         lambda case: str(1 // 0),
-        lambda case, _: Finding("ok", "asked", power=POINT),
+        lambda case, _: Finding(FindingKind.OK, "asked", power=POINT),
         sampled=False,
     )
     (result,) = run_plan(make_plan(some, [law], mechanism="correct"))
@@ -135,7 +136,12 @@ def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> Non
 def test_what_time_cuts_off_is_undecided_and_a_finding_stays_one(some: Target) -> None:
     def check(case: RemoteCase, settings: Settings) -> Finding:
         time.sleep(settings.seconds)
-        return Finding("violation" if case.name == "broken" else "ok", "so far", calls=settings.calls - 1, power=POINT)
+        return Finding(
+            FindingKind.VIOLATION if case.name == "broken" else FindingKind.OK,
+            "so far",
+            calls=settings.calls - 1,
+            power=POINT,
+        )
 
     law = Law("hasty", "Nothing.", lambda case: None, check)
     plan = make_plan(some, [law], calls=10)
@@ -154,7 +160,7 @@ def test_a_process_of_the_harness_that_dies_leaves_the_rest_undecided(some: Targ
     def check(case: RemoteCase, settings: Settings) -> Finding:
         if case.name == "leaky" and os.getpid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
-        return Finding("ok", "alive", power=POINT)
+        return Finding(FindingKind.OK, "alive", power=POINT)
 
     law = Law("deadly", "Nothing.", lambda case: None, check, sampled=False)
     plan = make_plan(some, [law])
@@ -171,8 +177,10 @@ def test_an_interruption_that_a_law_swallows_ends_the_run(some: Target) -> None:
             try:
                 signal.raise_signal(signal.SIGINT)
             except KeyboardInterrupt:
-                return Finding("ok" if case.name == "correct" else "violation", "swallowed", power=POINT)
-        return Finding("ok", "went on", power=POINT)
+                return Finding(
+                    FindingKind.OK if case.name == "correct" else FindingKind.VIOLATION, "swallowed", power=POINT
+                )
+        return Finding(FindingKind.OK, "went on", power=POINT)
 
     law = Law("swallowing", "Nothing.", lambda case: None, check, sampled=False)
     for name, collected in {"correct": 0, "broken": 1}.items():
@@ -224,7 +232,7 @@ def test_an_adapter_that_cannot_describe_its_cases_is_named(tmp_path: Path) -> N
 def test_findings_and_settings_are_checked() -> None:
     for power in (None, {}, {"points": 0}):
         with pytest.raises(UsageError, match="power must state the detectable violation"):
-            Finding("ok", "nothing was asked", power=power)
+            Finding(FindingKind.OK, "nothing was asked", power=power)
     with pytest.raises(UsageError, match="kind must be one of ok, violation"):
         Finding("fine", "no such kind")  # type: ignore[arg-type]
     for wrong in ({"alpha": 0.0}, {"calls": 0}, {"seconds": math.nan}):

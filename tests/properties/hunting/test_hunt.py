@@ -111,7 +111,7 @@ def test_claims_of_every_notion_are_tested_on_the_gaussian_mechanism(claim: str,
         assert result.delta_lower is not None
         assert result.delta_lower < 0.127
     record = json.loads(json.dumps(result.to_json()))
-    assert record["schema"] == 1
+    assert record["schema"] == 2
     assert record["calls"] == 30_000
 
 
@@ -168,7 +168,9 @@ def test_a_hunt_limited_by_time_is_replayed_by_its_calls() -> None:
     again = hunt(half_the_noise, "pure:1", LINE, seed=2, calls=first.calls)
     assert f"--calls {first.calls}" in first.replay
     assert (first.stopped, again.stopped) == ("refuted", "calls")
-    assert replace(first, seconds=0, cpu_seconds=0, stopped="") == replace(again, seconds=0, cpu_seconds=0, stopped="")
+    assert replace(first, seconds=0, cpu_seconds=0, stopped=None) == replace(
+        again, seconds=0, cpu_seconds=0, stopped=None
+    )
 
 
 def test_progress_shows_the_current_bound(monkeypatch: pytest.MonkeyPatch) -> None:
