@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.properties.keyboard import noting_interruptions
 from dpassay.properties.outcomes.symbols import sampler_of
 
 __all__ = ["Declaration", "declaration_of", "describe_target", "is_foreign", "load_target", "may_have_distribution"]
@@ -119,13 +120,16 @@ def _module_of(name: str, place: str) -> ModuleType:
     is_file = place.endswith(".py")
     if is_file and not Path(place).is_file():
         raise UsageError(f"target {name!r}: file {place} does not exist")
-    try:
-        return _run_file(Path(place).resolve()) if is_file else importlib.import_module(place)
-    except (UsageError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # whatever a user's module raises, sys.exit included, becomes one line
-        first_line = str(error).splitlines()[0] if str(error) else ""
-        raise UsageError(f"target {name!r}: {type(error).__name__}: {first_line}") from error
+    with noting_interruptions() as is_interrupted:
+        try:
+            return _run_file(Path(place).resolve()) if is_file else importlib.import_module(place)
+        except UsageError:
+            raise
+        except BaseException as error:  # whatever a user's module raises, sys.exit included, becomes one line
+            if is_interrupted():
+                raise KeyboardInterrupt from error
+            first_line = str(error).splitlines()[0] if str(error) else ""
+            raise UsageError(f"target {name!r}: {type(error).__name__}: {first_line}") from error
 
 
 @cache

@@ -8,11 +8,15 @@ from typing import Any
 from dpassay.claims import Claim, RenyiDP
 from dpassay.properties.betting.power import Power
 from dpassay.properties.drawing.call_guard import NOT_READ, Habit
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.notions.bounds import Bound, bounds_text
 from dpassay.properties.records import SCHEMA, plain
 from dpassay.spec.notions.implications import refuted_by
 
-__all__ = ["HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims", "replay_command"]
+__all__ = ["UNDECIDED", "HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims", "replay_command"]
+
+UNDECIDED = "undecided"
+"""The verdict of a run that neither refuted its claim nor tested it."""
 
 SHOWN_ORDERS = (2.0, 8.0, 32.0)
 """The orders at which refuted Renyi claims are named."""
@@ -52,8 +56,10 @@ class HuntResult:
     ----------
     target, claim : str
         What was hunted.
-    verdict : {"violated", "not refuted", "holds"}
-        "holds" is said of known output distributions only, with its scope.
+    verdict : {"violated", "not refuted", "undecided", "holds"}
+        "undecided" if nothing was refuted and the run is void: a call hung, the target's process ended, calls were not
+        independent, outcomes were not read, or all were the same; the notes say which. "holds" is said of known output
+        distributions only, with its scope.
     bounds : tuple of Bound
         What is known of the quantities of the claim: lower bounds that are certified where `evidence` is "enclosed",
         and at confidence 1 - alpha where it is "sampled". The first is on epsilon at the claim's delta (at delta 0
@@ -84,7 +90,7 @@ class HuntResult:
     notes : tuple of str
         What the target does that its user should know: a call that hung, inputs changed in place, an rng ignored ...
     power : Power or None
-        The smallest violation that a test which did not refute its claim would have refuted on average. None where the
+        The smallest violation that at least half of all such runs refute. None where the
         claim was refuted, nothing was sampled, or the test is void.
     shrink_calls : int
         Outcomes drawn in search of a simpler witness, beside `calls`.
@@ -151,8 +157,8 @@ class HuntResult:
 
     @property
     def is_void(self) -> bool:
-        """Whether "not refuted" says nothing: it failed, calls were not independent or outcomes were not read."""
-        return is_void(self.stopped, self.notes)
+        """Whether the run tested nothing that a pass could rest on, and refuted nothing."""
+        return self.verdict == UNDECIDED
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""
@@ -192,9 +198,10 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
 
 
 def is_void(stopped: str | None, notes: Collection[str]) -> bool:
-    """Whether a hunt that stopped so, with such notes, says nothing where it refuted nothing."""
+    """Return whether a hunt that stopped so, with such notes, is undecided unless it refuted its claim."""
     is_unread = any(note.startswith(NOT_READ) for note in notes)
-    return stopped in {"call timeout", "workers lost"} or Habit.REPEATS_ITSELF.value in notes or is_unread
+    is_idle = bool({Habit.REPEATS_ITSELF.value, CONSTANT_OUTCOME} & set(notes))
+    return stopped in {"call timeout", "workers lost"} or is_idle or is_unread
 
 
 def is_target_name(target: str) -> bool:

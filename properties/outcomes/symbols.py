@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpassay.claims import Mechanism, SamplerLostError, UsageError
 from dpassay.impl.libraries.plain import NAN, Record
 from dpassay.impl.libraries.reading import read
+from dpassay.properties.keyboard import noting_interruptions
 from dpassay.properties.outcomes.columns import Columns
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME, Flat, flattened, to_float, type_words
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features
@@ -531,18 +532,21 @@ def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> 
     Raises
     ------
     CallFailedError
-        If the target raises.
+        If the target raises, also KeyboardInterrupt; Ctrl-C itself passes.
     SamplerLostError
         If the target says that nothing was observed.
     UsageError
         If it returns something else than `size` outcomes.
     """
-    try:
-        raw = sampler(data.copy(), size, rng)  # a copy: a target that edits its input must not spoil the pair
-    except (KeyboardInterrupt, SamplerLostError):
-        raise
-    except BaseException as error:  # also sys.exit: a target must not end the hunt with a status of its own
-        raise CallFailedError(error) from error
+    with noting_interruptions() as is_interrupted:
+        try:
+            raw = sampler(data.copy(), size, rng)  # a copy: a target that edits its input must not spoil the pair
+        except SamplerLostError:
+            raise
+        except BaseException as error:  # also sys.exit: a target must not end the hunt with a status of its own
+            if is_interrupted():
+                raise KeyboardInterrupt from error
+            raise CallFailedError(error) from error
     try:
         count = len(raw)
     except Exception:  # noqa: BLE001  # whatever a foreign __len__ raises

@@ -127,7 +127,12 @@ HUNT = Kind(
     "hunt",
     "hunts",
     ("target", "replay"),
-    {"target": TEXT, "claim": TEXT, "verdict": _one_of("violated", "not refuted", "holds"), "epsilon_lower": NUMBER}
+    {
+        "target": TEXT,
+        "claim": TEXT,
+        "verdict": _one_of("violated", "not refuted", "undecided", "holds"),
+        "epsilon_lower": NUMBER,
+    }
     | {"delta_lower": NUMBER, "rho_lower": NUMBER, "evidence": TEXT, "scope": TEXT, "alpha": NUMBER}
     | {"e_value_log10": NUMBER, "calls": COUNT, "seconds": NUMBER, "witness": OBJECT_OR_NULL, "replay": TEXT},
     {

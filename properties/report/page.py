@@ -179,7 +179,7 @@ def render(results: Results, origin: Origin) -> str:
             severities=sorted(Counter(row.record["severity"] or "not stated" for row in rows[ERRATUM]).items()),
             counted=[severity for severity in Severity if severity.counts],
             hunts=rows[HUNT],
-            hunt_verdicts=_counts(rows[HUNT], "verdict", ("violated", "not refuted", "holds")),
+            hunt_verdicts=_counts(rows[HUNT], "verdict", ("violated", "not refuted", "undecided", "holds")),
             assays=_assays(rows[FINDING], anchors),
             finding_kinds=FINDING_KINDS,
             mechanisms=[row for row in rows[MECHANISM] if not row.record["broken"]],

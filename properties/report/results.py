@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpassay.properties.hunting.result import is_void
+from dpassay.properties.hunting.result import UNDECIDED
 from dpassay.properties.records import SCHEMA
 from dpassay.properties.report.lines import ERRATUM, FINDING, HUNT, ITEM, MECHANISM, STATEMENT, Kind, Line, line_of
 
@@ -36,7 +36,7 @@ class Result:
 def _judged(line: Line) -> Result:
     record = line.record
     if line.kind is HUNT:
-        cut_short = record["stopped"] == "interrupted" or is_void(record["stopped"], record["notes"])
+        cut_short = record["stopped"] == "interrupted" or record["verdict"] == UNDECIDED
         return Result(line.kind, record, record["verdict"] != "violated" and not cut_short)
     if line.kind is ITEM:
         return Result(line.kind, record, record["covered_by"] != "none" or bool(record["reason"]))

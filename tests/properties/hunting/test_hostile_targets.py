@@ -44,7 +44,7 @@ class Unprintable:
 )
 def test_any_object_is_an_outcome(row: Any) -> None:
     result = hunt(lambda _, size, __: [row] * size, "pure:1", LINE, calls=300)
-    assert result.verdict == "not refuted"
+    assert result.verdict == "undecided"  # all are the same
 
 
 def test_objects_are_known_by_their_value_not_by_their_address() -> None:
