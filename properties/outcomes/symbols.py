@@ -48,6 +48,9 @@ TYPE = "type(outcome)"
 INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(outcome)", "right_values(outcome)"
 """How many numbers of the outcome are values of an input, and how many are so of one input alone; NaN for none."""
 
+NEGATIVE_ZEROS = "negative_zeros(outcome)"
+"""How many numbers of the outcome are -0.0, which equals 0.0; NaN for none."""
+
 SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(outcome)"
 """How many numbers of the outcome are infinite or NaN, and how many repeat another one of it; NaN for none.
 
@@ -58,6 +61,7 @@ LONGEST_ATOM = 1024
 
 _RAISES = "<raises "
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
+_USUAL = frozenset({"bool", "int64", "float64"})
 _WIDEST = 8  # bytes of a number that float64 or int64 holds
 
 
@@ -261,6 +265,7 @@ class Outcomes:
         """Count what continuous noise never shows: where no outcome has any of it, it costs next to nothing."""
         values, owners = self._numbers()
         found = {SPECIAL_VALUES: owners[~np.isfinite(values)], REPEATED_VALUES: self._repetitions()}
+        found[NEGATIVE_ZEROS] = owners[(values == 0) & np.signbit(values)]
         if self.inputs is not None:
             left, right = self.inputs
             hits = np.isin(values, np.concatenate([left, right]))
@@ -403,12 +408,23 @@ def _symbols_and_types(listed: Sequence[Any]) -> tuple[list[Any], NDArray[Any]]:
         return list(listed), _objects([type(row).__name__ for row in listed])
     symbols = [read(row) for row in listed]
     pairs = zip(listed, symbols, strict=True)
-    return symbols, _objects([("list" if type(row) is list else "") + type_words(symbol) for row, symbol in pairs])
+    return symbols, _objects([_type_of(row, symbol) for row, symbol in pairs])
+
+
+def _type_of(row: Any, symbol: Any) -> str:
+    """Return the type of one outcome; numbers of the usual numpy types count as those of Python."""
+    if isinstance(row, np.generic) and row.dtype.kind in _KINDS:
+        return _number_type(row.dtype)
+    return ("list" if type(row) is list else "") + type_words(symbol)
+
+
+def _number_type(dtype: np.dtype[Any]) -> str:
+    return _KINDS[dtype.kind] if dtype.name in _USUAL else dtype.name
 
 
 def _type_of_rows(dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:
     """Return the type of the outcomes in an array, in the words of `type_words`."""
-    return "[" * len(shape) + _KINDS[dtype.kind] + "]" * len(shape)
+    return "[" * len(shape) + _number_type(dtype) + "]" * len(shape)
 
 
 def _joined_types(parts: Sequence[Outcomes]) -> NDArray[Any] | None:

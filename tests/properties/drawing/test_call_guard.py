@@ -76,7 +76,7 @@ def test_habits_are_noticed(target: Target, habit: Habit | None, call_timeout: f
     noted = CONSTANT_OUTCOME if target is is_not_random else habit and habit.value
     assert result.notes == (() if noted is None else (noted,))
     assert result.verdict == "not refuted"
-    assert result.calls == 1_000
+    assert result.calls == 2_000
     assert result.is_void == (habit is Habit.REPEATS_ITSELF)
     assert result.to_json()["notes"] == list(result.notes)
 

@@ -21,7 +21,7 @@ BIT = "vector:size=1,linf=1,low=0,high=1,integer"
 
 
 def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
-    return data[0] + rng.laplace(size=size)
+    return np.asarray(data[0] + rng.laplace(size=size))
 
 
 # --- values that are no values of a parameter ---------------------------------------------------------------
