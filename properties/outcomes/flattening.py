@@ -24,7 +24,7 @@ MISSING = Scalar("missing", "")
 """The word of an outcome that lacks what an expression asks for."""
 
 _NAMED_PARTS, _NAMED_WORDS, _NAMED_NUMBERS, _NAMED_BYTES, _NAMED_LETTERS = 32, 8, 8, 8, 32
-"""Parts of a container, and words, numbers, bytes and letters of a text, that get names; others enter sums and ends."""
+"""Parts of a container, and words, numbers, bytes and letters of a text, with names; others enter sums and ends."""
 
 _MOST_NAMES = 128
 _LONGEST_WORD = 1024
