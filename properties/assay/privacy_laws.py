@@ -21,7 +21,6 @@ from dpassay.properties.assay.mechanism_cases import claim_in_words, mechanism_l
 from dpassay.properties.betting.power import power_of
 from dpassay.properties.hunting.black_box import sample_pairs
 from dpassay.properties.hunting.formatting import WEAK_TEST, figures_words
-from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict
@@ -167,7 +166,7 @@ def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResul
 
 def _doubt(result: HuntResult, settings: Settings) -> str | None:
     """Return the reason that a hunt without a violation does not count as a pass, or None if it does."""
-    if result.is_void or CONSTANT_OUTCOME in result.notes:
+    if result.is_void:
         return "; ".join(result.notes)
     if result.calls < min(_LEAST_CALLS, settings.calls):
         return f"only {result.calls} calls in {settings.seconds:g} s"

@@ -30,7 +30,7 @@ from dpassay.properties.hunting.idle import (
     only_outcome,
     raise_exception_of,
 )
-from dpassay.properties.hunting.result import HuntResult, refuted_claims
+from dpassay.properties.hunting.result import HuntResult, is_void, refuted_claims
 from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.hunting.witness import ignored_features, measured_witness
@@ -109,11 +109,13 @@ def sample_pairs(
             stopped = StopReason.CALL_TIMEOUT if isinstance(error, CallTimeoutError) else StopReason.WORKERS_LOST
             notes.append(str(error))
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
-    notes += _habits_of_outcomes(campaign, drawing)
+    notes += _habits_of_outcomes(campaign, drawing, may_be_constant=shown is not None)
     result = _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
     if result.verdict is not HuntVerdict.NOT_REFUTED or not campaign.calls:
         return replace(result, stopped=stopped, notes=tuple(notes))
     _require_outcomes(sampler, campaign)
+    if is_void(stopped, notes):
+        return replace(result, verdict=HuntVerdict.UNDECIDED, stopped=stopped, notes=tuple(notes))
     failures = sum(game.failures for game in campaign.games)
     power = _power_of(task, campaign, failures)
     weakness = weakness_words(power, result.claim, failures=failures)
@@ -121,11 +123,17 @@ def sample_pairs(
     return replace(result, stopped=stopped, notes=tuple(notes), power=power)
 
 
-def _habits_of_outcomes(campaign: Campaign, drawing: Drawing) -> list[str]:
-    """Return the notes on what the target does."""
+def _habits_of_outcomes(campaign: Campaign, drawing: Drawing, *, may_be_constant: bool) -> list[str]:
+    """Return the notes on what the target does; of the outcomes of a replay all may be without the event."""
     played = [game for game in campaign.games if game.calls]
     constant = []
-    if campaign.calls > 1 and played and all(map(is_constant, played)) and not any(game.blanks for game in played):
+    if (
+        not may_be_constant
+        and campaign.calls > 1
+        and played
+        and all(map(is_constant, played))
+        and not any(game.blanks for game in played)
+    ):
         found = only_outcome(played)
         if found is None:
             drawing.habits.add(Habit.NOT_RANDOM)
@@ -135,13 +143,14 @@ def _habits_of_outcomes(campaign: Campaign, drawing: Drawing) -> list[str]:
 
 
 def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
-    """Return the power on the pair with the smallest weight, without the calls that raised."""
+    """Return the power of a campaign, without the calls that raised."""
     return power_of(
         task.claim,
         calls=campaign.calls - failures,
         alpha=task.alpha,
-        log_weight=math.log(float(campaign.weights.min())),
+        log_weight=math.log(float(campaign.weights.max())),
         pairs=len(campaign.games),
+        least_log_weight=math.log(float(campaign.weights.min())),
     )
 
 

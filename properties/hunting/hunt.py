@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, require_flag, shown
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
 from dpassay.properties.drawing.target import describe_target
@@ -165,6 +165,10 @@ def investigate(
         require_seconds("budget_seconds", budget_seconds),
         require_seconds("call_timeout_seconds", call_timeout_seconds, or_none=True),
     )
+    for name, flag in {"white_box": white_box, "low_bits": low_bits, "shrink": shrink}.items():
+        require_flag(name, flag)
+    if progress is not None and not callable(progress):
+        raise UsageError(f"progress must be a function or None, got {shown(progress)}")
     level, checked_seed, workers = require_level("alpha", alpha), require_seed(seed), jobs_of(jobs, backend)
     given = None if claim is None else read_claim(claim), None if neighbours is None else read_neighbours(neighbours)
     with open_target(
@@ -199,8 +203,6 @@ class _Limits(NamedTuple):
 
 def _in_own_process(isolate: bool | None, jobs: int, backend: str) -> bool | None:
     """Return whether a process of its own is to hold the target: threads share one process, which is this one."""
-    if isolate is not None and not isinstance(isolate, bool):
-        raise UsageError(f"isolate must be True, False or None, got {shown(isolate)}")
     if backend == "threading" and jobs != 1:
         if isolate:
             raise UsageError(

@@ -9,12 +9,15 @@ from dpassay.claims import Claim, RenyiDP
 from dpassay.properties.betting.power import Power
 from dpassay.properties.contract import BoundRecord, HuntRecord, WitnessRecord, as_dictionary
 from dpassay.properties.drawing.call_guard import NOT_READ, Habit
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.notions.bounds import Bound, bounds_text
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims", "replay_command"]
+
+"""The verdict of a run that neither refuted its claim nor tested it."""
 
 _CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power"})
 """Fields of a result that the record states in a form of its own."""
@@ -58,7 +61,9 @@ class HuntResult:
     target, claim : str
         What was hunted.
     verdict : HuntVerdict
-        "holds" is said of known output distributions only, with its scope.
+        "undecided" if nothing was refuted and the run is void: a call hung, the target's process ended, calls were not
+        independent, outcomes were not read, or all were the same; the notes say which. "holds" is said of known output
+        distributions only, with its scope.
     bounds : tuple of Bound
         What is known of the quantities of the claim: lower bounds that are certified where `evidence` is "enclosed",
         and at confidence 1 - alpha where it is "sampled". The first is on epsilon at the claim's delta (at delta 0
@@ -89,7 +94,7 @@ class HuntResult:
     notes : tuple of str
         What the target does that its user should know: a call that hung, inputs changed in place, an rng ignored ...
     power : Power or None
-        The smallest violation that a test which did not refute its claim would have refuted on average. None where the
+        The smallest violation that at least half of all such runs refute. None where the
         claim was refuted, nothing was sampled, or the test is void.
     shrink_calls : int
         Outcomes drawn in search of a simpler witness, beside `calls`.
@@ -156,8 +161,8 @@ class HuntResult:
 
     @property
     def is_void(self) -> bool:
-        """Whether "not refuted" says nothing: it failed, calls were not independent or outcomes were not read."""
-        return is_void(self.stopped, self.notes)
+        """Whether the run tested nothing that a pass could rest on, and refuted nothing."""
+        return self.verdict is HuntVerdict.UNDECIDED
 
     def record(self) -> HuntRecord:
         """Return the record of the hunt."""
@@ -209,9 +214,10 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
 
 
 def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
-    """Whether a hunt that stopped so, with such notes, says nothing where it refuted nothing."""
+    """Return whether a hunt that stopped so, with such notes, is undecided unless it refuted its claim."""
     is_unread = any(note.startswith(NOT_READ) for note in notes)
-    return (stopped is not None and stopped.is_failure) or Habit.REPEATS_ITSELF.value in notes or is_unread
+    is_idle = bool({Habit.REPEATS_ITSELF.value, CONSTANT_OUTCOME} & set(notes))
+    return (stopped is not None and stopped.is_failure) or is_idle or is_unread
 
 
 def is_target_name(target: str) -> bool:

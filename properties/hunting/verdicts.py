@@ -11,6 +11,8 @@ class HuntVerdict(StrEnum):
     VIOLATED = "violated"
     NOT_REFUTED = "not refuted"
     """Consistent with the claim, which is not a proof."""
+    UNDECIDED = "undecided"
+    """Nothing was refuted, and nothing was tested that a pass could rest on; the notes give the reason."""
     HOLDS = "holds"
     """Certified, for exact output distributions only."""
 

@@ -17,8 +17,8 @@ def _mu_family(mu: float) -> Family:
     """Return points of the curves of growing mu: at losses that the Gaussian mechanism exceeds with `CURVE_DELTAS`."""
     grid, index = growing(mu)
     quantiles = -np.array([NormalDist().inv_cdf(delta) for delta in CURVE_DELTAS])
-    with np.errstate(over="ignore"):
-        epsilon = np.minimum(grid[:, None] ** 2 / 2 + grid[:, None] * quantiles, 1e300)
+    finite = np.minimum(grid, LARGEST)[:, None]
+    epsilon = finite**2 / 2 + finite * quantiles
     rows = zip(grid.tolist(), epsilon.tolist(), strict=True)
     delta = np.array([[_delta(mu, level) for level in levels] for mu, levels in rows])
     return Family("mu", grid, epsilon, delta, index)

@@ -15,7 +15,6 @@ from dpassay.properties.contract import (
     ShownStatementRecord,
     StatementRecord,
 )
-from dpassay.properties.hunting.result import is_void
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.spec.sources import SOURCES
 from dpassay.spec.verdict import Outcome
@@ -62,7 +61,7 @@ def _judged(record: Record) -> Result:
         case ShownStatementRecord():
             return _verified(record)
         case HuntRecord():
-            cut_short = record.stopped is StopReason.INTERRUPTED or is_void(record.stopped, record.notes)
+            cut_short = record.stopped is StopReason.INTERRUPTED or record.verdict is HuntVerdict.UNDECIDED
             return Result(HuntRecord, record, record.verdict is not HuntVerdict.VIOLATED and not cut_short)
         case ItemRecord():
             return Result(ItemRecord, record, record.covered_by != "none" or bool(record.reason))

@@ -324,6 +324,8 @@ def _print_hunt(result: "HuntResult") -> None:
         click.echo("  interrupted: the result covers the calls made until then")
     if result.verdict is HuntVerdict.NOT_REFUTED:
         click.echo("  Not refuted is not a proof: the samples are consistent with the claim.")
+    if result.is_void:
+        click.echo("  Undecided is not a pass: the notes on standard error give the reason.")
     if result.power is not None:
         click.echo(f"  {power_words(result.power, result.claim)}")
     click.echo(f"  {result.replay}")

@@ -12,6 +12,7 @@ from types import ModuleType
 from zlib import crc32
 
 from dpassay.claims import UsageError
+from dpassay.keyboard import noting_interruptions
 
 __all__ = ["import_all_below", "import_below_mentioning", "load_module"]
 
@@ -68,13 +69,16 @@ def load_module(place: str, what: str, *, by_name: bool = False) -> ModuleType:
     is_file = place.endswith(".py")
     if is_file and not Path(place).is_file():
         raise UsageError(f"{what}: file {place} does not exist")
-    try:
-        return _run_file(Path(place).resolve(), by_name=by_name) if is_file else importlib.import_module(place)
-    except (UsageError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # any exception of the module, SystemExit included, becomes one line
-        first_line = str(error).splitlines()[0] if str(error) else ""
-        raise UsageError(f"{what}: {type(error).__name__}: {first_line}") from error
+    with noting_interruptions() as is_interrupted:
+        try:
+            return _run_file(Path(place).resolve(), by_name=by_name) if is_file else importlib.import_module(place)
+        except UsageError:
+            raise
+        except BaseException as error:  # any exception of the module, SystemExit included, becomes one line
+            if is_interrupted():
+                raise KeyboardInterrupt from error
+            first_line = str(error).splitlines()[0] if str(error) else ""
+            raise UsageError(f"{what}: {type(error).__name__}: {first_line}") from error
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Any, overload
 
 import dpassay
 import dpassay.properties
-from dpassay.claims import MOST_SECONDS, Claim, Mechanism, NeighbourRelation, UsageError
+from dpassay.claims import MOST_SECONDS, Claim, Mechanism, NeighbourRelation, UsageError, require_flag
 from dpassay.properties.checks.failure import failure_message
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
@@ -141,8 +141,8 @@ def assert_private(
         the current process, with its state, debugger and coverage. There ``os._exit`` raises an error, and a crash
         of the interpreter ends the test run.
     allow_weak : bool
-        Whether a weak test passes, with a warning. A test is weak if `calls` are too few to refute, on average, a
-        mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
+        Whether a weak test passes, with a warning. A test is weak if with `calls` calls fewer than half of all runs
+        would refute a mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
 
     Returns
     -------
@@ -166,6 +166,7 @@ def assert_private(
     """
     __tracebackhide__ = True
     try:
+        require_flag("allow_weak", allow_weak)
         claims = _claims_of(claim)
         share = require_level("level", require_level("level", level) / len(claims))
         found = []

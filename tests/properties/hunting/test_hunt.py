@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.keys import press_control_c
 
 from dpassay.claims import ExPost, PureDP, UsageError
 from dpassay.properties.drawing.target import describe_target, load_target
@@ -193,7 +194,7 @@ def test_an_interruption_returns_what_is_known() -> None:
         nonlocal drawn
         drawn += size
         if drawn > 5_000:
-            raise KeyboardInterrupt
+            press_control_c()
         return half_the_noise(data, size, rng)
 
     result = hunt(interrupted, "pure:1", LINE, alpha=1e-300)
