@@ -59,8 +59,8 @@ def test_not_refuted_states_the_power(capsys: Capture) -> None:
     record = json.loads(capsys.readouterr().out)
     assert record["stopped"] == "calls"
     assert record["notes"] == []
-    assert 0.0105 < record["power"]["nats_per_call"] < 0.0125
-    assert 1.4 < record["power"]["epsilon"] < 1.5
+    assert 0.0155 < record["power"]["nats_per_call"] < 0.0175
+    assert 1.5 < record["power"]["epsilon"] < 1.62
     assert record["power"]["weakness"] == pytest.approx(record["power"]["epsilon"] / 2.5)
 
 
