@@ -68,8 +68,11 @@ class Task:
     low_bits: bool = True
     call_timeout_seconds: float = CALL_TIMEOUT
 
-    def replay_command(self, calls: int | None) -> str:
-        """Return the shell command that repeats the hunt, with the number of calls that it took if that decides."""
+    def replay_command(self, calls: int | None, *, trace: bool = True) -> str:
+        """Return the shell command that repeats the hunt, with the number of calls that it took if that decides.
+
+        What a trace decides may depend on the speed of the machine: a hunt that sampled is repeated without.
+        """
         return replay_command(
             describe_target(self.target),
             None if self.own_claim else str(self.claim),
@@ -78,6 +81,7 @@ class Task:
             seed=self.seed,
             calls=calls,
             low_bits=self.low_bits,
+            trace=trace,
         )
 
 

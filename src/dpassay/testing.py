@@ -67,6 +67,7 @@ def assert_private(
     import_timeout_seconds: float = ...,
     isolate: bool | None = ...,
     allow_weak: bool = ...,
+    trace: bool = ...,
 ) -> HuntResult: ...
 
 
@@ -86,6 +87,7 @@ def assert_private(
     import_timeout_seconds: float = ...,
     isolate: bool | None = ...,
     allow_weak: bool = ...,
+    trace: bool = ...,
 ) -> tuple[HuntResult, ...]: ...
 
 
@@ -104,10 +106,14 @@ def assert_private(
     import_timeout_seconds: float = IMPORT_TIMEOUT,
     isolate: bool | None = None,
     allow_weak: bool = False,
+    trace: bool = True,
 ) -> HuntResult | tuple[HuntResult, ...]:
     """Raise AssertionError if a privacy claim of a mechanism is refuted.
 
     If the exact output distribution is known, the claim is decided rigorously at adversarial pairs of inputs.
+    Otherwise the code is run on symbols in place of noise, which may prove the claim for all inputs of the given
+    length, or certify a violation; such a decision takes no level, and is about the ideal mechanism, in real
+    arithmetic.
     Otherwise `calls` outcomes are drawn, and a pass means "not refuted", which is not a proof of privacy.
 
     Parameters
@@ -141,6 +147,8 @@ def assert_private(
     allow_weak : bool
         Whether a weak test passes, with a warning. A test is weak if `calls` are too few to refute, on average, a
         mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
+    trace : bool
+        Whether to trace the code of the mechanism. It is run many times, and what it prints meanwhile is dropped.
 
     Returns
     -------
@@ -182,6 +190,7 @@ def assert_private(
                 call_timeout_seconds=call_timeout_seconds,
                 import_timeout_seconds=import_timeout_seconds,
                 isolate=isolate,
+                trace=trace,
             )
             if investigation.result.stopped == "interrupted":
                 raise KeyboardInterrupt
