@@ -29,6 +29,7 @@ from dpassay.claims import (
     rounded_up,
 )
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions
 from dpassay.properties.hunting.white_box import Finding, hunt_known
 from dpassay.properties.neighbours.pairs import Pair, are_neighbours
@@ -39,6 +40,7 @@ from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import EVERYWHERE, Trace, trace
 from dpassay.properties.tracing.tree import Limits
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
+from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.ball import Real, ball, float_upper
 from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
 from dpassay.spec.leaves.certificates import certificate
@@ -46,8 +48,8 @@ from dpassay.spec.leaves.check import check_alignment
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.data_cells import cell_bound
 from dpassay.spec.leaves.merging import merged
-from dpassay.spec.leaves.model import Affine, Image, LeafModel
-from dpassay.spec.leaves.outcomes import UnknownOutcomeError
+from dpassay.spec.leaves.model import Affine, Image, LeafModel, Raised
+from dpassay.spec.leaves.outcomes import UnknownOutcomeError, released_numbers
 from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.notions.implications import IMPLICATIONS
@@ -135,6 +137,12 @@ class _Work:
 
     def _decision(self) -> Decision:
         symbolic = self._on_symbols()
+        if isinstance(symbolic, Trace):
+            outcomes = {leaf.outcome for leaf in symbolic.model.leaves}
+            if all(isinstance(outcome, Raised) for outcome in outcomes):
+                return Decision(reason=f"every run {' or '.join(sorted(map(outcome_words, outcomes)))}")
+            if len(outcomes) == 1 and not released_numbers(*outcomes):
+                self.notes[CONSTANT_OUTCOME] = None
         proof = self._proof(symbolic.model) if isinstance(symbolic, Trace) else symbolic
         known = _Known(self, symbolic.model if isinstance(symbolic, Trace) else None, proof)
         finding = self._search(known)

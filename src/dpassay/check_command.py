@@ -9,7 +9,7 @@ import click
 from dpassay.claims import UsageError, parse_neighbours
 from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records
 
-__all__ = ["check", "save_certificate"]
+__all__ = ["check", "leaf_words", "save_certificate"]
 
 _MOST_BYTES = 1 << 28
 
@@ -42,6 +42,11 @@ def check(certificate: Path, as_json: bool) -> int:
 def save_certificate(content: dict[str, Any], path: Path) -> None:
     """Write a certificate to a file."""
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def leaf_words(count: int) -> str:
+    """Return a number of leaves in words."""
+    return "1 leaf" if count == 1 else f"{count} leaves"
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -87,11 +92,11 @@ def _foreign_relation(content: dict[str, Any]) -> list[str]:
 
 
 def _summary(content: dict[str, Any]) -> str:
-    leaves = len(content["leaves"])
-    claim = f"epsilon <= {content['epsilon']}" + (f", delta <= {content['delta']}" if content["delta"] != "0" else "")
+    leaves = leaf_words(len(content["leaves"]))
+    delta = "" if content["delta"] == "0" else f", delta <= {content['delta']}"
     return (
-        f"valid: the {leaves} leaves listed are aligned for all moves of {content.get('neighbours', 'the relation')}; "
-        f"{claim}\n"
-        f"  for all inputs of length {content['relation']['size']}, if the leaves describe "
+        f"valid: {leaves}, aligned for all moves of {content.get('neighbours', 'the relation')}; "
+        f"epsilon <= {content['epsilon']}{delta}\n"
+        f"  for all inputs of length {content['relation']['size']}, if these are the leaves of "
         f"{content.get('target', 'the mechanism')}"
     )

@@ -18,7 +18,7 @@ import click
 
 import dpassay
 from dpassay.assay_command import assay
-from dpassay.check_command import check, save_certificate
+from dpassay.check_command import check, leaf_words, save_certificate
 from dpassay.claims import MOST_CALLS, UsageError, claim_forms
 from dpassay.command_line import (
     EXPECTED,
@@ -329,7 +329,7 @@ def _print_hunt(result: "HuntResult") -> None:
     if result.not_traced is not None:
         click.echo(f"  not traced: {result.not_traced}; sampling instead")
     if result.certificate is not None:
-        click.echo(f"  proof: alignments of {len(result.certificate['leaves'])} leaves (--certificate FILE saves it)")
+        click.echo(f"  proof: alignments, leaf by leaf, of {leaf_words(len(result.certificate['leaves']))}")
     if result.stopped == "interrupted":
         click.echo("  interrupted: the result covers the calls made until then")
     if result.verdict == "not refuted":
