@@ -113,6 +113,7 @@ def compare(row: Row, *, calls: int, seed: int, alpha: float) -> Comparison:
             progress=show,
             white_box=False,
             low_bits=row.low_bits,
+            trace=False,
             shrink=False,
         )
         status.update(f"{row.name}: its distribution")

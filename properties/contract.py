@@ -19,6 +19,7 @@ __all__ = [
     "RECORDS",
     "SCHEMA",
     "BoundRecord",
+    "CheckRecord",
     "ConsequenceRecord",
     "ErratumRecord",
     "FindingRecord",
@@ -189,6 +190,21 @@ class HuntRecord(Record, kw_only=True, frozen=True):
     excess_lower: Number = None
     loss_tail_lower: Number = None
     epsilon_upper: Number = None
+    traced: bool = False
+    not_traced: str | None = None
+    certificate: Object | None = None
+
+
+class CheckRecord(Record, kw_only=True, frozen=True):
+    """The check of a certificate."""
+
+    valid: bool
+    faults: list[str]
+    target: str | None = None
+    claim: str | None = None
+    neighbours: str | None = None
+    epsilon: str | None = None
+    delta: str | None = None
 
 
 class FindingRecord(Record, kw_only=True, frozen=True):
@@ -284,6 +300,7 @@ RECORDS: tuple[type[Record], ...] = (
     ItemRecord,
     MechanismRecord,
     HuntRecord,
+    CheckRecord,
     FindingRecord,
     LeafRecord,
     NotTracedRecord,

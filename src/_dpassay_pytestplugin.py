@@ -125,10 +125,11 @@ class _LevelCounter:
 
     def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
         if self.levels:
-            count, total = len(self.levels), sum(self.levels)
+            count, total, exact = len(self.levels), sum(self.levels), self.levels.count(0.0)
             terminalreporter.section("dpassay")
             weakest = "" if self.weakest is None else f"; weakest power: {self.weakest[1]}"
+            without_level = f", {exact} of them decided exactly" if exact else ""
             terminalreporter.line(
-                f"{count} privacy assertion{'s' * (count != 1)}; probability of any false alarm at most {total:.3g}"
-                f"{weakest}"
+                f"{count} privacy assertion{'s' * (count != 1)}{without_level}; "
+                f"probability of any false alarm at most {total:.3g}{weakest}"
             )

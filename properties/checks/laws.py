@@ -50,10 +50,8 @@ def privacy_in_float64(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) ->
 def _survives(mechanism: Mechanism, most_calls: int, *, low_bits: bool) -> bool:
     share = LEVEL / len(STAGES)
     stages = (calls for calls in STAGES if calls <= most_calls)
-    return all(
-        hunt(mechanism, calls=calls, alpha=share, low_bits=low_bits).verdict is not HuntVerdict.VIOLATED
-        for calls in stages
-    )
+    found = (hunt(mechanism, calls=calls, alpha=share, low_bits=low_bits, trace=False) for calls in stages)
+    return all(result.verdict is not HuntVerdict.VIOLATED for result in found)
 
 
 def tightness_of_claim(mechanism: Mechanism) -> bool:
@@ -61,7 +59,7 @@ def tightness_of_claim(mechanism: Mechanism) -> bool:
 
     Speaks of mechanisms with a pure claim and a known distribution only; others obey vacuously.
     """
-    claim, result = mechanism.claims[0], hunt(mechanism, calls=1)
+    claim, result = mechanism.claims[0], hunt(mechanism, calls=1, trace=False)
     if not isinstance(claim, PureDP) or result.evidence is not Evidence.ENCLOSED:
         return True
     return claim.epsilon <= result.epsilon_lower * (1 + float(ACCURACY))

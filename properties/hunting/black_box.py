@@ -236,7 +236,7 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
         cpu_seconds=cpu_seconds,
         witness=measured_witness(campaign.best_game(), task.claim, shown) if violated else None,
         seed=task.seed,
-        replay=task.replay_command(campaign.calls or None),
+        replay=task.replay_command(campaign.calls or None, trace=False),
         neighbours=relation_words(task.neighbours),
         also_refutes=refuted_claims(task.claim) if violated else (),
     )

@@ -1,11 +1,11 @@
 """What a hunt found, with the fields of the command line's contract."""
 
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dpassay.claims import Claim, RenyiDP
+from dpassay.claims import Claim, RenyiDP, parse_neighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.contract import BoundRecord, HuntRecord, WitnessRecord, as_dictionary
 from dpassay.properties.drawing.call_guard import NOT_READ, Habit
@@ -70,9 +70,9 @@ class HuntResult:
         for zCDP, RDP and ex-post claims; on the range of the losses for bounded range). Its `upper` is a certified
         bound on the pure epsilon (the range of the losses) over all pairs of the mechanism's own relation; None
         without a worst-pair theorem, for another relation, and where the target was sampled.
-    evidence : Evidence, `ENCLOSED` or `SAMPLED`
-        How the verdict was reached.
-    scope : Scope
+    evidence : Evidence, `EXACT`, `ENCLOSED` or `SAMPLED`
+        How the verdict was reached: `EXACT` by a proof in rational numbers.
+    scope : Scope, `ALL`, `POINTS` or `SAMPLES`
         How far it reaches.
     alpha : float
         Probability of a false "violated"; also of each sampled bound being wrong.
@@ -102,6 +102,14 @@ class HuntResult:
         The relation that was searched, in the words of the command line.
     also_refutes : tuple of str
         For a violated claim, the weakest claims of other notions that imply it and are therefore refuted too.
+    traced : bool
+        Whether the code of the target, run on symbols in place of noise, decided the claim; no call was made then.
+        The verdict is on the ideal mechanism, in real arithmetic, and "holds" for all inputs of the given length.
+    not_traced : str or None
+        Why the code did not decide it, with file and line where an operation has no exact counterpart; None where it
+        decided, and where it was not asked.
+    certificate : dict or None
+        For a claim that holds: the proof, which ``dpassay check`` verifies; None where it has no such form.
     """
 
     target: str
@@ -124,12 +132,22 @@ class HuntResult:
     shrink_calls: int = 0
     neighbours: str | None = None
     also_refutes: tuple[str, ...] = ()
+    traced: bool = False
+    not_traced: str | None = None
+    certificate: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
-        lines = [f"{self.verdict} ({self.evidence}, scope {self.scope}): {self.target}, claim {self.claim}"]
+        lines = [f"{self.verdict} ({self.evidence}, {self._reach}): {self.target}, claim {self.claim}"]
         lines.append(f"  {bounds_text(self.bounds)}")
         lines += [f"  this also refutes: {'; '.join(self.also_refutes)}"] if self.also_refutes else []
         return "\n".join(lines)
+
+    @property
+    def _reach(self) -> str:
+        """The scope in words."""
+        if not (self.traced and self.scope is Scope.ALL and self.neighbours):
+            return f"scope {self.scope}"
+        return f"all inputs of length {parse_neighbours(self.neighbours).size}"
 
     def _lower(self, quantity: str) -> float | None:
         return next((bound.lower for bound in self.bounds if bound.quantity == quantity), None)
@@ -236,9 +254,11 @@ def replay_command(
     seed: int,
     calls: int | None,
     low_bits: bool = True,
+    trace: bool = True,
 ) -> str:
     """Return the shell command that repeats a hunt; without a claim it takes the target's own."""
     words = ["dpassay", "hunt", target, *(() if claim is None else ("--claim", claim)), "--neighbours", neighbours]
     words += ["--alpha", repr(alpha), "--seed", str(seed)]
     words += [] if low_bits else ["--ignore-low-bits"]
+    words += [] if trace else ["--no-trace"]
     return shlex.join(words if calls is None else [*words, "--calls", str(calls)])

@@ -107,7 +107,7 @@ def _impossible(symbol: Any) -> Fraction:
 
 def replay(
     sampler: Sampler, data: Sequence[float] | None, found: Exploration, generator: Callable[[Any], Any], draws: int,
-    seed: int,
+    seed: int, domain: tuple[float, float] = (-math.inf, math.inf),
 ) -> Replays:  # fmt: skip
     """Compare runs on numbers with the leaves that contain them.
 
@@ -125,6 +125,8 @@ def replay(
         Number of runs.
     seed : int
         Seed of the runs.
+    domain : (float, float)
+        Range of symbolic data.
 
     Raises
     ------
@@ -137,16 +139,20 @@ def replay(
     for leaf in raising:
         _confirm(leaf, sampler, data, found, generator, rng)
     for _ in range(draws):
-        numbers = _data(found, rng) if data is None else data
+        numbers = _data(found, rng, domain) if data is None else data
         tape = NumberTape(rng)
         outcome = run_on_numbers(sampler, numbers, tape, generator)
         _compare(outcome, tape, numbers if data is None else [], found, leaves, result)
     return result
 
 
-def _data(found: Exploration, rng: np.random.Generator) -> list[float]:
+def _data(found: Exploration, rng: np.random.Generator, domain: tuple[float, float]) -> list[float]:
+    """Return random data of a random spread; those outside of a domain with two ends are drawn inside."""
+    low, high = domain
     spread = 10.0 ** rng.uniform(-1, 1)
-    return [float(value) for value in spread * rng.standard_normal(found.variables.size)]
+    values = spread * rng.standard_normal(found.variables.size)
+    inside = rng.uniform(low, high, values.size) if math.isfinite(high - low) else np.clip(values, low, high)
+    return [float(value) for value in np.where((values < low) | (values > high), inside, values)]
 
 
 def _confirm(

@@ -256,7 +256,9 @@ class Run:
             raise self.refusal
         if active.run is not self:
             finished = threading.get_ident() == self._thread
-            refuse("a generator kept from an earlier call" if finished else "a draw or decision in another thread")
+            words = "a generator kept from an earlier call" if finished else "a draw or decision in another thread"
+            self.refusal = Refusal(words, caller())  # in another thread it would stay unknown to the run
+            refuse(words)
 
     def _require_within_limits(self) -> None:
         if len(self.answers) >= self.limits.decisions:

@@ -1,4 +1,6 @@
-"""The command line: ``dpassay init | list | show | verify | hunt | trace | assay | experiment | report | schema``.
+"""The command line.
+
+``dpassay init | list | show | verify | hunt | trace | check | assay | experiment | report | schema``
 
 With ``--json`` a command prints one JSON object per line on standard output. Progress, warnings and summaries go to
 standard error. Exit status: 0 if everything is as expected; 1 if a result is not as expected; 2 for wrong usage or bad
@@ -19,6 +21,7 @@ import click
 
 import dpassay
 from dpassay.assay_command import assay
+from dpassay.check_command import check, leaf_words, save_certificate
 from dpassay.claims import MOST_CALLS, UsageError, claim_forms
 from dpassay.command_line import (
     EXPECTED,
@@ -99,6 +102,7 @@ def cli() -> None:
 
 
 cli.add_command(assay)
+cli.add_command(check)
 cli.add_command(init)
 cli.add_command(report)
 cli.add_command(trace)
@@ -227,6 +231,19 @@ def _print_card(record: dict[str, Any]) -> None:
     help="Time limit for importing TARGET.",
 )
 @click.option("--ignore-low-bits", is_flag=True, help="Test the ideal mechanism: ignore the low-order bits of floats.")
+@click.option("--no-trace", is_flag=True, help="Do not run TARGET on symbols in place of noise; only sample it.")
+@click.option(
+    "--trace-limit",
+    metavar="SECONDS",
+    default="5s",
+    show_default=True,
+    help="Time limit of the exact decision from the traced code; what it cannot decide is sampled.",
+)
+@click.option(
+    "--certificate",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for the proof of a claim that holds; `dpassay check` verifies it.",
+)
 @click.option(
     "--replay",
     "witness",
@@ -247,10 +264,17 @@ def hunt(
     call_timeout: str,
     import_timeout: str,
     ignore_low_bits: bool,
+    no_trace: bool,
+    trace_limit: str,
+    certificate: Path | None,
     witness: Path | None,
     as_json: bool,
 ) -> int:
     """Hunt for a counterexample to the privacy claim of TARGET.
+
+    The code of TARGET is first traced: it is run on symbols in place of noise, which decides many claims exactly and
+    without a sample, for all inputs of the given length. The verdict is then on the ideal mechanism, in real
+    arithmetic. What cannot be traced is named with file and line, and sampled.
 
     TARGET is package.module:object or path/to/file.py:object: a Mechanism, or a callable f(data, size, rng) that
     returns `size` outcomes. The hunt imports and runs the code of TARGET; use only code that you trust. The folder of
@@ -264,6 +288,7 @@ def hunt(
     seconds = seconds_of("--budget", budget)
     patience = math.inf if call_timeout == "inf" else seconds_of("--call-timeout", call_timeout)
     import_seconds = seconds_of("--import-timeout", import_timeout)
+    tracing = seconds_of("--trace-limit", trace_limit)
     if witness is not None:
         if claim is not None or neighbours is not None:
             raise UsageError("--replay reads the claim and the inputs from the file; omit --claim and --neighbours")
@@ -278,7 +303,7 @@ def hunt(
             result = run(
                 target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
                 backend=backend, call_timeout_seconds=patience, import_timeout_seconds=import_seconds,
-                progress=progress, low_bits=not ignore_low_bits,
+                progress=progress, low_bits=not ignore_low_bits, trace=not no_trace, trace_seconds=tracing,
             )  # fmt: skip
     if as_json:
         print_records([result.record()])
@@ -286,7 +311,22 @@ def hunt(
         _print_hunt(result)
     for note in result.notes:
         click.echo(f"dpassay: {note}", err=True)
+    if certificate is not None:
+        _save_proof(result, certificate)
     return _status_of(result)
+
+
+def _save_proof(result: "HuntResult", path: Path) -> None:
+    if result.certificate is None:
+        click.echo(f"dpassay: no certificate: {_why_no_certificate(result)}", err=True)
+    else:
+        save_certificate(dict(result.certificate), path)
+
+
+def _why_no_certificate(result: "HuntResult") -> str:
+    if result.verdict != "holds":
+        return f"the claim is {result.verdict}"
+    return "the proof is of another form" if result.traced else "the verdict does not rest on traced code"
 
 
 def _status_of(result: "HuntResult") -> int:
@@ -320,6 +360,15 @@ def _print_hunt(result: "HuntResult") -> None:
             f"  {result.calls:,} calls in {result.seconds:.3g} s, e-value 10^{result.e_value_log10:.1f}, "
             f"false-alarm probability at most {result.alpha:g}"
         )
+    if result.traced:
+        click.echo(
+            f"  0 calls, {result.seconds:.3g} s; the verdict is on the ideal mechanism, in real arithmetic, "
+            "not on the low-order bits of floats"
+        )
+    if result.not_traced is not None:
+        click.echo(f"  not traced: {result.not_traced}; sampling instead")
+    if result.certificate is not None:
+        click.echo(f"  proof: alignments, leaf by leaf, of {leaf_words(len(result.certificate['leaves']))}")
     if result.stopped == StopReason.INTERRUPTED:
         click.echo("  interrupted: the result covers the calls made until then")
     if result.verdict is HuntVerdict.NOT_REFUTED:

@@ -69,6 +69,7 @@ def assert_private(
     import_timeout_seconds: float = ...,
     isolate: bool | None = ...,
     allow_weak: bool = ...,
+    trace: bool = ...,
 ) -> HuntResult: ...
 
 
@@ -88,6 +89,7 @@ def assert_private(
     import_timeout_seconds: float = ...,
     isolate: bool | None = ...,
     allow_weak: bool = ...,
+    trace: bool = ...,
 ) -> tuple[HuntResult, ...]: ...
 
 
@@ -106,10 +108,14 @@ def assert_private(
     import_timeout_seconds: float = IMPORT_TIMEOUT,
     isolate: bool | None = None,
     allow_weak: bool = False,
+    trace: bool = True,
 ) -> HuntResult | tuple[HuntResult, ...]:
     """Raise AssertionError if a privacy claim of a mechanism is refuted.
 
     If the exact output distribution is known, the claim is decided rigorously at adversarial pairs of inputs.
+    Otherwise the code is run on symbols in place of noise, which may prove the claim for all inputs of the given
+    length, or certify a violation; such a decision takes no level, and is about the ideal mechanism, in real
+    arithmetic.
     Otherwise `calls` outcomes are drawn, and a pass means "not refuted", which is not a proof of privacy.
 
     Parameters
@@ -143,6 +149,8 @@ def assert_private(
     allow_weak : bool
         Whether a weak test passes, with a warning. A test is weak if with `calls` calls fewer than half of all runs
         would refute a mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
+    trace : bool
+        Whether to trace the code of the mechanism. It is run many times; its output is dropped.
 
     Returns
     -------
@@ -185,6 +193,7 @@ def assert_private(
                 call_timeout_seconds=call_timeout_seconds,
                 import_timeout_seconds=import_timeout_seconds,
                 isolate=isolate,
+                trace=trace,
             )
             if investigation.result.stopped == StopReason.INTERRUPTED:
                 raise KeyboardInterrupt

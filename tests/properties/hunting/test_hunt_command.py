@@ -127,7 +127,17 @@ def test_a_hang_is_bad_input_and_what_was_found_is_printed(capsys: Capture) -> N
 def test_an_interruption_prints_what_is_known(folder: Path, jobs: str, call_timeout: str, as_json: bool) -> None:
     """A real signal to a real process, sent when the target says that it hangs; the claim is not refuted by then."""
     command = [sys.executable, "-m", "dpassay.cli", "hunt", "targets.py:hangs_on_request", "--claim", "pure:1"]
-    command += ["--neighbours", LINE, "--jobs", jobs, "--alpha", "1e-300", "--call-timeout", call_timeout]
+    command += [
+        "--neighbours",
+        LINE,
+        "--jobs",
+        jobs,
+        "--alpha",
+        "1e-300",
+        "--call-timeout",
+        call_timeout,
+        "--no-trace",
+    ]
     with subprocess.Popen(
         command + ["--json"] * as_json, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
