@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dpassay.claims import Item
 from dpassay.impl.catalogue import entries
 from dpassay.properties.contract import ItemRecord
-from dpassay.properties.experiments import all_experiments
+from dpassay.properties.experiments.base import all_experiments
 from dpassay.spec.notions.base import all_notions
 from dpassay.spec.sources import ItemRow, item_table, items_of
 from dpassay.spec.statement import Statement, all_statements

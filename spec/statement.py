@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from dpassay.claims import Item, UsageError
 from dpassay.discovery import import_all_below, load_module
+from dpassay.registry import Registry
 from dpassay.spec.domains.base import Domain
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
@@ -178,7 +179,9 @@ class Statement:
         return tuple(row.key for row in (*self.items, *self.also))
 
 
-_REGISTRY: dict[str, Statement] = {}
+_STATEMENTS: Registry[str, Statement] = Registry(
+    "statement", "dpassay.spec.notions", "dpassay.spec.theorems", where=lambda statement: statement.where
+)
 
 
 def statement(
@@ -237,10 +240,7 @@ def statement(
         )
         if not made.sentence or not made.items:
             raise ValueError(f"{where} needs a docstring and at least one item: they are the statement")
-        if made.name in _REGISTRY:
-            raise ValueError(f"statement {made.name!r} stands in {_REGISTRY[made.name].where} and in {where}")
-        _REGISTRY[made.name] = made
-        return made
+        return _STATEMENTS.enter(made.name, made)
 
     return register
 
@@ -265,9 +265,7 @@ def _quantifiers(claim: Callable[..., Verdict | Proof], where: str) -> dict[str,
 
 def all_statements() -> tuple[Statement, ...]:
     """Return every statement, in order of registration; imports the modules that state them first."""
-    for package_name in ("dpassay.spec.notions", "dpassay.spec.theorems"):
-        import_all_below(package_name)
-    return tuple(_REGISTRY.values())
+    return tuple(_STATEMENTS)
 
 
 def load_statements(place: str) -> tuple[Statement, ...]:
@@ -288,7 +286,7 @@ def load_statements(place: str) -> tuple[Statement, ...]:
     module = load_module(named.get(place, place), f"statements of {place!r}", by_name=True)
     if hasattr(module, "__path__"):
         import_all_below(module.__name__)
-    found = tuple(one for one in _REGISTRY.values() if _is_below(one.claim.__module__, module.__name__))
+    found = tuple(one for one in _STATEMENTS.present if _is_below(one.claim.__module__, module.__name__))
     if not found:
         raise UsageError(f"{place!r} has no statements; a statement is a function with the decorator `statement`")
     return found
@@ -306,11 +304,7 @@ def find_statement(name: str) -> Statement:
     UsageError
         If there is none.
     """
-    if name not in _REGISTRY:
-        all_statements()
-    if name in _REGISTRY:
-        return _REGISTRY[name]
-    raise UsageError(f"there is no statement {name!r}; `dpassay list` shows what there is")
+    return _STATEMENTS.find(name)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def counts_are_small(count: Count) -> Verdict:
 @pytest.fixture(autouse=True)
 def _own_registries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry.all_statements()
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    monkeypatch.setattr(registry._STATEMENTS, "_entries", dict(registry._STATEMENTS._entries))
     monkeypatch.setattr(sources, "_OTHER_ITEMS", {})
     before, path = set(sys.modules), list(sys.path)
     yield

@@ -64,7 +64,7 @@ def test_that_the_claims_of_composed_responses_are_computed_on_demand() -> None:
 def test_that_modules_are_found_that_register_a_type() -> None:
     """The module that declares a distribution mentions the class: asking about a type imports that module."""
     import_all_below("dpassay.properties.pairing")
-    for entries in (registry._DISTRIBUTIONS, registry._PAIR_DISTRIBUTIONS, registry._WORST_CASES):
-        for mechanism_type, entry in entries.items():
+    for known in (registry._DISTRIBUTIONS, registry._PAIR_DISTRIBUTIONS, registry._WORST_CASES):
+        for mechanism_type, entry in known._entries.items():
             if mechanism_type.__module__.startswith("dpassay."):
                 assert mechanism_type.__name__ in inspect.getsource(sys.modules[entry.__module__])

@@ -427,8 +427,7 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
 @seed_option
 def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> None:
     """Run an experiment of a paper and write its tables and figures. Without NAME, list the experiments."""
-    from dpassay.properties.experiments import all_experiments
-    from dpassay.properties.experiments.base import find_experiment
+    from dpassay.properties.experiments.base import all_experiments, find_experiment
     from dpassay.properties.experiments.output import NO_FIGURES, can_draw
     from dpassay.properties.progress import share_bar
 

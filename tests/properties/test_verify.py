@@ -7,6 +7,7 @@ import sympy as sp
 
 from dpassay.claims import UsageError
 from dpassay.properties.verify import ErratumReport, verify, verify_errata, verify_statement
+from dpassay.registry import Registry
 from dpassay.spec import statement as registry
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.domains.base import Integers, Reals
@@ -24,7 +25,7 @@ N = Annotated[int, Integers("a count", 0, 1000)]
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     all_statements()
-    monkeypatch.setattr(registry, "_REGISTRY", {})
+    monkeypatch.setattr(registry, "_STATEMENTS", Registry("statement"))
 
 
 def make(claim) -> Statement:  # type: ignore[no-untyped-def]
@@ -171,7 +172,8 @@ def test_an_erratum_that_does_not_fail_as_printed_is_not_as_expected() -> None:
 
 def test_reports_come_in_order() -> None:
     chosen = [one for one in _REAL if one.name.endswith("by_proof")][:3]
-    registry._REGISTRY.update({one.name: one for one in chosen})
+    for one in chosen:
+        registry._STATEMENTS.enter(one.name, one)
     assert [report.statement.name for report in verify(chosen, jobs=1)] == [one.name for one in chosen]
 
 

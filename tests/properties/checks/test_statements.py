@@ -27,7 +27,7 @@ Count = Annotated[int, Integers("a count", 0, 1000)]
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     registry.all_statements()
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    monkeypatch.setattr(registry._STATEMENTS, "_entries", dict(registry._STATEMENTS._entries))
 
 
 def counts_are_small() -> Statement:
