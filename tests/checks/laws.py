@@ -7,12 +7,12 @@ refuted has not been proved private.
 from collections.abc import Callable
 
 import numpy as np
+from tests.checks.bounds import ACCURACY
+from tests.checks.stopping import changed_decisions
 
 from dpassay.claims import Mechanism, PureDP
 from dpassay.impl.mechanisms.noise_reduction import NoiseReduction
-from dpassay.properties.checks.bounds import ACCURACY
 from dpassay.properties.checks.events import privacy_at_known_events
-from dpassay.properties.checks.stopping import changed_decisions
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.spec.verdict import Evidence
