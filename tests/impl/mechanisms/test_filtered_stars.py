@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpassay.claims import ApproximateDP, UsageError
-from dpassay.impl.accounting.filters import ConcentratedOffer, Offer, SelfReportingFilter
+from dpassay.impl.accounting.filters import ConcentratedOffer, ExPostOffer, Offer, SelfReportingFilter
 from dpassay.impl.catalogue import entries
 from dpassay.impl.mechanisms.filtered_stars import (
     SILENT,
@@ -49,6 +49,7 @@ def test_a_star_keeps_what_it_promises(star: Star) -> None:
     elif isinstance(offer, ConcentratedOffer):
         assert (star.truth - star.lie) * star.loss <= offer.rho
     else:
+        assert isinstance(offer, Offer | ExPostOffer)
         assert max(0.0, star.truth - math.exp(offer.epsilon) * star.lie) <= offer.delta + 1e-15
 
 
