@@ -150,6 +150,7 @@ def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Proof:
     half = sp.Rational(1, 2)
     doubt = half / (1 + v)  # pi <= 1/2; beyond, h(pi) is its value there
     share: Callable[[Any], Any] = lambda pi: 1 / (1 + pi)
+    factor: Callable[[Any], Any] = lambda pi: share(pi / e) / share(pi)
     most = sp.Rational(3, 2) / (1 + 1 / (2 * e))
     return proof(
         suppose("private", "pi' >= e^-epsilon pi; h(pi) = 1/(1 + pi) up to pi = 1/2, and 2/3 beyond."),
@@ -157,11 +158,11 @@ def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Proof:
             "up to 1/2",
             "For pi <= 1/2 and pi' = e^-epsilon pi the factor is at most (3/2)/(1 + e^-epsilon/2).",
             nonnegative_on_orthant,
-            most - share(doubt / e) / share(doubt),
+            most - factor(doubt),
             (z, v),
             given=["private"],
         ),
-        checked("at 1/2", "For pi = 1/2 it is that.", identity, share(half / e) / share(half), most),
+        checked("at 1/2", "For pi = 1/2 it is that.", identity, factor(half), most),
         checked(
             "from 1/2",
             "For pi = (1 + v)/2 and pi' = e^-epsilon pi it is, too.",

@@ -137,6 +137,7 @@ def test_gaussian_log_delta_far_in_the_tail_is_a_finite_bound() -> None:
 # --- both sides of every edge -------------------------------------------------------------------------------
 
 EDGES: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    "any": ((), (0.5,)),
     "positive": ((-1.0, 0.0), (1e-3,)),
     "nonnegative": ((-1.0, -1e-9), (0.0,)),
     "order": ((0.5, 1.0), (1.0 + 1e-6,)),
@@ -153,6 +154,45 @@ DOMAINS: list[tuple[Callable[..., Any], dict[str, tuple[float, str]]]] = [
     (
         advanced_composition_epsilon,
         {"copies": (5, "count"), "epsilon": (0.5, "nonnegative"), "delta": (1e-6, "level")},
+    ),
+    (
+        above_threshold_sigma,
+        {
+            "epsilon": (1.0, "any"),
+            "halting_time": (3, "count"),
+            "threshold": (0.5, "any"),
+            "low": (0.0, "any"),
+            "high": (1.0, "any"),
+            "sensitivity": (0.2, "positive"),
+        },
+    ),
+    (
+        gaussian_above_threshold_loss,
+        {
+            "halting_time": (3, "count"),
+            "threshold": (0.5, "any"),
+            "sigma_threshold": (0.3, "positive"),
+            "sigma_query": (0.6, "positive"),
+            "low": (0.0, "any"),
+            "high": (1.0, "any"),
+            "sensitivity": (0.2, "nonnegative"),
+        },
+    ),
+    (
+        gaussian_above_threshold_all_below_loss,
+        {
+            "stream_length": (3, "count"),
+            "threshold": (0.5, "any"),
+            "sigma_threshold": (0.3, "positive"),
+            "sigma_query": (0.6, "positive"),
+            "low": (0.0, "any"),
+            "high": (1.0, "any"),
+            "sensitivity": (0.2, "nonnegative"),
+        },
+    ),
+    (
+        gaussian_noisy_max_epsilon,
+        {"size": (5, "count"), "sigma": (1.0, "positive"), "width": (1.0, "any"), "sensitivity": (0.2, "nonnegative")},
     ),
     (best_share, {"copies": (5, "count"), "epsilon": (1.0, "nonnegative"), "delta": (1e-6, "level")}),
     (probabilistic_epsilon, {"alpha": (2.0, "order"), "rdp": (0.5, "nonnegative"), "delta": (1e-6, "level")}),
