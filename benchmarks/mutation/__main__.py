@@ -117,8 +117,8 @@ def _chooser(reach: Reach, budget: float | None) -> Callable[[Mutant], tuple[lis
         checks, left = reach.checks(mutant), math.inf if budget is None else budget
         chosen = []
         for check in checks:
-            if check.seconds <= left:
-                left -= check.seconds
+            if check.cost <= left:
+                left -= check.cost
                 chosen.append(check)
         return chosen or checks[:1], len(checks)
 
