@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["check_alignment"]
+__all__ = ["check_alignment", "extreme_boxes"]
 
 UPWARDS_ONLY = {"exponential", "gumbel"}
 BOTH_WAYS = {"laplace", "logistic"}
@@ -29,7 +29,7 @@ def check_alignment(certificate: Mapping[str, Any]) -> list[str]:
     if certificate["format"] != "dpassay alignment 1" or not certificate["leaves"]:
         raise ValueError("not an alignment certificate")
     boxes = [[(Fraction(low), Fraction(high)) for low, high in box] for box in certificate["boxes"]]
-    faults = [f"the boxes lack {box}" for box in _extremes(certificate) if box not in boxes]
+    faults = [f"the boxes lack {box}" for box in extreme_boxes(certificate) if box not in boxes]
     for number, leaf in enumerate(certificate["leaves"]):
         for index, box in enumerate(boxes):
             own = [one for one in leaf["alignments"] if one["box"] == index]
@@ -66,8 +66,14 @@ def _faults(
             yield f"{form} changes by {low} to {high}"
 
 
-def _extremes(certificate: Mapping[str, Any]) -> Iterator[list[tuple[Fraction, Fraction]]]:
-    """Yield boxes whose hull holds all moves of the relation."""
+def extreme_boxes(certificate: Mapping[str, Any]) -> Iterator[list[tuple[Fraction, Fraction]]]:
+    """Yield boxes whose hull holds all moves of the relation.
+
+    Raises
+    ------
+    ValueError
+        If the bounds on the moves that the certificate states do not hold all moves of the relation.
+    """
     relation, moves = certificate["relation"], certificate["moves"]
     size, most, reach = relation["size"], moves["most"], Fraction(moves["reach"])
     down = math.floor if relation["integer"] else Fraction
