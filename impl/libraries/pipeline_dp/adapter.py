@@ -116,7 +116,7 @@ def _selections():
                 name=f"{kind.value}(epsilon={epsilon}, delta={delta}, pre_threshold={before})",
                 claim=_slack(epsilon, delta),
                 **({"least": 80, "most": 130} if epsilon == 0.1 else {}),  # where the decision is open
-                calls=600_000 if epsilon == 10.0 else None,
+                calls=1_400_000 if epsilon == 10.0 else None,
             )
         if kind is _Strategies.TRUNCATED_GEOMETRIC:
             continue
