@@ -7,7 +7,7 @@ from typing import Any
 
 from dpassay.claims import Claim, RenyiDP
 from dpassay.properties.betting.power import Power
-from dpassay.properties.drawing.call_guard import NOT_READ, Habit
+from dpassay.properties.drawing.call_guard import NOT_FRESH, NOT_READ
 from dpassay.properties.notions.bounds import Bound, bounds_text
 from dpassay.properties.records import SCHEMA, plain
 
@@ -195,7 +195,8 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
 def is_void(stopped: str | None, notes: Collection[str]) -> bool:
     """Whether a hunt that stopped so, with such notes, says nothing where it refuted nothing."""
     is_unread = any(note.startswith(NOT_READ) for note in notes)
-    return stopped in {"call timeout", "workers lost"} or Habit.REPEATS_ITSELF.value in notes or is_unread
+    is_repeated = any(habit.value in notes for habit in NOT_FRESH)
+    return stopped in {"call timeout", "workers lost"} or is_repeated or is_unread
 
 
 def is_target_name(target: str) -> bool:
