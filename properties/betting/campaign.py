@@ -63,6 +63,8 @@ _PROMISED = math.log(20)
 _FEW_PAIRS = 2
 _UNHURRIED = 1024
 _OWN_SHARE = 1 / 16
+_MOMENTS_SHARE = 1 / 4
+"""The share of the wealth that bets on Renyi moments, where the claim bounds some."""
 
 
 def _falling_weights(count: int) -> Array:
@@ -128,6 +130,7 @@ class Campaign:
         self._void_calls, self._look_at, self._looked_at = 0, _FIRST_LOOK, 0.0
         self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs)]
         self._families, self._compares_pairs = families_of(claim), audited(claim).compares_pairs
+        self._moments = audited(claim).moments(claim.in_float64())
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
         first_further = None if further is None else next(further, None)
@@ -364,7 +367,12 @@ class Campaign:
             return game.log_wealth_ex_post()
         assert self._claimed is not None
         only = slice(self._claimed.claimed, self._claimed.claimed + 1)
-        return float(self._family_wealth(self._claimed, game, only)[0])
+        wealth = float(self._family_wealth(self._claimed, game, only)[0])
+        if not self._moments:
+            return wealth
+        shares = [math.log1p(-_MOMENTS_SHARE), *[math.log(_MOMENTS_SHARE / len(self._moments))] * len(self._moments)]
+        parts = [wealth, *(game.log_wealth_moment(alpha, epsilon) for alpha, epsilon in self._moments)]
+        return float(logsumexp(np.add(parts, shares))) - 2.0**-44
 
     def _family_wealth(self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)) -> Array:
         part = Family(family.parameter, family.grid[rows], family.epsilon[rows], family.delta[rows], -1)
@@ -419,7 +427,7 @@ class Campaign:
         for start in range(0, size, step):
             rows = slice(start, min(start + step, size))
             own = self._mixed(lambda game, rows=rows: self._family_wealth(family, game, rows))  # type: ignore[misc]
-            stronger = np.arange(rows.start, rows.stop) < family.claimed
+            stronger = np.arange(rows.start, rows.stop) <= family.claimed
             shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
             refuted = np.where(stronger, shared, own) >= needed
             bound = last_refuted(family.grid[rows], refuted, start=bound)

@@ -71,7 +71,7 @@ def between_calls(scores: Array, groups: Groups) -> tuple[float, float, float]:
 
 def _unlikeliness(parts: Array) -> float:
     """Return minus the logarithm of Chernoff's bound on the tail of a chi-square variable, widened to the variance."""
-    found, degrees, variance = parts.sum(axis=0).tolist()
+    found, degrees, variance = (float(total) for total in parts.sum(axis=0))
     if found <= degrees:
         return 0.0
     wider = max(1.0, variance / (2 * degrees))
@@ -103,7 +103,8 @@ def _few_of_each(places: NDArray[np.intp], groups: Groups) -> NDArray[np.intp]:
     own = groups[places]
     starts = np.concatenate([[0], np.flatnonzero(np.diff(own)) + 1])
     since = np.arange(len(own)) - np.repeat(starts, np.diff([*starts.tolist(), len(own)]))
-    return places[since < _MOST_OF_A_CALL]
+    few: NDArray[np.intp] = places[since < _MOST_OF_A_CALL]
+    return few
 
 
 def _scores(outcomes: Outcomes) -> dict[str, Array]:

@@ -18,6 +18,7 @@ from dpassay.properties.betting.bets import (
     log_wealth,
     to_levels,
 )
+from dpassay.properties.betting.moments import log_moment_wealth
 from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.learners.structural import KINDS, StructuralLearners
 from dpassay.properties.learners.threads import one_thread
@@ -348,6 +349,10 @@ class PairGame:
         """
         parts = np.logaddexp(self._of_all_kinds(epsilon, 0.0), log_wealth(self._books.duels, epsilon))
         return self._with_reserve(parts - math.log(2) - 2.0**-44)
+
+    def log_wealth_moment(self, alpha: float, epsilon: float) -> float:
+        """Return the logarithm of the wealth against RDP(alpha, epsilon) by bets on the moment itself."""
+        return float(self._with_reserve(np.array([log_moment_wealth(self._books.ledger, alpha, epsilon)]))[0])
 
     def log_wealth_ex_post(self) -> float:
         """Return the logarithm of the wealth against the ex-post claim."""

@@ -6,7 +6,7 @@ computed exactly up to rounding); wealth against a true claim reaches 1/alpha in
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -140,8 +140,7 @@ def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
     return np.asarray(np.round(data[0] + rng.laplace(0, 1.0, size), 6))  # low bits would tell the side
 
 
-def run_draws(draws: object) -> list[Outcomes | None]:
-    assert isinstance(draws, list)
+def run_draws(draws: Sequence[Draw]) -> list[Outcomes | None]:
     return [sample_side(laplace, draw) for draw in draws]
 
 

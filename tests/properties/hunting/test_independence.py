@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpassay.claims import PureDP, UsageError
-from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.campaign import Campaign, RunDraws
 from dpassay.properties.betting.game import PairGame, sample_side
 from dpassay.properties.drawing.call_guard import Habit
 from dpassay.properties.hunting.hunt import hunt
@@ -41,13 +41,17 @@ def tells_the_parity_of_the_call() -> Target:
     return target
 
 
+def running(target: Target) -> RunDraws:
+    return lambda draws: [sample_side(target, draw) for draw in draws]
+
+
 def alarms(make: Callable[[], Target]) -> tuple[int, int]:
     """Return in how many runs the claim was refuted at any time, and in how many the calls were drawn apart."""
     refuted = apart = 0
     for seed in range(RUNS):
-        target, campaign, peak = make(), Campaign(PureDP(1.0), BITS, seed=seed), 0.0
+        run, campaign, peak = running(make()), Campaign(PureDP(1.0), BITS, seed=seed), 0.0
         while campaign.calls < CALLS:
-            campaign.play_round(lambda draws, f=target: [sample_side(f, draw) for draw in draws], most_calls=CALLS)
+            campaign.play_round(run, most_calls=CALLS)
             peak = max(peak, campaign.log_evidence())
         refuted += peak >= -math.log(ALPHA)
         apart += campaign.draws_apart
