@@ -83,6 +83,8 @@ def have_common_interior(first: Sequence[Constraint], second: Sequence[Constrain
 
 def _merged_group(group: Sequence[Leaf], leaves: Sequence[Leaf]) -> list[Leaf]:
     """Merge leaves of one outcome as far as possible."""
+    if len(group) == 1:
+        return list(group)
     rest = [leaf for leaf in leaves if leaf not in group and _compatible(leaf, group[0])]
     parts = [_Part(leaf.constraints, (leaf,), leaf) for leaf in group]
     together = _union(parts, (), rest)

@@ -1,0 +1,148 @@
+"""The rows of the common benchmark as plain functions: both figures by tracing, and what sampling reaches.
+
+Run with ``python -m benchmarks.traced_rows [--calls N] [ROW ...]``. For every row of `examples/benchmark_rows.py`: its
+claim; the loss certified at the worst pair tried (lower) and the bound of an alignment for all inputs (upper, a dash
+without one), from the code alone; the certified loss of `benchmarks.known_losses`, which the theorems of `spec` give
+for the mechanism of the catalogue; CPU seconds. With ``--calls``, the same function is hunted as a black box with so
+many calls: the lower bound on epsilon that samples certify, and their CPU seconds. The table is written to
+``RESULTS.md``.
+"""
+
+import argparse
+import importlib.util
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from benchmarks.results import machine, markdown_table, write_section
+from benchmarks.rows import ROWS, Row
+from benchmarks.traced_figures import Figures, figures
+from dpassay.claims import PureDP, VectorNeighbours
+from dpassay.properties.drawing.target import load_target
+from dpassay.properties.hunting.hunt import hunt
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "benchmark_rows.py"
+
+TEN = VectorNeighbours(10, linf=1.0, low=-10.0, high=10.0)
+FIVE = VectorNeighbours(5, linf=1.0, low=-10.0, high=10.0)
+ONE = VectorNeighbours(1, linf=1.0, low=-10.0, high=10.0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a row is traced: its function, its neighbours, and further pairs."""
+
+    function: str
+    relation: VectorNeighbours
+    factors: int = 0
+    more: tuple[Any, ...] = ()
+    designed: int = 2
+
+
+def _corner(*groups: tuple[int, float]) -> Any:
+    return np.concatenate([np.full(count, value) for count, value in groups])
+
+
+LAST = (
+    (_corner((9, -9.0), (1, 9.0)), _corner((9, -10.0), (1, 10.0))),
+    (_corner((9, -10.0), (1, 10.0)), _corner((9, -9.0), (1, 9.0))),
+    (_corner((9, 10.0), (1, -10.0)), _corner((9, 9.0), (1, -9.0))),
+)
+"""All queries but one on one side, far from the last."""
+
+CASES = {
+    "Laplace": Case("laplace", ONE),
+    "TruncatedGeometric": Case(
+        "truncated_geometric", VectorNeighbours(1, linf=1.0, low=0.0, high=5.0, integer=True), designed=5
+    ),
+    "NoisyHist1": Case("noisy_hist_1", VectorNeighbours(5, l0=1, linf=1.0, low=-10.0, high=10.0)),
+    "NoisyHist2": Case("noisy_hist_2", VectorNeighbours(5, l0=1, linf=1.0, low=-10.0, high=10.0)),
+    "NoisyMax1": Case("noisy_max_1", FIVE),
+    "NoisyMax2": Case("noisy_max_2", FIVE),
+    "NoisyMax3": Case("noisy_max_3", FIVE),
+    "NoisyMax4": Case("noisy_max_4", FIVE),
+    "SVT1": Case("svt_1", TEN, more=LAST),
+    "SVT2": Case("svt_2", TEN, more=LAST),
+    "SVT3": Case("svt_3", TEN, more=LAST),
+    "SVT4": Case("svt_4", TEN, more=LAST),
+    "SVT5": Case("svt_5", TEN, more=LAST),
+    "SVT6": Case("svt_6", TEN, more=LAST),
+    "NumericalSVT": Case("numerical_svt", TEN, more=LAST),
+    "RAPPOR": Case(
+        "rappor", VectorNeighbours(1, l0=1, linf=1.0, low=0.0, high=999.0, integer=True), factors=20, designed=3
+    ),
+    "OneTimeRAPPOR": Case(
+        "one_time_rappor",
+        VectorNeighbours(1, l0=1, linf=1.0, low=0.0, high=999.0, integer=True),
+        factors=20,
+        designed=3,
+    ),
+    "LaplaceParallel": Case("laplace_parallel", ONE),
+    "SVT34Parallel": Case("svt_34_parallel", TEN),
+    "PrefixSum": Case("prefix_sum", TEN),
+}
+
+
+def functions() -> Any:
+    """Return the module of the examples."""
+    spec = importlib.util.spec_from_file_location("benchmark_rows", EXAMPLES)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def traced(name: str) -> Figures:
+    """Return the figures of a row."""
+    case = CASES[name]
+    function: Callable[..., Any] = getattr(functions(), case.function)
+    return figures(function, case.relation, more=case.more, designed=case.designed, factors=case.factors)
+
+
+def line(row: Row, calls: int) -> list[str]:
+    """Return a line of the table."""
+    case, found, mechanism = CASES[row.name], traced(row.name), load_target(row.target)
+    known = hunt(mechanism, PureDP(0.0)).epsilon_lower
+    cells = [
+        row.name, f"{mechanism.claims[0].epsilon:.6g}", f"{found.lower:.12g}", _upper(found.upper), f"{known:.12g}",
+        f"{found.leaves}", f"{found.traced + found.proved:.2f}", f"{found.compared:.2f}",
+    ]  # fmt: skip
+    if calls:
+        began = time.process_time()
+        sampled = hunt(f"{EXAMPLES}:{case.function}", PureDP(0.0), case.relation, calls=calls, low_bits=False)
+        cells += [f"{sampled.epsilon_lower:.4g}", f"{time.process_time() - began:.1f}"]
+    return cells
+
+
+def _upper(figure: float) -> str:
+    return "-" if math.isinf(figure) else f"{figure:.12g}"
+
+
+def main() -> None:
+    """Print the table, and write it if it has all rows."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("rows", nargs="*")
+    parser.add_argument("--calls", type=int, default=0)
+    options = parser.parse_args()
+    headings = ["row", "claim", "lower", "upper", "known loss", "leaves", "trace and proof, s", "losses, s"]
+    headings += [f"sampled, {options.calls:,} calls", "sampling, s"] if options.calls else []
+    lines = []
+    for row in ROWS:
+        if not options.rows or row.name in options.rows:
+            lines.append(line(row, options.calls))
+            print(" | ".join(lines[-1]), flush=True)
+    if not options.rows:
+        text = "\n\n".join([(__doc__ or "").strip().split("\n\n")[1], machine(), markdown_table(headings, lines)])
+        write_section("traced rows", text)
+    Console().print(f"{len(lines)} rows")
+
+
+if __name__ == "__main__":
+    main()
