@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -50,11 +51,10 @@ def subjects() -> Iterator[Subject]:
     for entry in entries():
         if entry.mutation is not None:
             continue
-        drawn = _functions_run(lambda mechanism=entry.mechanism: _draw(mechanism))
-        theorems = tuple(theorem_inputs(entry.mechanism, pairs=1))
-        told = _functions_run(lambda given=theorems: [t.distribution.log_probability(o) for t in given
-                                                      for o in t.distribution.outcomes])  # fmt: skip
-        told |= _functions_run(lambda mechanism=entry.mechanism: list(theorem_inputs(mechanism, pairs=1)))
+        mechanism = entry.mechanism
+        drawn = _functions_run(partial(_draw, mechanism))
+        theorems = tuple(theorem_inputs(mechanism, pairs=1))
+        told = _functions_run(partial(_tell, mechanism))
         began = time.process_time()
         verdict = traced_distribution(entry.mechanism, theorems, limits=LIMITS)
         if isinstance(verdict, Holds) and time.process_time() - began < MOST_SECONDS:
@@ -66,6 +66,12 @@ def _draw(mechanism: Any) -> None:
     theorem = next(iter(theorem_inputs(mechanism, pairs=1)), None)
     if theorem is not None:
         mechanism.sample(theorem.data, 3, np.random.default_rng(0))
+
+
+def _tell(mechanism: Mechanism) -> None:
+    for theorem in theorem_inputs(mechanism, pairs=1):
+        for outcome in theorem.distribution.outcomes:
+            theorem.distribution.log_probability(outcome)
 
 
 def _functions_run(action: Callable[[], object]) -> dict[tuple[str, str], CodeType]:

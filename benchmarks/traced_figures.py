@@ -35,13 +35,12 @@ __all__ = ["Figures", "NotTracedError", "figures"]
 
 Sampler = Callable[[Any, int, Any], Any]
 Data = Sequence[float]
-Pairs = Iterable[tuple[Data, Data]]
+Pairs = Iterable[tuple[Any, Any]]
 Models = list[LeafModel]
 """Independent factors of a mechanism on numbers."""
 
 LIMITS = Limits(leaves=5_000, seconds=120.0)
 _BITS = 96
-_MOST_MOVES = 6
 
 
 class NotTracedError(Exception):
@@ -56,8 +55,8 @@ class Figures:
     ----------
     lower, upper : float
         Bounds on the true epsilon: rounded down, at `pair`; rounded up, for all inputs (infinite without a proof).
-    pair : tuple of sequence of float
-        The inputs of the lower figure.
+    pair : tuple of sequence of float, optional
+        The inputs of the lower figure; None where no pair was compared, and the figure is 0.
     scope : str
         The inputs that the upper figure speaks of, or why there is none.
     leaves : int
@@ -68,7 +67,7 @@ class Figures:
 
     lower: float
     upper: float
-    pair: tuple[Data, Data]
+    pair: tuple[Data, Data] | None
     scope: str
     leaves: int
     traced: float
@@ -82,8 +81,9 @@ class Figures:
 
 
 def figures(
-    sampler: Sampler, relation: VectorNeighbours, *, more: Pairs = (), designed: int = 2, factors: int = 0
-) -> Figures:
+    sampler: Sampler, relation: VectorNeighbours, *, more: Pairs = (), designed: int = 2, factors: int = 0,
+    enough: float = -1.0,
+) -> Figures:  # fmt: skip
     """Return both figures of a function for one relation.
 
     Parameters
@@ -98,6 +98,8 @@ def figures(
         How many adversarial pairs of the relation are tried.
     factors : int
         If positive, the number of coordinates of an outcome, which are traced one by one.
+    enough : float
+        No pair is compared if the upper figure is at most this, and no further one if a loss exceeds it.
     """
     clock = [time.process_time()]
     found = Refusal("traced in parts", "figures") if factors else trace(sampler, size=relation.size, limits=LIMITS)
@@ -110,8 +112,11 @@ def figures(
             return _traced_at(sampler, data, factors)
         return [at_data(found.model, [Fraction(value) for value in data])]
 
-    pairs = [*more, *_far_out(moves, relation), *adversarial_pairs(relation, seed=0, limit=designed)]
-    lower, pair, leaves = _worst(pairs, relation, at)
+    pairs = [*more, *_far_out(moves, relation)]
+    pairs += adversarial_pairs(relation, seed=0, limit=designed) if designed else []
+    lower, pair, leaves = (0.0, None, 0) if upper <= enough else _worst(pairs, relation, at, enough)
+    if not isinstance(found, Refusal):
+        leaves = len(found.model.leaves)
     clock.append(time.process_time())
     spent = [after - before for before, after in itertools.pairwise(clock)]
     return Figures(lower, upper, pair, scope, leaves, *spent)
@@ -136,18 +141,16 @@ def _bound(model: LeafModel, relation: VectorNeighbours) -> tuple[float, str, li
     if isinstance(proof, AlignedCells):
         return float_upper(ball(proof.epsilon)), everywhere, []
     if isinstance(proof, Aligned):
-        return float_upper(ball(proof.epsilon)), everywhere, _moves(proof)
+        return float_upper(ball(proof.epsilon)), everywhere, [proof.worst_move]
     return math.inf, proof.reason, [] if proof.move is None else [proof.move]
 
 
-def _moves(proof: Aligned) -> list[tuple[Fraction, ...]]:
-    return [proof.worst_move]
-
-
-def _far_out(moves: Iterable[tuple[Fraction, ...]], relation: NeighbourRelation) -> Iterator[tuple[Data, Data]]:
-    """Yield inputs as far out as the relation allows, in the direction of a move and against it."""
-    for move in moves:
-        step = np.array([float(value) for value in move])
+def _far_out(moves: Iterable[tuple[Fraction, ...]], relation: VectorNeighbours) -> Iterator[tuple[Any, Any]]:
+    """Yield inputs as far out as the relation allows, in the direction of a move and against it; all alike last."""
+    steps = [np.array([float(value) for value in move]) for move in moves]
+    if relation.l0 is None and relation.l1 is None and relation.linf is not None:
+        steps.append(np.full(relation.size, relation.linf))
+    for step in steps:
         reach = min(abs(relation.low), abs(relation.high), 1e3)
         far = np.where(step == 0, 0, np.sign(step) * reach)
         for outer in (far, -far):
@@ -161,7 +164,7 @@ def _far_out(moves: Iterable[tuple[Fraction, ...]], relation: NeighbourRelation)
 
 
 def _worst(
-    pairs: Pairs, relation: NeighbourRelation, at: Callable[[Data], Models]
+    pairs: Pairs, relation: NeighbourRelation, at: Callable[[Data], Models], enough: float
 ) -> tuple[float, tuple[Data, Data], int]:
     best, where, leaves = -1.0, None, 0
     for left, right in pairs:
@@ -173,6 +176,8 @@ def _worst(
             loss = _loss(one, other)
             if loss > best:
                 best, where = loss, pair
+        if best > enough >= 0 or best == math.inf:
+            break
     if where is None:
         raise NotTracedError("no pair has a loss that is decided")
     return best, where, leaves

@@ -94,7 +94,7 @@ def integer_below(tape: Any, label: str, count: int) -> Any:
     """
     if count <= MOST_VALUES:
         return tape.choose(label, uniform(count))
-    noise = tape.noise(NoiseKind.UNIFORM)
+    noise: Any = tape.noise(NoiseKind.UNIFORM)
     return math.floor((noise if isinstance(noise, Noisy) else Fraction(float(noise))) * count)
 
 

@@ -1,13 +1,13 @@
 """Polyhedra of noise and data: rows of linear programmes, supports of noise, interiors."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from dpassay.spec.leaves.model import Affine, Constraint, Noise, NoiseKind, Relation
 from dpassay.spec.leaves.programmes import Row, interior_point
 
-__all__ = ["has_interior", "negated", "opposite", "support"]
+__all__ = ["has_interior", "negated", "opposite", "shared", "support"]
 
 
 def negated(form: Affine) -> Affine:
@@ -41,6 +41,16 @@ def has_interior(constraints: Iterable[Constraint]) -> bool:
     for one in left:
         rows[bool(one.form.noise) or one.relation is Relation.ABOVE].append(_row(one.form, variables))
     return interior_point(rows[True], len(variables), rows[False]) is not None
+
+
+def shared(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """Return the constraints without an unbounded variable of their own: no other constraint can be implied."""
+    counts = Counter(name for one in constraints for name in _names([one.form]))
+    return [one for one in constraints if not any(_is_own(name, counts) for name in _names([one.form]))]
+
+
+def _is_own(name: Hashable, counts: Mapping[Hashable, int]) -> bool:
+    return counts[name] == 1 and not (isinstance(name, Noise) and support(name))
 
 
 def _bound_together(constraints: list[Constraint]) -> list[Constraint]:

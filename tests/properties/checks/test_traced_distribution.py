@@ -9,7 +9,8 @@ import pytest
 
 from dpassay.impl.catalogue import entries
 from dpassay.impl.mechanisms.laplace import laplace_of_benchmark
-from dpassay.impl.mechanisms.laplace_sparse_vector import LaplaceSparseVector, first_places, leads_over
+from dpassay.impl.mechanisms.laplace_above_threshold import leads_over
+from dpassay.impl.mechanisms.laplace_sparse_vector import LaplaceSparseVector, first_places
 from dpassay.impl.mechanisms.noisy_max import LaplaceNoisyMax
 from dpassay.properties.checks.traced_distribution import (
     Theorem,
