@@ -82,7 +82,7 @@ class Figures:
 
 def figures(
     sampler: Sampler, relation: VectorNeighbours, *, more: Pairs = (), designed: int = 2, factors: int = 0,
-    enough: float = -1.0,
+    enough: float = -1.0, most: int | None = None,
 ) -> Figures:  # fmt: skip
     """Return both figures of a function for one relation.
 
@@ -100,6 +100,8 @@ def figures(
         If positive, the number of coordinates of an outcome, which are traced one by one.
     enough : float
         No pair is compared if the upper figure is at most this, and no further one if a loss exceeds it.
+    most : int, optional
+        How many pairs are compared at most.
     """
     clock = [time.process_time()]
     found = Refusal("traced in parts", "figures") if factors else trace(sampler, size=relation.size, limits=LIMITS)
@@ -114,7 +116,7 @@ def figures(
 
     pairs = [*more, *_far_out(moves, relation)]
     pairs += adversarial_pairs(relation, seed=0, limit=designed) if designed else []
-    lower, pair, leaves = (0.0, None, 0) if upper <= enough else _worst(pairs, relation, at, enough)
+    lower, pair, leaves = (0.0, None, 0) if upper <= enough else _worst(pairs[:most], relation, at, enough)
     if not isinstance(found, Refusal):
         leaves = len(found.model.leaves)
     clock.append(time.process_time())
