@@ -67,7 +67,7 @@ CASES = {
 
 def runs(case: Case, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[int, int | None, Figures]]:
     """Yield number of queries, cutoff and figures."""
-    function = getattr(_functions(), case.function)
+    function = getattr(functions(), case.function)
     cutoffs: tuple[int | None, ...] = (1, 2) if "cutoff" in inspect.signature(function).parameters else (None,)
     for cutoff in cutoffs:
         sampler = function if cutoff is None else functools.partial(function, cutoff=cutoff)
@@ -75,7 +75,8 @@ def runs(case: Case, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[int, int 
             yield size, cutoff, figures(sampler, case.relation(size), designed=2, enough=case.claim * (1 + ALLOWANCE))
 
 
-def _functions() -> Any:
+def functions() -> Any:
+    """Return the module of the examples."""
     spec = importlib.util.spec_from_file_location("checkdp_examples", EXAMPLES)
     assert spec is not None
     assert spec.loader is not None

@@ -1,12 +1,14 @@
 """One-point faults in samplers, judged by tracing alone: the traced distribution against the one of the theorem.
 
-Run with ``python -m benchmarks.sampler_mutants [--count N] [--seed S]``. Faults are planted in the functions that a
-mechanism runs when it draws, and that its registered distribution does not run: a wrong scale that both of them read
-is the business of other laws. A mutant dies if the law `traced_distribution` is violated on one of two inputs, or if
-the sampler raises there; an undecided law does not kill. No sample is drawn.
+Run with ``python -m benchmarks.sampler_mutants [--count N] [--seed S] [GLOB ...]``.
+
+Faults are planted in the functions that a mechanism runs when it draws, and that its registered distribution does not
+run: a wrong scale that both of them read is the business of other laws. A mutant dies if the law `traced_distribution`
+is violated on one of two inputs, or if the sampler raises there; an undecided law does not kill. No sample is drawn.
 """
 
 import argparse
+import fnmatch
 import importlib
 import random
 import sys
@@ -46,10 +48,10 @@ class Subject:
     functions: dict[tuple[str, str], CodeType]
 
 
-def subjects() -> Iterator[Subject]:
+def subjects(patterns: list[str]) -> Iterator[Subject]:
     """Yield the mechanisms of the catalogue that are not broken and obey the law quickly."""
     for entry in entries():
-        if entry.mutation is not None:
+        if entry.mutation is not None or not any(fnmatch.fnmatch(entry.where, pattern) for pattern in patterns):
             continue
         mechanism = entry.mechanism
         drawn = _functions_run(partial(_draw, mechanism))
@@ -157,6 +159,7 @@ def fate(subject: Subject, mutant: Mutant) -> str:
 def main() -> None:
     """Plant a seeded choice of mutants and print those that do not die, then the counts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("patterns", nargs="*", default=["*"])
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -164,7 +167,7 @@ def main() -> None:
     for source in sources:
         signatures.add(source.tree)
     every: dict[str, tuple[Subject, Mutant]] = {}
-    for subject in subjects():
+    for subject in subjects(options.patterns):
         for mutant in mutants(subject, sources, signatures):
             every.setdefault(mutant.key, (subject, mutant))
     chosen = random.Random(options.seed).sample(sorted(every), min(options.count, len(every)))  # noqa: S311

@@ -3,8 +3,8 @@
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,7 +26,7 @@ from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
 from dpassay.spec.leaves.distribution import LeafDistribution
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel
-from dpassay.spec.leaves.outcomes import released_numbers
+from dpassay.spec.leaves.outcomes import released_numbers, skeleton
 from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.leaves.released import worst_released_loss
 from dpassay.spec.leaves.supports import infinite_loss
@@ -99,29 +99,31 @@ def figures(
     factors : int
         If positive, the number of coordinates of an outcome, which are traced one by one.
     enough : float
-        No pair is compared if the upper figure is at most this, and no further one if a loss exceeds it.
+        If not negative: no pair is compared if the upper figure is at most this, and no further one if a loss exceeds
+        it; and only outcomes of the structure of the worst leaf are.
     most : int, optional
         How many pairs are compared at most.
     """
     clock = [time.process_time()]
     found = Refusal("traced in parts", "figures") if factors else trace(sampler, size=relation.size, limits=LIMITS)
     clock.append(time.process_time())
-    upper, scope, moves = (math.inf, str(found), []) if isinstance(found, Refusal) else _bound(found.model, relation)
+    bound = _Bound(math.inf, str(found)) if isinstance(found, Refusal) else _bound(found.model, relation)
     clock.append(time.process_time())
 
     def at(data: Data) -> Models:
         if isinstance(found, Refusal):
             return _traced_at(sampler, data, factors)
-        return [at_data(found.model, [Fraction(value) for value in data])]
+        model = at_data(found.model, [Fraction(value) for value in data])
+        return [model if enough < 0 or bound.structure is None else _part(model, bound.structure)]
 
-    pairs = [*more, *_far_out(moves, relation)]
+    pairs = [*more, *_far_out(bound.moves, relation)]
     pairs += adversarial_pairs(relation, seed=0, limit=designed) if designed else []
-    lower, pair, leaves = (0.0, None, 0) if upper <= enough else _worst(pairs[:most], relation, at, enough)
+    lower, pair, leaves = (0.0, None, 0) if bound.upper <= enough else _worst(pairs[:most], relation, at, enough)
     if not isinstance(found, Refusal):
         leaves = len(found.model.leaves)
     clock.append(time.process_time())
     spent = [after - before for before, after in itertools.pairwise(clock)]
-    return Figures(lower, upper, pair, scope, leaves, *spent)
+    return Figures(lower, bound.upper, pair, bound.scope, leaves, *spent)
 
 
 def _traced_at(sampler: Sampler, data: Data, factors: int) -> Models:
@@ -134,17 +136,32 @@ def _traced_at(sampler: Sampler, data: Data, factors: int) -> Models:
 # --- the bound for all inputs -------------------------------------------------------------------------------
 
 
-def _bound(model: LeafModel, relation: VectorNeighbours) -> tuple[float, str, list[tuple[Fraction, ...]]]:
-    """Return the bound, the inputs it speaks of or why there is none, and the moves that are the worst of a leaf."""
+@dataclass(frozen=True)
+class _Bound:
+    """The bound, the inputs it speaks of or why there is none, the worst move, and the structure of its outcome."""
+
+    upper: float
+    scope: str
+    moves: tuple[tuple[Fraction, ...], ...] = ()
+    structure: Hashable = None
+
+
+def _bound(model: LeafModel, relation: VectorNeighbours) -> _Bound:
     whole = merged(model)
     about_data = any(not one.form.noise for leaf in whole.leaves for one in leaf.constraints)
     proof = cell_bound(whole, relation) if about_data else alignment_bound(whole, relation)
     everywhere = f"all inputs of length {relation.size}"
     if isinstance(proof, AlignedCells):
-        return float_upper(ball(proof.epsilon)), everywhere, []
+        return _Bound(float_upper(ball(proof.epsilon)), everywhere)
     if isinstance(proof, Aligned):
-        return float_upper(ball(proof.epsilon)), everywhere, [proof.worst_move]
-    return math.inf, proof.reason, [] if proof.move is None else [proof.move]
+        structure = skeleton(whole.leaves[proof.worst_leaf].outcome)[0]
+        return _Bound(float_upper(ball(proof.epsilon)), everywhere, (proof.worst_move,), structure)
+    return _Bound(math.inf, proof.reason, () if proof.move is None else (proof.move,))
+
+
+def _part(model: LeafModel, structure: Hashable) -> LeafModel:
+    """Return the leaves with outcomes of one structure: their losses bound that of the model from below."""
+    return replace(model, leaves=tuple(leaf for leaf in model.leaves if skeleton(leaf.outcome)[0] == structure))
 
 
 def _far_out(moves: Iterable[tuple[Fraction, ...]], relation: VectorNeighbours) -> Iterator[tuple[Any, Any]]:

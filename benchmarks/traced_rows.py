@@ -5,8 +5,8 @@ Run with ``python -m benchmarks.traced_rows [ROW ...]``.
 For every row of `examples/benchmark_rows.py`: its claim; the loss certified at the worst pair tried (lower) and the
 bound of an alignment for all inputs (upper, a dash without one), from the code alone; the certified loss of
 `benchmarks.known_losses`, from the theorems of `spec` on the mechanism of the catalogue; CPU seconds. Beside them,
-from the table of 10,000,000 calls above, the lower bound that a black-box hunt certifies for the same mechanism, and its
-CPU seconds. SVT34Parallel has 4,356 leaves with two numbers each, too many for the losses at pairs.
+from the table of 10,000,000 calls above, the lower bound that a black-box hunt certifies for the same mechanism, and
+its CPU seconds. SVT34Parallel has 4,356 leaves with two numbers each, too many for the losses at pairs.
 """
 
 import argparse
