@@ -105,7 +105,8 @@ def main() -> None:
         for size, cutoff, found in runs(case, tuple(options.sizes)):
             lower = f"{found.lower:.9g}" if found.pair else "-"
             upper = f"{found.upper:.9g}" if math.isfinite(found.upper) else "-"
-            cells = [name, "yes" if case.private else "no", f"{case.claim:g}", str(size), str(cutoff or "-"), lower, upper,
+            private = "yes" if case.private else "no"
+            cells = [name, private, f"{case.claim:g}", str(size), str(cutoff or "-"), lower, upper,
                      decision(case, found), f"{found.seconds:.2f}"]  # fmt: skip
             lines.append(cells)
             print(" | ".join(cells), flush=True)

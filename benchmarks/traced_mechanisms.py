@@ -55,12 +55,15 @@ def read_lines(path: Path | None) -> dict[str, tuple[str, str]]:
     return {part[0]: (part[1], part[2]) for part in parts if len(part) == 3 and part[1] == "traced"}
 
 
-def table(found: dict[str, tuple[str, str]]) -> str:
+def table(found: dict[str, tuple[str, str]], limits: Limits) -> str:
     """Return the table of the document."""
     count = Counter(reach for reach, _ in found.values())
     counts = ", ".join(f"{reach}: {number}" for reach, number in sorted(count.items(), key=lambda one: -one[1]))
     lines = [[f"`{name}`", reach, re.sub(r" \([0-9.]+ s\)$", "", words)] for name, (reach, words) in found.items()]
-    return f"{counts}, of {count.total()}.\n\n" + markdown_table(["mechanism", "", "leaves, or the reason"], lines)
+    within = f"within {limits.leaves:,} leaves and {limits.seconds:g} seconds on a shared machine"
+    return f"{counts}, of {count.total()}, {within}.\n\n" + markdown_table(
+        ["mechanism", "", "leaves, or the reason"], lines
+    )
 
 
 def write(text: str) -> None:
@@ -86,7 +89,7 @@ def main() -> None:
         found[name] = known.get(name) or row(mechanism, limits)
         print(f"{name}: {found[name][0]}: {found[name][1]}", flush=True)
     if len(found) == len(names):
-        write(table(found))
+        write(table(found, limits))
 
 
 if __name__ == "__main__":
