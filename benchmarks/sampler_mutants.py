@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -81,10 +81,9 @@ def _functions_run(action: Callable[[], object]) -> dict[tuple[str, str], CodeTy
     found: dict[tuple[str, str], CodeType] = {}
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        path = Path(frame.f_code.co_filename).resolve()
-        if event == "call" and path.is_relative_to(TREE / SAMPLERS):
-            name = frame.f_code.co_qualname.replace(".<locals>", "")
-            found[path.relative_to(TREE).as_posix(), name] = frame.f_code
+        path = _sampler_file(frame.f_code.co_filename) if event == "call" else None
+        if path is not None:
+            found[path, frame.f_code.co_qualname.replace(".<locals>", "")] = frame.f_code
 
     sys.setprofile(note)
     try:
@@ -92,6 +91,12 @@ def _functions_run(action: Callable[[], object]) -> dict[tuple[str, str], CodeTy
     finally:
         sys.setprofile(None)
     return found
+
+
+@cache
+def _sampler_file(name: str) -> str | None:
+    path = Path(name).resolve()
+    return path.relative_to(TREE).as_posix() if path.is_relative_to(TREE / SAMPLERS) else None
 
 
 def mutants(subject: Subject, sources: list[Source], signatures: Signatures) -> Iterator[Mutant]:

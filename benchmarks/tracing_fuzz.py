@@ -188,10 +188,10 @@ def _outcomes(
     else:
         scale = laws[node.name][1]
         ends = [None, *((cut - data[node.datum]) / scale for cut in cuts), None]
-        for number, (low, high) in enumerate(itertools.pairwise(ends)):
-            part = _common(within[node.name], (low, high))
-            if part is not None:
-                yield (node.word, number), _mass(laws, {**within, node.name: part})
+        for number, cell in enumerate(itertools.pairwise(ends)):
+            own = _common(within[node.name], cell)
+            if own is not None:
+                yield (node.word, number), _mass(laws, {**within, node.name: own})
 
 
 def _split(interval: Interval, end: Fraction) -> tuple[Interval | None, Interval | None]:
@@ -225,8 +225,13 @@ def _below(kind: str, end: Fraction) -> arb:
 # --- the comparison -----------------------------------------------------------------------------------------
 
 
-def excess(program: Program, epsilon: Fraction, left: Sequence[int], right: Sequence[int]) -> str | None:
-    """Return an outcome whose probability on the left certainly exceeds e^epsilon times that on the right."""
+def excess(program: Program, epsilon: Fraction | None, left: Sequence[int], right: Sequence[int]) -> str | None:
+    """Return an outcome whose probability on the left certainly exceeds e^epsilon times that on the right.
+
+    None if there is none, or no bound to exceed.
+    """
+    if epsilon is None:
+        return None
     cuts = tuple(sorted({Fraction(value) for value in (*left, *right, min(left) - 1, max(left) + 2)}))
     with precision(BITS):
         here, there = (distribution(program, data, cuts) for data in (left, right))

@@ -94,8 +94,9 @@ def integer_below(tape: Any, label: str, count: int) -> Any:
     """
     if count <= MOST_VALUES:
         return tape.choose(label, uniform(count))
-    noise: Any = tape.noise(NoiseKind.UNIFORM)
-    return math.floor((noise if isinstance(noise, Noisy) else Fraction(float(noise))) * count)
+    noise = tape.noise(NoiseKind.UNIFORM)
+    exact_noise: Any = noise if isinstance(noise, Noisy) else Fraction(float(noise))
+    return math.floor(exact_noise * count)
 
 
 def geometric(tape: Any, label: str, chance: Fraction) -> int:
