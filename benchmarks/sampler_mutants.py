@@ -4,7 +4,8 @@ Run with ``python -m benchmarks.sampler_mutants [--count N] [--seed S] [GLOB ...
 
 Faults are planted in the functions that a mechanism runs when it draws, and that its registered distribution does not
 run: a wrong scale that both of them read is the business of other laws. A mutant dies if the law `traced_distribution`
-is violated on one of two inputs, or if the sampler raises there; an undecided law does not kill. No sample is drawn.
+is violated on one of two inputs, or if the sampler returns another number of outcomes than asked for; an undecided
+law does not kill. One outcome is asked for, so that faults in chunks of samples stay alive. No sample is drawn.
 """
 
 import argparse
@@ -147,18 +148,16 @@ def _code_of(code: CodeType, names: list[str]) -> CodeType:
 
 
 def fate(subject: Subject, mutant: Mutant) -> str:
-    """Return how a mutant ends: killed by its distribution, by an exception, undecided, or alive."""
+    """Return how a mutant ends: killed by its distribution or its number of outcomes, undecided, or alive."""
     with planted(mutant):
         verdict = traced_distribution(subject.mechanism, subject.theorems, limits=LIMITS)
     if isinstance(verdict, Violated):
         return "killed"
     if isinstance(verdict, Holds):
         return "alive"
-    return (
-        "killed (raises)"
-        if "no run ends" not in verdict.detail and "Raised" in verdict.detail
-        else (f"undecided: {verdict.detail[:80]}")
-    )
+    if "outcomes when asked for 1" in verdict.detail:
+        return "killed (number of outcomes)"
+    return f"undecided: {verdict.detail[:80]}"
 
 
 def main() -> None:
