@@ -77,6 +77,11 @@ def raising(data: Any, size: Any, rng: Any) -> Any:
     return ["below"] * size
 
 
+def scaled_by_length(data: Any, size: Any, rng: Any) -> Any:
+    """The loss is infinite: the tails of noise of different scales have no bounded ratio."""
+    return data.mean() + rng.laplace(scale=1 / len(data), size=size)
+
+
 def decision(target: Any, claim: str | Claim, relation: str, **options: Any) -> Decision:
     stated = parse_claim(claim) if isinstance(claim, str) else claim
     return decide(target, stated, parse_neighbours(relation), 0, **{"seconds": 60.0, **options})
@@ -137,6 +142,7 @@ def test_a_claim_below_the_true_loss_is_never_proved() -> None:
         (reused, "pure:50", PAIR, math.inf),
         (structured, "pure:1.5", PAIR, 2),
         (raising, "pure:0.9", LINE, 0.9),
+        (scaled_by_length, "pure:20", "records:low=0,high=1,size=3,relation=add-remove", 20),
     ],
 )
 def test_violations_are_certified_with_an_event(target: Any, claim: str, relation: str, least: float) -> None:
