@@ -84,7 +84,7 @@ def test_the_curves_of_a_coin() -> None:
     sides = FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3)
     profile = profile_of(sides)
     assert profile.epsilon_lower <= math.log(3) <= (profile.epsilon_upper or 0)
-    assert profile.deltas[0] == (0.0, pytest.approx(0.5, abs=1e-15))
+    assert profile.deltas[0] == pytest.approx((0.0, 0.5), abs=1e-15)
     assert profile.deltas[-1][1] == 0
     assert [pytest.approx(point, abs=1e-15) for point in ((0, 1), (0.25, 0.25), (1, 0))] == list(profile.errors)
 

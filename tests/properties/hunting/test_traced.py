@@ -26,6 +26,7 @@ from dpassay.properties.outcomes.events import parse_event
 from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import trace
+from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.spec.leaves.check import check_alignment
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Raised
 
@@ -222,6 +223,15 @@ def test_time_is_limited_also_where_the_target_blocks() -> None:
     assert found.verdict is None
     assert "return within" in (found.reason or "")
     assert time.monotonic() - began < 3.5
+
+
+def test_a_limit_that_is_over_at_once_strikes_in_its_block_alone() -> None:
+    with pytest.raises(OutOfTime), time_limit(0.0):
+        pass
+    for _ in range(20):
+        with contextlib.suppress(OutOfTime), time_limit(1e-6):
+            pass
+    time.sleep(0.6)  # a watcher that was left behind would strike here, and again after half a second
 
 
 def test_errors_of_the_decision_are_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
