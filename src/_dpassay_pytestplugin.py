@@ -27,6 +27,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="hypothesis profile to load: ci (derandomised, 100 examples) or thorough (random, 2,000 examples)",
     )
     _add_library_options(parser)
+    parser.getgroup("dpassay").addoption(
+        "--dpassay-statements",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="module, package or .py file whose statements are tested, one test each; may be repeated",
+    )
 
 
 def _add_library_options(parser: pytest.Parser) -> None:
@@ -40,10 +47,25 @@ def _add_library_options(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, load the profile and start the count of levels."""
     config.addinivalue_line("markers", "dpassay: test of a differential-privacy claim")
+    config.addinivalue_line("markers", "kills(*names): a test that statements with these names detect a fault")
     config.pluginmanager.register(_LevelCounter(), "dpassay-levels")
     profile = config.getoption("--dpassay-profile")
     if profile is not None:
         _load_profile(profile)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -k and -m deselect
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add the tests of the statements that ``--dpassay-statements`` names."""
+    places = config.getoption("--dpassay-statements")
+    if places:
+        from dpassay.claims import UsageError
+        from dpassay.properties.suite.statement_suite import statement_items
+
+        try:
+            items.extend(statement_items(session, places, items))
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 def _load_profile(profile: str) -> None:

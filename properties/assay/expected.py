@@ -9,25 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, get_args
 
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.registry import parse_specifier, read_table, require_fields
-from dpassay.properties.assay.finding import FINDING_KINDS, FindingKind
+from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
 
-__all__ = ["FINE", "SEVERITIES", "ExpectedFailure", "Severity", "covering", "load_expected"]
+__all__ = ["FINE", "ExpectedFailure", "covering", "load_expected"]
 
-Severity = Literal["critical", "theoretical", "negligible"]
-"""Severity of a finding.
 
-Critical: a privacy loss in documented use. Theoretical: a privacy loss that needs unusual parameters or
-the lowest bits of float64. Negligible: an accepted invalid argument, a sound number that is not tight, or a fault
-without a privacy loss.
-"""
-
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-
-FINE: frozenset[FindingKind] = frozenset({"ok", "not applicable"})
+FINE: frozenset[FindingKind] = frozenset({FindingKind.OK, FindingKind.NOT_APPLICABLE})
 """Kinds of finding that need no entry."""
 
 _FAILURE_FIELDS = ("mechanism", "law", "versions", "finding", "reason", "upstream")
@@ -50,7 +40,7 @@ class ExpectedFailure:
     upstream : str
         Where the fault was reported, or ``not reported``.
     severity : str, optional
-        One of `SEVERITIES`.
+        Its severity.
     """
 
     mechanism: str
@@ -59,7 +49,7 @@ class ExpectedFailure:
     finding: FindingKind
     reason: str
     upstream: str
-    severity: Severity | None = None
+    severity: FindingSeverity | None = None
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.upstream})"
@@ -99,13 +89,15 @@ def _read(path: Path, entry: dict[str, str]) -> ExpectedFailure:
     if missing:
         raise UsageError(f"{path}: the failure of {entry.get('mechanism')!r} lacks {', '.join(missing)}")
     parse_specifier(entry["versions"], f"{path}: ")
-    kind = next((kind for kind in FINDING_KINDS if kind == entry["finding"] and kind not in FINE), None)
+    kind = next((kind for kind in FindingKind if kind == entry["finding"] and kind not in FINE), None)
     if kind is None:
-        accepted = ", ".join(kind for kind in FINDING_KINDS if kind not in FINE)
+        accepted = ", ".join(kind for kind in FindingKind if kind not in FINE)
         raise UsageError(f"{path}: finding must be one of {accepted}, got {entry['finding']!r}")
-    if entry.get("severity", SEVERITIES[0]) not in SEVERITIES:
-        raise UsageError(f"{path}: severity must be one of {', '.join(SEVERITIES)}, got {entry['severity']!r}")
-    return ExpectedFailure(**{**entry, "finding": kind})  # type: ignore[arg-type]
+    severity = entry.get("severity")
+    if severity is not None and severity not in list(FindingSeverity):
+        raise UsageError(f"{path}: severity must be one of {', '.join(FindingSeverity)}, got {severity!r}")
+    known = None if severity is None else FindingSeverity(severity)
+    return ExpectedFailure(**{**entry, "finding": kind, "severity": known})  # type: ignore[arg-type]
 
 
 def covering(
@@ -119,7 +111,7 @@ def covering(
         The entries.
     mechanism, law : str
         Names of the case and the law.
-    kind : str
+    kind : FindingKind
         Kind of the finding.
     """
     return next((entry for entry in entries if entry.finding == kind and entry.covers(mechanism, law)), None)

@@ -13,17 +13,17 @@ from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from dpassay.claims import Claim, ExPost, UsageError
 from dpassay.properties.betting.bets import last_refuted
 from dpassay.properties.betting.families import Family
 from dpassay.properties.betting.game import FIRST_BATCH, Draw, PairGame
 from dpassay.properties.betting.screening import Point, Screening
+from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.outcomes.symbols import Outcomes
 
-__all__ = ["Campaign", "RunDraws"]
+__all__ = ["EVERYONES", "Campaign", "RunDraws"]
 
 Array = NDArray[np.float64]
 RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
@@ -46,7 +46,7 @@ _LOOKED_LONG, _LOOKING_AT_LEAST = 1 << 20, 0.15
 """From so many calls on that part falls with the square root of the calls while some pair is proven, down to this
 one: the calls that look still grow in number, and what they have not shown by then is rarer than what is known."""
 
-_EVERYONES = 512
+EVERYONES = 512
 """So many calls are due to every pair, in equal shares of half of all calls: gross leaks show in as many anywhere."""
 
 _REFERENCES, _COSTLY_REFERENCES = 48, 16
@@ -253,7 +253,7 @@ class Campaign:
         looking /= looking.sum()
         leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
         shares = share * looking + (1 - share) * _by_rank(leading)
-        return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), _EVERYONES / total)))
+        return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), EVERYONES / total)))
 
     def _later_half(self, index: int) -> tuple[int, Array]:
         """Return how many calls the later half of a game had, and the evidence won in them."""

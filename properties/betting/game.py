@@ -158,7 +158,7 @@ class PairGame:
         self._books = _Books()
         self.archive: list[tuple[Outcomes, NDArray[np.bool_]]] = []
         self.calls = 0
-        self.only_failures = True
+        self.failures = 0
         self.unread: dict[str, str] = {}
         self.blanks = 0
         self._types: set[Any] = set()
@@ -198,6 +198,7 @@ class PairGame:
         """Settle the bets on a batch, then let the learners see it."""
         self.calls += batch.calls
         if any(result is None for result in results):
+            self.failures += batch.calls
             self._books, self._one_by_one = _Books(failed=True), True
             return
         parts = [result for result in results if result is not None]
@@ -208,6 +209,11 @@ class PairGame:
             self._ensemble.observe(*_balanced(outcomes, is_left, batch.weight))
         self._note_types(parts)
         self._remember(outcomes, is_left)
+
+    @property
+    def only_failures(self) -> bool:
+        """Whether no call returned."""
+        return self.failures == self.calls
 
     @property
     def sees_types(self) -> bool:
@@ -241,7 +247,7 @@ class PairGame:
 
     def _remember(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
         failures = outcomes.failures
-        self.only_failures = self.only_failures and failures == len(outcomes)
+        self.failures += failures
         self.unread |= outcomes.unread
         self.blanks += outcomes.blanks
         self._one_by_one = self._books.failed or failures > 0 or self.calls < FIRST_BATCH or self._arrays_differ

@@ -27,6 +27,10 @@ def certified(target: Any, claim: Claim | None, neighbours: NeighbourRelation, s
     neighbours, seed
         As for `hunt`.
     """
+    from dpassay.properties.pairing.registry import is_registered
+
+    if not is_registered(type(target)):
+        return None
     from dpassay.properties.hunting.task import claim_of
     from dpassay.properties.hunting.white_box import has_distribution, hunt_white_box  # takes seconds to import
 

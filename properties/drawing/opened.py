@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpassay.claims import Claim, NeighbourRelation
+from dpassay.claims import Claim, NeighbourRelation, UsageError, shown
 from dpassay.properties.drawing.errands import certified, received_declaration, sent_declaration, traced
 from dpassay.properties.drawing.shipping import Named, Shipped
 from dpassay.properties.drawing.target import Declaration, declaration_of, describe_target, is_foreign, load_target
@@ -73,6 +73,8 @@ def open_target(
     UsageError
         If the target cannot be loaded or sent to a process, or is none.
     """
+    if not (isolate is None or isinstance(isolate, bool)):
+        raise UsageError(f"isolate must be True, False or None, got {shown(isolate)}")
     if isolate is None:
         isolate = is_foreign(target)
     if not isolate:

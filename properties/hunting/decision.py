@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpassay.properties.hunting.verdicts import HuntVerdict
+
 if TYPE_CHECKING:
     from dpassay.properties.hunting.white_box import Finding
 
@@ -19,8 +21,8 @@ class Decision:
 
     Parameters
     ----------
-    verdict : {"violated", "holds"} or None
-        "holds" for all inputs of the length, "violated" at the witness of the finding; None: undecided.
+    verdict : HuntVerdict or None
+        `HOLDS` for all inputs of the length, `VIOLATED` at the witness of the finding; None: undecided.
     finding : Finding or None
         The worst pair that was found, with certified figures.
     epsilon_upper : float or None
@@ -33,7 +35,7 @@ class Decision:
         What a user should know of the target.
     """
 
-    verdict: str | None = None
+    verdict: HuntVerdict | None = None
     finding: "Finding | None" = None
     epsilon_upper: float | None = None
     certificate: Mapping[str, Any] | None = None

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, require_flag, shown
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
 from dpassay.properties.drawing.target import describe_target
@@ -25,12 +25,14 @@ from dpassay.properties.hunting.task import (
     require_seconds,
     require_seed,
 )
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.witness import shrunk
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.notions.bounds import Bound
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.leaves.certificates import sealed
+from dpassay.spec.verdict import Evidence, Scope
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.white_box import Finding
@@ -183,6 +185,10 @@ def investigate(
         require_seconds("budget_seconds", budget_seconds),
         require_seconds("call_timeout_seconds", call_timeout_seconds, or_none=True),
     )
+    for name, flag in {"white_box": white_box, "low_bits": low_bits, "shrink": shrink}.items():
+        require_flag(name, flag)
+    if progress is not None and not callable(progress):
+        raise UsageError(f"progress must be a function or None, got {shown(progress)}")
     tracing = require_seconds("trace_seconds", trace_seconds)
     level, checked_seed, workers = require_level("alpha", alpha), require_seed(seed), jobs_of(jobs, backend)
     given = None if claim is None else read_claim(claim), None if neighbours is None else read_neighbours(neighbours)
@@ -222,8 +228,6 @@ class _Limits(NamedTuple):
 
 def _in_own_process(isolate: bool | None, jobs: int, backend: str) -> bool | None:
     """Return whether a process of its own is to hold the target: threads share one process, which is this one."""
-    if isolate is not None and not isinstance(isolate, bool):
-        raise UsageError(f"isolate must be True, False or None, got {shown(isolate)}")
     if backend == "threading" and jobs != 1:
         if isolate:
             raise UsageError(
@@ -276,10 +280,11 @@ def _exact(task: Task, decision: Decision, times: _Times) -> HuntResult | None:
     """Return the result of an exact decision; None if there is none."""
     if decision.verdict is None:
         return None
-    scope, evidence = ("all", "exact") if decision.verdict == "holds" else ("points", "enclosed")
+    holds = decision.verdict is HuntVerdict.HOLDS
+    scope, evidence = (Scope.ALL, Evidence.EXACT) if holds else (Scope.POINTS, Evidence.ENCLOSED)
     result = _certified(task, decision.verdict, scope, evidence, decision.finding, times)
     proof = None
-    if decision.verdict == "holds" and decision.certificate is not None:
+    if holds and decision.certificate is not None:
         about = {"target": result.target, "claim": result.claim, "neighbours": result.neighbours}
         proof = sealed({**decision.certificate, **about})
     bounds = result.bounds or bounds_of(task.claim, {"epsilon": 0.0}, decision.epsilon_upper)
@@ -287,9 +292,9 @@ def _exact(task: Task, decision: Decision, times: _Times) -> HuntResult | None:
 
 
 def _certified(
-    task: Task, verdict: str, scope: str, evidence: str, found: "Finding | None", times: _Times
+    task: Task, verdict: HuntVerdict, scope: Scope, evidence: Evidence, found: "Finding | None", times: _Times
 ) -> HuntResult:  # fmt: skip
-    is_violated = verdict == "violated"
+    is_violated = verdict is HuntVerdict.VIOLATED
     return HuntResult(
         target=describe_target(task.target),
         claim=str(task.claim),

@@ -31,6 +31,7 @@ from dpassay.claims import (
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.white_box import Finding, hunt_known
 from dpassay.properties.neighbours.pairs import Pair, are_neighbours
 from dpassay.properties.notions.base import audited
@@ -179,7 +180,7 @@ class _Work:
         found: Finding | str = "no pair of inputs was compared"
         most = _FOR_A_PROOF if known.implies(self.claim) else _FOR_A_SEARCH
         for number, (factors, limit) in enumerate(((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most))):
-            is_settled = isinstance(found, Finding) and (number == _SHOWN or found.verdict != "violated")
+            is_settled = isinstance(found, Finding) and (number == _SHOWN or found.verdict is not HuntVerdict.VIOLATED)
             if is_settled and isinstance(found, Finding) and known.is_met_by(found):
                 break
             known.factors = factors
@@ -194,9 +195,9 @@ class _Work:
         return found
 
     def _judged(self, known: "_Known", finding: Finding | str) -> Decision:
-        is_violated = isinstance(finding, Finding) and finding.verdict == "violated"
+        is_violated = isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
         holds = known.implies(self.claim)
-        verdict = "violated" if is_violated else "holds" if holds else None
+        verdict = HuntVerdict.VIOLATED if is_violated else HuntVerdict.HOLDS if holds else None
         if is_violated and holds:
             return Decision(reason="the trace contradicts itself: its proof and its witness cannot both be right")
         proof = known.proof if isinstance(known.proof, _Proof) else None
@@ -231,7 +232,7 @@ def _joined(first: Finding, second: Finding) -> Finding:
         replace(bound, lower=max(value for value in (bound.lower, lower.get(bound.quantity)) if value is not None))
         for bound in second.bounds
     )
-    shown = first if first.verdict == "violated" != second.verdict else second
+    shown = first if first.verdict is HuntVerdict.VIOLATED is not second.verdict else second
     return replace(shown, bounds=bounds)
 
 

@@ -26,6 +26,7 @@ from dpassay.properties.hunting.divergences import (
     epsilon_at_lower,
 )
 from dpassay.properties.hunting.result import Witness
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import audited, bounds_of, epsilon_delta_of
@@ -59,7 +60,7 @@ from dpassay.spec.distributions.discrete import (
 )
 from dpassay.spec.notions.base import allowed, find_notion, losses_beyond
 from dpassay.spec.notions.ex_post import ex_post_bound
-from dpassay.spec.verdict import Outcome
+from dpassay.spec.verdict import Evidence, Outcome, Scope
 
 __all__ = [
     "Finding",
@@ -137,9 +138,9 @@ class _Registered:
 class Finding:
     """What a white-box search certifies; the fields have the meaning they have in a `HuntResult`."""
 
-    verdict: str
-    scope: str
-    evidence: str
+    verdict: HuntVerdict
+    scope: Scope
+    evidence: Evidence
     bounds: tuple[Bound, ...]
     divergence_lower: float
     witness: Witness
@@ -284,12 +285,12 @@ def hunt_known(
         best = max(tried, key=lambda scored: scored.score)
         best = _climbed(search, best, neighbours, tried)
         verdict, best = _verdict(search, best, tried)
-        if verdict == "violated":
+        if verdict is HuntVerdict.VIOLATED:
             search.left_over = max(search.left_over, most_probabilities * _FOR_SHRINKING)
             best = _simplified(search, best, neighbours, seed)
-    scope = "points"
-    if verdict != "violated" and _holds_for_all(search, neighbours):
-        verdict, scope = "holds", "all"
+    scope = Scope.POINTS
+    if verdict is not HuntVerdict.VIOLATED and _holds_for_all(search, neighbours):
+        verdict, scope = HuntVerdict.HOLDS, Scope.ALL
     return _finding(search, best, verdict, scope, neighbours)
 
 
@@ -363,15 +364,15 @@ def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation, see
     return found.get((left.tobytes(), right.tobytes()), best)
 
 
-def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[str, _Scored]:
+def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[HuntVerdict, _Scored]:
     """Return the verdict on the pairs tried, and the pair that shows it; those with the largest figures first."""
     undecided = False
     for scored in (best, *sorted((each for each in tried if each is not best), key=lambda each: -each.score)):
         outcome = search.decided(scored)
         if outcome is Outcome.VIOLATED:
-            return "violated", scored
+            return HuntVerdict.VIOLATED, scored
         undecided = undecided or outcome is Outcome.UNDECIDED
-    return "not refuted" if undecided else "holds", best
+    return HuntVerdict.NOT_REFUTED if undecided else HuntVerdict.HOLDS, best
 
 
 def _holds_for_all(search: _Search, neighbours: NeighbourRelation) -> bool:
@@ -388,7 +389,9 @@ def _epsilon_upper(search: _Search, neighbours: NeighbourRelation) -> float | No
     return float_upper(bound()) if bound is not None else None
 
 
-def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbours: NeighbourRelation) -> Finding:
+def _finding(
+    search: _Search, best: _Scored, verdict: HuntVerdict, scope: Scope, neighbours: NeighbourRelation
+) -> Finding:
     """Certify the reported figures with two more words of precision."""
     claim = search.claim
     with precision(2 * START_BITS):
@@ -401,12 +404,12 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbour
             event=described(event),
             p_left=_probability(left, event),
             p_right=_probability(right, event),
-            certified=verdict == "violated",
+            certified=verdict is HuntVerdict.VIOLATED,
         )
         return Finding(
             verdict=verdict,
             scope=scope,
-            evidence="enclosed",
+            evidence=Evidence.ENCLOSED,
             bounds=bounds_of(claim, _lower_bounds(search, (left, right), value), _epsilon_upper(search, neighbours)),
             divergence_lower=value,
             witness=witness,
@@ -416,7 +419,7 @@ def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbour
 def _shown_event(search: _Search, left: Tabulated, right: Tabulated, verdict: str) -> tuple[Any, ...]:
     """Return the event of the notion, or all outcomes beyond the claim where that one hardly ever occurs."""
     event, point = search.notion.event(search.claim, left, right), epsilon_delta_of(search.claim)
-    if verdict != "violated" or point is None or _probability(left, event)[1] >= _RARE:
+    if verdict is not HuntVerdict.VIOLATED or point is None or _probability(left, event)[1] >= _RARE:
         return event
     return losses_beyond(point[0], left, right)
 

@@ -16,11 +16,13 @@ from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out, k
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.hunting.result import HuntResult, Witness
 from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.pairs import Pair
 from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.outcomes.events import Event, best_event, mirrored
 from dpassay.properties.outcomes.symbols import LOWEST_BIT, Outcomes, Sampler
 from dpassay.spec.notions.ex_post import ex_post_bound
+from dpassay.spec.verdict import Evidence
 
 __all__ = ["fresh_seed", "ignored_features", "measured_witness", "shrunk"]
 
@@ -113,11 +115,16 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
         With `shrink_calls`: at most as many as the hunt spent, and at most `MOST_CALLS`. The number of workers and
         the time make no difference.
     """
+    cut_short = result.stopped is not None and result.stopped.cuts_short
+    if (
+        result.verdict is not HuntVerdict.VIOLATED
+        or result.witness is None
+        or result.evidence is not Evidence.SAMPLED
+        or cut_short
+    ):
+        return result
     from dpassay.properties.hunting.shrinking import simplest_pair  # hypothesis takes a while to import
 
-    cut_short = result.stopped in {"interrupted", "call timeout", "workers lost"}
-    if result.verdict != "violated" or result.witness is None or result.evidence != "sampled" or cut_short:
-        return result
     clock, cpu = time.perf_counter(), time.process_time()
     trials = _Trials(task, sampler, min(result.calls, MOST_CALLS))
     witness = result.witness

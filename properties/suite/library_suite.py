@@ -109,7 +109,7 @@ class LibrarySuite:
         figures = ""
         if finding.claimed is not None or finding.certified is not None:
             figures = f" (claimed {finding.claimed}, certified {finding.certified})"
-        witness = json.dumps(line.record()["witness"], ensure_ascii=False)
+        witness = json.dumps(line.record().witness, ensure_ascii=False)
         return "\n".join(
             [
                 f"{finding.kind}: {finding.detail}{figures} [{check.law.name}({check.mechanism})]",

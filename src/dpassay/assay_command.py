@@ -18,6 +18,7 @@ from dpassay.command_line import (
     seconds_of,
     seed_option,
 )
+from dpassay.properties.assay.kinds import FindingKind
 
 if TYPE_CHECKING:
     from dpassay.impl.libraries.registry import Library
@@ -107,7 +108,7 @@ def assay(
 def _status_of(lines: Sequence["Assessment"]) -> int:
     """Return the exit status; an error in the adapter counts as wrong usage."""
     unexpected = [line for line in lines if not line.as_expected]
-    if any(line.finding.kind == "error" for line in unexpected):
+    if any(line.finding.kind is FindingKind.ERROR for line in unexpected):
         return USAGE
     return UNEXPECTED if unexpected else EXPECTED
 

@@ -25,13 +25,21 @@ def check(certificate: Path, as_json: bool) -> int:
     relation allows, at a cost of at most epsilon. That the leaves describe the target is not part of the certificate.
     The exit status is 1 if the certificate is wrong.
     """
-    from dpassay.properties.records import SCHEMA
+    from dpassay.properties.contract import CheckRecord
 
     content = _read(certificate)
     faults = _faults(content)
     if as_json:
-        record = {name: content.get(name) for name in ("target", "claim", "neighbours", "epsilon", "delta")}
-        print_records([{"schema": SCHEMA, "valid": not faults, "faults": faults, **record}])
+        record = CheckRecord(
+            valid=not faults,
+            faults=faults,
+            target=_text_of(content, "target"),
+            claim=_text_of(content, "claim"),
+            neighbours=_text_of(content, "neighbours"),
+            epsilon=_text_of(content, "epsilon"),
+            delta=_text_of(content, "delta"),
+        )
+        print_records([record])
     elif faults:
         click.echo("\n".join(["wrong certificate:", *(f"  {fault}" for fault in faults)]))
     else:
@@ -68,6 +76,12 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise UsageError(f"certificate {str(path)!r} must be a JSON object, got a {type(content).__name__}")
     return content
+
+
+def _text_of(content: dict[str, Any], name: str) -> str | None:
+    """Return a text of a certificate; a malformed one may have anything in its place."""
+    value = content.get(name)
+    return value if isinstance(value, str) else None
 
 
 def _faults(content: dict[str, Any]) -> list[str]:

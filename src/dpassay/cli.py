@@ -1,4 +1,6 @@
-"""The command line: ``dpassay list | show | verify | hunt | trace | check | assay | experiment | report``.
+"""The command line.
+
+``dpassay init | list | show | verify | hunt | trace | check | assay | experiment | report | schema``
 
 With ``--json`` a command prints one JSON object per line on standard output. Progress, warnings and summaries go to
 standard error. Exit status: 0 if everything is as expected; 1 if a result is not as expected; 2 for wrong usage or bad
@@ -6,6 +8,7 @@ input (including a target that hangs), with one line on standard error; 130 afte
 141 if the reader of the output, such as `head`, closed the pipe.
 """
 
+import json
 import math
 import os
 import sys
@@ -33,9 +36,19 @@ from dpassay.command_line import (
     seed_option,
     use_any_encoding,
 )
+from dpassay.init_command import init
+from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.report_command import report
+from dpassay.spec.verdict import Evidence
 from dpassay.trace_command import trace
-from dpassay.verify_command import require_source, source_option, verify
+from dpassay.verify_command import (
+    module_option,
+    modules_argument,
+    require_source,
+    source_option,
+    statements_of,
+    verify,
+)
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.black_box import Progress as HuntProgress
@@ -90,6 +103,7 @@ def cli() -> None:
 
 cli.add_command(assay)
 cli.add_command(check)
+cli.add_command(init)
 cli.add_command(report)
 cli.add_command(trace)
 cli.add_command(verify)
@@ -99,25 +113,46 @@ cli.add_command(verify)
 
 
 @cli.command("list")
+@modules_argument
 @source_option
 @click.option("--mechanisms", is_flag=True, help="List the mechanisms, correct and broken, instead of the items.")
 @json_option
-def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
-    """List the items of the documents and their coverage, or the mechanisms."""
-    from dpassay.properties.coverage import coverage
+def list_command(modules: tuple[str, ...], source: str | None, mechanisms: bool, as_json: bool) -> None:
+    """List the items of the documents and their coverage, or the mechanisms.
+
+    With modules, packages or .py files of your own statements: the items of the documents that they cite.
+    """
+    from dpassay.properties.contract import Record, as_dictionary
+    from dpassay.properties.coverage import coverage, coverage_by
     from dpassay.properties.mechanisms import mechanism_records
 
-    require_source(source)
+    if mechanisms and modules:
+        raise UsageError("--mechanisms lists the mechanisms of dpassay; omit the modules")
+    statements = statements_of(modules) if modules else ()
+    require_source(source, statements)
+    records: Sequence[Record]
     if mechanisms:
         records = mechanism_records(source)
         columns: tuple[str, ...] = ("where", "claims", "neighbours", "exact_distribution", "fault")
     else:
-        records = [item.record() for item in coverage(source)]
+        items = coverage_by(statements, source) if modules else coverage(source)
+        records = [item.record() for item in items]
         columns = ("source", "item", "name", "kind", "covered_by", "where")
     if as_json:
         print_records(records)
     else:
-        print_table(records, columns)
+        print_table([as_dictionary(record) for record in records], columns)
+
+
+# --- schema -------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema of the records that the commands print with --json."""
+    from dpassay.properties.contract import json_schemas
+
+    click.echo(json.dumps(json_schemas(), indent=2))
 
 
 # --- show ---------------------------------------------------------------------------------------------------
@@ -125,16 +160,20 @@ def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("name")
+@module_option
 @json_option
-def show(name: str, as_json: bool) -> None:
+def show(name: str, modules: tuple[str, ...], as_json: bool) -> None:
     """Show a statement or a mechanism, with its source, errata, evidence and scope."""
+    from dpassay.properties.contract import as_dictionary
     from dpassay.properties.show import show_record
 
+    if modules:
+        statements_of(modules)
     record = show_record(name)
     if as_json:
         print_records([record])
     else:
-        _print_card(record)
+        _print_card(as_dictionary(record))
 
 
 def _print_card(record: dict[str, Any]) -> None:
@@ -267,7 +306,7 @@ def hunt(
                 progress=progress, low_bits=not ignore_low_bits, trace=not no_trace, trace_seconds=tracing,
             )  # fmt: skip
     if as_json:
-        print_records([result.to_json()])
+        print_records([result.record()])
     else:
         _print_hunt(result)
     for note in result.notes:
@@ -292,9 +331,9 @@ def _why_no_certificate(result: "HuntResult") -> str:
 
 def _status_of(result: "HuntResult") -> int:
     """Return the exit status; an interrupted hunt without a violation is not a success."""
-    if result.verdict == "violated":
+    if result.verdict is HuntVerdict.VIOLATED:
         return UNEXPECTED
-    if result.stopped == "interrupted":
+    if result.stopped == StopReason.INTERRUPTED:
         return INTERRUPTED
     return USAGE if result.is_void else EXPECTED
 
@@ -316,7 +355,7 @@ def _print_hunt(result: "HuntResult") -> None:
         intervals = (result.witness.p_left, result.witness.p_right)
         left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
-    if result.evidence == "sampled":
+    if result.evidence is Evidence.SAMPLED:
         click.echo(
             f"  {result.calls:,} calls in {result.seconds:.3g} s, e-value 10^{result.e_value_log10:.1f}, "
             f"false-alarm probability at most {result.alpha:g}"
@@ -330,10 +369,12 @@ def _print_hunt(result: "HuntResult") -> None:
         click.echo(f"  not traced: {result.not_traced}; sampling instead")
     if result.certificate is not None:
         click.echo(f"  proof: alignments, leaf by leaf, of {leaf_words(len(result.certificate['leaves']))}")
-    if result.stopped == "interrupted":
+    if result.stopped == StopReason.INTERRUPTED:
         click.echo("  interrupted: the result covers the calls made until then")
-    if result.verdict == "not refuted":
+    if result.verdict is HuntVerdict.NOT_REFUTED:
         click.echo("  Not refuted is not a proof: the samples are consistent with the claim.")
+    if result.is_void:
+        click.echo("  Undecided is not a pass: the notes on standard error give the reason.")
     if result.power is not None:
         click.echo(f"  {power_words(result.power, result.claim)}")
     click.echo(f"  {result.replay}")
@@ -386,8 +427,7 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
 @seed_option
 def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> None:
     """Run an experiment of a paper and write its tables and figures. Without NAME, list the experiments."""
-    from dpassay.properties.experiments import all_experiments
-    from dpassay.properties.experiments.base import find_experiment
+    from dpassay.properties.experiments.base import all_experiments, find_experiment
     from dpassay.properties.experiments.output import NO_FIGURES, can_draw
     from dpassay.properties.progress import share_bar
 

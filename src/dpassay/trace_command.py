@@ -86,23 +86,22 @@ def _numbers(option: str, text: str) -> list[float]:
 
 
 def _print_refusal(target: str, refusal: "Refusal", as_json: bool) -> int:
-    from dpassay.properties.records import SCHEMA
+    from dpassay.properties.contract import NotTracedRecord
 
     if as_json:
-        print_records([{"schema": SCHEMA, "target": target, "traced": False, "not_traced": str(refusal)}])
+        print_records([NotTracedRecord(target=target, not_traced=str(refusal))])
     else:
         click.echo(f"not traced: {refusal}")
     return UNEXPECTED
 
 
 def _print_trace(target: str, result: "Trace", as_json: bool) -> None:
-    from dpassay.properties.records import SCHEMA
+    from dpassay.properties.contract import LeafRecord
     from dpassay.properties.tracing.words import leaf_record
 
     leaves = [leaf_record(leaf) | {"probability": _enclosed(leaf)} for leaf in result.model.leaves]
     if as_json:
-        print_records([{"schema": SCHEMA, "target": target, "traced": True, "leaf": k} | record
-                       for k, record in enumerate(leaves)])  # fmt: skip
+        print_records(LeafRecord(target=target, leaf=k, **record) for k, record in enumerate(leaves))
     else:
         print_table([_row(record) for record in leaves], ("decisions", "choices", "weight", "probability", "outcome"))
         click.echo(_summary(result))
@@ -143,9 +142,10 @@ def _summary(result: "Trace") -> str:
 
 def _print_pair(target: str, traces: "list[Trace]", plot: Path | None, as_json: bool) -> int:
     """Print the certified epsilon of the pair, and draw its curves."""
+    from dpassay.properties.contract import PairRecord
     from dpassay.properties.hunting.profile import draw_profile, profile_of
     from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions
-    from dpassay.properties.records import SCHEMA, plain
+    from dpassay.properties.records import plain
     from dpassay.spec.leaves.outcomes import UnknownOutcomeError
     from dpassay.spec.leaves.probability import UndecidedLeafError
 
@@ -158,7 +158,7 @@ def _print_pair(target: str, traces: "list[Trace]", plot: Path | None, as_json: 
         draw_profile(profile, plot)
     if as_json:
         figures = {"epsilon_lower": profile.epsilon_lower, "epsilon_upper": profile.epsilon_upper}
-        print_records([{"schema": SCHEMA, "target": target, "pair": True, **plain(figures)}])
+        print_records([PairRecord(target=target, **plain(figures))])
     else:
         click.echo(_pair_words(profile))
     return EXPECTED

@@ -30,7 +30,6 @@ LIBRARY = "tmlt.core"
 
 warnings.simplefilter("ignore")
 _CALLS = 8_000
-_FAST = 40_000
 
 
 def _float(number):
@@ -84,7 +83,6 @@ def _number(make, *, name, family, scale, step=1, integer=False, offset=0):
         lambda: _claim(measurement, step),
         bulk=bulk,
         law=law,
-        calls=_FAST,
     )
 
 

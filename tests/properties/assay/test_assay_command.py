@@ -155,6 +155,17 @@ def test_wrong_usage_exits_2_with_one_line(adapter: Path, capsys: Capture, argum
     assert err.count("\n") == 1
 
 
+def test_a_misspelt_argument_of_a_domain_is_named(adapter: Path, capsys: Capture) -> None:
+    adapter.write_text(
+        ADAPTER.replace("lambda sigma, epsilon, count: 0.4", "lambda **_: 0.4, domain={'cuont': (1, 9)}")
+    )
+    status = main(["assay", str(adapter), "--jobs", "1"])
+    out, err = capsys.readouterr()
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "domain of the case 'honest' must name arguments of questions" in err
+    assert "got 'cuont'" in err
+
+
 def test_without_a_library_the_known_ones_are_listed(capsys: Capture) -> None:
     assert main(["assay"]) == 0
     assert "library" in capsys.readouterr().out

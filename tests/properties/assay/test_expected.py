@@ -3,19 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from dpassay.claims import UsageError
 from dpassay.properties.assay.assessment import Assessment, assess
 from dpassay.properties.assay.expected import ExpectedFailure, load_expected
-from dpassay.properties.assay.finding import Finding, FindingKind, Law, Settings
+from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
 from dpassay.properties.assay.suite import Check, Plan, Result, Target
 from dpassay.properties.assay.table import change_rows, rows, summary
 from dpassay.properties.assay.versions import ABSENT, Change, compare
+from dpassay.properties.contract import as_dictionary
 
-ENTRY = ExpectedFailure("bad*", "law", "", "violation", "known", "not reported")
+ENTRY = ExpectedFailure("bad*", "law", "", FindingKind.VIOLATION, "known", "not reported")
 TOML = """
 [[failure]]
 mechanism = "a[1]"
@@ -32,12 +33,12 @@ def law(name: str, *, sampled: bool = False) -> Law:
         name,
         "Something.",
         lambda case: None,
-        lambda case, settings: Finding("ok", "", power={"points": 1}),
+        lambda case, settings: Finding(FindingKind.OK, "", power={"points": 1}),
         sampled=sampled,
     )
 
 
-def plan_of(*found: tuple[str, str, FindingKind], version: str = "1.0") -> tuple[Plan, list[Result]]:
+def plan_of(*found: tuple[str, str, str], version: str = "1.0") -> tuple[Plan, list[Result]]:
     checks = [
         Check(name, law(of), "no reason" if kind == "not applicable" else None, Settings(0.1, 0, 1, 1.0), "pure:1")
         for name, of, kind in found
@@ -50,17 +51,17 @@ def plan_of(*found: tuple[str, str, FindingKind], version: str = "1.0") -> tuple
         frozenset((name, of) for name, of, kind in found if kind != "not applicable"),
     )
     results = [
-        Result(check, Finding(kind, f"it is {kind}", power={"points": 1} if kind == "ok" else None))
+        Result(check, Finding(FindingKind(kind), f"it is {kind}", power={"points": 1} if kind == "ok" else None))
         for check, (_, _, kind) in zip(checks, found, strict=True)
     ]
     return plan, results
 
 
-def judged(entries: Sequence[ExpectedFailure], *found: tuple[str, str, FindingKind]) -> list[bool]:
+def judged(entries: Sequence[ExpectedFailure], *found: tuple[str, str, str]) -> list[bool]:
     return [line.as_expected for line in assess(*plan_of(*found), entries)]
 
 
-@pytest.mark.parametrize("kind", get_args(FindingKind))
+@pytest.mark.parametrize("kind", FindingKind)
 def test_without_entries_only_what_is_fine_is_expected(kind: FindingKind) -> None:
     assert judged([], ("any", "law", kind)) == [kind in {"ok", "not applicable"}]
 
@@ -108,10 +109,10 @@ def test_what_was_interrupted_is_undecided() -> None:
 
 def test_a_record_has_the_fields_of_the_contract() -> None:
     (line,) = assess(*plan_of(("bad", "law", "violation")), [ENTRY])
-    record = line.record()
+    record = as_dictionary(line.record())
     assert record.pop("detail") == "it is violation"
     assert record == {
-        "schema": 1, "library": "lib", "version": "1.0", "mechanism": "bad", "law": "law", "claim": "pure:1",
+        "schema": 2, "library": "lib", "version": "1.0", "mechanism": "bad", "law": "law", "claim": "pure:1",
         "finding": "violation", "severity": None, "claimed": None, "certified": None, "evidence": None, "scope": None,
         "alpha": None, "calls": 0, "seconds": 0.0, "witness": None, "expected": "known (not reported)",
         "as_expected": True, "power": None,
@@ -159,13 +160,13 @@ def test_mistakes_in_the_file_are_named(old: str, new: str, words: str, tmp_path
 
 def test_the_severity_of_an_entry_is_that_of_its_lines() -> None:
     plan, results = plan_of(("bad", "law", "violation"), ("good", "law", "ok"), version="1.0")
-    bad, good = assess(plan, results, [replace(ENTRY, severity="critical")])
-    assert (bad.record()["severity"], good.record()["severity"]) == ("critical", None)
+    bad, good = assess(plan, results, [replace(ENTRY, severity=FindingSeverity.CRITICAL)])
+    assert (bad.record().severity, good.record().severity) == ("critical", None)
     (unexpected, _) = assess(plan, results, [])
-    assert unexpected.record()["severity"] is None
+    assert unexpected.record().severity is None
 
 
-def lines(*found: tuple[str, str, FindingKind], version: str) -> list[Assessment]:
+def lines(*found: tuple[str, str, str], version: str) -> list[Assessment]:
     return assess(*plan_of(*found, version=version), [])
 
 
