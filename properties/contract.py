@@ -28,6 +28,7 @@ __all__ = [
     "LeafRecord",
     "MechanismRecord",
     "NotTracedRecord",
+    "PairRecord",
     "Record",
     "ReportRecord",
     "ShownStatementRecord",
@@ -267,6 +268,16 @@ class LeafRecord(Record, kw_only=True, frozen=True):
     choices: list[str]
     weight: str
     outcome: str
+    probability: tuple[Finite, Finite] | None
+
+
+class PairRecord(Record, kw_only=True, frozen=True):
+    """The certified bounds on epsilon of a pair of inputs, for the worse order of them."""
+
+    target: str
+    pair: Literal[True] = True
+    epsilon_lower: Number
+    epsilon_upper: Number
 
 
 class NotTracedRecord(Record, kw_only=True, frozen=True):
@@ -303,6 +314,7 @@ RECORDS: tuple[type[Record], ...] = (
     CheckRecord,
     FindingRecord,
     LeafRecord,
+    PairRecord,
     NotTracedRecord,
     ReportRecord,
 )

@@ -101,6 +101,15 @@ def test_a_proof_is_printed_with_its_scope(target: str, capsys: Any) -> None:
     assert "the target prints; it was run" in err
 
 
+def test_a_violation_of_traced_code_is_the_exit_status(target: str, capsys: Any) -> None:
+    """The verdict of another process has the type that decides about the status."""
+    command = ["hunt", f"{target}:noisy", "--claim", "pure:0.5", "--neighbours", PAIR, "--trace-limit", "60s"]
+    assert main(command) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("violated (enclosed, scope points)")
+    assert "Pr[event | left]" in out
+
+
 def test_what_is_not_traced_is_named_and_sampled(target: str, tmp_path: Path, capsys: Any) -> None:
     command = ["hunt", f"{target}:in_floats", "--claim", "pure:1", "--neighbours", PAIR, "--calls", "200"]
     assert main([*command, "--ignore-low-bits", "--certificate", str(tmp_path / "none.json")]) == 0

@@ -76,6 +76,15 @@ def test_every_command_prints_what_the_schema_says(capsys: Capture, filled: dict
         assert line["schema"] == SCHEMA == 2
 
 
+def test_a_traced_pair_is_printed_after_its_leaves(capsys: Capture, filled: dict[str, str]) -> None:
+    assert main(["trace", f"{filled['target']}:coin", "--data", "0.5", "--neighbour", "1.5", "--json"]) == 0
+    *leaves, pair = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert leaves
+    validator("PairRecord").validate(pair)
+    for leaf in leaves:
+        validator("LeafRecord").validate(leaf)
+
+
 def finding(**changes: Any) -> Record:
     found = Finding(
         FindingKind.VIOLATION, "it is", "pure:1", 1.0, float("inf"), Evidence.SAMPLED, Scope.SAMPLES, 10,

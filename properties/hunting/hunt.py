@@ -108,7 +108,7 @@ def hunt(
         Whether to use the exact distribution where it is known.
     low_bits : bool
         Whether to look at the low-order bits of numbers, by which noise computed in float64 gives answers away
-        (Mironov 2012). Without them the test is one of the ideal mechanism.
+        (Mironov 2012). Without them the test is one of the ideal mechanism, as exact decisions always are.
     shrink : bool
         Whether to look for a simpler pair that shows a violation as well, with at most as many calls again; see
         :func:`dpassay.properties.hunting.witness.shrunk`. Verdict and bounds do not depend on it.

@@ -1,8 +1,8 @@
 """Traced mechanisms on pairs of inputs: their exact distributions, or those of the cells of the numbers they release.
 
-Discrete outcomes are compared one by one. Numbers that hold noise are cut into cells at the kinks of their densities,
-between the jumps of a rounding, and at a grid for noise without kinks. Which cell a number lies in is a function of
-the outcome: cells refute, and prove nothing.
+Discrete outcomes are compared one by one. Numbers that hold noise are cut into cells: at the kinks of their densities,
+between the jumps of a rounding, and at a grid where noise has no kinks or the scales of the two sides differ. Which
+cell a number lies in is a function of the outcome: cells refute, and prove nothing.
 """
 
 import math
@@ -268,7 +268,8 @@ def _choices(numbers: Sequence[Affine], at_kinks: Sequence[Fraction], lattice: L
         around = [Fraction(middle + k) + lattice for k in range(-_JUMPS, _JUMPS + 1)]
         return [around, around[_JUMPS - 2 : _JUMPS + 3], [around[_JUMPS]]]
     own = _outwards(at_kinks or centres)
-    if any(noise.kind in _WITHOUT_KINKS for number in noisy for noise in number.noise):
+    scales = {frozenset(number.noise.items()) for number in noisy}
+    if len(scales) > 1 or any(noise.kind in _WITHOUT_KINKS for number in noisy for noise in number.noise):
         own = _outwards([*own, *_grid(centres, scale)])
         return [own, own[:: max(1, len(own) // 8)], _outwards([centres[0]])]
     return [own, _outwards([centres[0], centres[-1]]), _outwards([centres[0]])]

@@ -136,8 +136,8 @@ def assert_private(
     white_box : bool
         Whether to use the exact distribution if it is known.
     low_bits : bool
-        Whether to test the low-order bits of numbers, which reveal the input if noise is computed in float64. If
-        False, the ideal mechanism is tested.
+        Whether sampling tests the low-order bits of numbers, which reveal the input if noise is computed in float64.
+        If False, the ideal mechanism is tested, as it always is by traced code and by exact distributions.
     call_timeout_seconds : float
         Time limit of one call of the mechanism, inf for none. With a limit it is called in a thread.
     import_timeout_seconds : float

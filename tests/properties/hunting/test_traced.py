@@ -26,6 +26,7 @@ from dpassay.properties.outcomes.events import parse_event
 from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import trace
+from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.spec.leaves.check import check_alignment
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Raised
 
@@ -75,6 +76,11 @@ def raising(data: Any, size: Any, rng: Any) -> Any:
     if data[0] + rng.laplace() > 0:
         raise ValueError("above")
     return ["below"] * size
+
+
+def scaled_by_length(data: Any, size: Any, rng: Any) -> Any:
+    """The loss is infinite: the tails of noise of different scales have no bounded ratio."""
+    return data.mean() + rng.laplace(scale=1 / len(data), size=size)
 
 
 def decision(target: Any, claim: str | Claim, relation: str, **options: Any) -> Decision:
@@ -137,6 +143,7 @@ def test_a_claim_below_the_true_loss_is_never_proved() -> None:
         (reused, "pure:50", PAIR, math.inf),
         (structured, "pure:1.5", PAIR, 2),
         (raising, "pure:0.9", LINE, 0.9),
+        (scaled_by_length, "pure:20", "records:low=0,high=1,size=3,relation=add-remove", 20),
     ],
 )
 def test_violations_are_certified_with_an_event(target: Any, claim: str, relation: str, least: float) -> None:
@@ -216,6 +223,15 @@ def test_time_is_limited_also_where_the_target_blocks() -> None:
     assert found.verdict is None
     assert "return within" in (found.reason or "")
     assert time.monotonic() - began < 3.5
+
+
+def test_a_limit_that_is_over_at_once_strikes_in_its_block_alone() -> None:
+    with pytest.raises(OutOfTime), time_limit(0.0):
+        pass
+    for _ in range(20):
+        with contextlib.suppress(OutOfTime), time_limit(1e-6):
+            pass
+    time.sleep(0.6)  # a watcher that was left behind would strike here, and again after half a second
 
 
 def test_errors_of_the_decision_are_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
