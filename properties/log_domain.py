@@ -77,7 +77,7 @@ def logsumexp(values: ArrayLike, axis: int | None = None, b: ArrayLike = 1.0) ->
     >>> float(logsumexp([-1e5, -1e5]) + 1e5)
     0.6931471805...
     """
-    logs = np.asarray(values, dtype=np.float64)
+    logs = np.where(np.asarray(b) > 0, np.asarray(values, dtype=np.float64), -np.inf)
     top = np.max(logs, axis=axis, keepdims=True, initial=-np.inf)
     finite = np.where(np.isneginf(top), 0.0, top)
     with np.errstate(divide="ignore", under="ignore"):

@@ -1,20 +1,50 @@
-"""The worked examples pass their own tests."""
+"""The examples: plain functions of data and a generator, decided by tracing."""
 
-import subprocess
-import sys
-from pathlib import Path
+import functools
+import inspect
+import math
+from typing import Any
 
-ROOT = Path(__file__).parent.parent
+import pytest
+from benchmarks.checkdp_cases import ALLOWANCE, CASES, decision
+from benchmarks.checkdp_cases import functions as checkdp
+from benchmarks.traced_figures import figures
+from benchmarks.traced_rows import functions, traced
+
+from dpassay.properties.tracing.factors import independent_parts
+
+SIZE = 5
 
 
-def test_the_discrete_gaussian() -> None:
-    folder = ROOT / "examples" / "discrete_gaussian"
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder),
-            "-c", "/dev/null", "--dpassay-statements", "theorems.py",
-        ],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "skipped" not in done.stdout
+@pytest.mark.parametrize("name", CASES)
+def test_each_case_of_checkdp_is_proved_or_refuted(name: str) -> None:
+    case = CASES[name]
+    function: Any = getattr(checkdp(), case.function)
+    sampler = functools.partial(function, cutoff=1) if "cutoff" in inspect.signature(function).parameters else function
+    found = figures(sampler, case.relation(SIZE), enough=case.claim * (1 + ALLOWANCE))
+    assert decision(case, found) == ("proved" if case.private else "refuted")
+
+
+KNOWN = {
+    "Laplace": 0.1,
+    "TruncatedGeometric": math.log1p(1 / 8),
+    "NoisyHist2": 10.0,
+    "NoisyMax1": 0.0996440966616155,
+    "NoisyMax3": 0.25,
+    "NoisyMax4": math.inf,
+    "SVT4": 0.174999123335547,
+}
+"""The certified losses of the mechanisms of the catalogue."""
+
+
+@pytest.mark.parametrize("row", KNOWN)
+def test_rows_have_the_losses_of_the_catalogue(row: str) -> None:
+    found = traced(row)
+    assert found.lower == pytest.approx(KNOWN[row], rel=1e-13)
+    assert found.lower <= found.upper
+
+
+def test_bits_of_a_report_are_independent() -> None:
+    factors = independent_parts(functions().rappor, [3.0], 20)
+    assert isinstance(factors, list)
+    assert len(factors) == 20

@@ -1,7 +1,9 @@
 """Random one-point mutants of `spec` and `impl`, judged by the statements, errata and tests that reach them.
 
-Run with ``python -m benchmarks.mutation [--count N] [--seed S] [--jobs J] [--store DIR]``. The first run measures
-which checks reach which code (as long as the whole test suite); results go to a file of JSON lines in the store, and
+Run with ``python -m benchmarks.mutation [--count N] [--seed S] [--budget B] [--store DIR]``. The first run measures
+which checks reach which code (as long as the whole test suite; later runs repeat what a change concerns). All checks
+are collected once, and each mutant is tried in a child of that process, in the order of the draw: the mutants that an
+interrupted run has tried are a random sample as well. Results go to a file of JSON lines in the store, and
 a run that was interrupted resumes where it stopped. ``--again`` asks the survivors again, after checks have changed.
 ``--budget`` limits the CPU seconds of the checks of one mutant; a survivor of a limited trial is ``open``, and is
 tried with every check by a run without a limit. Survivors are sorted by hand in ``survivors.toml``; ``--report``
@@ -14,6 +16,7 @@ operators for rounding directions, dropped terms and swapped arguments, or draws
 """
 
 import argparse
+import math
 import os
 import tempfile
 from collections.abc import Callable
@@ -26,14 +29,21 @@ from benchmarks.mutation.overlay import Overlay
 from benchmarks.mutation.reach import Check, Reach, load, measure
 from benchmarks.mutation.records import Record, append, read
 from benchmarks.mutation.report import rate_of, rates_line, section
-from benchmarks.mutation.schedule import run_all
+from benchmarks.mutation.schedule import Judge, with_checks_collected
 from benchmarks.mutation.sorting import read_sorting
+from benchmarks.mutation.trial import Bench
 from benchmarks.results import machine, write_section
 
 TREE = Path(__file__).parents[2]
 SEED = 20261122
 TESTS = ("tests",)
-NOT_REACHING = ("tests/third_party", "tests/plugin", "tests/impl/libraries", "tests/test_packaging.py")
+NOT_REACHING = (
+    "tests/third_party",
+    "tests/plugin",
+    "tests/benchmarks",
+    "tests/impl/libraries",
+    "tests/test_packaging.py",
+)
 
 
 def main() -> None:
@@ -52,15 +62,18 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutation", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--count", type=int, default=600, help="mutants to draw")
     parser.add_argument("--seed", type=int, default=SEED, help="seed of the draw")
-    parser.add_argument("--jobs", type=int, default=1, help="mutants that are tried at the same time")
     parser.add_argument(
         "--budget", type=float, default=None, help="CPU seconds of checks for a mutant; no limit if left out"
     )
-    parser.add_argument("--store", type=Path, default=TREE / "results" / "mutation", help="directory of the results")
-    parser.add_argument("--tree", type=Path, default=TREE, help="checkout to mutate copies of")
+    parser.add_argument("--store", type=_path, default=TREE / "results" / "mutation", help="directory of the results")
+    parser.add_argument("--tree", type=_path, default=TREE, help="checkout to mutate copies of")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--report", action="store_true", help="only write the table of what there is to RESULTS.md")
     return parser.parse_args()
+
+
+def _path(text: str) -> Path:
+    return Path(text).resolve()  # trials change the working directory
 
 
 def _run(options: argparse.Namespace, mutants: list[Mutant], results: Path, console: Console) -> None:
@@ -70,11 +83,15 @@ def _run(options: argparse.Namespace, mutants: list[Mutant], results: Path, cons
         return
     with tempfile.TemporaryDirectory(prefix="mutation-") as directory:
         reach = _measured(options, Path(directory), console)
-        overlays = [Overlay.of(options.tree, Path(directory) / f"copy-{k}") for k in range(options.jobs)]
-        for trial in run_all(todo, _chooser(reach, options.budget), overlays):
-            record = Record.of(trial)
-            append(results, record)
-            console.print(f"{record.status:9} {record.seconds:7.1f} s  {record.path}:{record.line}", *record.diff)
+        files = {check.path for checks in reach.by_file.values() for check in checks}
+
+        def judge(bench: Bench) -> None:
+            for trial in Judge(bench, reach, _chooser(reach, options.budget)).run_all(todo):
+                record = Record.of(trial)
+                append(results, record)
+                console.print(f"{record.status:9} {record.seconds:7.1f} s  {record.path}:{record.line}", *record.diff)
+
+        with_checks_collected(Overlay.of(options.tree, Path(directory) / "copy"), files, judge)
 
 
 def is_due(record: Record | None, options: argparse.Namespace) -> bool:
@@ -97,12 +114,13 @@ def _measured(options: argparse.Namespace, directory: Path, console: Console) ->
 
 def _chooser(reach: Reach, budget: float | None) -> Callable[[Mutant], tuple[list[Check], int]]:
     def choose(mutant: Mutant) -> tuple[list[Check], int]:
-        checks, spent = reach.checks(mutant), 0.0
-        for k, check in enumerate(checks):
-            spent += check.seconds
-            if budget is not None and spent > budget and k:
-                return checks[:k], len(checks)
-        return checks, len(checks)
+        checks, left = reach.checks(mutant), math.inf if budget is None else budget
+        chosen = []
+        for check in checks:
+            if check.cost <= left:
+                left -= check.cost
+                chosen.append(check)
+        return chosen or checks[:1], len(checks)
 
     return choose
 

@@ -2,6 +2,7 @@
 
 import compileall
 import hashlib
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ class Overlay:
     root: Path
     texts: Mapping[str, str] = field(repr=False)
     """The files that may be mutated, as they were copied."""
+    times: Mapping[str, tuple[int, int]] = field(repr=False)
+    """When they were read and changed, in nanoseconds."""
 
     @classmethod
     def of(cls, tree: Path, root: Path) -> "Overlay":
@@ -42,23 +45,23 @@ class Overlay:
         shutil.copy2(Path(__file__).with_name("statement_checks.py"), root / STATEMENT_CHECKS)
         for folder in ("src", "spec", "impl", "properties"):
             compileall.compile_dir(root / folder, maxlevels=20, quiet=2)
-        return cls(root, {source.path: source.text for source in read_sources(root)})
+        texts = {source.path: source.text for source in read_sources(root)}
+        return cls(root, texts, {path: _times(root / path) for path in texts})
 
     def plant(self, mutant: Mutant) -> None:
         """Put a mutant into its file."""
         (self.root / mutant.path).write_text(mutant.changed, encoding="utf-8")
 
     def restore(self, path: str) -> None:
-        """Take a mutant out of its file."""
-        (self.root / path).write_text(self.texts[path], encoding="utf-8")
+        """Take a mutant out of its file, which is then as old as its compiled form says."""
+        file = self.root / path
+        file.write_text(self.texts[path], encoding="utf-8")
+        os.utime(file, ns=self.times[path])
 
-    def digest(self) -> str:
-        """Return a digest of the code that is tested and of the tests."""
-        total = hashlib.sha256()
-        for folder in ("spec", "impl", "properties", "src", "tests"):
-            for path in sorted((self.root / folder).rglob("*.py")):
-                total.update(str(path.relative_to(self.root)).encode() + path.read_bytes())
-        return total.hexdigest()
+    def digests(self) -> dict[str, str]:
+        """Return a digest of each file of the code that is mutated and of the tests."""
+        files = (path for folder in ("spec", "impl", "tests") for path in (self.root / folder).rglob("*.py"))
+        return {str(path.relative_to(self.root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return an environment in which python imports the copy and leaves no compiled files."""
@@ -75,3 +78,8 @@ class Overlay:
             names += [f"{source.path}::{name}" for name in found]
         (self.root / "src" / f"{PROBE_MODULE}.py").write_text(_PROBE, encoding="utf-8")
         return names
+
+
+def _times(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_atime_ns, status.st_mtime_ns

@@ -8,9 +8,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["PROBE_MODULE", "Probes", "instrumented"]
+__all__ = ["COLLECTION", "PROBE_MODULE", "Probes", "instrumented"]
 
 PROBE_MODULE = "dpassay_mutation_probe"
+COLLECTION = "collection"
+"""The name under which the blocks are recorded that imports and the collection of tests enter."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.Match, ast.FunctionDef, ast.ClassDef)

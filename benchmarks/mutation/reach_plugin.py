@@ -1,6 +1,7 @@
 """A pytest plugin for an instrumented tree: what each test entered, how long it took and whether it passed.
 
-A line of JSON for each test goes to the file named by the environment variable MUTATION_REACH. Caches are emptied
+A line of JSON for each test, and one for the collection, goes to the file named by the environment variable
+MUTATION_REACH. Caches are emptied
 before each test, so that a test that would find a value there is seen to need it.
 """
 
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mutation.probes import PROBE_MODULE
+from benchmarks.mutation.probes import COLLECTION, PROBE_MODULE
 
 
 class _Recorder:
@@ -25,22 +26,26 @@ class _Recorder:
         done = target.read_text(encoding="utf-8").splitlines() if target.exists() else []
         self.done = {json.loads(line)["check"] for line in done}
 
+    @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self._write(COLLECTION, 0.0)
         items[:] = [item for item in items if item.nodeid not in self.done]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        hits: set[int] = sys.modules[PROBE_MODULE].HITS
         for cache in _caches():
             cache.cache_clear()
-        hits.clear()
+        sys.modules[PROBE_MODULE].HITS.clear()
         self.passed, start = True, time.process_time()
         result = yield
-        seconds = round(time.process_time() - start, 4)
-        line = {"check": item.nodeid, "seconds": seconds, "passed": self.passed, "hits": sorted(hits)}
+        self._write(item.nodeid, time.process_time() - start)
+        return result
+
+    def _write(self, check: str, seconds: float) -> None:
+        hits = sorted(sys.modules[PROBE_MODULE].HITS)
+        line = {"check": check, "seconds": round(seconds, 4), "passed": self.passed, "hits": hits}
         with self.target.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-        return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.passed &= report.outcome == "passed"

@@ -58,7 +58,7 @@ def rates_line(records: Sequence[Record], first: Sequence[Record], sorting: Mapp
         f"{len(records)} mutants of `spec` and `impl`, drawn at random, one expression each. Rates are of the mutants "
         "that are not equivalent, with Clopper-Pearson intervals at 95 %; an unsorted survivor counts as not "
         f"equivalent. At the first trial {rate_of(first, sorting)} were killed, at the last "
-        f"{rate_of(records, sorting)}. A mutant whose check takes ten times as long, and ten seconds, counts as "
+        f"{rate_of(records, sorting)}. A mutant whose check takes five times as long, and five seconds, counts as "
         f"killed ({hung}); {limited} survivors met only the checks that a limit of CPU time allowed."
     )
 

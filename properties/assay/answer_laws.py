@@ -60,7 +60,7 @@ def _nonsense(argument: Argument) -> list[Any]:
 
 def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = required(case)
-    inquiry, accepted, first = Inquiry(answer, settings), list[str](), None
+    inquiry, accepted, first = Inquiry(answer, settings), dict[str, str](), None
     domain = domain_of(answer)
     for argument in question.arguments:
         low, high = domain.get(argument.name, (-math.inf, math.inf))
@@ -72,12 +72,16 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
             arguments = _filled(question, domain, argument, value)
             claimed = inquiry.ask(arguments)
             if claimed is not None and not promises_nothing(question, claimed):
-                accepted.append(f"{argument.name}={value!r} gives {claimed!r}")
+                accepted[f"{argument.name}={value!r}"] = repr(claimed)
                 first = first or (arguments, claimed)
     if first is not None:
         asked = inquiry.calls - len(inquiry.unasked)
-        detail = f"{len(accepted)} of {asked} invalid arguments accepted: {'; '.join(accepted)}"
-        return finding_about(FindingKind.WRONG_ANSWER, inquiry, *first, detail)
+        words = "; ".join(f"{argument} gives {claimed}" for argument, claimed in accepted.items())
+        detail = f"{len(accepted)} of {asked} invalid arguments accepted: {words}"
+        finding = finding_about(FindingKind.WRONG_ANSWER, inquiry, *first, detail)
+        assert finding.witness is not None
+        finding.witness["accepted"] = accepted
+        return finding
     if inquiry.mistakes or inquiry.losses:
         return inquiry.nothing_found(inquiry.calls)
     asked = inquiry.calls - len(inquiry.unasked)

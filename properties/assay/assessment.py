@@ -103,7 +103,9 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
 
 def _line(plan: Plan, result: Result, entries: Sequence[ExpectedFailure]) -> Assessment:
     check, finding = result.check, result.finding
-    entry = covering(entries, check.mechanism, check.law.name, finding.kind)
+    entry, excess = covering(entries, check.mechanism, check.law.name, finding)
+    if excess is not None:
+        finding = replace(finding, detail=f"{excess}; {finding.detail}")
     return Assessment(
         plan.library,
         plan.version,

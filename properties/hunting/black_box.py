@@ -11,6 +11,7 @@ from dpassay.claims import UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.power import Power, power_of
 from dpassay.properties.drawing.call_guard import (
+    NOT_FRESH,
     PROBED_CALLS,
     PROBES,
     CallTimeoutError,
@@ -111,6 +112,8 @@ def sample_pairs(
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
     notes += _habits_of_outcomes(campaign, drawing, may_be_constant=shown is not None)
     result = _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
+    if NOT_FRESH & drawing.habits:
+        result = replace(result, verdict=HuntVerdict.NOT_REFUTED, witness=None, also_refutes=())
     if result.verdict is not HuntVerdict.NOT_REFUTED or not campaign.calls:
         return replace(result, stopped=stopped, notes=tuple(notes))
     _require_outcomes(sampler, campaign)
@@ -127,18 +130,24 @@ def _habits_of_outcomes(campaign: Campaign, drawing: Drawing, *, may_be_constant
     """Return the notes on what the target does; of the outcomes of a replay all may be without the event."""
     played = [game for game in campaign.games if game.calls]
     constant = []
-    if (
+    habits = drawing.habits
+    is_fixed = (
         not may_be_constant
         and campaign.calls > 1
-        and played
+        and bool(played)
         and all(map(is_constant, played))
         and not any(game.blanks for game in played)
-    ):
-        found = only_outcome(played)
-        if found is None:
-            drawing.habits.add(Habit.NOT_RANDOM)
-        else:
-            constant = [CONSTANT_OUTCOME]
+    )
+    draws_once = {Habit.DRAWS, Habit.DRAWS_NOTHING} <= habits
+    habits -= {Habit.DRAWS, Habit.DRAWS_NOTHING}
+    if is_fixed and only_outcome(played) is not None:
+        constant = [CONSTANT_OUTCOME]
+    elif is_fixed and draws_once:
+        habits.add(Habit.RELEASES_ONCE)
+    elif is_fixed and not NOT_FRESH & habits:
+        habits.add(Habit.NOT_RANDOM)
+    elif campaign.draws_apart and not NOT_FRESH & habits:
+        habits.add(Habit.SHARES_NOISE)
     return [*(habit.value for habit in Habit if habit in drawing.habits), *constant, *notes_on_reading(played)]
 
 

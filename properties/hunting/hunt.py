@@ -72,7 +72,9 @@ def hunt(
     ----------
     target : str, Mechanism or callable
         ``package.module:object``, ``path/to/file.py:object``, or the object: a Mechanism, or a callable
-        ``f(data, size, rng)`` that returns `size` independent outcomes.
+        ``f(data, size, rng)`` that returns `size` independent outcomes, each with fresh noise: the level holds for
+        independent outcomes. Where the outcomes of a call are seen to share noise, each is drawn by a call with
+        size=1; a target that repeats the outcome of an input gets no verdict.
     claim, neighbours : optional
         Objects or their words on the command line; by default the first claim and the relation of the Mechanism.
     budget_seconds : float

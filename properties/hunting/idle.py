@@ -7,7 +7,7 @@ import numpy as np
 
 from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.game import PairGame
-from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
+from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, WrongCountError, call
 
 __all__ = [
     "CONSTANT_OUTCOME",
@@ -51,6 +51,8 @@ def raise_exception_of(sampler: Sampler, data: Any) -> None:
     words = "target, called as f(data, size, rng), raises on every input: "
     try:
         call(getattr(sampler, "raising", sampler), data, 1, np.random.default_rng(0))
+    except WrongCountError as error:
+        raise UsageError(error.complaint) from None
     except CallFailedError as error:
         raise EveryCallRaisesError(f"{words}{error}") from error
     raise EveryCallRaisesError(f"{words}{exception_of(sampler, data)}")

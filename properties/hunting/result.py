@@ -8,7 +8,7 @@ from typing import Any
 from dpassay.claims import Claim, RenyiDP, parse_neighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.contract import BoundRecord, HuntRecord, WitnessRecord, as_dictionary
-from dpassay.properties.drawing.call_guard import NOT_READ, Habit
+from dpassay.properties.drawing.call_guard import NOT_FRESH, NOT_READ
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.notions.bounds import Bound, bounds_text
@@ -234,7 +234,7 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
 def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
     """Return whether a hunt that stopped so, with such notes, is undecided unless it refuted its claim."""
     is_unread = any(note.startswith(NOT_READ) for note in notes)
-    is_idle = bool({Habit.REPEATS_ITSELF.value, CONSTANT_OUTCOME} & set(notes))
+    is_idle = bool({CONSTANT_OUTCOME, *(habit.value for habit in NOT_FRESH)} & set(notes))
     return (stopped is not None and stopped.is_failure) or is_idle or is_unread
 
 

@@ -12,7 +12,7 @@ from dpassay.claims import Claim, ExPost, UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import FIRST_BATCH, PairGame
 from dpassay.properties.betting.intervals import clopper_pearson
-from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out, kept_global_generators
+from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out, kept_global_generators
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.hunting.result import HuntResult, Witness
 from dpassay.properties.hunting.task import Task
@@ -126,7 +126,8 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
     from dpassay.properties.hunting.shrinking import simplest_pair  # hypothesis takes a while to import
 
     clock, cpu = time.perf_counter(), time.process_time()
-    trials = _Trials(task, sampler, min(result.calls, MOST_CALLS))
+    apart = Habit.SHARES_NOISE.value in result.notes
+    trials = _Trials(task, sampler, min(result.calls, MOST_CALLS), apart=apart)
     witness = result.witness
     first = np.array(witness.left), np.array(witness.right)
     try:
@@ -150,9 +151,9 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
 class _Trials:
     """Tests of single pairs, each with calls of its own, within a budget of calls."""
 
-    def __init__(self, task: Task, sampler: Sampler | RemoteSampler, most_calls: int) -> None:
+    def __init__(self, task: Task, sampler: Sampler | RemoteSampler, most_calls: int, *, apart: bool) -> None:
         self._task, self._sampler, self._most = task, sampler, most_calls
-        self._patience = most_calls
+        self._patience, self._apart = most_calls, apart
         self._refuted: dict[tuple[bytes, bytes], Campaign] = {}
         self._number = 0
         self.spent = 0
@@ -167,6 +168,7 @@ class _Trials:
             [(left, right)],
             seed=fresh_seed(self._task.seed, self._number),
             ignored=ignored_features(self._task),
+            apart=self._apart,
         )
         needed = math.log(self._number * (self._number + 1) / self._task.alpha)
         try:
@@ -212,7 +214,6 @@ class _Trials:
             batch = game.prepare(size)
             with kept_global_generators():
                 drawn = [
-                    ask(self._sampler, carry_out, draw, self._task.call_timeout_seconds)[0]
-                    for draw in batch.left + batch.right
+                    ask(self._sampler, carry_out, draw, self._task.call_timeout_seconds)[0] for draw in batch.draws
                 ]
             game.enter(batch, drawn)

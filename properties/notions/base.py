@@ -62,6 +62,9 @@ class AuditedNotion(Generic[C]):
         ``point(claim)``: the (epsilon, delta) that the claim states or directly implies, or None.
     compares_pairs : bool
         Whether the game bets on pairs of calls, which is exact for the range of the losses.
+    moments : callable
+        ``moments(claim)``: the (alpha, epsilon) of bounds on Renyi divergences that the claim states, which are bet
+        against beside its (epsilon, delta) curve.
     """
 
     claim_type: type[C]
@@ -73,6 +76,7 @@ class AuditedNotion(Generic[C]):
     reference: str | None
     point: Callable[[C], tuple[float, float] | None] = lambda _: None
     compares_pairs: bool = False
+    moments: Callable[[C], tuple[tuple[float, float], ...]] = lambda _: ()
 
 
 _AUDITED: Registry[type, "AuditedNotion[Claim]"] = Registry(

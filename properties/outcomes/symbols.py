@@ -29,10 +29,12 @@ __all__ = [
     "LOWEST_BIT",
     "OUTCOME",
     "RIGHT_VALUES",
+    "STRUCTURAL",
     "TYPE",
     "CallFailedError",
     "Outcomes",
     "Sampler",
+    "WrongCountError",
     "call",
     "comparable",
     "lowest_bit",
@@ -56,6 +58,9 @@ SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(ou
 
 0 and 1 are no repetition: flags hold little else, and their sum tells as much."""
 
+STRUCTURAL = (SPECIAL_VALUES, REPEATED_VALUES, INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES)
+"""The features that continuous noise does not have."""
+
 LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
 
@@ -71,6 +76,20 @@ class CallFailedError(Exception):
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
         self.symbol = f"{_RAISES}{type(error).__name__}>"
+
+
+class WrongCountError(CallFailedError):
+    """A call returned something else than the outcomes asked for; now and then, that is something to observe too."""
+
+    def __init__(self, size: int, raw: Any) -> None:
+        kind = type(raw).__name__
+        try:
+            count = f"{len(raw)} in a {kind}"
+        except Exception:  # noqa: BLE001  # whatever a foreign __len__ raises
+            count = kind
+        self.complaint = f"target must return {size} outcomes (a sequence or an array) for size={size}, got {count}"
+        super().__init__(UsageError(self.complaint))
+        self.symbol = f"{_RAISES}wrong number: {count}>"
 
 
 @dataclass(frozen=True)
@@ -548,11 +567,10 @@ def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> 
     Raises
     ------
     CallFailedError
-        If the target raises, also KeyboardInterrupt; Ctrl-C itself passes.
+        If the target raises, also KeyboardInterrupt, while Ctrl-C itself passes; a `WrongCountError` if it returns
+        something else than `size` outcomes.
     SamplerLostError
         If the target says that nothing was observed.
-    UsageError
-        If it returns something else than `size` outcomes.
     """
     with noting_interruptions() as is_interrupted:
         try:
@@ -563,12 +581,13 @@ def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> 
             if is_interrupted():
                 raise KeyboardInterrupt from error
             raise CallFailedError(error) from error
-    try:
-        count = len(raw)
-    except Exception:  # noqa: BLE001  # whatever a foreign __len__ raises
-        raise UsageError(
-            f"target must return {size} outcomes (a sequence or an array), got {type(raw).__name__}"
-        ) from None
-    if count != size or isinstance(raw, (str, bytes, dict, set)):
-        raise UsageError(f"target must return {size} outcomes for size={size}, got {count} in a {type(raw).__name__}")
+    if not _has_rows(raw, size):
+        raise WrongCountError(size, raw)
     return Outcomes.of(raw)
+
+
+def _has_rows(raw: Any, size: int) -> bool:
+    try:
+        return len(raw) == size and not isinstance(raw, (str, bytes, dict, set))
+    except Exception:  # noqa: BLE001  # whatever a foreign __len__ raises
+        return False

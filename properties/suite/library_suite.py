@@ -87,9 +87,9 @@ class LibrarySuite:
         finding = self.result(check).finding
         if finding.kind in FINE:
             return
-        entry = covering(self.entries, check.mechanism, check.law.name, finding.kind)
+        entry, excess = covering(self.entries, check.mechanism, check.law.name, finding)
         if entry is None:
-            raise AssertionError(self._words(check))
+            raise AssertionError(self._words(check) if excess is None else f"{self._words(check)}\n{excess}")
         if self._covered(entry) == [check]:
             raise ExpectedFindingError(self._words(check))
         pytest.xfail(str(entry))

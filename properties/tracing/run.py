@@ -1,5 +1,6 @@
 """One run of a mechanism on symbols, under given answers to its first decisions."""
 
+import functools
 import threading
 import time
 from collections import Counter
@@ -224,6 +225,7 @@ class Run:
         known = self._node.children.get(last)
         if known is None:
             self._require_within_limits()
+            asked.cell = functools.cache(asked.cell)  # replays read it again and again
             asked.options = self._options(asked)
             self._node.children[last] = known = asked
         elif not known.agrees(asked):

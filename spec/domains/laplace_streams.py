@@ -3,7 +3,6 @@
 The noise is not part of a stream: statements calibrate it to the sensitivity.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -61,12 +60,6 @@ class ThresholdStream:
         """Return whether all answers move the same way."""
         moves = [block.right - block.left for block in self.blocks]
         return min(moves) >= 0 or max(moves) <= 0
-
-    def orders(self) -> Iterator[tuple[Answers, Answers]]:
-        """Yield the two data sets in both orders."""
-        left, right = self.sides
-        yield left, right
-        yield right, left
 
     def noise(self, threshold_cost: Fraction, query_cost: Fraction) -> LaplaceThreshold:
         """Return the noise for which a step of the sensitivity costs so many nats, of the threshold and of a query."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["MalformedCertificateError", "check_alignment", "digest"]
+__all__ = ["MalformedCertificateError", "check_alignment", "digest", "extreme_boxes"]
 
 FORMAT = "dpassay alignment 1"
 UPWARDS_ONLY = {"exponential", "gumbel"}
@@ -66,7 +66,7 @@ def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
     if epsilon < 0 or not 0 <= delta <= 1:
         yield f"({epsilon}, {delta}) are no privacy parameters"
     boxes = [[(_rational(low), _rational(high)) for low, high in box] for box in certificate["boxes"]]
-    yield from (f"the boxes lack {_box_words(box)}" for box in _extremes(certificate, boxes) if box not in boxes)
+    yield from (f"the boxes lack {_box_words(box)}" for box in extreme_boxes(certificate, boxes) if box not in boxes)
     if not certificate["leaves"]:
         yield "there are no leaves"
     for number, leaf in enumerate(certificate["leaves"]):
@@ -119,8 +119,15 @@ def _change(form: Form, shift: Mapping[str, Fraction], ends: Box) -> tuple[Fract
     return low, high
 
 
-def _extremes(certificate: Mapping[str, Any], boxes: Sequence[Box]) -> Iterator[Box]:
-    """Yield boxes whose hull holds all moves of the relation."""
+def extreme_boxes(certificate: Mapping[str, Any], boxes: Sequence[Box]) -> Iterator[Box]:
+    """Yield boxes whose hull holds all moves of the relation.
+
+    Raises
+    ------
+    MalformedCertificateError
+        If the bounds on the moves that the certificate states do not hold all moves of the relation, or the boxes that
+        it lists are of another size, or too few by far.
+    """
     relation, moves = certificate["relation"], certificate["moves"]
     size, most, reach = _count(relation["size"]), _count(moves["most"]), _rational(moves["reach"])
     down = math.floor if _flag(relation["integer"]) else Fraction

@@ -277,10 +277,10 @@ def hunt(
     arithmetic. What cannot be traced is named with file and line, and sampled.
 
     TARGET is package.module:object or path/to/file.py:object: a Mechanism, or a callable f(data, size, rng) that
-    returns `size` outcomes. The hunt imports and runs the code of TARGET; use only code that you trust. The folder of
-    a file is added to sys.path. A target that is not part of dpassay runs in a separate process, except with --backend
-    threading. --claim and --neighbours are optional if the target declares them. Ctrl-C stops the hunt and prints the
-    result so far.
+    returns `size` independent outcomes, each with fresh noise. The hunt imports and runs the code of TARGET; use only
+    code that you trust. The folder of a file is added to sys.path. A target that is not part of dpassay runs in a
+    separate process, except with --backend threading. --claim and --neighbours are optional if the target declares
+    them. Ctrl-C stops the hunt and prints the result so far.
     """
     from dpassay.properties.hunting.hunt import hunt as run
     from dpassay.properties.hunting.replay import replay

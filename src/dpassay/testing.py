@@ -121,7 +121,7 @@ def assert_private(
     Parameters
     ----------
     mechanism, neighbours
-        As for :func:`dpassay.properties.hunting.hunt.hunt`.
+        As for :func:`dpassay.properties.hunting.hunt.hunt`; a function returns independent outcomes.
     claim : Claim, str, or a list or tuple of them
         As for `hunt`. Each of several claims is tested separately, with `calls` calls and an equal share of the level.
     level : float

@@ -7,13 +7,17 @@ import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.mutation.__main__ import is_due
 from benchmarks.mutation.mutants import Source, draw, read_sources
 from benchmarks.mutation.operators import Signatures, replacements
+from benchmarks.mutation.overlay import Overlay
+from benchmarks.mutation.patching import functions_below, patch
 from benchmarks.mutation.places import Place, places
 from benchmarks.mutation.probes import instrumented
+from benchmarks.mutation.reach import load, measure
 from benchmarks.mutation.records import Record
 from benchmarks.mutation.report import Rate, rate_of
 from benchmarks.mutation.sorting import Sorted, read_sorting
@@ -172,10 +176,15 @@ TOY = {
     "spec/statement.py": "def all_statements(): return ()\ndef find_statement(x): ...\n",
     "spec/formula.py": "def pinned(x):\n    return 5 * x - 3\n\n\ndef one_sided(x):\n    return 5 * x - 3\n\n\n"
     "def unseen(x):\n    return 5 * x - 3\n",
+    "spec/table.py": "def step(x):\n    return 5 * x - 3\n\n\nTABLE = tuple(step(x) for x in (0, 1, 2))\n\n\n"
+    "def entry(k):\n    return TABLE[k]\n",
     "impl/__init__.py": "",
-    "tests/test_formula.py": "from dpassay.spec.formula import one_sided, pinned\n\n\n"
-    "def test_pinned():\n    assert [pinned(x) for x in (0, 1, 2)] == [-3, 2, 7]\n\n\n"
-    "def test_one_sided():\n    assert one_sided(2) <= 7\n",
+    "tests/test_formula.py": "from dpassay.spec.formula import one_sided, pinned, unseen\n\nSEEN = []\n\n\n"
+    "def test_pinned():\n    assert [pinned(x) for x in (0, 1, 2)] == [-3, 2, 7]\n    SEEN.append(7)\n\n\n"
+    "def test_one_sided():\n    assert one_sided(2) <= 7\n\n\n"
+    "def test_that_needs_the_first():\n    unseen(2)\n    assert SEEN\n",
+    "tests/test_table.py": "from dpassay.spec.table import entry\n\n\n"
+    "def test_table():\n    assert [entry(k) for k in (0, 1, 2)] == [-3, 2, 7]\n",
     "pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n',
 }
 
@@ -202,15 +211,85 @@ def test_a_toy_project_has_the_survivors_that_it_must_have(toy: Path) -> None:
     """A formula pinned by values loses every mutant; a one-sided check sees those that rise; the third is unseen."""
     before = (toy / "spec/formula.py").read_text()
     found = mutate(toy)
-    assert len({record.key for record in found}) == len(found) == 12
-    of = {name: [r for r in found if r.function == name] for name in ("pinned", "one_sided", "unseen")}
-    assert {record.status for record in of["pinned"]} == {"killed"}
-    assert {record.status for record in of["unseen"]} == {"unreached"}
+    assert len({record.key for record in found}) == len(found)
+    of = {
+        name: [r for r in found if r.function == name] for name in ("pinned", "one_sided", "unseen", "step", "entry")
+    }
+    assert [len(some) for some in of.values()] == [4, 4, 4, 4, 1]
+    assert {record.status for record in of["pinned"] + of["entry"]} == {"killed"}
+    assert {record.status for record in of["unseen"]} == {"unreached"}, "a check that fails without a mutant counts"
+    assert {record.status for record in of["step"]} == {"killed"}, "what runs at import is not imported anew"
     for record in of["one_sided"]:
         expression = record.diff[1].removeprefix("+return ")
         rises = eval(expression, {"x": 2}) > 7  # noqa: S307
         assert record.status == ("killed" if rises else "survived"), record
     assert (toy / "spec/formula.py").read_text() == before
+
+
+def test_a_change_is_measured_anew_and_nothing_else_is(toy: Path, tmp_path: Path) -> None:
+    store = toy / "reach.jsonl"
+
+    def measured() -> list[str]:
+        measure(Overlay.of(toy, tmp_path / "copy"), ["tests"], store)
+        reach, failed = load(toy, store)
+        assert failed == 2  # the statement checks of a project without statements are skipped
+        assert {check.name for check in reach.by_block["spec/formula.py::one_sided#0"]} == {
+            "tests/test_formula.py::test_one_sided"
+        }
+        assert "spec/table.py::step#0" in reach.early
+        assert "spec/table.py::entry#0" not in reach.early
+        return [json.loads(line)["check"] for line in store.read_text().splitlines()]
+
+    before = measured()
+    (toy / "spec/table.py").write_text("# moved\n" + TOY["spec/table.py"])
+    after = measured()
+    assert set(after) == set(before)
+    assert after[-2:] == ["collection", "tests/test_table.py::test_table"]
+    (toy / "tests/test_formula.py").write_text(
+        TOY["tests/test_formula.py"].replace("SEEN.append(7)", "SEEN.append(8)")
+    )
+    measure(Overlay.of(toy, tmp_path / "copy"), ["tests/test_formula.py"], store)
+    assert [json.loads(line)["check"] for line in store.read_text().splitlines()][-4] == "collection"
+
+
+FUNCTIONS = """
+def plain(x):
+    return x + 1
+
+pair = lambda x: x + 1, lambda x: x + 1
+
+def outer():
+    def inner(x):
+        return x + 1
+    return inner
+
+closure = outer()
+
+class Held:
+    @property
+    def value(self):
+        return 1 + 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("return x + 1\n\npair", "return x - 1\n\npair", [0, 2, 2, 2, 2, 2]),
+        ("lambda x: x + 1, lambda", "lambda x: x - 1, lambda", [2, 0, 2, 2, 2, 2]),
+        (", lambda x: x + 1", ", lambda x: x - 1", [2, 2, 0, 2, 2, 2]),
+        ("    return x + 1\n    return inner", "    return x - 1\n    return inner", [2, 2, 2, 0, 0, 2]),
+        ("return 1 + 1", "return 1 - 1", [2, 2, 2, 2, 2, 0]),
+        ("    return x + 1\n\npair", "    return (\n        x - 1)\n\npair", [0, 2, 2, 2, 2, 2]),
+    ],
+)
+def test_functions_change_in_place(tmp_path: Path, before: str, after: str, expected: list[int]) -> None:
+    file = f"{tmp_path}/functions.py"
+    space: dict[str, Any] = {}
+    exec(compile(FUNCTIONS, file, "exec"), space)  # noqa: S102
+    held = [space["plain"], *space["pair"], space["closure"]]
+    assert patch(functions_below(tmp_path)[file], file, FUNCTIONS, FUNCTIONS.replace(before, after)) > 0
+    assert [*(each(1) for each in held), space["outer"]()(1), space["Held"]().value] == expected
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def boolean(probability: float, *, constant_time: bool) -> Mechanism:
         law=law,
         floats=False,
         slow=True,
+        calls=30_000,  # enough for the largest claim: there is one pair
     )
 
 

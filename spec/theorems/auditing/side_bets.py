@@ -181,7 +181,7 @@ def growth_optimal_side_bet_by_proof() -> Proof:
     a, r, stake, miss, kept = sp.symbols("a r lambda b k", positive=True)  # b = 1 - a, k = 1 - r lambda
     growth = a * sp.log(1 + stake) + (1 - a) * sp.log(1 - r * stake)
     best, allowed = _best_stake(a, r), r / (1 + r)
-    curvature = -sp.diff(growth, stake, 2)
+    curvature = a / (1 + stake) ** 2 + miss * r**2 / kept**2
     return proof(
         suppose("stakes", "0 <= lambda < 1/r, where both factors are positive, and 0 < a < 1."),
         checked(
@@ -195,14 +195,14 @@ def growth_optimal_side_bet_by_proof() -> Proof:
             "curvature",
             "Minus the second derivative is a/(1 + lambda)^2 + (1 - a) r^2/(1 - r lambda)^2.",
             identity,
-            curvature,
-            a / (1 + stake) ** 2 + (1 - a) * r**2 / (1 - r * stake) ** 2,
+            -sp.diff(growth, stake, 2),
+            curvature.subs({miss: 1 - a, kept: 1 - r * stake}),
         ),
         checked(
             "concave",
             "It is positive: here b = 1 - a and k = 1 - r lambda.",
             positive,
-            a / (1 + stake) ** 2 + miss * r**2 / kept**2,
+            curvature,
             given=["stakes", "curvature"],
         ),
         checked(

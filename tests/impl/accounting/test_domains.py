@@ -12,7 +12,11 @@ from dpassay.impl.accounting.above_threshold import (
     gaussian_above_threshold_all_below_loss,
     gaussian_above_threshold_loss,
 )
-from dpassay.impl.accounting.above_threshold_renyi import above_threshold_rdp, above_threshold_rdp_by_halting_time
+from dpassay.impl.accounting.above_threshold_renyi import (
+    above_threshold_affine_rdp,
+    above_threshold_rdp,
+    above_threshold_rdp_by_halting_time,
+)
 from dpassay.impl.accounting.advanced_composition import advanced_composition_epsilon, best_share
 from dpassay.impl.accounting.calibration import above_threshold_sigma, gaussian_sigma, noisy_max_sigma
 from dpassay.impl.accounting.conversions import (
@@ -35,7 +39,7 @@ from dpassay.impl.accounting.histograms import (
     laplace_histogram_delta,
     laplace_histogram_epsilon,
 )
-from dpassay.impl.accounting.laplace_accuracy import largest_laplace_error
+from dpassay.impl.accounting.laplace_accuracy import largest_laplace_error, split_budget_error
 from dpassay.impl.accounting.noisy_max import gaussian_noisy_max_epsilon
 from dpassay.impl.accounting.odometers import half_normal_boundary, mixture_boundary, tuned_for
 from dpassay.impl.accounting.target_quality import (
@@ -61,9 +65,33 @@ BOUNDS: list[tuple[Callable[..., Any], dict[str, float]]] = [
     (gaussian_zcdp, {"sigma": 1.0, "sensitivity": 1.0}),
     (gaussian_delta, {"epsilon": 1.0, "sigma": 1.0, "sensitivity": 1.0}),
 ]
+FURTHER_BOUNDS: list[tuple[Callable[..., Any], dict[str, float]]] = [
+    (gaussian_epsilon, {"delta": 1e-6, "sigma": 1.0, "sensitivity": 1.0}),
+    (gaussian_rdp, {"alpha": 2.0, "sigma": 1.0, "sensitivity": 1.0}),
+    (above_threshold_affine_rdp, STREAM),
+    (above_threshold_sigma, {"epsilon": 1.0, "halting_time": 3, "threshold": 0.5, "low": 0.0, "high": 1.0,
+                             "sensitivity": 0.2, "noise_ratio": 2.0}),
+    (advanced_composition_epsilon, {"copies": 5, "epsilon": 0.1, "delta": 1e-6}),
+    (probabilistic_epsilon, {"alpha": 2.0, "rdp": 1.0, "delta": 1e-6}),
+    (approximate_epsilon, {"alpha": 2.0, "rdp": 1.0, "delta": 1e-6}),
+    (probabilistic_epsilon_of_affine_rdp, {"linear": 1.0, "constant": 1.0, "delta": 1e-6}),
+    (laplace_histogram_delta, {"epsilon": 1.0, "base": 0.5, "size": 5}),
+    (laplace_histogram_epsilon, {"delta": 1e-6, "base": 0.5, "size": 5}),
+    (gaussian_histogram_zcdp, {"sigma": 1.0, "size": 5}),
+    (gaussian_histogram_epsilon, {"delta": 1e-6, "sigma": 1.0, "size": 5}),
+    (gaussian_histogram_multiplier, {"epsilon": 1.0, "delta": 1e-6, "size": 5}),
+    (largest_laplace_error, {"queries": 5, "scale": 1.0, "failure": 0.1}),
+    (split_budget_error, {"queries": 5, "epsilon": 1.0, "failure": 0.1}),
+    (mixture_boundary, {"information": 1.0, "tuning": 1.0, "delta": 1e-6}),
+    (half_normal_boundary, {"information": 1.0, "tuning": 1.0, "delta": 1e-6}),
+    (between_thresholds_quality, {"epsilon": 1.0, "gap": 3.0}),
+    (truncation_delta, {"half_width": 9.0, "sigma": 1.0, "linf": 1.0, "size": 5}),
+    (truncation_half_width, {"delta": 1e-6, "sigma": 1.0, "linf": 1.0, "size": 5}),
+]  # fmt: skip
+COUNTS = {"size", "halting_time", "stream_length", "copies", "queries"}
 EACH_ARGUMENT = [
     pytest.param(bound, arguments, name, id=f"{bound.__name__}-{name}")
-    for bound, arguments in BOUNDS
+    for bound, arguments in (*BOUNDS, *FURTHER_BOUNDS)
     for name in arguments
 ]
 OUTSIDE = [
@@ -83,6 +111,20 @@ def test_what_is_no_number_is_refused_by_name(
 ) -> None:
     with pytest.raises(UsageError, match=rf"^{name} must be"):
         bound(**arguments | {name: value})
+
+
+@pytest.mark.parametrize(("bound", "arguments", "name"), EACH_ARGUMENT)
+def test_counts_that_are_not_whole_and_numbers_far_below_their_domain_are_refused_by_name(
+    bound: Callable[..., Any], arguments: dict[str, float], name: str
+) -> None:
+    assert np.all(np.isfinite(bound(**arguments)))
+    if name in COUNTS:
+        with pytest.raises(UsageError, match=rf"^{name} must be"):
+            bound(**arguments | {name: 2.5})
+    if name not in {"threshold", "low", "high", "epsilon"}:
+        for value in (-1e-300, -1.0):
+            with pytest.raises(UsageError, match=rf"^{name} "):
+                bound(**arguments | {name: value})
 
 
 @pytest.mark.parametrize(("bound", "arguments", "name", "value"), OUTSIDE)

@@ -76,6 +76,7 @@ def between(records: list[Any], hits: int, gap: float = 1.0) -> IndividualBetwee
 
 def test_only_answers_between_the_thresholds_are_charged() -> None:
     svt = between([1, 1, 2], hits=2)
+    assert len({BELOW, BETWEEN, ABOVE}) == 3
     assert [svt.ask(ones, 5, 6) for _ in range(9)] == [BELOW] * 9
     assert [svt.ask(ones, 0, 1) for _ in range(9)] == [ABOVE] * 9
     assert svt.ask(lambda records: records == 1, 1, 2) == BETWEEN  # the ends belong to the target

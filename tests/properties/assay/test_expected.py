@@ -1,5 +1,6 @@
 """Expected failures: read, matched, and missed when they do not appear."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -148,6 +149,10 @@ def test_entries_are_about_versions(tmp_path: Path) -> None:
             'severity = "grave"\nupstream',
             "severity must be one of critical, theoretical, negligible, got 'grave'",
         ),
+        ("upstream", "factor = 0.5\nupstream", "factor must be a number of at least 1, got 0.5"),
+        ("upstream", 'factor = "two"\nupstream', "factor must be a int or float, got 'two'"),
+        ("upstream", 'direction = "low"\nupstream', "direction must be one of below, above, got 'low'"),
+        ("upstream", "accepted = [1]\nupstream", r"accepted must be a list of strings, got \[1\]"),
         ("[[failure]]", "[[failures]]", "the top level has the key 'failures'"),
     ],
 )
@@ -156,6 +161,56 @@ def test_mistakes_in_the_file_are_named(old: str, new: str, words: str, tmp_path
     path.write_text(TOML.replace(old, new))
     with pytest.raises(UsageError, match=words):
         load_expected(path, "1.0")
+
+
+def judged_alone(entry: ExpectedFailure, finding: Finding) -> tuple[bool, str]:
+    """Return whether an entry excuses a finding, and the detail of the line."""
+    plan, results = plan_of(("bad", "law", "violation"))
+    (line,) = assess(plan, [replace(results[0], finding=finding)], [entry])
+    return line.as_expected, line.finding.detail
+
+
+@pytest.mark.parametrize(
+    ("claimed", "certified", "excused", "words"),
+    [
+        (1.0, 1.9, True, "loss"),
+        (1.0, 2.1, False, "worse than expected: by a factor of 2.1, expected at most 2; loss"),
+        (0.0, 2.1, False, "worse than expected: by a factor of inf, expected at most 2; loss"),
+        (1.9, 1.0, False, "worse than expected: 1.9 lies above the certified 1, not below; loss"),
+        (1.0, None, False, "worse than expected: the finding states no claimed and certified number; loss"),
+    ],
+)
+def test_an_entry_with_a_size_excuses_nothing_worse(
+    claimed: float, certified: float | None, excused: bool, words: str
+) -> None:
+    entry = replace(ENTRY, factor=2.0, direction="below")
+    finding = Finding(FindingKind.VIOLATION, "loss", claimed=claimed, certified=certified)
+    assert judged_alone(entry, finding) == (excused, words)
+    assert judged_alone(ENTRY, finding) == (True, "loss")
+    plan, results = plan_of(("bad", "law", "violation"))
+    both = [entry, replace(entry, factor=math.inf, direction=None, reason="another cause")]
+    (line,) = assess(plan, [replace(results[0], finding=finding)], both)
+    assert line.as_expected == (excused or certified is not None)  # what one entry does not excuse, another may
+
+
+def test_an_entry_excuses_the_invalid_calls_that_it_names() -> None:
+    entry = replace(ENTRY, accepted=("epsilon=nan", "delta=2"))
+    for accepted, excused in ((["delta=2"], True), (["delta=2", "epsilon=-1"], False)):
+        finding = Finding(FindingKind.VIOLATION, "accepted", witness={"accepted": dict.fromkeys(accepted, "1.0")})
+        is_expected, words = judged_alone(entry, finding)
+        assert is_expected == excused
+        assert ("epsilon=-1 accepted, too" in words) != excused
+
+
+def test_each_of_several_named_mechanisms_must_show_the_finding(tmp_path: Path) -> None:
+    path = tmp_path / "expected_failures.toml"
+    path.write_text(
+        TOML.replace('"a[1]"', '["bad", "worse"]').replace('"*"', '"law"').replace("wrong answer", "violation")
+    )
+    entries = load_expected(path, "1.0")
+    assert [entry.mechanism for entry in entries] == ["bad", "worse"]
+    assert judged(entries, ("bad", "law", "violation"), ("worse", "law", "violation")) == [True, True]
+    assert judged(entries, ("bad", "law", "violation"), ("worse", "law", "ok")) == [True, False]
 
 
 def test_the_severity_of_an_entry_is_that_of_its_lines() -> None:

@@ -139,4 +139,5 @@ def test_domain_knows_its_members() -> None:
     three = Interaction(leak_or_nothing(HALF), {"nothing": two})
     assert domain.contains(two)
     assert not domain.contains(three)
+    assert not domain.contains(Interaction(leak_or_nothing(HALF), {"leak": one, "nothing": two}))
     assert not domain.contains(leak_or_nothing(HALF))

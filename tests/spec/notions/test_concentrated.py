@@ -3,9 +3,10 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from dpassay.claims import ApproximateZCDP, BoundedRange, ConcentratedDP, PureDP, UsageError, parse_claim
+from dpassay.claims import ZCDP, ApproximateZCDP, BoundedRange, ConcentratedDP, PureDP, UsageError, parse_claim
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.notions.approximate_zcdp import clipped_pair
 from dpassay.spec.notions.base import find_notion
@@ -16,6 +17,7 @@ from dpassay.spec.notions.concentrated_conversions import (
     concentrated_to_approximate_zcdp,
     pure_to_concentrated,
 )
+from dpassay.spec.notions.zcdp import zcdp_divergence
 from dpassay.spec.verdict import Outcome
 
 RESPONSE = FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3)
@@ -49,6 +51,17 @@ def test_decisions(
     claim: ConcentratedDP | ApproximateZCDP, pair: tuple[FiniteDistribution, FiniteDistribution], outcome: Outcome
 ) -> None:
     assert find_notion(claim).decide(claim, *pair).outcome is outcome
+
+
+def test_the_divergence_of_zcdp_is_found_between_the_orders_that_are_always_tried() -> None:
+    """A rare outcome 1000 times as likely: D_alpha/alpha is largest near alpha = 4.09, 4 % above its value at 5."""
+    common, rare = 10**7, (1000, 1)
+    left, right = (FiniteDistribution.of(count, common - count) for count in rare)
+    orders = np.linspace(1.01, 66, 100_000)
+    parts = [(math.log(a), math.log(b)) for a, b in (rare, [common - count for count in rare])]
+    moments = np.logaddexp(*(orders * a + (1 - orders) * b for a, b in parts)) - math.log(common)
+    found = float(zcdp_divergence(ZCDP(1.0), left, right))
+    assert found == pytest.approx(float((moments / (orders * (orders - 1))).max()), rel=1e-4)
 
 
 def test_the_clipped_pair_loses_at_most_delta() -> None:

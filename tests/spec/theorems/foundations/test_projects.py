@@ -38,7 +38,7 @@ def test_posteriors() -> None:
     assert posterior((Fraction(1), Fraction(1)), (Fraction(1, 4), Fraction(3, 4))) == [Fraction(1, 4), Fraction(3, 4)]
     distribution = PosteriorDistribution((0.25, 0.5), (1, 0.0))
     assert float(distribution.log_probability(0).exp()) == pytest.approx((3 / 16) / (3 / 16 + 1 / 4))
-    assert float(distribution.log_probability(2)) == -math.inf
+    assert [float(distribution.log_probability(none)) for none in (-1, 2, "0")] == [-math.inf] * 3
 
 
 def test_the_first_round_of_dual_query_does_not_see_the_data() -> None:
