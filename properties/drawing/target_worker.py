@@ -135,11 +135,11 @@ class _Working:
 class _Pickler(pickle.Pickler):
     """Sends words and numbers of the target's own types as plain ones: the parent does not have these types.
 
-    Those of this package, such as verdicts, keep their type.
+    Verdicts and other enumerations of this package keep their type.
     """
 
     def reducer_override(self, obj: Any) -> Any:
-        if type(obj).__module__.startswith("dpassay."):
+        if isinstance(obj, Enum) and type(obj).__module__.startswith("dpassay."):
             return NotImplemented
         plain = next((kind for kind in _PLAIN if isinstance(obj, kind)), None)
         return NotImplemented if plain is None else (plain, (_PLAIN[plain](obj),))
