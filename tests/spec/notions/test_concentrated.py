@@ -64,6 +64,14 @@ def test_the_divergence_of_zcdp_is_found_between_the_orders_that_are_always_trie
     assert found == pytest.approx(float((moments / (orders * (orders - 1))).max()), rel=1e-4)
 
 
+def test_the_excess_over_what_a_claim_of_concentrated_dp_implies() -> None:
+    """Delta at mu + tau sqrt(2 k log 2) less 2^-k: by the zCDP of rho = tau^2/2 and xi = mu - rho."""
+    claim = ConcentratedDP(2.0**-7, 2.0**-4)
+    levels = {k: claim.mu + claim.tau * math.sqrt(2 * k * math.log(2)) for k in (1, 2, 4, 8, 16, 32, 64)}
+    expected = max((3 - math.exp(level)) / 4 - 2.0**-k for k, level in levels.items())
+    assert float(find_notion(claim).divergence(claim, *RESPONSE)) == pytest.approx(expected, rel=1e-12)
+
+
 def test_the_clipped_pair_loses_at_most_delta() -> None:
     left, right = FiniteDistribution.of(5, 3, 1, 1), FiniteDistribution.of(1, 2, 3, 4)
     for delta in (Fraction(1, 100), Fraction(1, 10), Fraction(1, 3)):
