@@ -4,7 +4,8 @@ Run with ``python -m benchmarks.mutation [--count N] [--seed S] [--budget B] [--
 which checks reach which code (as long as the whole test suite; later runs repeat what a change concerns). All checks
 are collected once, and each mutant is tried in a child of that process, in the order of the draw: the mutants that an
 interrupted run has tried are a random sample as well. Results go to a file of JSON lines in the store, and
-a run that was interrupted resumes where it stopped. ``--again`` asks the survivors again, after checks have changed.
+a run that was interrupted resumes where it stopped. ``--again`` asks the survivors again, after checks have changed;
+any other change of the sources makes another draw.
 ``--budget`` limits the CPU seconds of the checks of one mutant; a survivor of a limited trial is ``open``, and is
 tried with every check by a run without a limit. Survivors are sorted by hand in ``survivors.toml``; ``--report``
 writes the table to ``RESULTS.md``.
@@ -19,12 +20,12 @@ import argparse
 import math
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.mutation.mutants import Mutant, draw
+from benchmarks.mutation.mutants import Mutant, draw, find
 from benchmarks.mutation.overlay import Overlay
 from benchmarks.mutation.reach import Check, Reach, load, measure
 from benchmarks.mutation.records import Record, append, read
@@ -52,10 +53,9 @@ def main() -> None:
     console = Console()
     options.store.mkdir(parents=True, exist_ok=True)
     results = options.store / "results.jsonl"
-    mutants = draw(options.tree, options.count, options.seed)
     if not options.report:
-        _run(options, mutants, results, console)
-    _report(options, mutants, results, console)
+        _run(options, results, console)
+    _report(options, results, console)
 
 
 def _options() -> argparse.Namespace:
@@ -76,9 +76,8 @@ def _path(text: str) -> Path:
     return Path(text).resolve()  # trials change the working directory
 
 
-def _run(options: argparse.Namespace, mutants: list[Mutant], results: Path, console: Console) -> None:
-    done = read(results)
-    todo = [mutant for mutant in mutants if is_due(done.get(mutant.key), options)]
+def _run(options: argparse.Namespace, results: Path, console: Console) -> None:
+    todo = _todo(options, read(results))
     if not todo:
         return
     with tempfile.TemporaryDirectory(prefix="mutation-") as directory:
@@ -94,11 +93,16 @@ def _run(options: argparse.Namespace, mutants: list[Mutant], results: Path, cons
         with_checks_collected(Overlay.of(options.tree, Path(directory) / "copy"), files, judge)
 
 
-def is_due(record: Record | None, options: argparse.Namespace) -> bool:
-    """Return whether a mutant with this last record is tried."""
-    if record is None or record.status == "error":
-        return True
-    return record.alive and (options.again or (record.status == "open" and options.budget is None))
+def _todo(options: argparse.Namespace, done: Mapping[str, Record]) -> list[Mutant]:
+    if options.again:
+        return find(options.tree, {key: (each.path, each.function) for key, each in done.items() if each.alive})
+    drawn = draw(options.tree, options.count, options.seed)
+    return [mutant for mutant in drawn if is_due(done.get(mutant.key), options.budget)]
+
+
+def is_due(record: Record | None, budget: float | None) -> bool:
+    """Return whether a drawn mutant with this last record is tried."""
+    return record is None or record.status == "error" or (record.status == "open" and budget is None)
 
 
 def _measured(options: argparse.Namespace, directory: Path, console: Console) -> Reach:
@@ -125,9 +129,9 @@ def _chooser(reach: Reach, budget: float | None) -> Callable[[Mutant], tuple[lis
     return choose
 
 
-def _report(options: argparse.Namespace, mutants: list[Mutant], results: Path, console: Console) -> None:
-    done, sorting = read(results), read_sorting()
-    records = [done[mutant.key] for mutant in mutants if mutant.key in done and done[mutant.key].status != "error"]
+def _report(options: argparse.Namespace, results: Path, console: Console) -> None:
+    sorting = read_sorting()
+    records = [record for record in read(results).values() if record.status != "error"]
     console.print(f"{len(records)} mutants, kill rate of those that are not equivalent: {rate_of(records, sorting)}")
     if options.report:
         first = read(results, first=True)

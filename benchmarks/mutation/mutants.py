@@ -4,7 +4,7 @@ import ast
 import difflib
 import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.mutation.operators import Replacement, Signatures, replacements
 from benchmarks.mutation.places import Place, places
 
-__all__ = ["Mutant", "Source", "draw", "read_sources"]
+__all__ = ["Mutant", "Source", "draw", "find", "read_sources"]
 
 FOLDERS = ("spec", "impl")
 LEFT_OUT = ("impl/broken", "impl/libraries")
@@ -114,9 +114,7 @@ def draw(root: Path, count: int, seed: int, folders: Sequence[str] = FOLDERS) ->
     With the same seed and sources, a larger `count` only appends.
     """
     every = read_sources(root, folders)
-    signatures = Signatures()
-    for source in every:
-        signatures.add(source.tree)
+    signatures = _signatures(every)
     sites = [(source, place, made) for source in every for place, made in source.sites(signatures)]
     rng = random.Random(seed)  # noqa: S311  # no secret: a draw that can be repeated
     rng.shuffle(sites)
@@ -129,3 +127,31 @@ def draw(root: Path, count: int, seed: int, folders: Sequence[str] = FOLDERS) ->
         if mutant is not None:
             drawn.append(mutant)
     return drawn
+
+
+def find(root: Path, wanted: Mapping[str, tuple[str, str]]) -> list[Mutant]:
+    """Return the mutants with some keys, in their order; one whose code has changed since is not found.
+
+    Parameters
+    ----------
+    root : Path
+        The tree.
+    wanted : Mapping
+        From the key of each mutant to its file and its function.
+    """
+    every = read_sources(root)
+    signatures, functions = _signatures(every), set(wanted.values())
+    found = {}
+    for source in every:
+        if any(path == source.path for path, _ in functions):
+            for place, made in source.sites(signatures):
+                if (source.path, place.function) in functions:
+                    found |= {each.key: each for one in made if (each := source.mutant(place, one)) is not None}
+    return [found[key] for key in wanted if key in found]
+
+
+def _signatures(sources: Iterable[Source]) -> Signatures:
+    signatures = Signatures()
+    for source in sources:
+        signatures.add(source.tree)
+    return signatures

@@ -61,7 +61,7 @@ class Grid:
 
 
 def common_grid(
-    epsilons: Sequence[float | Fraction], *, cells: int = CELLS, most: int = EXACT_CELLS, upward: bool = True
+    epsilons: Sequence[float | Fraction], *, cells: int = CELLS, most: int = EXACT_CELLS, upward: bool
 ) -> Grid:
     """Return a grid on which every epsilon, rounded up (or down), is a multiple of the unit.
 

@@ -26,6 +26,7 @@ from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.renyi import renyi_dp_holds
 from dpassay.spec.notions.zcdp import zcdp_holds
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, checked, computed, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, positive
@@ -292,6 +293,18 @@ def probabilistic_dp_of_renyi_dp(pair: Pair, alpha: Order, delta: Delta) -> Verd
             "alpha": Fraction(2),
             "delta": Fraction(1, 2),
         },
+    ),
+    pins=(
+        Pin(
+            {
+                "pair": PairAtRatio(FiniteDistribution.of(1, 0), FiniteDistribution.of(1, 1)),
+                "alpha": Fraction(2),
+                "delta": Fraction(1, 2),
+            },
+            "a constant loss of log 2: epsilon is 0, where delta is 1 - 1/2",
+            smaller=lambda: Fraction(1, 2),
+            larger=lambda: Fraction(1, 2),
+        ),
     ),
 )
 def approximate_dp_of_renyi_dp(pair: Pair, alpha: Order, delta: Delta) -> Verdict:

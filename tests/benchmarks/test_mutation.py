@@ -5,13 +5,12 @@ import json
 import os
 import subprocess
 import sys
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.mutation.__main__ import is_due
-from benchmarks.mutation.mutants import Source, draw, read_sources
+from benchmarks.mutation.mutants import Source, draw, find, read_sources
 from benchmarks.mutation.operators import Signatures, replacements
 from benchmarks.mutation.overlay import Overlay
 from benchmarks.mutation.patching import functions_below, patch
@@ -293,21 +292,30 @@ def test_functions_change_in_place(tmp_path: Path, before: str, after: str, expe
 
 
 @pytest.mark.parametrize(
-    ("status", "again", "budget", "due"),
+    ("status", "budget", "due"),
     [
-        (None, False, None, True),
-        ("killed", True, None, False),
-        ("hung", True, None, False),
-        ("survived", False, None, False),
-        ("survived", True, 5.0, True),
-        ("open", False, 5.0, False),
-        ("open", False, None, True),
-        ("error", False, 5.0, True),
+        (None, None, True),
+        ("killed", None, False),
+        ("hung", None, False),
+        ("survived", None, False),
+        ("open", 5.0, False),
+        ("open", None, True),
+        ("error", 5.0, True),
     ],
 )
-def test_what_a_resumed_run_tries(status: str | None, again: bool, budget: float | None, due: bool) -> None:
+def test_what_a_resumed_run_tries(status: str | None, budget: float | None, due: bool) -> None:
     record = None if status is None else Record("k", "spec/a.py", 1, "f", "sign", (), status, None, 0, 0, 0.0)
-    assert is_due(record, Namespace(again=again, budget=budget)) is due
+    assert is_due(record, budget) is due
+
+
+def test_a_mutant_is_found_again_after_other_code_has_moved(toy: Path) -> None:
+    drawn = draw(toy, 100, seed=1)
+    wanted = {mutant.key: (mutant.path, mutant.function) for mutant in drawn}
+    assert find(toy, wanted) == drawn
+    before, _, after = TOY["spec/formula.py"].partition("def unseen(x):\n    return 5")
+    (toy / "spec/formula.py").write_text(f"MOVED = 1\n{before}def unseen(x):\n    return 6{after}")
+    keys = [mutant.key for mutant in find(toy, wanted)]
+    assert keys == [mutant.key for mutant in drawn if mutant.function != "unseen"]
 
 
 def test_sources_parse_as_they_are_changed() -> None:

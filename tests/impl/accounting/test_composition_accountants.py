@@ -125,7 +125,7 @@ def test_the_recursion_is_on_the_safe_side_at_any_scale(epsilon: float, share: f
 
 def test_many_different_epsilons_have_a_common_unit_at_once() -> None:
     epsilons = [Fraction(k, 10_000) for k in range(1, 1001)]
-    grid = common_grid(epsilons)
+    grid = common_grid(epsilons, upward=True)
     assert grid.exact
     assert grid.steps.tolist() == list(range(1, 1001))
 
@@ -138,8 +138,8 @@ def test_epsilons_of_other_number_types() -> None:
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e3])
 def test_commensurable_epsilons_are_exact_at_any_scale(unit: float) -> None:
-    assert common_grid([unit, 3 * unit]).exact
-    assert common_grid([Fraction(1, 3), Fraction(2, 7)]).exact
+    assert common_grid([unit, 3 * unit], upward=True).exact
+    assert common_grid([Fraction(1, 3), Fraction(2, 7)], upward=True).exact
 
 
 def test_other_epsilons_are_rounded_both_ways() -> None:

@@ -1,3 +1,4 @@
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy.special import ndtri
@@ -61,3 +62,17 @@ def test_bad_input() -> None:
             convert(2.0, 0.1, 0.0)
         with pytest.raises(UsageError, match="rdp must be"):
             convert(2.0, -0.1, 0.1)
+
+
+def test_conversions_are_never_below_their_formulas() -> None:
+    """One rounding upwards at each of 300 points of many magnitudes, against 60 digits."""
+    rng = np.random.default_rng(3)
+    exponents = rng.uniform((-6, -9, -300), (4, 4, 0), (300, 3))
+    with mp.workdps(60):
+        for alpha, rdp, delta in 10.0**exponents + (1.0, 0.0, 0.0):
+            a, tail = mp.mpf(alpha), mp.log(mp.mpf(delta))
+            probabilistic = rdp - tail / (a - 1)
+            approximate = rdp + mp.log((a - 1) / a) - (tail + mp.log(a)) / (a - 1)
+            assert probabilistic <= float(probabilistic_epsilon(alpha, rdp, delta)) <= probabilistic * (1 + 1e-10)
+            bound = float(approximate_epsilon(alpha, rdp, delta))
+            assert approximate <= bound <= max(approximate, 0) + 1e-10 * probabilistic

@@ -76,6 +76,7 @@ def test_several_targets_multiply_the_deltas_of_the_calls_too() -> None:
     assert both == pytest.approx(single, rel=1e-9)
     one = target_charging_delta(10, 0.1, 0.475, 3.0, delta_of_calls=1e-7)
     assert target_charging_delta(10, 0.1, 0.475, 3.0, delta_of_calls=1e-7, targets=2) == pytest.approx(2 * one)
+    assert one - target_charging_delta(10, 0.1, 0.475, 3.0) == pytest.approx(1e-7)
 
 
 def test_corners_of_the_account() -> None:

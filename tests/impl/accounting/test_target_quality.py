@@ -77,7 +77,7 @@ def test_bad_gaps_and_charges_are_refused() -> None:
         with pytest.raises(UsageError, match="gap"):
             between_thresholds_quality(1.0, gap)
     with pytest.raises(UsageError, match="wrapped_epsilon"):
-        boundary_quality(0.1, 0.12)
+        boundary_quality(0.1, [0.12, 4 / 30])
     with pytest.raises(UsageError, match="broadcast"):
         between_thresholds_quality(np.ones(2), np.ones(3))
 

@@ -57,3 +57,10 @@ def test_bad_input_is_refused(queries: Any, answers: Any, residual: Any) -> None
 def test_answers_that_tell_nothing_are_refused(answers: Any) -> None:
     with pytest.raises(UsageError, match=r"answers|values"):
         hadamard_bits(answers)
+
+
+def test_errors_below_one_are_not_for_free() -> None:
+    """One question for each bit: an error of 1 in an answer would forgive a wrong bit."""
+    bits = [1, 0, 1, 1, 0]
+    for residual in ("l1", "linf"):
+        assert linear_programming_bits(np.eye(5), bits, residual).tolist() == bits

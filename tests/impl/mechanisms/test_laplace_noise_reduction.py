@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -147,3 +148,11 @@ def test_the_ex_post_bound_is_the_price_of_the_last_release() -> None:
 def test_no_bound_for_a_number_of_releases_that_cannot_be(released: int) -> None:
     with pytest.raises(UsageError, match="released"):
         LaplaceNoiseReduction(size=1, times=(4.0, 2.0, 1.0)).ex_post_epsilon(released)
+
+
+def test_the_ex_post_bound_is_a_quotient_rounded_up() -> None:
+    times = tuple(k / 7 for k in range(40, 0, -1))
+    mechanism = LaplaceNoiseReduction(size=1, sensitivity=0.3, times=times)
+    for released, time in enumerate(times, start=1):
+        exact = Fraction(0.3) / Fraction(time)
+        assert exact <= Fraction(mechanism.ex_post_epsilon(released)) <= exact * (1 + Fraction(1, 2**49))

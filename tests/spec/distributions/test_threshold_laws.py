@@ -11,6 +11,7 @@ import pytest
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import sum_balls
+from dpassay.spec.distributions.above_threshold import IndependentComparisonsDistribution
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.distributions.laplace_above_threshold import (
     ALL_BELOW,
@@ -191,3 +192,12 @@ def test_answers_far_apart_are_certain_and_farther_ones_refused() -> None:
     assert float(distribution.log_probability(2)) < -1e9
     with pytest.raises(UsageError, match="scales"):
         LaplaceAboveThresholdDistribution((1e308, -1e308), LaplaceThreshold(0, 2, 4)).log_probability(1)
+
+
+def test_independent_comparisons_add_the_variances_of_both_noises() -> None:
+    """Scales 3 and 4 make 5: Pr[1] = Phi((2 - 7)/5) and Pr[2] = Phi(1) Phi((12 - 7)/5)."""
+    distribution = IndependentComparisonsDistribution((2, 12), 7, 3, 4)
+    below, above = float(mpmath.ncdf(1)), float(mpmath.ncdf(-1))
+    expected = {1: above, 2: below * below, 0: below * above}
+    for outcome in distribution.outcomes:
+        assert float(distribution.log_probability(outcome).exp()) == pytest.approx(expected[int(str(outcome))])

@@ -17,6 +17,7 @@ from dpassay.spec.leaves.certificates import certificate, sealed
 from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import Constraint, Leaf, LeafModel, NoiseKind
+from dpassay.spec.leaves.moves import covers
 from dpassay.spec.leaves.outcomes import released_numbers
 
 from .models import (
@@ -156,6 +157,7 @@ def test_the_l2_ball_is_covered_from_outside() -> None:
     proof = alignment_bound(released, relation)
     assert isinstance(proof, Aligned)
     assert not proof.moves.exact
+    assert [cover.exact for cover in covers(relation)] == [False, False]
 
 
 def test_monotone_moves_halve_the_cost_of_noisy_max() -> None:

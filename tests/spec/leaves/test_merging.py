@@ -113,9 +113,9 @@ def test_polyhedra_that_touch_have_no_common_interior() -> None:
 def test_a_single_input_at_which_leaves_overlap_prevents_merging() -> None:
     """x >= 0 and 2 x <= 0 share x = 0: there the outcome "b" takes the noise below 0, and no union is exact."""
     x, twice = datum(0), Affine(Fraction(0), {}, {0: Fraction(2)})
-    right, left = (at_least(x, ZERO),), (at_least(ZERO, twice),)
-    assert have_common_interior(right, left)
-    strict = (Constraint(negated(twice), Relation.ABOVE),)
-    assert not have_common_interior(right, strict)
+    right = (at_least(x, ZERO),)
+    for multiple in (x, twice):
+        assert have_common_interior(right, (at_least(ZERO, multiple),))
+        assert not have_common_interior(right, (Constraint(negated(multiple), Relation.ABOVE),))
     assert not is_implied(at_least(twice, number(1)), right)
     assert is_implied(at_least(twice, number(-1)), right)

@@ -108,6 +108,17 @@ def test_two_dependent_sums_of_gaussian_noise_have_the_angle_between_them() -> N
         assert agree(leaf_probability(one), arb(1) / 4 + (arb(1) / 2).asin() / (2 * arb.pi()))
 
 
+def test_sums_of_unequal_variances_have_the_angle_between_them() -> None:
+    """3 X + Y has the correlation 3/10^(1/2) with X: their covariance exceeds the variance of X."""
+    x = noise(NoiseKind.NORMAL, 0)
+    for first, second in ((1, 3), (3, 1), (-3, 1)):
+        total = plus(noise(NoiseKind.NORMAL, 0, first), noise(NoiseKind.NORMAL, 1, second))
+        one = leaf("both", at_least(x, number(0)), at_least(total, number(0)))
+        with precision(128):
+            angle = (arb(first) / arb(10).sqrt()).asin()
+            assert agree(leaf_probability(one), arb(1) / 4 + angle / (2 * arb.pi()))
+
+
 def test_orthogonal_gaussian_sums_are_independent_and_bands_are_differences() -> None:
     a, b = (noise(NoiseKind.NORMAL, i) for i in range(2))
     band = (at_least(plus(a, b), number(0)), at_least(number(1), plus(a, b)))

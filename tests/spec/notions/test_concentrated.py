@@ -17,7 +17,7 @@ from dpassay.spec.notions.concentrated_conversions import (
     concentrated_to_approximate_zcdp,
     pure_to_concentrated,
 )
-from dpassay.spec.notions.zcdp import zcdp_divergence
+from dpassay.spec.notions.zcdp import Cumulants, zcdp_divergence
 from dpassay.spec.verdict import Outcome
 
 RESPONSE = FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3)
@@ -62,6 +62,21 @@ def test_the_divergence_of_zcdp_is_found_between_the_orders_that_are_always_trie
     moments = np.logaddexp(*(orders * a + (1 - orders) * b for a, b in parts)) - math.log(common)
     found = float(zcdp_divergence(ZCDP(1.0), left, right))
     assert found == pytest.approx(float((moments / (orders * (orders - 1))).max()), rel=1e-4)
+
+
+def test_the_curvature_of_a_cumulant_is_bounded_by_the_range_of_the_loss() -> None:
+    """R^2/8 for losses of range R: half of the variance of two values R apart with equal weights."""
+    for odds in (2, 5, 100):
+        bound = Cumulants.of(FiniteDistribution.of(odds, 1), FiniteDistribution.of(1, odds)).curvature
+        assert float(bound) == pytest.approx((2 * math.log(odds)) ** 2 / 8)
+
+
+def test_the_excess_over_what_a_claim_of_concentrated_dp_implies() -> None:
+    """Delta at mu + tau sqrt(2 k log 2) less 2^-k: by the zCDP of rho = tau^2/2 and xi = mu - rho."""
+    claim = ConcentratedDP(2.0**-7, 2.0**-4)
+    levels = {k: claim.mu + claim.tau * math.sqrt(2 * k * math.log(2)) for k in (1, 2, 4, 8, 16, 32, 64)}
+    expected = max((3 - math.exp(level)) / 4 - 2.0**-k for k, level in levels.items())
+    assert float(find_notion(claim).divergence(claim, *RESPONSE)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_clipped_pair_loses_at_most_delta() -> None:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from flint import arb
 
 from dpassay.claims import (
     ZCDP,
@@ -21,9 +22,10 @@ from dpassay.claims import (
     RenyiDP,
     UsageError,
 )
+from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.notions.base import find_notion
-from dpassay.spec.notions.implications import IMPLICATIONS, Implication, refuted_by
+from dpassay.spec.notions.implications import IMPLICATIONS, Implication, refuted_by, zcdp_implying_probabilistic
 from dpassay.spec.verdict import Outcome
 
 TARGETS: tuple[Claim, ...] = (
@@ -186,3 +188,14 @@ def test_the_pure_claim_pulled_back_is_the_sharp_one() -> None:
     pair = FiniteDistribution.of(odds, 1), FiniteDistribution.of(1, odds)
     target = ApproximateDP(0.5, 0.1)
     assert find_notion(target).decide(target, *pair).outcome is Outcome.VIOLATED
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-9, 0.1])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1 / 3, 7.0])
+def test_zcdp_that_implies_probabilistic_dp_is_rounded_down(epsilon: float, delta: float) -> None:
+    """rho + 2 sqrt(rho log(1/delta)) stays certainly below epsilon; with four times the rounding added it does not."""
+    (source,) = zcdp_implying_probabilistic(ProbabilisticDP(epsilon, delta))
+    loss: Callable[[float], arb] = lambda rho: ball(rho) + 2 * (-ball(rho) * ball(delta).log()).sqrt()
+    with precision(200):
+        assert loss(source.rho) < ball(epsilon)
+        assert loss(source.rho * (1 + 2.0**-50)) > ball(epsilon)

@@ -1,6 +1,7 @@
 """Decisions about claims: exact where they can be, three-valued, with the corners of each notion."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
+    BoundedRange,
     Claim,
     ExPost,
+    GaussianDP,
     ProbabilisticDP,
     PureDP,
     RenyiDP,
@@ -98,6 +101,20 @@ def test_attained_zcdp_is_undecided_not_a_pass() -> None:
     tight = FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3)
     assert decide(ZCDP(LOG_3 * 0.5), tight)[0] in {HOLDS, UNDECIDED}  # one rounding from the parameter
     assert decide(ZCDP(LOG_3 * 0.4999), tight)[0] is VIOLATED
+
+
+@pytest.mark.parametrize(
+    "make",
+    [PureDP, lambda x: ApproximateDP(0.25, x), lambda x: ProbabilisticDP(0.5, x), lambda x: RenyiDP(2.5, x), ZCDP,
+     BoundedRange, GaussianDP],
+)  # fmt: skip
+def test_a_claim_holds_from_the_divergence_of_the_ordered_pair_on(make: Callable[[float], Claim]) -> None:
+    """The pair is not symmetric: each order has a divergence of its own, and is decided by it."""
+    one, other = FiniteDistribution.of(5, 3, 1), FiniteDistribution.of(2, 3, 4)
+    for pair in ((one, other), (other, one)):
+        divergence = float(find_notion(make(0.5)).divergence(make(0.5), *pair))
+        assert decide(make(divergence * (1 + 1e-6)), pair)[0] is HOLDS
+        assert decide(make(divergence * (1 - 1e-6)), pair)[0] is VIOLATED
 
 
 def test_distributions_that_are_not_rational_are_enclosed() -> None:
