@@ -56,6 +56,9 @@ class Finding:
     power: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.kind not in list(FindingKind):
+            raise UsageError(f"kind must be one of {', '.join(FindingKind)}, got {self.kind!r}")
+        object.__setattr__(self, "kind", FindingKind(self.kind))
         if self.kind is FindingKind.OK and (not self.power or self.power.get("points") == 0):
             raise UsageError(
                 f"power must state the detectable violation of an ok finding, got {self.power!r} ({self.detail})"

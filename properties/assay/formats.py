@@ -17,7 +17,7 @@ from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
 from dpassay.properties.assay.table import summary
-from dpassay.properties.records import plain
+from dpassay.properties.contract import as_dictionary
 
 __all__ = ["FORMATS", "Format", "render"]
 
@@ -127,7 +127,7 @@ def _sarif_result(line: Assessment, adapter: str) -> dict[str, Any]:
             }
         ],
         "partialFingerprints": {"dpassay/v1": hashlib.sha256(identity.encode()).hexdigest()},
-        "properties": plain(line.record()),
+        "properties": as_dictionary(line.record()),
     }
     if line.as_expected:
         result["suppressions"] = [{"kind": "external", "justification": line.expected}]

@@ -6,6 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 from dpassay.claims import UsageError, shown
+from dpassay.properties.contract import as_dictionary
 from dpassay.properties.records import plain
 from dpassay.properties.verify import Profile, StatementReport, verify_errata, verify_statement
 from dpassay.spec.statement import Statement
@@ -47,7 +48,7 @@ def assert_errata(statement: Statement) -> None:
     __tracebackhide__ = True
     for report in verify_errata([_required(statement)]):
         if not report.as_expected:
-            raise AssertionError(f"an erratum of {statement.name} is not confirmed: {report.record()}")
+            raise AssertionError(f"an erratum of {statement.name} is not confirmed: {as_dictionary(report.record())}")
 
 
 def assert_kills(

@@ -272,12 +272,13 @@ def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CA
 def is_constant(game: PairGame) -> bool:
     """Return whether each side of a game showed one outcome only, in what the game remembers."""
     for side in (True, False):
-        seen: set[Any] = set()
+        seen: list[Outcomes] = []
         for outcomes, is_left in game.archive:
-            chosen = is_left == side
-            if chosen.any():
-                atoms = outcomes.atoms()
-                seen.update(atoms[k] for k in np.flatnonzero(chosen))
-            if len(seen) > 1:
-                return False
+            chosen = np.flatnonzero(is_left == side)
+            if chosen.size:
+                seen.append(outcomes.taken(chosen[:1]))
+                if not outcomes.taken(chosen).are_alike():
+                    return False
+        if seen and not Outcomes.joined(seen).are_alike():
+            return False
     return bool(game.archive)

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.game import PairGame
-from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, WrongCountError, call
+from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, WrongCountError, call
 
 __all__ = [
     "CONSTANT_OUTCOME",
@@ -30,13 +30,15 @@ class EveryCallRaisesError(UsageError):
 
 def only_outcome(games: Sequence[PairGame]) -> tuple[Hashable] | None:
     """Return the one outcome of all games in what they remember; None if there are several, or none."""
-    seen: set[Hashable] = set()
+    seen = []
     for game in games:
         for outcomes, _ in game.archive:
-            seen.update(outcomes.atoms()[:1])
-            if len(seen) > 1 or len(set(outcomes.atoms())) > 1:
+            if not outcomes.are_alike():
                 return None
-    return (seen.pop(),) if seen else None
+            seen.append(outcomes.taken(np.arange(1)))
+    if not seen or not Outcomes.joined(seen).are_alike():
+        return None
+    return (seen[0].atoms()[0],)
 
 
 def is_one_exception(games: Sequence[PairGame]) -> bool:

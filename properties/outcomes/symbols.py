@@ -187,6 +187,16 @@ class Outcomes:
         seen: dict[Hashable, Hashable] = {}  # most outcomes come again and again
         return [seen[s] if s in seen else seen.setdefault(s, comparable(s)) for s in symbols]
 
+    def are_alike(self) -> bool:
+        """Return whether all outcomes are one and the same, also in their types and in the signs of zeros."""
+        atoms = self.atoms()
+        if any(atom != atoms[0] for atom in atoms[1:]):
+            return False
+        kinds = (
+            set() if self.types is None else set(self.types.tolist()) - {MISSING}
+        )  # missing: of an array of many outcomes
+        return len(kinds) <= 1 and len({repr(atom) for atom in atoms}) <= 1
+
     @property
     def failures(self) -> int:
         """How many of the outcomes stand for a call that raised."""

@@ -140,7 +140,8 @@ def compared(first: float, second: float, **fields: Any) -> str:
 
 
 def test_answers_agree_up_to_what_the_library_says_of_them() -> None:
-    assert compared(1.0, 1.0) == compared(math.inf, math.inf) == "ok"
+    assert compared(1.0, 1.0) == "ok"
+    assert compared(math.inf, math.inf) == "error"  # they agree, and neither answer says anything
     assert compared(1.0, 1.01) == compared(math.inf, 1.0) == compared(1.0, math.inf) == "wrong answer"
     assert compared(1.0, 1.01, relative_error=0.01) == "ok"
     assert compared(1.0, 1.01, looseness=0.01) == "ok"

@@ -9,13 +9,14 @@ import pytest
 from dpassay.properties.assay.assessment import Assessment
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.formats import FORMATS, Format, render
+from dpassay.properties.assay.kinds import FindingKind
 
 ODD = "100 % <b>|`sure`, ok: yes\nand\x00more\x1b"
 
 
 def line(kind: str, law: str = "privacy_of_claim", **fields: object) -> Assessment:
     power = {"points": 1} if kind == "ok" else None
-    finding = Finding(kind, ODD, claimed=1.0, certified=2.5, power=power)  # type: ignore[arg-type]
+    finding = Finding(FindingKind(kind), ODD, claimed=1.0, certified=2.5, power=power)
     return Assessment("lib", "1.0", f"{kind} of {ODD}", law, finding, **fields)  # type: ignore[arg-type]
 
 

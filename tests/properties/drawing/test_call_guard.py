@@ -209,7 +209,7 @@ def test_an_assertion_warns_of_habits_and_passes() -> None:
 
 
 def test_an_assertion_that_tested_nothing_does_not_pass() -> None:
-    with pytest.raises(UsageError, match="was not fully tested: the target repeats outcomes"):
+    with pytest.raises(UsageError, match="was not fully tested: not a fresh draw"):
         assert_private(seeds_its_own, "pure:1", LINE, calls=2_000)
     with pytest.raises(UsageError, match="was not fully tested: the target hangs"):
         assert_private(waits_on_many, "pure:1", LINE, call_timeout_seconds=SHORT)

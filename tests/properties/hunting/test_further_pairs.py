@@ -57,7 +57,7 @@ def test_designed_and_further_pairs_exhaust_a_small_domain(relation: VectorNeigh
     [
         VectorNeighbours(1, linf=1.0),
         VectorNeighbours(1, linf=1.0, integer=True),
-        VectorNeighbours(1, linf=1.0, low=0, high=2.0**60, integer=True),
+        VectorNeighbours(1, linf=1.0, low=0, high=2.0**53, integer=True),
         VectorNeighbours(8, linf=1.0, low=0, high=9, integer=True),
         VectorNeighbours(2, linf=300.0, low=0, high=120, integer=True),
     ],

@@ -119,7 +119,7 @@ def caching() -> Target:
 @pytest.mark.parametrize("seed", range(2))
 def test_cached_answers_are_no_violation(seed: int) -> None:
     result = hunt(caching(), "pure:1", LINE, calls=500, seed=seed)
-    assert (result.verdict, result.is_void, result.witness) == ("not refuted", True, None)
+    assert (result.verdict, result.is_void, result.witness) == ("undecided", True, None)
     assert Habit.RELEASES_ONCE.value in result.notes
     with pytest.raises(UsageError, match="not a fresh draw"):
         assert_private(caching(), "pure:1", LINE, calls=500, seed=seed)

@@ -108,7 +108,7 @@ def test_mechanisms_and_distributions_fit_together() -> None:
     assert isinstance(RandomisedResponse(), Mechanism)
     assert exact_distribution(object(), np.zeros(1)) is None
     assert worst_case(object(), PureDP(1)) is None
-    with pytest.raises(ValueError, match="registered already"):
+    with pytest.raises(ValueError, match="two entries for the distribution of RandomisedResponse"):
         register_distribution(RandomisedResponse, lambda *_: None)
 
 

@@ -62,5 +62,5 @@ def test_pairs_outside_the_relation_are_left_out() -> None:
 
 
 def test_pairs_are_declared_once() -> None:
-    with pytest.raises(ValueError, match="already"):
+    with pytest.raises(ValueError, match="two entries for the worst pairs"):
         register_worst_pairs(GivesItselfAwayToo, lambda _mechanism, _relation: [])

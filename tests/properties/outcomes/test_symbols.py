@@ -10,7 +10,7 @@ from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.learners.side_tree import fit_side_tree, quantile_edges
 from dpassay.properties.outcomes.events import Interval, Symbols, best_event, parse_event
-from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
+from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, WrongCountError, call
 
 Array = NDArray[np.float64]
 
@@ -43,8 +43,8 @@ def test_every_kind_of_outcome_is_counted_predicted_and_described(raw: Any) -> N
 
 
 @pytest.mark.parametrize("returned", [3.0, [1.0], "ab", {"a": 1, "b": 2}, np.zeros((3, 2)), None])
-def test_a_wrong_number_of_outcomes_is_a_mistake_of_the_user(returned: object) -> None:
-    with pytest.raises(UsageError, match="2 outcomes"):
+def test_a_wrong_number_of_outcomes_is_named(returned: object) -> None:
+    with pytest.raises(WrongCountError, match="2 outcomes"):
         call(lambda *_: returned, np.zeros(1), 2, np.random.default_rng(0))
 
 

@@ -59,7 +59,7 @@ def sometimes(n: int, rng: np.random.Generator) -> Any:
 
 def test_some_outcomes_that_cannot_be_read_make_a_hunt_void() -> None:
     result = hunt(each(sometimes), "pure:0.1", SPEC, calls=300, white_box=False)
-    assert result.verdict == "not refuted"
+    assert result.verdict == "undecided"
     assert result.is_void
     assert any(note.startswith(NOT_READ) and "object" in note for note in result.notes)
 
@@ -103,7 +103,7 @@ def arrays_of_two_types(data: Array, size: int, rng: np.random.Generator) -> Any
 def test_the_type_of_arrays_is_seen_call_by_call(one_or_two_records: Any) -> None:
     game, evidence = one_or_two_records(arrays_of_two_types, 192)
     assert evidence > 1
-    assert game.prepare(100).left[0].one_by_one
+    assert game.prepare(100).draws[0].one_by_one
     witness = measured_witness(game, PureDP(0.1))
     assert witness.event.startswith("type(outcome) in {")
     record: dict[str, Any] = {"target": "x:y", "claim": "pure:0.1", "witness": {"left": [0.0], "right": [0.0, 0.0]}}
