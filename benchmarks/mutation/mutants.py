@@ -141,7 +141,7 @@ def find(root: Path, wanted: Mapping[str, tuple[str, str]]) -> list[Mutant]:
     """
     every = read_sources(root)
     signatures, functions = _signatures(every), set(wanted.values())
-    found = {}
+    found: dict[str, Mutant] = {}
     for source in every:
         if any(path == source.path for path, _ in functions):
             for place, made in source.sites(signatures):
