@@ -33,6 +33,7 @@ from dpassay.properties.betting.game import sample_side
 from dpassay.properties.drawing.target import load_target
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.outcomes.symbols import LOWEST_BIT
 
@@ -79,9 +80,9 @@ class Comparison:
     @property
     def missed(self) -> str | None:
         """Why the target was missed, None if it was reached."""
-        if self.is_correct and self.ours.verdict == "violated":
+        if self.is_correct and self.ours.verdict is HuntVerdict.VIOLATED:
             return "a correct claim was refuted: a false alarm"
-        if not self.is_correct and self.ours.verdict != "violated":
+        if not self.is_correct and self.ours.verdict is not HuntVerdict.VIOLATED:
             return f"the violation was not certified; {self._excuse}"
         if self.ours.epsilon_lower < self.target:
             return f"{self.ours.epsilon_lower:.4g} is below {self.target:.4g}; {self._excuse}"
@@ -112,6 +113,7 @@ def compare(row: Row, *, calls: int, seed: int, alpha: float) -> Comparison:
             progress=show,
             white_box=False,
             low_bits=row.low_bits,
+            trace=False,
             shrink=False,
         )
         status.update(f"{row.name}: its distribution")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from dpassay.claims import Item, Mechanism
-from dpassay.discovery import import_all_below
+from dpassay.registry import Registry, place_of
 
 __all__ = ["Entry", "Mutation", "catalogue", "entries"]
 
@@ -41,7 +41,9 @@ class Entry:
     mutation: Mutation | None
 
 
-_ENTRIES: dict[str, Entry] = {}
+_ENTRIES: Registry[str, Entry] = Registry(
+    "mechanism", "dpassay.impl.mechanisms", "dpassay.impl.broken", where=lambda entry: place_of(entry.mechanism)
+)
 
 
 def catalogue(where: str, mechanism: M, *, items: tuple[Item, ...] = (), mutation: Mutation | None = None) -> M:
@@ -63,14 +65,10 @@ def catalogue(where: str, mechanism: M, *, items: tuple[Item, ...] = (), mutatio
     ValueError
         If the place is taken.
     """
-    if where in _ENTRIES:
-        raise ValueError(f"{where} is in the catalogue already")
-    _ENTRIES[where] = Entry(where, mechanism, items, mutation)
+    _ENTRIES.enter(where, Entry(where, mechanism, items, mutation))
     return mechanism
 
 
 def entries() -> tuple[Entry, ...]:
     """Return the whole catalogue, in order of place; imports every module of mechanisms first."""
-    for package_name in ("dpassay.impl.mechanisms", "dpassay.impl.broken"):
-        import_all_below(package_name)
-    return tuple(_ENTRIES[where] for where in sorted(_ENTRIES))
+    return tuple(sorted(_ENTRIES, key=lambda entry: entry.where))

@@ -6,24 +6,25 @@ has a line here that says which part is not covered, and why.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dpassay.claims import Item
 from dpassay.impl.catalogue import entries
-from dpassay.properties.experiments import all_experiments
-from dpassay.properties.records import SCHEMA
+from dpassay.properties.contract import ItemRecord
+from dpassay.properties.experiments.base import all_experiments
 from dpassay.spec.notions.base import all_notions
-from dpassay.spec.sources import ItemRow, item_table
-from dpassay.spec.statement import all_statements
+from dpassay.spec.sources import ItemRow, item_table, items_of
+from dpassay.spec.statement import Statement, all_statements
 
-__all__ = ["NOT_COVERED_IN_FULL", "REASONS", "ItemCoverage", "coverage"]
+__all__ = ["NOT_COVERED_IN_FULL", "REASONS", "ItemCoverage", "coverage", "coverage_by"]
+
+Places = dict[Item, dict[str, list[str]]]
+"""By item, and by the kind of what covers it: the addresses of what covers it."""
 
 KINDS = ("statement", "notion", "mechanism", "experiment")
 
-CHAPTER_TO_COME = "this chapter is not written yet"
-CHAPTERS_WRITTEN = ("lebensold2024", "cohen2023", "cesar2020", "gaboardi2017", "rogers2023")
+NOT_STATED = "no statement covers it"
 
 REASONS: dict[Item, str] = {
     ("lebensold2024", "cross_reference_errors"): "editorial: wrong numbers of sections and theorems, no mathematics",
@@ -62,24 +63,37 @@ class ItemCoverage:
     where: tuple[str, ...]
     reason: str | None
 
-    def record(self) -> dict[str, Any]:
-        """Return the object of the command line's contract."""
-        return {
-            "schema": SCHEMA,
-            "source": self.row.source,
-            "item": self.row.item,
-            "name": self.row.name,
-            "kind": self.row.kind,
-            "covered_by": self.covered_by,
-            "where": list(self.where),
-            "reason": self.reason,
-        }
+    def record(self) -> ItemRecord:
+        """Return the record of the item."""
+        return ItemRecord(
+            source=self.row.source,
+            item=self.row.item,
+            name=self.row.name,
+            kind=self.row.kind,
+            covered_by=self.covered_by,
+            where=list(self.where),
+            reason=self.reason,
+        )
 
 
 def coverage(source: str | None = None) -> Iterator[ItemCoverage]:
     """Yield every item of the documents (of one source, if given) with its coverage."""
-    places = _places()
-    for key, row in item_table().items():
+    return _coverage(item_table(), _places(), source)
+
+
+def coverage_by(statements: Sequence[Statement], source: str | None = None) -> Iterator[ItemCoverage]:
+    """Yield every item of the documents that these statements cite (of one, if given) with its coverage by them.
+
+    The items are those of the table of a document, or else the labels that its statements have.
+    """
+    rows: dict[Item, ItemRow] = {}
+    for one in statements:
+        rows |= items_of(one.source.key) or {row.key: row for row in one.items}
+    return _coverage(rows, _places_of(statements), source)
+
+
+def _coverage(rows: Mapping[Item, ItemRow], places: Places, source: str | None) -> Iterator[ItemCoverage]:
+    for key, row in rows.items():
         if source is not None and row.source != source:
             continue
         found = places.get(key, {})
@@ -90,16 +104,20 @@ def coverage(source: str | None = None) -> Iterator[ItemCoverage]:
 
 
 def _reason(row: ItemRow) -> str | None:
-    if row.key in REASONS:
-        return REASONS[row.key]
-    return None if row.source in CHAPTERS_WRITTEN else CHAPTER_TO_COME
+    """Return the reason why nothing covers an item; None is an item of the shipped table that lacks one."""
+    return REASONS.get(row.key, None if row.key in item_table() else NOT_STATED)
 
 
-def _places() -> dict[Item, dict[str, list[str]]]:
-    places: dict[Item, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for statement in all_statements():
+def _places_of(statements: Iterable[Statement]) -> Places:
+    places: Places = defaultdict(lambda: defaultdict(list))
+    for statement in statements:
         for key in statement.covered_items:
             places[key]["statement"].append(statement.where)
+    return places
+
+
+def _places() -> Places:
+    places = _places_of(all_statements())
     for notion in all_notions():
         for key in notion.items:
             places[key]["notion"].append(notion.where)

@@ -1,4 +1,4 @@
-"""Records for machines: how values of this project look in JSON.
+"""Plain values for machines: how values of this project look in JSON.
 
 Infinity is the string ``"inf"``, an unknown number null; an exact rational is a number where float64 holds it
 exactly and the string ``"p/q"`` otherwise.
@@ -7,15 +7,13 @@ exactly and the string ``"p/q"`` otherwise.
 import dataclasses
 import math
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, StrEnum
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-__all__ = ["SCHEMA", "plain"]
-
-SCHEMA = 1
+__all__ = ["plain"]
 
 
 def plain(value: Any) -> Any:
@@ -31,7 +29,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, float | np.floating):
         return _plain_float(float(value))
     if isinstance(value, Enum):
-        return value.name.lower()
+        return str(value) if isinstance(value, StrEnum) else value.name.lower()
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, np.integer | np.bool_):

@@ -4,8 +4,9 @@ from typing import Any
 
 from dpassay.claims import UsageError
 from dpassay.impl.catalogue import entries
+from dpassay.properties.contract import ErratumRecord, MechanismRecord, ShownStatementRecord
 from dpassay.properties.mechanisms import mechanism_record
-from dpassay.properties.records import SCHEMA, plain
+from dpassay.properties.records import plain
 from dpassay.properties.verify import verify_errata, verify_statement
 from dpassay.spec.proof.steps import Kind, Step
 from dpassay.spec.statement import Statement, all_statements
@@ -13,7 +14,7 @@ from dpassay.spec.statement import Statement, all_statements
 __all__ = ["proof_lines", "show_record", "statement_words"]
 
 
-def show_record(name: str) -> dict[str, Any]:
+def show_record(name: str) -> ShownStatementRecord | MechanismRecord:
     """Return the record of a statement (by name or item name) or of a mechanism (by address).
 
     A statement is verified in the quick profile; evidence and scope are those of this run.
@@ -33,24 +34,23 @@ def show_record(name: str) -> dict[str, Any]:
     raise UsageError(f"NAME {name!r} is not a statement, item or mechanism; `dpassay list` prints all names")
 
 
-def _statement_record(statement: Statement) -> dict[str, Any]:
+def _statement_record(statement: Statement) -> ShownStatementRecord:
     report = verify_statement(statement)
-    return {
-        "schema": SCHEMA,
-        "statement": statement.name,
+    return ShownStatementRecord(
+        statement=statement.name,
         **statement_words(statement),
-        "source": str(statement.source),
-        "verdict": str(report.outcome),
-        "evidence": report.evidence.label,
-        "scope": report.scope.label,
-        "prose_steps": report.prose_steps,
-        "proof": proof_lines(statement),
-        "cases": report.cases,
-        "undecided": report.undecided,
-        "tightness": plain(report.tightness),
-        "argument": report.detail or None,
-        "errata": [_erratum_line(record.record()) for record in verify_errata([statement])],
-    }
+        source=str(statement.source),
+        verdict=report.outcome,
+        evidence=report.evidence,
+        scope=report.scope,
+        prose_steps=report.prose_steps,
+        proof=proof_lines(statement),
+        cases=report.cases,
+        undecided=report.undecided,
+        tightness=plain(report.tightness),
+        argument=report.detail or None,
+        errata=[_erratum_line(record.record()) for record in verify_errata([statement])],
+    )
 
 
 def statement_words(statement: Statement) -> dict[str, Any]:
@@ -80,10 +80,10 @@ def _step_line(step: Step) -> str:
     return f"[{kind}] {step.name}: {step.sentence}{given}"
 
 
-def _erratum_line(record: dict[str, Any]) -> str:
-    elsewhere = "; ".join(f"{one['item']}: {one['text']}" for one in record["consequences"])
+def _erratum_line(record: ErratumRecord) -> str:
+    elsewhere = "; ".join(f"{one.item}: {one.text}" for one in record.consequences)
     return (
-        f"{record['item']} ({record['severity']}, {record['class']}; {record['location']}): {record['text']}; "
-        f"as published {record['printed']}, corrected {record['corrected']} at {record['witness']}; "
-        f"possible answer of an author: {record['answer']}" + (f"; consequences: {elsewhere}" if elsewhere else "")
+        f"{record.item} ({record.severity}, {record.erratum_class}; {record.location}): {record.text}; "
+        f"as published {record.printed}, corrected {record.corrected} at {record.witness}; "
+        f"possible answer of an author: {record.answer}" + (f"; consequences: {elsewhere}" if elsewhere else "")
     )

@@ -18,9 +18,10 @@ from typing import Any, Literal
 from hypothesis import HealthCheck, Phase, given, seed, settings, target
 from joblib import Parallel, delayed
 
-from dpassay.properties.records import SCHEMA, plain
+from dpassay.properties.contract import ConsequenceRecord, ErratumRecord, StatementRecord
+from dpassay.properties.records import plain
 from dpassay.properties.strategies import quantifier_strategies
-from dpassay.spec.statement import Erratum, Fault, Statement, faults, find_statement
+from dpassay.spec.statement import Erratum, Fault, Statement, faults, find_statement, load_statements
 from dpassay.spec.verdict import Evidence, Outcome, Scope, Verdict
 
 __all__ = ["ErratumReport", "Profile", "StatementReport", "verify", "verify_errata", "verify_statement"]
@@ -56,29 +57,28 @@ class StatementReport:
     def reach(self) -> str:
         """The scope, qualified by the number of prose steps where there are any: `all` alone needs none."""
         if not self.prose_steps:
-            return self.scope.label
-        return f"{self.scope.label}, {self.prose_steps} prose step{'s' if self.prose_steps > 1 else ''}"
+            return self.scope
+        return f"{self.scope}, {self.prose_steps} prose step{'s' if self.prose_steps > 1 else ''}"
 
-    def record(self) -> dict[str, Any]:
-        """Return the object of the command line's contract."""
-        return {
-            "schema": SCHEMA,
-            "statement": self.statement.name,
-            "source": self.statement.source.key,
-            "item": self.statement.item.item,
-            "kind": self.statement.item.kind,
-            "verdict": str(self.outcome),
-            "evidence": self.evidence.label,
-            "scope": self.scope.label,
-            "prose_steps": self.prose_steps,
-            "cases": self.cases,
-            "undecided": self.undecided,
-            "tightness": plain(self.tightness),
-            "seconds": round(self.seconds, 3),
-            "witness": plain(self.witness) if self.outcome is Outcome.VIOLATED else None,
-            "detail": self.detail or None,
-            "as_expected": self.as_expected,
-        }
+    def record(self) -> StatementRecord:
+        """Return the record of the result."""
+        return StatementRecord(
+            statement=self.statement.name,
+            source=self.statement.source.key,
+            item=self.statement.item.item,
+            kind=self.statement.item.kind,
+            verdict=self.outcome,
+            evidence=self.evidence,
+            scope=self.scope,
+            prose_steps=self.prose_steps,
+            cases=self.cases,
+            undecided=self.undecided,
+            tightness=plain(self.tightness),
+            seconds=round(self.seconds, 3),
+            witness=plain(self.witness) if self.outcome is Outcome.VIOLATED else None,
+            detail=self.detail or None,
+            as_expected=self.as_expected,
+        )
 
 
 @dataclass(frozen=True)
@@ -103,32 +103,30 @@ class ErratumReport:
         as_expected = as_expected and self.figures.outcome is Outcome.HOLDS
         return as_expected and all(report.as_expected for report in self.consequences)
 
-    def record(self) -> dict[str, Any]:
-        """Return the object of the command line's contract."""
-        return {
-            "schema": SCHEMA,
-            "erratum_of": self.statement.name,
-            "source": self.statement.source.key,
-            "item": self.item,
-            "class": self.erratum.kind,
-            "severity": str(self.erratum.severity),
-            "location": self.erratum.location,
-            "printed": str(self.printed.outcome),
-            "corrected": str(self.corrected.outcome),
-            "witness": plain(self.erratum.witness),
-            "evidence": min(self.printed.evidence, self.corrected.evidence).label,
-            "text": self.erratum.printed_text,
-            "answer": self.erratum.answer,
-            "detail": self.printed.detail if self.figures.outcome is Outcome.HOLDS else self.figures.detail,
-            "consequences": [report.as_consequence() for report in self.consequences],
-            "as_expected": self.as_expected,
-        }
+    def record(self) -> ErratumRecord:
+        """Return the record of the result."""
+        return ErratumRecord(
+            erratum_of=self.statement.name,
+            source=self.statement.source.key,
+            item=self.item,
+            erratum_class=self.erratum.kind,
+            severity=str(self.erratum.severity),
+            location=self.erratum.location,
+            printed=self.printed.outcome,
+            corrected=self.corrected.outcome,
+            witness=plain(self.erratum.witness),
+            evidence=min(self.printed.evidence, self.corrected.evidence),
+            text=self.erratum.printed_text,
+            answer=self.erratum.answer,
+            detail=self.printed.detail if self.figures.outcome is Outcome.HOLDS else self.figures.detail,
+            consequences=[report.as_consequence() for report in self.consequences],
+            as_expected=self.as_expected,
+        )
 
-    def as_consequence(self) -> dict[str, Any]:
+    def as_consequence(self) -> ConsequenceRecord:
         """Return the part of the record that differs from that of the erratum of which this is a consequence."""
-        own = ("erratum_of", "item", "class", "location", "printed", "corrected", "witness", "text", "detail")
         record = self.record()
-        return {field: record[field] for field in own}
+        return ConsequenceRecord(**{name: getattr(record, name) for name in ConsequenceRecord.__struct_fields__})
 
     @property
     def item(self) -> str:
@@ -236,22 +234,44 @@ def _attack(statement: Statement, tally: _Tally, cases: int, seed_value: int) ->
 
 
 def verify(
-    statements: Iterable[Statement], profile: Profile = "quick", seed_value: int = 0, *, jobs: int = -1
+    statements: Iterable[Statement],
+    profile: Profile = "quick",
+    seed_value: int = 0,
+    *,
+    jobs: int = -1,
+    places: tuple[str, ...] = (),
 ) -> Iterable[StatementReport]:
     """Verify statements in parallel; reports come in the order of the statements.
 
     The result does not depend on the number of jobs: every statement is seeded by itself.
+
+    Parameters
+    ----------
+    statements : iterable of Statement
+        Of this package, or of the modules in `places`.
+    profile : {"quick", "thorough"}
+        Number of cases per statement.
+    seed_value : int
+        Seed of the cases.
+    jobs : int
+        Number of worker processes, -1 for one per core.
+    places : tuple of str
+        Modules, packages or files of others that a worker imports first, as for `load_statements`.
     """
     own = os.getpid()
-    work = [delayed(_verify_by_name)(statement.name, profile, seed_value, own) for statement in statements]
+    work = [delayed(_verify_by_name)(statement.name, profile, seed_value, own, places) for statement in statements]
     for fields in Parallel(n_jobs=jobs, return_as="generator")(work):
         name, report = fields
         yield StatementReport(statement=find_statement(name), **report)
 
 
-def _verify_by_name(name: str, profile: Profile, seed_value: int, parent: int) -> tuple[str, dict[str, Any]]:
+def _verify_by_name(
+    name: str, profile: Profile, seed_value: int, parent: int, places: tuple[str, ...]
+) -> tuple[str, dict[str, Any]]:
     # Statements are found by name in the worker: claims are functions of modules and need not travel.
     with _interruptions_left_to(parent):
+        for place in places:
+            load_statements(place)
         report = verify_statement(find_statement(name), profile, seed_value)
     return name, {key: value for key, value in vars(report).items() if key != "statement"}
 

@@ -5,13 +5,15 @@ Every statement cites a `Source`; the items of the documents that dpassay sets o
 """
 
 import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
-from dpassay.claims import Item
+from dpassay.claims import Item, UsageError
 
-__all__ = ["SOURCES", "ItemRow", "Source", "item_row", "item_table"]
+__all__ = ["SOURCES", "ItemRow", "Source", "item_row", "item_table", "items_of", "register_items"]
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,51 @@ def item_row(source: str, name: str) -> ItemRow:
         If there is no such item; the message names it.
     """
     try:
-        return item_table()[source, name]
+        return items_of(source)[source, name]
     except KeyError:
         raise KeyError(f"{name!r} is not an item of {source!r}") from None
+
+
+_OTHER_ITEMS: dict[str, dict[Item, ItemRow]] = {}
+
+
+def register_items(source: Source, table: Path | Iterable[tuple[str, str, str]]) -> None:
+    """Register the items of a document: what it numbers or names, so that coverage can be reported.
+
+    Without a table the statements of a document have labels instead, and coverage lists these.
+
+    Parameters
+    ----------
+    source : Source
+        The document; its items are not yet registered.
+    table : Path, or iterable of (item, name, kind)
+        Label in the document, such as ``Theorem 4``; identifier, such as ``zcdp_of_discrete_gaussian``; kind, such as
+        ``theorem``. A path leads to a CSV file with the columns ``item``, ``name`` and ``kind``.
+
+    Raises
+    ------
+    UsageError
+        If the document has items already, other than these, or two items have the same name.
+    """
+    rows = [ItemRow(source.key, *labels) for labels in (_rows_of(table) if isinstance(table, Path) else table)]
+    made = {row.key: row for row in rows}
+    if len(made) < len(rows):
+        twice = next(row.name for row in rows if sum(row.name == other.name for other in rows) > 1)
+        raise UsageError(f"the items of {source.key!r} have the name {twice!r} twice")
+    if items_of(source.key) not in ({}, made):
+        raise UsageError(f"the items of {source.key!r} are registered already; use another key")
+    _OTHER_ITEMS[source.key] = made
+
+
+def _rows_of(table: Path) -> list[tuple[str, str, str]]:
+    lines = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    missing = {"item", "name", "kind"} - set(lines.fieldnames or ())
+    if missing:
+        raise UsageError(f"{table} has no column {', '.join(sorted(missing))}; expected item, name, kind")
+    return [(line["item"], line["name"], line["kind"]) for line in lines]
+
+
+def items_of(source: str) -> dict[Item, ItemRow]:
+    """Return the registered items of a document, shipped ones included; none for a document without a table."""
+    shipped = {key: row for key, row in item_table().items() if key[0] == source}
+    return shipped or _OTHER_ITEMS.get(source, {})

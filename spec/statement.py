@@ -5,6 +5,7 @@ A statement is made by the decorator `statement` from a typed function: its para
 always the *corrected* claim; what the document says instead is an `Erratum`, executable too.
 """
 
+import importlib.metadata
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,16 +13,30 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from dpassay.claims import Item, UsageError
-from dpassay.discovery import import_all_below
+from dpassay.discovery import import_all_below, load_module
+from dpassay.registry import Registry
 from dpassay.spec.domains.base import Domain
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.recording import Comparison, recorded
 from dpassay.spec.proof.steps import Proof
-from dpassay.spec.sources import ItemRow, Source, item_row, item_table
+from dpassay.spec.sources import ItemRow, Source, item_row, items_of
 from dpassay.spec.verdict import Verdict
 
-__all__ = ["Erratum", "Fault", "Severity", "Statement", "all_statements", "faults", "find_statement", "statement"]
+__all__ = [
+    "Erratum",
+    "Fault",
+    "Severity",
+    "Statement",
+    "all_statements",
+    "faults",
+    "find_statement",
+    "load_statements",
+    "statement",
+]
+
+ENTRY_POINTS = "dpassay.statements"
+"""Group of entry points by which an installed package names its module of statements."""
 
 NO_FIGURES = Figures()
 ErratumClass = Literal["false", "loose", "proof"]
@@ -164,7 +179,9 @@ class Statement:
         return tuple(row.key for row in (*self.items, *self.also))
 
 
-_REGISTRY: dict[str, Statement] = {}
+_STATEMENTS: Registry[str, Statement] = Registry(
+    "statement", "dpassay.spec.notions", "dpassay.spec.theorems", where=lambda statement: statement.where
+)
 
 
 def statement(
@@ -223,16 +240,13 @@ def statement(
         )
         if not made.sentence or not made.items:
             raise ValueError(f"{where} needs a docstring and at least one item: they are the statement")
-        if made.name in _REGISTRY:
-            raise ValueError(f"statement {made.name!r} stands in {_REGISTRY[made.name].where} and in {where}")
-        _REGISTRY[made.name] = made
-        return made
+        return _STATEMENTS.enter(made.name, made)
 
     return register
 
 
 def _row(source: Source, name: str, kind: str) -> ItemRow:
-    if any(row.source == source.key for row in item_table().values()):
+    if items_of(source.key):
         return item_row(source.key, name)
     return ItemRow(source.key, name, name, kind)
 
@@ -251,9 +265,35 @@ def _quantifiers(claim: Callable[..., Verdict | Proof], where: str) -> dict[str,
 
 def all_statements() -> tuple[Statement, ...]:
     """Return every statement, in order of registration; imports the modules that state them first."""
-    for package_name in ("dpassay.spec.notions", "dpassay.spec.theorems"):
-        import_all_below(package_name)
-    return tuple(_REGISTRY.values())
+    return tuple(_STATEMENTS)
+
+
+def load_statements(place: str) -> tuple[Statement, ...]:
+    """Import the statements of others and return them.
+
+    Parameters
+    ----------
+    place : str
+        A module, a package (with everything below it), a ``.py`` file, or the name of an entry point of the group
+        ``dpassay.statements``.
+
+    Raises
+    ------
+    UsageError
+        If the module cannot be imported, or states nothing.
+    """
+    named = {point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+    module = load_module(named.get(place, place), f"statements of {place!r}", by_name=True)
+    if hasattr(module, "__path__"):
+        import_all_below(module.__name__)
+    found = tuple(one for one in _STATEMENTS.present if _is_below(one.claim.__module__, module.__name__))
+    if not found:
+        raise UsageError(f"{place!r} has no statements; a statement is a function with the decorator `statement`")
+    return found
+
+
+def _is_below(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
 
 
 def find_statement(name: str) -> Statement:
@@ -264,10 +304,7 @@ def find_statement(name: str) -> Statement:
     UsageError
         If there is none.
     """
-    for candidate in all_statements():
-        if candidate.name == name:
-            return candidate
-    raise UsageError(f"there is no statement {name!r}; `dpassay list` shows what there is")
+    return _STATEMENTS.find(name)
 
 
 @dataclass(frozen=True)

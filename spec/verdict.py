@@ -6,45 +6,55 @@ Boolean raises.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Never
 
 __all__ = ["Evidence", "Holds", "Outcome", "Scope", "Undecided", "Verdict", "Violated", "conjunction"]
 
 
-class Evidence(IntEnum):
+class _Ranked(StrEnum):
+    """Words in ascending order: comparison and `min` go by definition, not by the alphabet."""
+
+    @property
+    def _rank(self) -> int:
+        return list(type(self)).index(self)
+
+    def __lt__(self, other: str) -> bool:
+        return self._rank < type(self)(other)._rank
+
+    def __le__(self, other: str) -> bool:
+        return self._rank <= type(self)(other)._rank
+
+    def __gt__(self, other: str) -> bool:
+        return self._rank > type(self)(other)._rank
+
+    def __ge__(self, other: str) -> bool:
+        return self._rank >= type(self)(other)._rank
+
+
+class Evidence(_Ranked):
     """The kind of argument for a verdict, from the weakest to the strongest."""
 
-    SAMPLED = 1
+    SAMPLED = "sampled"
     """An e-value, with the error level that it certifies."""
-    ENCLOSED = 2
+    ENCLOSED = "enclosed"
     """Ball arithmetic at a point."""
-    EXACT = 3
+    EXACT = "exact"
     """Rational enumeration of a finite object."""
-    BOX = 4
+    BOX = "box"
     """Ball arithmetic at every point of a box of parameters."""
-    SYMBOLIC = 5
+    SYMBOLIC = "symbolic"
     """An identity or a sign derived by computer algebra."""
 
-    @property
-    def label(self) -> str:
-        """The lower-case name used by the command line."""
-        return self.name.lower()
 
-
-class Scope(IntEnum):
+class Scope(_Ranked):
     """The range of a verdict, from the narrowest to the widest."""
 
-    SAMPLES = 1
-    POINTS = 2
-    BOX = 3
-    ALL = 4
-
-    @property
-    def label(self) -> str:
-        """The lower-case name used by the command line."""
-        return self.name.lower()
+    SAMPLES = "samples"
+    POINTS = "points"
+    BOX = "box"
+    ALL = "all"
 
 
 class Outcome(StrEnum):

@@ -27,6 +27,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="hypothesis profile to load: ci (derandomised, 100 examples) or thorough (random, 2,000 examples)",
     )
     _add_library_options(parser)
+    parser.getgroup("dpassay").addoption(
+        "--dpassay-statements",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="module, package or .py file whose statements are tested, one test each; may be repeated",
+    )
 
 
 def _add_library_options(parser: pytest.Parser) -> None:
@@ -40,10 +47,25 @@ def _add_library_options(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, load the profile and start the count of levels."""
     config.addinivalue_line("markers", "dpassay: test of a differential-privacy claim")
+    config.addinivalue_line("markers", "kills(*names): a test that statements with these names detect a fault")
     config.pluginmanager.register(_LevelCounter(), "dpassay-levels")
     profile = config.getoption("--dpassay-profile")
     if profile is not None:
         _load_profile(profile)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -k and -m deselect
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add the tests of the statements that ``--dpassay-statements`` names."""
+    places = config.getoption("--dpassay-statements")
+    if places:
+        from dpassay.claims import UsageError
+        from dpassay.properties.suite.statement_suite import statement_items
+
+        try:
+            items.extend(statement_items(session, places, items))
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 def _load_profile(profile: str) -> None:
@@ -103,10 +125,11 @@ class _LevelCounter:
 
     def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
         if self.levels:
-            count, total = len(self.levels), sum(self.levels)
+            count, total, exact = len(self.levels), sum(self.levels), self.levels.count(0.0)
             terminalreporter.section("dpassay")
             weakest = "" if self.weakest is None else f"; weakest power: {self.weakest[1]}"
+            without_level = f", {exact} of them decided exactly" if exact else ""
             terminalreporter.line(
-                f"{count} privacy assertion{'s' * (count != 1)}; probability of any false alarm at most {total:.3g}"
-                f"{weakest}"
+                f"{count} privacy assertion{'s' * (count != 1)}{without_level}; "
+                f"probability of any false alarm at most {total:.3g}{weakest}"
             )

@@ -1,8 +1,10 @@
 """The suite is deterministic: hypothesis draws the same examples in every run; and it can be interrupted anywhere."""
 
 import signal
+import sys
 import threading
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
@@ -11,3 +13,16 @@ settings.load_profile("deterministic")
 # A shell starts what it puts into the background deaf to Ctrl-C, and so would be the processes that tests interrupt.
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _sampled_unless_traced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let hunts sample: most targets of the tests are simple enough to be decided without a sample.
+
+    Tests of decisions from traced code are marked `traced`.
+    """
+    opened = sys.modules.get("dpassay.properties.drawing.opened")
+    if opened is not None and request.node.get_closest_marker("traced") is None:
+        from dpassay.properties.hunting.decision import Decision
+
+        monkeypatch.setattr(opened.OpenedTarget, "traced", lambda *_: Decision())

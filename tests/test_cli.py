@@ -28,7 +28,7 @@ def test_list_has_one_line_per_item(capsys: Capture) -> None:
     assert status == 0
     assert [(r["source"], r["name"]) for r in records] == list(item_table())
     keys = {"schema", "source", "item", "name", "kind", "covered_by", "where", "reason"}
-    assert all(set(record) == keys and record["schema"] == 1 for record in records)
+    assert all(set(record) == keys and record["schema"] == 2 for record in records)
 
 
 def test_no_item_of_the_chapter_is_uncovered_without_a_reason(capsys: Capture) -> None:
@@ -45,7 +45,7 @@ def test_verify_prints_the_fields_of_the_contract(capsys: Capture) -> None:
     )
     assert status == 0
     assert record | {"seconds": 0} == {
-        "schema": 1, "statement": "noisy_max_ratio_monotone_by_proof", "source": "lebensold2024", "item": "Lemma 16",
+        "schema": 2, "statement": "noisy_max_ratio_monotone_by_proof", "source": "lebensold2024", "item": "Lemma 16",
         "kind": "lemma", "verdict": "holds", "evidence": "symbolic", "scope": "all",
         "prose_steps": 5, "cases": 1, "undecided": 0, "tightness": None, "seconds": 0, "witness": None,
         "detail": record["detail"], "as_expected": True,

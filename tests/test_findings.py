@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from dpassay.impl.libraries import registry
-from dpassay.properties.assay.expected import SEVERITIES, load_expected
+from dpassay.properties.assay.expected import load_expected
+from dpassay.properties.assay.kinds import FindingSeverity
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "FINDINGS.md").read_text(encoding="utf-8")
@@ -33,7 +34,7 @@ def severity(body: str) -> str:
 
 @pytest.mark.parametrize(("heading", "body"), SECTIONS, ids=[heading for heading, _ in SECTIONS])
 def test_every_finding_has_a_severity_a_threat_model_and_a_snippet(heading: str, body: str) -> None:
-    assert severity(body) in SEVERITIES, heading
+    assert severity(body) in list(FindingSeverity), heading
     assert "```python" in body, heading
 
 
@@ -53,5 +54,5 @@ def test_the_table_has_the_severities_of_the_text() -> None:
 )
 def test_every_expected_failure_of_ours_has_a_severity(path: Path) -> None:
     entries = registry.read_table(path, {"failure": list})["failure"]
-    assert all(entry.get("severity") in SEVERITIES for entry in entries)
+    assert all(entry.get("severity") in list(FindingSeverity) for entry in entries)
     load_expected(path, None)

@@ -22,21 +22,25 @@ Capture = pytest.CaptureFixture[str]
 
 FEW, FEW_START = "pure_dp_of_permute*", "pure_dp_of_permute"
 HUNT = {
-    "schema": 1, "target": "module:target", "claim": "pure:1.0", "verdict": "not refuted", "epsilon_lower": 0.5,
+    "schema": 2, "target": "module:target", "claim": "pure:1.0", "verdict": "not refuted", "epsilon_lower": 0.5,
     "delta_lower": 0.0, "rho_lower": None, "evidence": "sampled", "scope": "samples", "alpha": 1e-6,
     "e_value_log10": -1.0, "calls": 10, "seconds": 1.0, "witness": None, "replay": "dpassay hunt module:target",
 }  # fmt: skip
+WITNESS = {
+    "left": [0.0], "right": [1.0], "event": "outcome > 0", "p_left": [0.1, 0.2], "p_right": [0.5, 0.6],
+    "certified": True,
+}  # fmt: skip
 ITEM = {
-    "schema": 1, "source": "somebody2020", "item": "Thm 2", "name": "a_theorem", "kind": "theorem",
+    "schema": 2, "source": "somebody2020", "item": "Thm 2", "name": "a_theorem", "kind": "theorem",
     "covered_by": "none", "where": [], "reason": "an open question",
 }  # fmt: skip
 STATEMENT = {
-    "schema": 1, "statement": "a_statement", "source": "somebody2020", "item": "Thm 1", "kind": "theorem",
+    "schema": 2, "statement": "a_statement", "source": "somebody2020", "item": "Thm 1", "kind": "theorem",
     "verdict": "holds", "evidence": "exact", "scope": "points", "cases": 3, "undecided": 0, "tightness": 1.5,
     "seconds": 0.25, "witness": None, "as_expected": True,
 }  # fmt: skip
 FINDING = {
-    "schema": 1, "library": "some-library", "version": "1.0", "mechanism": "Laplace", "law": "privacy_of_claim",
+    "schema": 2, "library": "some-library", "version": "1.0", "mechanism": "Laplace", "law": "privacy_of_claim",
     "claim": "pure:1", "finding": "ok", "claimed": 1.0, "certified": 0.9, "evidence": "sampled", "scope": "samples",
     "alpha": 1e-8, "calls": 1000, "seconds": 1.0, "witness": None, "expected": None, "as_expected": True,
 }  # fmt: skip
@@ -108,7 +112,7 @@ def test_a_run_has_every_statement_once_and_counts_its_rows(capsys: Capture, tmp
     arguments = ("--source", "lebensold2024", "--name", FEW, "--jobs", 1, "--output", output)
     status, summary, _ = run(capsys, *arguments)
     assert status == 0
-    assert (summary["schema"], summary["report"], summary["as_expected"]) == (1, str(output), True)
+    assert (summary["schema"], summary["report"], summary["as_expected"]) == (2, str(output), True)
     page = page_of(output)
     for kind, plural in (("statement", "statements"), ("erratum", "errata"), ("item", "items")):
         assert page.rows.count(kind) == summary[plural]
@@ -133,27 +137,25 @@ def test_the_same_lines_make_the_same_page(capsys: Capture, tmp_path: Path) -> N
 
 def test_nothing_of_a_line_becomes_markup(capsys: Capture, tmp_path: Path) -> None:
     evil = "\"><script>alert(1)</script><img src=x onerror=alert(2)>'{{ 7 * 7 }}"
-    hunt = HUNT | dict.fromkeys(("target", "claim", "evidence", "scope", "replay", "stopped"), evil)
+    hunt = HUNT | dict.fromkeys(("target", "claim", "replay"), evil)
     hunt |= {
         "verdict": "violated",
-        "witness": {evil: [evil], "snippet": evil},
+        "witness": WITNESS | {"event": evil, "snippet": evil},
         "notes": [evil],
         "epsilon_lower": "inf",
     }
     statement = STATEMENT | {
-        "statement": evil, "source": evil, "item": evil, "kind": evil, "evidence": evil, "scope": evil, "detail": evil,
+        "statement": evil, "source": evil, "item": evil, "kind": evil, "detail": evil,
         "verdict": "violated", "witness": {evil: evil}, "as_expected": False,
     }  # fmt: skip
     erratum = {
-        "schema": 1, "erratum_of": evil, "source": evil, "item": evil, "class": evil, "printed": "violated",
-        "corrected": "undecided", "witness": {evil: evil}, "evidence": evil, "text": evil, "as_expected": False,
+        "schema": 2, "erratum_of": evil, "source": evil, "item": evil, "class": evil, "printed": "violated",
+        "corrected": "undecided", "witness": {evil: evil}, "evidence": "exact", "text": evil, "as_expected": False,
     }  # fmt: skip
-    finding = FINDING | dict.fromkeys(
-        ("library", "version", "mechanism", "law", "claim", "evidence", "expected"), evil
-    )
+    finding = FINDING | dict.fromkeys(("library", "version", "mechanism", "law", "claim", "expected"), evil)
     item = ITEM | dict.fromkeys(("source", "item", "name", "kind", "covered_by", "reason"), evil) | {"where": [evil]}
     mechanism = {
-        "schema": 1, "where": evil, "claims": [evil], "neighbours": evil, "exact_distribution": True, "broken": True,
+        "schema": 2, "where": evil, "claims": [evil], "neighbours": evil, "exact_distribution": True, "broken": True,
         "fault": evil, "caught_by": [evil], "sources": [evil],
     }  # fmt: skip
     lines = saved(tmp_path / "evil<b>.jsonl", hunt, statement, erratum, finding, item, mechanism)
@@ -172,7 +174,7 @@ def test_nothing_of_a_line_becomes_markup(capsys: Capture, tmp_path: Path) -> No
     [
         STATEMENT | {"verdict": "undecided", "undecided": 1, "as_expected": False},
         FINDING | {"finding": "violation", "as_expected": False},
-        HUNT | {"verdict": "violated", "witness": {"event": "outcome > 0"}},
+        HUNT | {"verdict": "violated", "witness": WITNESS},
         HUNT | {"stopped": "interrupted"},
         HUNT | {"stopped": "call timeout"},
         HUNT | {"notes": [Habit.REPEATS_ITSELF.value]},
@@ -227,21 +229,27 @@ def test_what_the_commands_print_can_be_read(capsys: Capture, tmp_path: Path) ->
     ("text", "complaint"),
     [
         ("not JSON", "invalid JSON"),
-        ('{"schema": 1}', "unrecognized record"),
+        ('{"schema": 2}', "unrecognized record"),
         ("[1]", "not a JSON object"),
-        (json.dumps(STATEMENT | {"schema": 2}), "schema must be 1, got 2"),
+        (json.dumps(STATEMENT | {"schema": 1}), "schema must be 2, got 1"),
         (
             json.dumps(STATEMENT | {"verdict": "maybe"}),
-            "verdict of the statement must be one of holds, violated, undecided, got",
+            "invalid record of a statement: Invalid enum value 'maybe' - at `$.verdict`",
         ),
-        (json.dumps(STATEMENT | {"cases": -1}), "must be a count, got"),
-        (json.dumps(STATEMENT | {"tightness": [1]}), '-inf" or null, got [1]'),
-        (json.dumps(STATEMENT | {"tightness": 10**400}), "or null, got 1000"),
+        (json.dumps(STATEMENT | {"cases": -1}), "Expected `int` >= 0 - at `$.cases`, got -1"),
+        (
+            json.dumps(STATEMENT | {"tightness": [1]}),
+            "Expected `float | str | null`, got `array` - at `$.tightness`, got [1]",
+        ),
+        (json.dumps(STATEMENT | {"tightness": 10**400}), "Number out of range - at `$.tightness`, got 1000"),
         (json.dumps(STATEMENT | {"seconds": float("nan")}), "NaN"),
-        (json.dumps(STATEMENT | {"as_expected": "true"}), "must be true or false, got"),
-        (json.dumps(HUNT | {"notes": "a note"}), "must be a list of strings, got"),
-        (json.dumps(FINDING | {"witness": []}), "must be an object or null, got"),
-        (json.dumps({name: value for name, value in STATEMENT.items() if name != "scope"}), "no field 'scope'"),
+        (json.dumps(STATEMENT | {"as_expected": "true"}), "Expected `bool`, got `str` - at `$.as_expected`"),
+        (json.dumps(HUNT | {"notes": "a note"}), "Expected `array`, got `str` - at `$.notes`"),
+        (json.dumps(FINDING | {"witness": []}), "Expected `object | null`, got `array` - at `$.witness`"),
+        (
+            json.dumps({name: value for name, value in STATEMENT.items() if name != "scope"}),
+            "missing required field `scope`",
+        ),
         ("\udcff", "invalid JSON"),
         ("[" * 100_000, "invalid JSON"),
     ],

@@ -111,6 +111,7 @@ def compare(row: Row, peer: PeerResult, seed: int) -> HuntResult:
         seed=seed,
         white_box=False,
         low_bits=row.low_bits,
+        trace=False,
     )
 
 

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpassay.claims import UsageError, require_positive
 from dpassay.impl.accounting.composition import BACK_OFF, BatchAccountant, delta_upper, require_epsilon, sum_upper
@@ -79,6 +78,8 @@ class MixedBatch(BatchAccountant):
 
     def _delta_at(self, top: float, level: float) -> float:
         one = np.expm1(-top) / np.expm1(-self.mechanism_epsilon) * np.exp(top - self.mechanism_epsilon)
+        from scipy import stats  # takes half a second to import
+
         own = stats.binom.pmf(np.arange(self.bounded_range + 1), self.bounded_range, min(one, 1.0))
         cells = np.convolve(own, self._pure_cells)
         losses = self.mechanism_epsilon * (self.pure - np.arange(cells.size)) + top * self.bounded_range
@@ -88,6 +89,8 @@ class MixedBatch(BatchAccountant):
     @cached_property
     def _pure_cells(self) -> Array:
         """The distribution of 2j: every pure mechanism that answers wrongly costs two steps of epsilon."""
+        from scipy import stats
+
         distribution = np.zeros(2 * self.pure + 1)
         wrong = np.exp(-self.mechanism_epsilon) / (1 + np.exp(-self.mechanism_epsilon))
         distribution[::2] = stats.binom.pmf(np.arange(self.pure + 1), self.pure, wrong)

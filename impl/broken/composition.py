@@ -93,25 +93,27 @@ class TimidRange(GeneralizedRandomizedResponse):
 
 looks_at_one_half = catalogue(
     f"{_PLACE}:looks_at_one_half",
-    ResponseSequence(6, _at(4, (1.0, 0.6)), _half_way(2, 4, 1.0, 2.0)),
+    ResponseSequence(6, _at(4, (1.0, 0.6)), lambda: _half_way(2, 4, 1.0, 2.0)),
     mutation=Mutation("Thm 3 with t = epsilon/2 in place of the best t", _SEEN),
 )
 
 counts_the_bounded_range_mechanisms = catalogue(
     f"{_PLACE}:counts_the_bounded_range_mechanisms",
-    ResponseSequence(3, _at(1, (1.0, 0.25)), MixedBatch(pure=1, bounded_range=2, mechanism_epsilon=1.0).claim(0.5)),
+    ResponseSequence(
+        3, _at(1, (1.0, 0.25)), lambda: MixedBatch(pure=1, bounded_range=2, mechanism_epsilon=1.0).claim(0.5)
+    ),
     mutation=Mutation("m counts the bounded-range mechanisms, as before Cor 5.1: m = 1 for k - 1 pure and one", _SEEN),
 )
 
 takes_the_batch_for_adaptive = catalogue(
     f"{_PLACE}:takes_the_batch_for_adaptive",
-    ResponseSequence(2, best_second(1.0, 0.2, first=0.5), BoundedRangeBatch(2, 1.0).claim(0.2)),
+    ResponseSequence(2, best_second(1.0, 0.2, first=0.5), lambda: BoundedRangeBatch(2, 1.0).claim(0.2)),
     mutation=Mutation("the optimal delta of a batch is claimed of adaptively chosen mechanisms, as in eq. (5)", _SEEN),
 )
 
 takes_bounded_range_for_half_of_it = catalogue(
     f"{_PLACE}:takes_bounded_range_for_half_of_it",
-    ResponseSequence(4, _at(4, (3.0, 1.78)), PureComposition([1.5] * 4).claim(5.9)),
+    ResponseSequence(4, _at(4, (3.0, 1.78)), lambda: PureComposition([1.5] * 4).claim(5.9)),
     mutation=Mutation("epsilon-bounded-range is treated as epsilon/2-DP", _SEEN),
 )
 

@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 from typing import Any, Self
 
 from dpassay.impl.libraries.remote import Worker, error_named
-from dpassay.impl.libraries.worker import Adapter, is_own_error, is_unasked
+from dpassay.impl.libraries.worker import Adapter, blame_for
 
 __all__ = ["InProcessWorker"]
 
@@ -45,9 +45,9 @@ class InProcessWorker(Worker):
         """
         try:
             value = self._adapter.answer(json.loads(json.dumps({"do": do, **fields})))
-        except Exception as error:  # noqa: BLE001  # whatever a library raises
-            blame = is_own_error(error, self._own_files), is_unasked(error, self._own_files)
-            raise error_named(type(error).__name__, str(error), *blame) from None
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a library raises
+            blame = blame_for(error, self._own_files, self._adapter.refused_by(fields))
+            raise error_named(type(error).__name__, str(error), **blame) from None
         return json.loads(json.dumps(value))
 
 

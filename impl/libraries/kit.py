@@ -39,7 +39,8 @@ class Raised:
 class Refused(ValueError):  # noqa: N818  # a word of adapters
     """Raised by an adapter where the answer of the library is as good as a refusal, such as an infinite loss.
 
-    Any other exception that an adapter raises by itself says that the library was not asked.
+    Any other exception from the adapter's own lines says that the library was not asked, except those of compiled
+    functions of the library that a case names in its `refused_by`.
     """
 
 
@@ -87,7 +88,10 @@ class Mechanism:
     notes : str
         Remarks for readers, for example a documented restriction.
     calls : int, optional
-        Maximum number of outcomes that a sampled law draws, for slow mechanisms.
+        Maximum number of outcomes that a sampled law draws: low for slow mechanisms, high for fast ones whose claim
+        takes more than the default to test.
+    slow : bool
+        Whether sampled laws draw only as many outcomes as a test of the claim needs in order not to be weak.
     """
 
     name: str
@@ -104,6 +108,7 @@ class Mechanism:
     relative_error: float = 0.0
     notes: str = ""
     calls: int | None = None
+    slow: bool = False
 
     def __post_init__(self) -> None:
         if (self.once is None) == (self.bulk is None):
@@ -151,6 +156,7 @@ class Mechanism:
             "relative_error": self.relative_error,
             "notes": self.notes,
             "calls": self.calls,
+            "slow": self.slow,
         }
 
 
@@ -180,8 +186,8 @@ class Answer:
     question : str
         Name of the question; `dpassay.properties.assay.questions` lists the questions and their arguments.
     compute : callable
-        Takes the arguments of the question by name and returns a number. An exception of the library is a refusal. A
-        ``raise`` in the adapter, except of `Refused`, means that the library was not asked.
+        Takes the arguments of the question by name and returns a number. An exception of the library is a refusal.
+        One that the adapter's own lines raise, except `Refused`, means that the library was not asked.
     domain : mapping
         Documented bounds of arguments: name to (low, high), both included. Questions outside are not asked.
     claims_exact : bool
@@ -203,6 +209,8 @@ class Answer:
         Whether `compute` accepts a tuple as its `count`: the repetitions of the parts, composed one after the other.
     calls : int, optional
         Maximum number of questions of a law, for slow searches.
+    refused_by : tuple of str
+        As for `Nonsense`.
     """
 
     name: str
@@ -218,6 +226,7 @@ class Answer:
     account: str | None = None
     splits: bool = False
     calls: int | None = None
+    refused_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.certainty not in {"upper", "estimate"}:
@@ -265,10 +274,14 @@ class Nonsense:
     attempts : mapping
         Description such as ``epsilon=-1``, to a function without arguments that makes the call (and uses the result,
         because a parameter may be checked late). The library must raise, or the adapter `Refused`.
+    refused_by : tuple of str
+        Names of the exceptions by which compiled functions of the library refuse, such as ``ValueError``. Compiled
+        code leaves no frame in a traceback, so that its exceptions are not told from those of the adapter's line.
     """
 
     name: str
     attempts: Mapping[str, Callable[[], Any]]
+    refused_by: tuple[str, ...] = ()
 
     def describe(self) -> dict[str, Any]:
         """Return the description that the parent process reads."""

@@ -209,7 +209,9 @@ def _read_fields(value: Any, read_part: Callable[[Any], Any]) -> Any:
 def _read_mapping(value: Any, read_part: Callable[[Any], Any]) -> Any:
     if not isinstance(value, Mapping):
         return NotImplemented
-    parts = sorted(((item(read_part(key)), read_part(part)) for key, part in value.items()), key=lambda part: part[0])
+    parts = [(item(read_part(key)), read_part(part)) for key, part in value.items()]
+    if not isinstance(value, dict):  # a dict keeps the order of insertion, which is part of what it shows
+        parts.sort(key=lambda part: part[0])
     return Record(_kind(value), (*parts, *_attributes(value, read_part)))
 
 

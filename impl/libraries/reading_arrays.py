@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["read_numpy", "read_pandas"]
 
 _WIDEST = 8  # bytes of a number that Python's own float or int holds
+_SHOWN_DTYPES = frozenset({"int64", "float64", "bool", "object", "str"})
 _PLAIN_KINDS, _TIME_KINDS = "biufUS", "mM"
 
 
@@ -21,7 +22,7 @@ def read_numpy(numpy: Any, value: Any, read_part: Callable[[Any], Any]) -> Any:
     Arrays of numbers become nested tuples, structured ones records with the names of their fields.
     """
     if isinstance(value, numpy.ndarray):
-        return _read_array(value, read_part)
+        return _read_masked(numpy, value, read_part)
     if not isinstance(value, numpy.generic):
         return NotImplemented
     kind = value.dtype.kind
@@ -33,6 +34,14 @@ def read_numpy(numpy: Any, value: Any, read_part: Callable[[Any], Any]) -> Any:
     if kind == "f" and value.dtype.itemsize > _WIDEST:
         return Scalar("longdouble", str(value), float(value))
     return read_part(value.tobytes() if kind == "V" else value.item())
+
+
+def _read_masked(numpy: Any, value: Any, read_part: Callable[[Any], Any]) -> Any:
+    """Read an array; a mask covers values without removing them."""
+    shown = _read_array(value, read_part)
+    if not isinstance(value, numpy.ma.MaskedArray) or not numpy.ma.getmaskarray(value).any():
+        return shown
+    return Record("MaskedArray", (("", shown), (".data", _read_array(value.data, read_part))))
 
 
 def _read_array(value: Any, read_part: Callable[[Any], Any]) -> Any:
@@ -53,10 +62,15 @@ def read_pandas(pandas: Any, value: Any, read_part: Callable[[Any], Any]) -> Any
     if isinstance(value, pandas.DataFrame):
         columns = [(item(read_part(name)), value.iloc[:, k]) for k, name in enumerate(value.columns)]
         parts = [(accessor, read_part(column.tolist())) for accessor, column in columns]
-        return Record("DataFrame", (*parts, *_index(pandas, value, read_part)))
+        names = [] if value.columns.names == [None] else [(".columns", read_part(list(value.columns.names)))]
+        dtypes = _unusual([value.iloc[:, k].dtype for k in range(value.shape[1])], read_part)
+        return Record(
+            "DataFrame", (*parts, *_index(pandas, value, read_part), *names, *dtypes, *_attrs(value, read_part))
+        )
     if isinstance(value, pandas.Series):
         parts = [("", read_part(value.tolist())), (".name", read_part(value.name))]
-        return Record("Series", (*parts, *_index(pandas, value, read_part)))
+        dtypes = _unusual([value.dtype], read_part)
+        return Record("Series", (*parts, *_index(pandas, value, read_part), *dtypes, *_attrs(value, read_part)))
     if isinstance(value, pandas.Index):
         return Record(type(value).__name__, (("", read_part(value.tolist())),))
     return NotImplemented
@@ -65,4 +79,17 @@ def read_pandas(pandas: Any, value: Any, read_part: Callable[[Any], Any]) -> Any
 def _index(pandas: Any, value: Any, read_part: Callable[[Any], Any]) -> tuple[tuple[str, Any], ...]:
     index = value.index
     is_plain = isinstance(index, pandas.RangeIndex) and (index.start, index.step) == (0, 1)
-    return () if is_plain else ((".index", read_part(index.tolist())),)
+    parts = () if is_plain else ((".index", read_part(index.tolist())),)
+    return parts if index.names == [None] else (*parts, (".names", read_part(list(index.names))))
+
+
+def _unusual(dtypes: list[Any], read_part: Callable[[Any], Any]) -> tuple[tuple[str, Any], ...]:
+    """Return the types of columns, with all their categories, unless the values show them."""
+    if all(str(dtype) in _SHOWN_DTYPES for dtype in dtypes):
+        return ()
+    words = [(str(dtype), *map(read_part, getattr(dtype, "categories", ()))) for dtype in dtypes]
+    return ((".dtypes", tuple(words)),)
+
+
+def _attrs(value: Any, read_part: Callable[[Any], Any]) -> tuple[tuple[str, Any], ...]:
+    return ((".attrs", read_part(dict(value.attrs))),) if value.attrs else ()

@@ -15,6 +15,7 @@ from dpassay.claims import UsageError
 __all__ = [
     "EnvironmentRecipe",
     "Library",
+    "Type",
     "find_library",
     "known_libraries",
     "parse_specifier",
@@ -24,6 +25,8 @@ __all__ = [
 ]
 
 _HERE = Path(__file__).parent
+Type = type | tuple[type, ...]
+"""Accepted types of a value in a file."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ def _read_recipe(path: Path, entry: Mapping[str, Any]) -> EnvironmentRecipe:
     return recipe
 
 
-def read_table(path: Path, fields: Mapping[str, type]) -> dict[str, Any]:
+def read_table(path: Path, fields: Mapping[str, Type]) -> dict[str, Any]:
     """Read a TOML file whose top-level keys are among `fields`.
 
     Raises
@@ -163,7 +166,7 @@ def read_table(path: Path, fields: Mapping[str, type]) -> dict[str, Any]:
     return table
 
 
-def require_fields(path: Path, where: str, entry: Any, fields: Mapping[str, type]) -> None:
+def require_fields(path: Path, where: str, entry: Any, fields: Mapping[str, Type]) -> None:
     """Raise `UsageError` if a table of a file has an unknown key or a value of another type.
 
     Parameters
@@ -182,8 +185,10 @@ def require_fields(path: Path, where: str, entry: Any, fields: Mapping[str, type
     for name, value in entry.items():
         if name not in fields:
             raise UsageError(f"{path}: {where} has the key {name!r}; accepted are {', '.join(fields)}")
-        if not isinstance(value, fields[name]):
-            raise UsageError(f"{path}: {name} must be a {fields[name].__name__}, got {value!r}")
+        accepted = fields[name]
+        kinds = accepted if isinstance(accepted, tuple) else (accepted,)
+        if not isinstance(value, kinds):
+            raise UsageError(f"{path}: {name} must be a {' or '.join(kind.__name__ for kind in kinds)}, got {value!r}")
 
 
 def parse_specifier(text: str, where: str = "") -> SpecifierSet:

@@ -7,7 +7,7 @@ to standard error: standard output belongs to the protocol.
 Requests: ``describe``; ``sample`` (case, data, size, seed or null, apart); ``draw`` (case, data: one outcome, with
 what it raises as the error); ``law`` and ``noiseless`` (case, data); ``answer`` (case, arguments); ``attempt`` (case,
 attempt). A reply holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is broken, and
-`is_unasked`: whether the adapter raised on purpose, in place of the library).
+`is_unasked`: whether the adapter's own code raised, so that the library was not asked or did not refuse).
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ import time
 import types
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
 
@@ -79,6 +82,10 @@ class Adapter:
     def __init__(self, cases: list[Any]) -> None:
         self._cases = {case.name: case for case in cases}
 
+    def refused_by(self, request: dict[str, Any]) -> tuple[str, ...]:
+        """Return the names of the exceptions by which compiled functions of the library refuse in this case."""
+        return tuple(getattr(self._cases.get(request.get("case")), "refused_by", ()))
+
     def answer(self, request: dict[str, Any]) -> Any:
         """Handle one request and return its value as JSON."""
         from dpassay.impl.libraries.codec import decode, encode
@@ -115,28 +122,51 @@ _WRONG_CALLS = (
 """Words by which Python refuses a call that does not fit the signature of a Python function."""
 
 
-def is_own_error(error: BaseException, own_files: set[str]) -> bool:
+def is_own_error(error: BaseException, own_files: set[str], refused_by: Sequence[str] = ()) -> bool:
     """Return whether an exception indicates a mistake in the adapter, not a refusal by the library.
 
-    It does if the line that raised it is in one of the adapter's own files, and it is a name that does not exist or a
-    call that does not fit a signature. A library written in another language raises in the adapter's line, too, but
-    with its own words.
+    It does if it ends the process, or if the line that raised it is in one of the adapter's own files, and it is a
+    name that does not exist or a call that does not fit a signature.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+    own_files : set of str
+        Files of the adapter.
+    refused_by : sequence of str
+        Names of the exceptions by which compiled functions of the library refuse.
     """
-    if _own_instruction(error, own_files) is None:
+    if isinstance(error, SystemExit):
+        return type(error).__name__ not in refused_by
+    if _own_instruction(error, own_files) is None or is_compiled_refusal(error, own_files, refused_by):
         return False
-    return isinstance(error, _BROKEN) or (
-        isinstance(error, TypeError) and any(words in str(error) for words in _WRONG_CALLS)
-    )
+    return isinstance(error, _BROKEN) or _is_wrong_call(error)
 
 
-def is_unasked(error: BaseException, own_files: set[str]) -> bool:
-    """Return whether a ``raise`` or an ``assert`` of the adapter raised: then the library did not refuse.
+def is_unasked(error: BaseException, own_files: set[str], refused_by: Sequence[str] = ()) -> bool:
+    """Return whether the adapter's own code raised, on purpose or not: then the library did not refuse.
 
-    An adapter that reads a refusal from an answer of the library says so with `dpassay.impl.libraries.kit.Refused`.
+    A refusal comes out of the library: a frame of its code lies below that of the adapter. Compiled code has no
+    frames; an adapter names the exceptions by which it refuses. An adapter that reads a refusal from an answer of the
+    library raises `dpassay.impl.libraries.kit.Refused`. The parameters are those of :func:`is_own_error`.
     """
     from dpassay.impl.libraries.kit import Refused
 
-    return _own_instruction(error, own_files) == "RAISE_VARARGS" and not isinstance(error, Refused)
+    if isinstance(error, Refused) or _own_instruction(error, own_files) is None:
+        return False
+    return not is_compiled_refusal(error, own_files, refused_by)
+
+
+def is_compiled_refusal(error: BaseException, own_files: set[str], refused_by: Sequence[str]) -> bool:
+    """Return whether a call in the adapter's line raised an exception by which compiled functions refuse."""
+    instruction = _own_instruction(error, own_files)
+    is_call = instruction is not None and instruction.startswith("CALL")
+    return is_call and type(error).__name__ in refused_by and not _is_wrong_call(error)
+
+
+def _is_wrong_call(error: BaseException) -> bool:
+    return isinstance(error, TypeError) and any(words in str(error) for words in _WRONG_CALLS)
 
 
 def _own_instruction(error: BaseException, own_files: set[str]) -> str | None:
@@ -149,12 +179,26 @@ def _own_instruction(error: BaseException, own_files: set[str]) -> str | None:
     return dis.opname[place.tb_frame.f_code.co_code[place.tb_lasti]]
 
 
+def harness_files() -> set[str]:
+    """Return the modules of dpassay that run in a worker: what they raise is no refusal of a library either."""
+    return {str(module) for folder in {HERE, Path(__file__).parent} for module in folder.glob("*.py")}
+
+
 def files_of(adapter: Path) -> set[str]:
     """Return the files of an adapter: its own, and the modules of its folder if that is not a package."""
     path = adapter.resolve()
     if (path.parent / "__init__.py").exists():
         return {str(adapter), str(path)}
     return {str(adapter), *(str(module) for module in path.parent.glob("*.py"))}
+
+
+def blame_for(error: BaseException, own_files: set[str], refused_by: Sequence[str]) -> dict[str, bool]:
+    """Return `is_own` and `is_unasked` of an exception, as a reply says them."""
+    files = own_files | harness_files()
+    return {
+        "is_own": is_own_error(error, files, refused_by),
+        "is_unasked": is_unasked(error, files, refused_by),
+    }
 
 
 def _described(case: Any) -> dict[str, Any]:
@@ -207,7 +251,7 @@ def serve(adapter: Adapter, requests: queue.SimpleQueue[str | None], replies: An
             raise
         except BaseException as error:  # noqa: BLE001  # whatever a library raises goes to the parent, a panic too
             told = {"type": type(error).__name__, "message": str(error)[:2000]}
-            blame = {"is_own": is_own_error(error, own_files), "is_unasked": is_unasked(error, own_files)}
+            blame = blame_for(error, own_files, adapter.refused_by(request))
             reply = {"id": request["id"], "error": {**told, **blame}}
         replies.write(json.dumps(reply) + "\n")
         replies.flush()

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -112,8 +113,8 @@ class ResponseSequence:
         Number of responses, at least 1.
     choose : callable
         Which response follows after some answers; a constant for a batch.
-    claim : Claim
-        What the composition asserts.
+    claim : callable
+        Returns the claim that the composition makes; it is computed when somebody asks for it first.
 
     Raises
     ------
@@ -123,15 +124,15 @@ class ResponseSequence:
 
     length: int
     choose: Choice
-    claim: Claim
+    claim: Callable[[], Claim]
 
     def __post_init__(self) -> None:
         require_count("length", self.length)
 
-    @property
+    @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """The guarantee of the composition."""
-        return (self.claim,)
+        return (self.claim(),)
 
     @property
     def neighbours(self) -> VectorNeighbours:
@@ -182,7 +183,7 @@ response_batch = catalogue(
     ResponseSequence(
         length=6,
         choose=lambda history: (1.0, 0.6) if len(history) < 4 else (2.0, 1.0),
-        claim=MixedBatch(pure=2, bounded_range=4, mechanism_epsilon=1.0).claim(2.0),
+        claim=lambda: MixedBatch(pure=2, bounded_range=4, mechanism_epsilon=1.0).claim(2.0),
     ),
     items=(("cesar2020", "optimal_mixed_batch"),),
 )
@@ -192,7 +193,7 @@ response_sequence = catalogue(
     ResponseSequence(
         length=2,
         choose=best_second(_EPSILON, _LEVEL, first=0.5),
-        claim=AdaptiveComposition([bounded_range_round(_EPSILON)] * 2).claim(_LEVEL),
+        claim=lambda: AdaptiveComposition([bounded_range_round(_EPSILON)] * 2).claim(_LEVEL),
     ),
     items=(("cesar2020", "adaptive_delta_recursion"), ("cesar2020", "class_composition_notation")),
 )

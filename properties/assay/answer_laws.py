@@ -13,12 +13,15 @@ from dpassay.properties.assay.inquiry import (
     errors_of,
     finding_about,
     looseness_of,
+    promises_nothing,
     required,
     typical_point,
     unless_answer,
     words_of,
 )
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import Argument, Question, points_of
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["NONSENSE_ARGUMENTS_LAW", "RANGE_LAW"]
 
@@ -38,7 +41,7 @@ def _check_range(case: RemoteCase, settings: Settings) -> Finding:
         if math.isnan(claimed) or not 0 <= claimed <= most:
             accepted = "a probability" if question.probability else "a number of at least 0"
             detail = f"{question.name}({words_of(arguments)}) = {claimed!r}, but should be {accepted}"
-            return finding_about("wrong answer", inquiry, arguments, claimed, detail)
+            return finding_about(FindingKind.WRONG_ANSWER, inquiry, arguments, claimed, detail)
     return inquiry.nothing_found(answered)
 
 
@@ -57,7 +60,7 @@ def _nonsense(argument: Argument) -> list[Any]:
 
 def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = required(case)
-    inquiry, accepted, first = Inquiry(answer, settings), list[str](), None
+    inquiry, accepted, first = Inquiry(answer, settings), dict[str, str](), None
     domain = domain_of(answer)
     for argument in question.arguments:
         low, high = domain.get(argument.name, (-math.inf, math.inf))
@@ -68,13 +71,17 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
                 break
             arguments = _filled(question, domain, argument, value)
             claimed = inquiry.ask(arguments)
-            if claimed is not None and not _promises_nothing(question, claimed):
-                accepted.append(f"{argument.name}={value!r} gives {claimed!r}")
+            if claimed is not None and not promises_nothing(question, claimed):
+                accepted[f"{argument.name}={value!r}"] = repr(claimed)
                 first = first or (arguments, claimed)
     if first is not None:
         asked = inquiry.calls - len(inquiry.unasked)
-        detail = f"{len(accepted)} of {asked} invalid arguments accepted: {'; '.join(accepted)}"
-        return finding_about("wrong answer", inquiry, *first, detail)
+        words = "; ".join(f"{argument} gives {claimed}" for argument, claimed in accepted.items())
+        detail = f"{len(accepted)} of {asked} invalid arguments accepted: {words}"
+        finding = finding_about(FindingKind.WRONG_ANSWER, inquiry, *first, detail)
+        assert finding.witness is not None
+        finding.witness["accepted"] = accepted
+        return finding
     if inquiry.mistakes or inquiry.losses:
         return inquiry.nothing_found(inquiry.calls)
     asked = inquiry.calls - len(inquiry.unasked)
@@ -84,22 +91,15 @@ def _check_nonsense(case: RemoteCase, settings: Settings) -> Finding:
         return silent
     if not asked:
         why = "the function of the library has no argument with invalid values"
-        return Finding("not applicable", f"{why}{unasked}", calls=inquiry.calls)
+        return Finding(FindingKind.NOT_APPLICABLE, f"{why}{unasked}", calls=inquiry.calls)
     return Finding(
-        "ok",
+        FindingKind.OK,
         f"{asked} rejected, or answered with a vacuous value{unasked}",
-        evidence="exact",
-        scope="points",
+        evidence=Evidence.EXACT,
+        scope=Scope.POINTS,
         calls=inquiry.calls,
         power={"points": asked},
     )
-
-
-def _promises_nothing(question: Question, claimed: float) -> bool:
-    """Return whether an answer is vacuous: NaN, or safe for every true value."""
-    if question.safe == "below":
-        return math.isnan(claimed) or claimed <= 0
-    return math.isnan(claimed) or claimed == (1.0 if question.probability else math.inf)
 
 
 def _filled(

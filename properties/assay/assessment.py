@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from dpassay.properties.assay.expected import FINE, ExpectedFailure, Severity, covering
+from dpassay.properties.assay.expected import FINE, ExpectedFailure, covering
 from dpassay.properties.assay.finding import Finding
+from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
 from dpassay.properties.assay.suite import Plan, Result
-from dpassay.properties.records import SCHEMA, plain
+from dpassay.properties.contract import FindingRecord
+from dpassay.properties.records import plain
 
 __all__ = ["Assessment", "assess"]
 
@@ -45,33 +46,32 @@ class Assessment:
     seconds: float = 0.0
     expected: str | None = None
     as_expected: bool = True
-    severity: Severity | None = None
+    severity: FindingSeverity | None = None
 
-    def record(self) -> dict[str, Any]:
-        """Return the JSON record of the line."""
+    def record(self) -> FindingRecord:
+        """Return the record of the line."""
         found = self.finding
-        return {
-            "schema": SCHEMA,
-            "library": self.library,
-            "version": self.version,
-            "mechanism": self.mechanism,
-            "law": self.law,
-            "claim": found.claim,
-            "finding": found.kind,
-            "severity": self.severity,
-            "claimed": plain(found.claimed),
-            "certified": plain(found.certified),
-            "evidence": found.evidence,
-            "scope": found.scope,
-            "alpha": self.alpha,
-            "calls": found.calls,
-            "seconds": round(self.seconds, 3),
-            "witness": plain(found.witness),
-            "expected": self.expected,
-            "as_expected": self.as_expected,
-            "power": plain(found.power),
-            "detail": found.detail,
-        }
+        return FindingRecord(
+            library=self.library,
+            version=self.version,
+            mechanism=self.mechanism,
+            law=self.law,
+            claim=found.claim,
+            finding=found.kind,
+            severity=self.severity,
+            claimed=plain(found.claimed),
+            certified=plain(found.certified),
+            evidence=found.evidence,
+            scope=found.scope,
+            alpha=self.alpha,
+            calls=found.calls,
+            seconds=round(self.seconds, 3),
+            witness=plain(found.witness),
+            expected=self.expected,
+            as_expected=self.as_expected,
+            power=plain(found.power),
+            detail=found.detail,
+        )
 
 
 def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFailure]) -> list[Assessment]:
@@ -85,7 +85,7 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
     lines = {}
     for check in plan.checks:
         place = (check.mechanism, check.law.name)
-        result = found.get(place) or Result(check, Finding("undecided", "interrupted"))
+        result = found.get(place) or Result(check, Finding(FindingKind.UNDECIDED, "interrupted"))
         lines[place] = _line(plan, result, entries)
     _mark_untested(plan, lines)
     strangers = []
@@ -103,7 +103,9 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
 
 def _line(plan: Plan, result: Result, entries: Sequence[ExpectedFailure]) -> Assessment:
     check, finding = result.check, result.finding
-    entry = covering(entries, check.mechanism, check.law.name, finding.kind)
+    entry, excess = covering(entries, check.mechanism, check.law.name, finding)
+    if excess is not None:
+        finding = replace(finding, detail=f"{excess}; {finding.detail}")
     return Assessment(
         plan.library,
         plan.version,
@@ -122,15 +124,15 @@ def _mark_untested(plan: Plan, lines: dict[tuple[str, str], Assessment]) -> None
     """Turn the lines of each untested case into errors."""
     for mechanism in dict.fromkeys(name for name, _ in plan.names):
         places = [place for place in plan.names if place[0] == mechanism]
-        if all(place in lines and lines[place].finding.kind == "not applicable" for place in places):
+        if all(place in lines and lines[place].finding.kind is FindingKind.NOT_APPLICABLE for place in places):
             for place in places:
                 detail = f"not tested: {lines[place].finding.detail}"
-                finding = replace(lines[place].finding, kind="error", detail=detail)
+                finding = replace(lines[place].finding, kind=FindingKind.ERROR, detail=detail)
                 lines[place] = replace(lines[place], finding=finding, as_expected=False)
 
 
 def _stranger(plan: Plan, entry: ExpectedFailure) -> Assessment:
-    finding = Finding("not applicable", "the expected failure matches no mechanism and law of this library")
+    finding = Finding(FindingKind.NOT_APPLICABLE, "the expected failure matches no mechanism and law of this library")
     return Assessment(
         plan.library, plan.version, entry.mechanism, entry.law, finding, expected=str(entry), as_expected=False
     )

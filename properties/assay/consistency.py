@@ -8,6 +8,8 @@ from typing import Any
 from dpassay.impl.libraries.remote import RemoteAnswer
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.inquiry import Inquiry, finding_about, margin, words_of
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["Asked", "agreement", "costs_nothing"]
 
@@ -50,7 +52,7 @@ def agreement(inquiry: Inquiry, pairs: Iterable[tuple[Asked, Asked]], *, may_ref
         if _differ(first, value, second, other):
             whose = "" if second.of is first.of else f" by {second.of.name}"
             detail = f"{first} = {value!r}, but {second} = {other!r}{whose}"
-            finding = finding_about("wrong answer", inquiry, first.arguments, value, detail, certified=other)
+            finding = finding_about(FindingKind.WRONG_ANSWER, inquiry, first.arguments, value, detail, certified=other)
             assert finding.witness is not None
             finding.witness.update({"other": second.of.name, "other arguments": second.arguments})
             return finding
@@ -66,10 +68,19 @@ def _only_refused(inquiry: Inquiry) -> bool:
 def _refused(inquiry: Inquiry) -> Finding:
     """Return the finding for a library that answers other questions and refuses all of these."""
     if not inquiry.refusals:
-        return Finding("not applicable", f"not asked by the adapter: {inquiry.unasked[0]}", calls=inquiry.calls)
+        return Finding(
+            FindingKind.NOT_APPLICABLE, f"not asked by the adapter: {inquiry.unasked[0]}", calls=inquiry.calls
+        )
     asked = len(inquiry.refusals)
     detail = f"refused: {inquiry.refusals[0]}"
-    return Finding("ok", detail, evidence="exact", scope="points", calls=inquiry.calls, power={"points": asked})
+    return Finding(
+        FindingKind.OK,
+        detail,
+        evidence=Evidence.EXACT,
+        scope=Scope.POINTS,
+        calls=inquiry.calls,
+        power={"points": asked},
+    )
 
 
 def _differ(first: Asked, value: float, second: Asked, other: float) -> bool:
@@ -101,7 +112,7 @@ def costs_nothing(inquiry: Inquiry, points: Iterable[dict[str, Any]], why: str) 
         answered += 1
         if not claimed <= most:
             detail = f"{Asked(inquiry.case, arguments)} = {claimed!r}, but {why}"
-            return finding_about("wrong answer", inquiry, arguments, claimed, detail, certified=0.0)
+            return finding_about(FindingKind.WRONG_ANSWER, inquiry, arguments, claimed, detail, certified=0.0)
     if answered == 0 and _only_refused(inquiry):
         return inquiry.control() or _refused(inquiry)
     return inquiry.nothing_found(answered)

@@ -3,34 +3,37 @@
 The file ``expected_failures.toml`` beside the adapter lists them. Each entry names a mechanism and a law (globs), the
 affected versions, the kind of finding, a reason and the upstream report. An entry whose finding does not appear is
 unexpected, like a finding without an entry: the library was fixed, or the harness no longer detects the fault.
+
+An entry that states the size of its finding excuses nothing worse: `factor` bounds the ratio of the certified and the
+claimed number, `direction` names the side, `accepted` the invalid calls. With a list of mechanisms, each of them must
+show the finding.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from dpassay.claims import UsageError
-from dpassay.impl.libraries.registry import parse_specifier, read_table, require_fields
-from dpassay.properties.assay.finding import FINDING_KINDS, FindingKind
+from dpassay.impl.libraries.registry import Type, parse_specifier, read_table, require_fields
+from dpassay.properties.assay.finding import Finding
+from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
 
-__all__ = ["FINE", "SEVERITIES", "ExpectedFailure", "Severity", "covering", "load_expected"]
+__all__ = ["DIRECTIONS", "FINE", "Direction", "ExpectedFailure", "covering", "load_expected"]
 
-Severity = Literal["critical", "theoretical", "negligible"]
-"""Severity of a finding.
 
-Critical: a privacy loss in documented use. Theoretical: a privacy loss that needs unusual parameters or
-the lowest bits of float64. Negligible: an accepted invalid argument, a sound number that is not tight, or a fault
-without a privacy loss.
-"""
-
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-
-FINE: frozenset[FindingKind] = frozenset({"ok", "not applicable"})
+FINE: frozenset[FindingKind] = frozenset({FindingKind.OK, FindingKind.NOT_APPLICABLE})
 """Kinds of finding that need no entry."""
 
+Direction = Literal["below", "above"]
+"""Side of the certified number on which the claimed number lies."""
+
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+
 _FAILURE_FIELDS = ("mechanism", "law", "versions", "finding", "reason", "upstream")
+_SIZES: dict[str, Type] = {"factor": (int, float), "direction": str, "accepted": list}
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,14 @@ class ExpectedFailure:
     upstream : str
         Where the fault was reported, or ``not reported``.
     severity : str, optional
-        One of `SEVERITIES`.
+        Its severity.
+    factor : float, optional
+        Largest ratio of the certified and the claimed number, the larger one over the smaller, that is excused. May be
+        infinite.
+    direction : str, optional
+        One of `DIRECTIONS`.
+    accepted : tuple of str, optional
+        The invalid calls whose acceptance is excused.
     """
 
     mechanism: str
@@ -59,7 +69,10 @@ class ExpectedFailure:
     finding: FindingKind
     reason: str
     upstream: str
-    severity: Severity | None = None
+    severity: FindingSeverity | None = None
+    factor: float | None = None
+    direction: Direction | None = None
+    accepted: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.upstream})"
@@ -73,6 +86,40 @@ class ExpectedFailure:
     def covers(self, mechanism: str, law: str) -> bool:
         """Return whether the entry covers a mechanism and a law."""
         return _matches(mechanism, self.mechanism) and _matches(law, self.law)
+
+    def excess_of(self, finding: Finding) -> str | None:
+        """Return how a finding of the expected kind is worse than expected, or None if it is not."""
+        return self._excess_of_numbers(finding) or self._excess_of_calls(finding)
+
+    def _excess_of_numbers(self, finding: Finding) -> str | None:
+        if self.factor is None and self.direction is None:
+            return None
+        claimed, certified = finding.claimed, finding.certified
+        if claimed is None or certified is None:
+            return "worse than expected: the finding states no claimed and certified number"
+        side = "below" if claimed < certified else "above"
+        if self.direction not in {None, side}:
+            return (
+                f"worse than expected: {claimed:.6g} lies {side} the certified {certified:.6g}, not {self.direction}"
+            )
+        factor = _ratio(claimed, certified)
+        if self.factor is not None and not factor <= self.factor:
+            return f"worse than expected: by a factor of {factor:.4g}, expected at most {self.factor:.4g}"
+        return None
+
+    def _excess_of_calls(self, finding: Finding) -> str | None:
+        if self.accepted is None:
+            return None
+        further = [words for words in (finding.witness or {}).get("accepted", ()) if words not in self.accepted]
+        return f"worse than expected: {'; '.join(further)} accepted, too" if further else None
+
+
+def _ratio(claimed: float, certified: float) -> float:
+    """Return the ratio of two numbers, the larger one over the smaller; infinite if their signs differ or one is 0."""
+    low, high = sorted((abs(claimed), abs(certified)))
+    if claimed == certified:
+        return 1.0
+    return high / low if low > 0 and claimed * certified > 0 and low < math.inf else math.inf
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -89,29 +136,49 @@ def load_expected(path: Path, version: str | None) -> list[ExpectedFailure]:
     """
     if not path.is_file():
         return []
-    entries = [_read(path, entry) for entry in read_table(path, {"failure": list}).get("failure", [])]
+    tables = read_table(path, {"failure": list}).get("failure", [])
+    entries = [_read(path, table) for entry in tables for table in _for_each_mechanism(entry)]
     return [entry for entry in entries if entry.speaks_of(version)]
 
 
-def _read(path: Path, entry: dict[str, str]) -> ExpectedFailure:
-    require_fields(path, "failure", entry, dict.fromkeys((*_FAILURE_FIELDS, "severity"), str))
+def _for_each_mechanism(entry: Any) -> list[Any]:
+    """Return an entry for each of several mechanisms."""
+    names = entry.get("mechanism") if isinstance(entry, dict) else None
+    return [{**entry, "mechanism": name} for name in names] if isinstance(names, list) and names else [entry]
+
+
+def _read(path: Path, entry: dict[str, Any]) -> ExpectedFailure:
+    require_fields(path, "failure", entry, {**dict.fromkeys((*_FAILURE_FIELDS, "severity"), str), **_SIZES})
     missing = [name for name in _FAILURE_FIELDS if name not in entry]
     if missing:
         raise UsageError(f"{path}: the failure of {entry.get('mechanism')!r} lacks {', '.join(missing)}")
     parse_specifier(entry["versions"], f"{path}: ")
-    kind = next((kind for kind in FINDING_KINDS if kind == entry["finding"] and kind not in FINE), None)
+    kind = next((kind for kind in FindingKind if kind == entry["finding"] and kind not in FINE), None)
     if kind is None:
-        accepted = ", ".join(kind for kind in FINDING_KINDS if kind not in FINE)
+        accepted = ", ".join(kind for kind in FindingKind if kind not in FINE)
         raise UsageError(f"{path}: finding must be one of {accepted}, got {entry['finding']!r}")
-    if entry.get("severity", SEVERITIES[0]) not in SEVERITIES:
-        raise UsageError(f"{path}: severity must be one of {', '.join(SEVERITIES)}, got {entry['severity']!r}")
-    return ExpectedFailure(**{**entry, "finding": kind})  # type: ignore[arg-type]
+    severity = entry.get("severity")
+    if severity is not None and severity not in list(FindingSeverity):
+        raise UsageError(f"{path}: severity must be one of {', '.join(FindingSeverity)}, got {severity!r}")
+    _require_sizes(path, entry)
+    known = None if severity is None else FindingSeverity(severity)
+    calls = tuple(entry["accepted"]) if "accepted" in entry else None
+    return ExpectedFailure(**{**entry, "finding": kind, "severity": known, "accepted": calls})
+
+
+def _require_sizes(path: Path, entry: dict[str, Any]) -> None:
+    if entry.get("direction", DIRECTIONS[0]) not in DIRECTIONS:
+        raise UsageError(f"{path}: direction must be one of {', '.join(DIRECTIONS)}, got {entry['direction']!r}")
+    if not entry.get("factor", 1) >= 1:
+        raise UsageError(f"{path}: factor must be a number of at least 1, got {entry['factor']!r}")
+    if not all(isinstance(words, str) for words in entry.get("accepted", ())):
+        raise UsageError(f"{path}: accepted must be a list of strings, got {entry['accepted']!r}")
 
 
 def covering(
-    entries: Sequence[ExpectedFailure], mechanism: str, law: str, kind: FindingKind
-) -> ExpectedFailure | None:
-    """Return the first entry that expects this kind of finding for a mechanism and a law, or None.
+    entries: Sequence[ExpectedFailure], mechanism: str, law: str, finding: Finding
+) -> tuple[ExpectedFailure | None, str | None]:
+    """Return the first entry that excuses a finding, and how the finding is worse than expected if none does.
 
     Parameters
     ----------
@@ -119,7 +186,21 @@ def covering(
         The entries.
     mechanism, law : str
         Names of the case and the law.
-    kind : str
-        Kind of the finding.
+    finding : Finding
+        The finding.
+
+    Returns
+    -------
+    entry : ExpectedFailure or None
+        The entry; None if no entry excuses the finding.
+    excess : str or None
+        The excess over the first entry of this kind; None if there is no such entry, or one that excuses the finding.
     """
-    return next((entry for entry in entries if entry.finding == kind and entry.covers(mechanism, law)), None)
+    excess = None
+    for entry in entries:
+        if entry.finding == finding.kind and entry.covers(mechanism, law):
+            worse = entry.excess_of(finding)
+            if worse is None:
+                return entry, None
+            excess = excess or worse
+    return None, excess

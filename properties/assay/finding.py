@@ -9,16 +9,14 @@ result. Violations, unsound numbers and wrong answers are always certified.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteCase
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["FINDING_KINDS", "Finding", "FindingKind", "Law", "Settings"]
-
-FindingKind = Literal["ok", "violation", "unsound number", "wrong answer", "not applicable", "undecided", "error"]
-
-FINDING_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
+__all__ = ["Finding", "Law", "Settings"]
 
 
 @dataclass(frozen=True)
@@ -27,16 +25,16 @@ class Finding:
 
     Parameters
     ----------
-    kind : str
-        One of `FINDING_KINDS`.
+    kind : FindingKind
+        Kind of the finding.
     detail : str
         Explanation, one line.
     claim : str, optional
         The claim, in the form of the command line if it has one.
     claimed, certified : float, optional
         The number that the library states, and the certified number.
-    evidence, scope : str, optional
-        Evidence and scope, as for a verdict.
+    evidence, scope : Evidence and Scope, optional
+        As for a verdict.
     calls : int
         Number of outcomes drawn or questions asked.
     witness : dict, optional
@@ -51,16 +49,14 @@ class Finding:
     claim: str | None = None
     claimed: float | None = None
     certified: float | None = None
-    evidence: str | None = None
-    scope: str | None = None
+    evidence: Evidence | None = None
+    scope: Scope | None = None
     calls: int = 0
     witness: dict[str, Any] | None = None
     power: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in FINDING_KINDS:
-            raise UsageError(f"kind must be one of {', '.join(FINDING_KINDS)}, got {self.kind!r}")
-        if self.kind == "ok" and (not self.power or self.power.get("points") == 0):
+        if self.kind is FindingKind.OK and (not self.power or self.power.get("points") == 0):
             raise UsageError(
                 f"power must state the detectable violation of an ok finding, got {self.power!r} ({self.detail})"
             )
@@ -77,7 +73,8 @@ class Settings:
     seed : int
         Determines all random numbers, together with `calls`.
     calls : int
-        Maximum number of outcomes that a sampled law draws. The finding depends on it, never on the time.
+        Maximum number of outcomes that a sampled law draws, or a law of coordinates from each of them. The finding
+        depends on it, never on the time.
     seconds : float
         Time limit; a law that reaches it ends as undecided, or with what it has certified. May be infinite.
     """

@@ -26,7 +26,7 @@ from dpassay.spec.distributions.noise import FAMILIES, NoiseDistribution
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.notions.zcdp import ORDERS
 
-__all__ = ["DECIDED_CLAIMS", "IdealDistribution", "ideal_distribution", "ideal_loss"]
+__all__ = ["DECIDED_CLAIMS", "IdealDistribution", "UnreadableLawError", "ideal_distribution", "ideal_loss"]
 
 DECIDED_CLAIMS = (PureDP, ApproximateDP, ZCDP, RenyiDP, BoundedRange)
 WORKING_BITS = 128
@@ -55,23 +55,39 @@ class IdealDistribution:
     is_vector: bool = False
 
 
+class UnreadableLawError(UsageError):
+    """The ideal distribution that an adapter states is none."""
+
+
+_FINITE_WORDS = ("family", "symbols", "probabilities")
+_NOISE_WORDS = ("family", "location", "scale", "low", "high")
+
+
 def ideal_distribution(words: Mapping[str, Any]) -> IdealDistribution:
     """Read a distribution as an adapter states it.
 
     Raises
     ------
+    UnreadableLawError
+        If it is no mapping, the family or a parameter is unknown, or a parameter is missing.
     UsageError
-        If the family is unknown, a parameter is missing or out of its domain.
+        If a parameter is out of its domain.
     """
+    if not isinstance(words, Mapping):
+        raise UnreadableLawError(f"law must return a mapping with a family and its parameters, got {words!r}")
     family = words.get("family")
+    accepted = _FINITE_WORDS if family == "finite" else _NOISE_WORDS
+    strangers = [name for name in words if name not in accepted]
+    if strangers:
+        raise UnreadableLawError(f"law must return only {', '.join(accepted)}, got {', '.join(map(repr, strangers))}")
     try:
         if family == "finite":
             return IdealDistribution(finite=_finite(words["symbols"], words["probabilities"]))
         if family in FAMILIES:
             return _noisy(str(family), words["location"], words["scale"], words.get("low"), words.get("high"))
     except KeyError as error:
-        raise UsageError(f"a distribution of the family {family!r} lacks {error.args[0]!r}") from None
-    raise UsageError(f"family must be one of {', '.join((*FAMILIES, 'finite'))}, got {family!r}")
+        raise UnreadableLawError(f"a distribution of the family {family!r} lacks {error.args[0]!r}") from None
+    raise UnreadableLawError(f"family must be one of {', '.join((*FAMILIES, 'finite'))}, got {family!r}")
 
 
 def _finite(symbols: Sequence[Any], probabilities: Sequence[Any]) -> FiniteDistribution:

@@ -10,8 +10,10 @@ import numpy as np
 
 from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
-from dpassay.properties.assay.finding import Finding, FindingKind, Settings
+from dpassay.properties.assay.finding import Finding, Settings
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import QUESTIONS, Arguments, Question, points_of
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = [
     "MONOTONE_ALLOWANCE",
@@ -22,6 +24,7 @@ __all__ = [
     "is_vague",
     "looseness_of",
     "margin",
+    "promises_nothing",
     "related_to",
     "required",
     "typical_point",
@@ -45,8 +48,8 @@ class Inquiry:
     refusals, losses, mistakes, unasked : list of str
         Questions that the library refused, that it did not answer in time, in which the code of the adapter raised by
         mistake, and that the adapter does not ask.
-    calls, numbers : int
-        Number of questions to the case or related ones; number of numeric answers.
+    calls, numbers, informative : int
+        Number of questions to the case or related ones; number of numeric answers; number of those that say something.
     """
 
     case: RemoteAnswer
@@ -57,6 +60,7 @@ class Inquiry:
     unasked: list[str] = field(default_factory=list)
     calls: int = 0
     numbers: int = 0
+    informative: int = 0
     _start: float = field(default_factory=time.monotonic)
 
     @property
@@ -68,14 +72,16 @@ class Inquiry:
     def ask(self, arguments: dict[str, Any], of: RemoteAnswer | None = None) -> float | None:
         """Return the answer, or None if there was none; `of` is the function to ask, by default the case."""
         self.calls += 1
+        asked = of or self.case
         try:
-            answer = (of or self.case).compute(**arguments)
+            answer = asked.compute(**arguments)
         except RefusedError as error:
             self._kind_of(error).append(f"{words_of(arguments)}: {error}")
         except SamplerLostError as error:
             self.losses.append(f"{words_of(arguments)}: {error}")
         else:
             self.numbers += not math.isnan(answer)
+            self.informative += not _says_nothing(asked, answer)
             return answer
         return None
 
@@ -85,26 +91,34 @@ class Inquiry:
         return self.unasked if error.is_unasked else self.refusals
 
     def control(self) -> Finding | None:
-        """Ask valid questions until one has a numeric answer; return a finding if none has, else None.
+        """Ask valid questions until an answer is informative; return a finding if none is, else None.
 
-        If a law accepts refusals only, this distinguishes a library that refuses from one that never answers.
+        If a law accepts refusals or vacuous answers, this distinguishes a library that gives them where they are due
+        from one that gives no others.
         """
         inquiry = Inquiry(self.case, self.settings)
         for arguments in _sensible(self.case):
             inquiry.ask(arguments)
             self.calls += 1
-            if inquiry.numbers:
+            if inquiry.informative:
                 return None
         return inquiry.without_answers()
 
     def without_answers(self) -> Finding:
-        """Return the finding for a series without numeric answers."""
+        """Return the finding for a series without informative answers."""
         if self.losses:
-            return Finding("undecided", f"no answer: {self.losses[0]}", calls=self.calls)
+            return Finding(FindingKind.UNDECIDED, f"no answer: {self.losses[0]}", calls=self.calls)
         raised = self.mistakes + self.refusals + self.unasked
         if self.calls and len(raised) == self.calls:
-            return Finding("error", f"every call raises, also with valid arguments: {raised[0]}", calls=self.calls)
-        return Finding("undecided", f"none of {self.calls} answers is a number", calls=self.calls)
+            return Finding(
+                FindingKind.ERROR, f"every call raises, also with valid arguments: {raised[0]}", calls=self.calls
+            )
+        if self.numbers:
+            detail = (
+                f"none of {self.numbers} answers says anything, also with valid arguments: they are vacuous bounds"
+            )
+            return Finding(FindingKind.ERROR, detail, calls=self.calls)
+        return Finding(FindingKind.UNDECIDED, f"none of {self.calls} answers is a number", calls=self.calls)
 
     def summary(self, answered: int) -> str:
         """Return the numbers of answers, refusals and losses as text."""
@@ -117,15 +131,32 @@ class Inquiry:
         """Return the finding for a series without a wrong answer; undecided without answers or with a lost one."""
         words = self.summary(answered) + (f"; {detail}" if detail else "")
         if self.mistakes:
-            return Finding("error", f"the code of the adapter raises: {self.mistakes[0]}", calls=self.calls)
+            return Finding(FindingKind.ERROR, f"the code of the adapter raises: {self.mistakes[0]}", calls=self.calls)
+        silent = self.control() if not self.informative and not self.losses else None
+        if silent is not None:
+            return silent
         if answered == 0:
-            silent = self.control() if not self.numbers and not self.losses else None
             first = (self.losses + self.refusals + self.unasked + ["no question lies inside the documented domain"])[0]
-            return silent or Finding("undecided", f"no answer: {first}", calls=self.calls)
+            return Finding(FindingKind.UNDECIDED, f"no answer: {first}", calls=self.calls)
         if self.losses:
-            return Finding("undecided", f"{words}: {self.losses[0]}", calls=self.calls, scope="points")
+            return Finding(FindingKind.UNDECIDED, f"{words}: {self.losses[0]}", calls=self.calls, scope=Scope.POINTS)
         power = {"points": answered}
-        return Finding("ok", words, evidence="enclosed", scope="points", calls=self.calls, power=power)
+        return Finding(
+            FindingKind.OK, words, evidence=Evidence.ENCLOSED, scope=Scope.POINTS, calls=self.calls, power=power
+        )
+
+
+def promises_nothing(question: Question, claimed: float) -> bool:
+    """Return whether an answer is vacuous: NaN, or safe for every true value."""
+    if question.safe == "below":
+        return math.isnan(claimed) or claimed <= 0
+    return math.isnan(claimed) or claimed == (1.0 if question.probability else math.inf)
+
+
+def _says_nothing(case: RemoteAnswer, claimed: float) -> bool:
+    """Return whether an answer is vacuous, which an estimate of 0 is, too."""
+    is_estimate = case.description["certainty"] == "estimate"
+    return promises_nothing(QUESTIONS[case.question], claimed) or (is_estimate and claimed == 0)
 
 
 def _sensible(case: RemoteAnswer) -> Iterator[Arguments]:
@@ -184,8 +215,8 @@ def finding_about(
 
     Parameters
     ----------
-    kind : str
-        One of `FINDING_KINDS`.
+    kind : FindingKind
+        Kind of the finding.
     inquiry : Inquiry
         The inquiry of the case.
     arguments : dict
@@ -208,7 +239,7 @@ def finding_about(
         claimed=claimed,
         calls=inquiry.calls,
         witness=witness,
-        **{"evidence": "exact", "scope": "points", **fields},
+        **{"evidence": Evidence.EXACT, "scope": Scope.POINTS, **fields},
     )
 
 

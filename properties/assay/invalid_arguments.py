@@ -5,6 +5,8 @@ from typing import Any
 from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteNonsense, WorkerError
 from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["NONSENSE_LAWS"]
 
@@ -38,17 +40,27 @@ def _check(case: RemoteCase, settings: Settings) -> Finding:
     if accepted:
         detail = f"{len(accepted)} of {asked} accepted: {'; '.join(accepted)}"
         return Finding(
-            "wrong answer", detail, evidence="exact", scope="points", calls=asked, witness={"accepted": accepted}
+            FindingKind.WRONG_ANSWER,
+            detail,
+            evidence=Evidence.EXACT,
+            scope=Scope.POINTS,
+            calls=asked,
+            witness={"accepted": accepted},
         )
     if mistakes:
         detail = f"the code of the adapter raises in {len(mistakes)} of {asked} attempts: {'; '.join(mistakes)}"
-        return Finding("error", detail, calls=asked)
+        return Finding(FindingKind.ERROR, detail, calls=asked)
     if not asked:
-        return Finding("error", "the case has no attempts")
+        return Finding(FindingKind.ERROR, "the case has no attempts")
     if losses or asked < len(case.attempts):
-        return Finding("undecided", losses[0] if losses else f"only {asked} attempts were made", calls=asked)
+        return Finding(FindingKind.UNDECIDED, losses[0] if losses else f"only {asked} attempts were made", calls=asked)
     return Finding(
-        "ok", f"all {asked} rejected", evidence="exact", scope="points", calls=asked, power={"points": asked}
+        FindingKind.OK,
+        f"all {asked} rejected",
+        evidence=Evidence.EXACT,
+        scope=Scope.POINTS,
+        calls=asked,
+        power={"points": asked},
     )
 
 

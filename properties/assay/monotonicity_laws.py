@@ -16,6 +16,7 @@ from dpassay.properties.assay.inquiry import (
     unless_answer,
     words_of,
 )
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import Argument, inside, points_of
 
 __all__ = ["MOVEMENT_LAWS"]
@@ -67,7 +68,9 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
                     way = "decreases" if argument.direction > 0 else "increases"
                     asked = f"{question.name}({words_of(before[0])})"
                     detail = f"{asked} = {before[1]!r} {way} to {claimed!r} at {name}={value!r}"
-                    finding = finding_about("wrong answer", inquiry, arguments, claimed, detail, certified=before[1])
+                    finding = finding_about(
+                        FindingKind.WRONG_ANSWER, inquiry, arguments, claimed, detail, certified=before[1]
+                    )
                     assert finding.witness is not None
                     finding.witness.update({"before": before[0], "answer before": before[1]})
                     return finding
@@ -143,7 +146,7 @@ def _above_the_chord(inquiry: Inquiry, known: list[tuple[dict[str, Any], float]]
         f"{inquiry.case.question}({words_of(point)}) = {claimed!r}, but {low!r} at order {before['order']!r} and"
         f" {high!r} at order {after['order']!r} allow at most {most!r}"
     )
-    finding = finding_about("wrong answer", inquiry, point, claimed, detail, certified=most)
+    finding = finding_about(FindingKind.WRONG_ANSWER, inquiry, point, claimed, detail, certified=most)
     assert finding.witness is not None
     finding.witness.update({"orders": [p["order"] for p, _ in known], "divergences": [low, claimed, high]})
     return finding

@@ -14,6 +14,7 @@ from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.fit_power import WEAK_DISTORTION
 from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence, joint_power
 from dpassay.properties.assay.ideal_distributions import DECIDED_CLAIMS, IdealDistribution, ideal_distribution
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import (
     bound_of,
     claim_in_words,
@@ -26,6 +27,7 @@ from dpassay.properties.hunting.idle import EveryCallRaisesError, exception_of
 from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
 from dpassay.properties.records import plain
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["PARAMETER_LAWS"]
 
@@ -71,11 +73,11 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
             detail = f"{plain(case.law(inputs[worst]))} cannot produce {test.impossible}, observed on {data}"
         witness = {"data": data, "law": plain(case.law(inputs[worst])), "impossible": test.impossible}
         return Finding(
-            "wrong answer",
+            FindingKind.WRONG_ANSWER,
             detail,
             claim_in_words(case),
-            evidence="sampled",
-            scope="samples",
+            evidence=Evidence.SAMPLED,
+            scope=Scope.SAMPLES,
             calls=calls,
             witness=witness,
         )
@@ -83,13 +85,13 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
     if distortion > WEAK_DISTORTION:
         least = "no distortion" if math.isinf(distortion) else f"no total variation below {distortion:.3g}"
         detail = f"weak test: {least} is detectable in {calls} calls"
-        return Finding("undecided", detail, claim_in_words(case), calls=calls)
+        return Finding(FindingKind.UNDECIDED, detail, claim_in_words(case), calls=calls)
     return Finding(
-        "ok",
+        FindingKind.OK,
         f"{strength}; power: total variation {distortion:.3g}",
         claim_in_words(case),
-        evidence="sampled",
-        scope="samples",
+        evidence=Evidence.SAMPLED,
+        scope=Scope.SAMPLES,
         calls=calls,
         power={"total_variation": distortion, "weakness": distortion / WEAK_DISTORTION, "inputs": len(tests)},
     )
@@ -166,16 +168,20 @@ def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
                 worst, violated = (figure, (left, right)), exceeds
     if bound_of(claim) > 0 and compared and len(set(map(repr, laws.values()))) == 1:
         return Finding(
-            "undecided", f"the adapter states the same distribution on all {len(laws)} inputs", claim_in_words(case)
+            FindingKind.UNDECIDED,
+            f"the adapter states the same distribution on all {len(laws)} inputs",
+            claim_in_words(case),
         )
     if worst is None:
-        return Finding("undecided", f"no pair was compared in {settings.seconds:g} s", claim_in_words(case))
+        return Finding(FindingKind.UNDECIDED, f"no pair was compared in {settings.seconds:g} s", claim_in_words(case))
     bound = bound_of(claim)
     if violated:
         return _of_parameters(case, worst[1], worst[0], compared)
     detail = f"{compared} ordered pairs, largest certified {worst[0]:.6g} of {bound:.6g} claimed"
     certified, power = max(0.0, worst[0]), {"points": compared}
-    return Finding("ok", detail, claim_in_words(case), bound, certified, "enclosed", "points", 0, power=power)
+    return Finding(
+        FindingKind.OK, detail, claim_in_words(case), bound, certified, Evidence.ENCLOSED, Scope.POINTS, 0, power=power
+    )
 
 
 def _of_parameters(case: RemoteMechanism, pair: Pair, figure: float, compared: int) -> Finding:
@@ -191,7 +197,9 @@ def _of_parameters(case: RemoteMechanism, pair: Pair, figure: float, compared: i
         f"the distributions {witness['law_left']} and {witness['law_right']} on neighbours have loss {figure:.15g},"
         f" claimed {bound:.15g} ({compared} ordered pairs)"
     )
-    return Finding("violation", detail, claim_in_words(case), bound, figure, "enclosed", "points", 0, witness)
+    return Finding(
+        FindingKind.VIOLATION, detail, claim_in_words(case), bound, figure, Evidence.ENCLOSED, Scope.POINTS, 0, witness
+    )
 
 
 PARAMETER_LAWS: tuple[Law, ...] = (

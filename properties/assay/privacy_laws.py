@@ -6,27 +6,31 @@ A claim is refuted by e-values at the level of the law. The settings limit the c
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import NeighbourRelation, VectorNeighbours
+from dpassay.claims import Claim, NeighbourRelation, VectorNeighbours
 from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import claim_in_words, mechanism_law, moves
+from dpassay.properties.betting.power import power_of
 from dpassay.properties.hunting.black_box import sample_pairs
-from dpassay.properties.hunting.formatting import figures_words, weakness_words
-from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+from dpassay.properties.hunting.formatting import WEAK_TEST, figures_words
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import decisive_bound
 from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
 from dpassay.properties.records import plain
+from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["PRIVACY_LAWS", "finding_of_hunt", "run_hunt"]
+__all__ = ["MOST_SAMPLED_PAIRS", "PRIVACY_LAWS", "finding_of_hunt", "run_hunt", "sufficient_calls"]
 
 Array = NDArray[np.float64]
 
@@ -38,6 +42,25 @@ MOST_SAMPLED_PAIRS = _DESIGNED + _BOUNDARY
 """Maximum number of pairs that share the calls of a sampled law."""
 
 _LEAST_CALLS = 500
+_MARGIN = 1.05  # factor on the calls that are just enough
+_LEAST_LOG_WEIGHT = -6.0  # log weight of a pair among some dozens
+
+
+@lru_cache
+def sufficient_calls(claim: Claim, alpha: float, *, pairs: int) -> int | None:
+    """Return the calls with which a hunt on some pairs is not weak, with a margin; None if no number is enough.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    alpha : float
+        Level of the hunt.
+    pairs : int
+        Number of pairs that share the calls.
+    """
+    power = power_of(claim, calls=_LEAST_CALLS, alpha=alpha, log_weight=_LEAST_LOG_WEIGHT, pairs=pairs)
+    return None if power.calls_needed is None else math.ceil(_MARGIN * power.calls_needed)
 
 
 def _pairs(relation: NeighbourRelation, seed: int) -> list[Pair]:
@@ -107,33 +130,49 @@ def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResul
     bound = decisive_bound(claim, result)
     what, certified, claimed = bound.label, bound.lower, 0.0 if bound.allowed is None else bound.allowed
     strength = f"e-value 10^{result.e_value_log10 or 0.0:.1f}"
-    if result.verdict == "violated":
+    if result.verdict is HuntVerdict.VIOLATED:
         figure = f"{what} >= {certified:.6g}, claimed {claimed:.6g}" if certified is not None else what
         detail = f"{figure} ({strength} in {result.calls} calls{note})"
         witness = plain(result.witness) if result.witness is not None else None
         return Finding(
-            "violation", detail, claim_in_words(case), claimed, certified, "sampled", "samples", result.calls, witness
+            FindingKind.VIOLATION,
+            detail,
+            claim_in_words(case),
+            claimed,
+            certified,
+            Evidence.SAMPLED,
+            Scope.SAMPLES,
+            result.calls,
+            witness,
         )
     doubt = _doubt(result, settings)
     if doubt is not None:
-        return Finding("undecided", f"{doubt}{note}", claim_in_words(case), claimed, calls=result.calls)
+        return Finding(FindingKind.UNDECIDED, f"{doubt}{note}", claim_in_words(case), claimed, calls=result.calls)
     assert result.power is not None
     power, found = result.power.record(), figures_words(result.power)
     detail = f"not refuted in {result.calls} calls ({strength}; power: {found}){note}"
     return Finding(
-        "ok", detail, claim_in_words(case), claimed, certified, "sampled", "samples", result.calls, power=power
+        FindingKind.OK,
+        detail,
+        claim_in_words(case),
+        claimed,
+        certified,
+        Evidence.SAMPLED,
+        Scope.SAMPLES,
+        result.calls,
+        power=power,
     )
 
 
 def _doubt(result: HuntResult, settings: Settings) -> str | None:
     """Return the reason that a hunt without a violation does not count as a pass, or None if it does."""
-    if result.is_void or CONSTANT_OUTCOME in result.notes:
+    if result.is_void:
         return "; ".join(result.notes)
     if result.calls < min(_LEAST_CALLS, settings.calls):
         return f"only {result.calls} calls in {settings.seconds:g} s"
     if result.power is None:
         return "the power of the test is unknown"
-    return weakness_words(result.power, result.claim)
+    return next((note for note in result.notes if note.startswith(WEAK_TEST)), None)
 
 
 def _check_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
@@ -144,7 +183,7 @@ def _check_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
 def _check_float_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
     pairs = _pairs(case.neighbours, settings.seed)
     if not _has_floats(case, pairs[0], settings.seed):
-        return Finding("not applicable", "no outcome is a float64 number", claim=claim_in_words(case))
+        return Finding(FindingKind.NOT_APPLICABLE, "no outcome is a float64 number", claim=claim_in_words(case))
     return finding_of_hunt(case, settings, run_hunt(case, settings, pairs, low_bits=True), ", low-order bits included")
 
 
@@ -166,33 +205,51 @@ def _float_condition(case: RemoteMechanism) -> str | None:
 
 
 def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
-    """Hunt on each marginal separately, on pairs that change its coordinate first."""
+    """Hunt on each marginal separately, on pairs that change its coordinate first.
+
+    Each coordinate takes an equal part of the calls, but as many as its test needs if all calls together are enough.
+    """
     width = _width(case, settings)
     if width is None:
         return _check_privacy(case, settings)
     if width < 2:
-        return Finding("not applicable", "an outcome is not a sequence of numbers", claim=claim_in_words(case))
+        return Finding(
+            FindingKind.NOT_APPLICABLE, "an outcome is not a sequence of numbers", claim=claim_in_words(case)
+        )
     places = range(min(width, MOST_COORDINATES))
-    share = Settings(
-        settings.alpha / len(places),
-        settings.seed,
-        max(1, settings.calls // len(places)),
-        settings.seconds / len(places),
-    )
     ends = []
     for place in places:
         pairs = _pairs_moving(case.neighbours, place, width, settings.seed)
+        share = _share_of_coordinate(case, settings, len(places), len(pairs))
         result = run_hunt(case, share, pairs, low_bits=False, sampler=_Marginal(case, place))
         ends.append(finding_of_hunt(case, share, result, f", coordinate {place}"))
-        if ends[-1].kind == "violation":
+        if ends[-1].kind is FindingKind.VIOLATION:
             return ends[-1]
     calls = sum(end.calls for end in ends)
     for end in ends:
-        if end.kind == "undecided":
-            return Finding("undecided", end.detail, claim_in_words(case), calls=calls)
+        if end.kind is FindingKind.UNDECIDED:
+            return Finding(FindingKind.UNDECIDED, end.detail, claim_in_words(case), calls=calls)
     detail = f"{len(places)} of {width} coordinates, not refuted in {calls} calls"
     weakest = max(ends, key=lambda end: _needed(end.power))
-    return Finding("ok", detail, claim_in_words(case), None, None, "sampled", "samples", calls, power=weakest.power)
+    return Finding(
+        FindingKind.OK,
+        detail,
+        claim_in_words(case),
+        None,
+        None,
+        Evidence.SAMPLED,
+        Scope.SAMPLES,
+        calls,
+        power=weakest.power,
+    )
+
+
+def _share_of_coordinate(case: RemoteMechanism, settings: Settings, places: int, pairs: int) -> Settings:
+    """Return the settings of one of several coordinates: its part of the calls, or more if it needs them."""
+    alpha = settings.alpha / places
+    enough = sufficient_calls(case.claims[0], alpha, pairs=pairs) or 0
+    calls = max(1, settings.calls // places, min(settings.calls, enough))
+    return Settings(alpha, settings.seed, calls, settings.seconds / places)
 
 
 def _needed(power: Mapping[str, Any] | None) -> float:

@@ -21,6 +21,7 @@ from dpassay.properties.assay.inquiry import (
     required,
     unless_answer,
 )
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import INVERSES, Inverse, Question, inside, points_of
 
 __all__ = ["ROUND_TRIP_LAWS"]
@@ -74,7 +75,7 @@ def _check(case: RemoteCase, settings: Settings, *, calibrates: bool) -> Finding
 
 def _contradiction(inquiry: Inquiry, there: Asked, found: float, back: Asked, value: float) -> Finding:
     detail = f"{there} = {found!r}, but {back} = {value!r} by {back.of.name}"
-    finding = finding_about("wrong answer", inquiry, there.arguments, found, detail, certified=value)
+    finding = finding_about(FindingKind.WRONG_ANSWER, inquiry, there.arguments, found, detail, certified=value)
     assert finding.witness is not None
     finding.witness.update({"other": back.of.name, "other arguments": back.arguments})
     return finding

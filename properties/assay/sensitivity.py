@@ -37,11 +37,14 @@ class WidestGap:
         Norm of the difference of the noiseless values.
     evaluations : int
         Number of evaluations.
+    is_constant : bool
+        Whether the noiseless value was equal on all inputs, neighbours or not.
     """
 
     pair: Pair
     gap: float
     evaluations: int
+    is_constant: bool = False
 
 
 def widest_gap(
@@ -101,7 +104,10 @@ def widest_gap(
             if are_neighbours(relation, *changed) and not np.array_equal(*changed):
                 consider(changed)
         idle += len(known) == before
-    return None if best is None else WidestGap(best.pair, best.gap, len(known))
+    if best is None:
+        return None
+    values = {value.tobytes() for value in known.values() if value is not None}
+    return WidestGap(best.pair, best.gap, len(known), is_constant=len(values) < 2)
 
 
 def _designed(relation: NeighbourRelation, seed: int) -> Iterator[Pair]:

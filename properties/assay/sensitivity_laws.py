@@ -7,12 +7,15 @@ from dpassay.claims import ZCDP, PureDP, RenyiDP
 from dpassay.impl.libraries.remote import RemoteMechanism, WorkerError
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.ideal_distributions import ideal_distribution
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import BITS, bound_of, claim_in_words, mechanism_law, moves
 from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
 from dpassay.properties.assay.sensitivity import WidestGap, as_vector, certain_gap, widest_gap
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.ball import ball, float_lower, precision
 from dpassay.spec.notions.base import allowed
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["SENSITIVITY_LAWS"]
 
@@ -62,19 +65,31 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
     )
     stated = float(case.description["sensitivity"])
     if failures and not returned:
-        return Finding("error", f"noiseless raises on every input: {failures[0]}", claim_in_words(case))
+        return Finding(FindingKind.ERROR, f"noiseless raises on every input: {failures[0]}", claim_in_words(case))
     if found is None:
         reason = failures[0] if failures else "it is not numeric"
-        return Finding("undecided", f"the noiseless value is unknown on every pair: {reason}", claim_in_words(case))
-    if found.gap == 0:
+        return Finding(
+            FindingKind.UNDECIDED, f"the noiseless value is unknown on every pair: {reason}", claim_in_words(case)
+        )
+    if found.is_constant:
         detail = f"the noiseless value is equal on all {found.evaluations} inputs"
-        return Finding("undecided", detail, claim_in_words(case), stated, calls=found.evaluations)
+        return Finding(FindingKind.UNDECIDED, detail, claim_in_words(case), stated, calls=found.evaluations)
     gap, is_deterministic = certain_gap(compute, found, norm=norm)
     slack = EXACT_ALLOWANCE if case.description["floats"] else IDEAL_ALLOWANCE
     if not gap > stated * (1 + slack):
         detail = f"largest change {found.gap:.6g}, stated sensitivity {stated:.6g} ({found.evaluations} inputs)"
         power = {"points": found.evaluations}
-        return Finding("ok", detail, None, stated, found.gap, "exact", "points", found.evaluations, power=power)
+        return Finding(
+            FindingKind.OK,
+            detail,
+            None,
+            stated,
+            found.gap,
+            Evidence.EXACT,
+            Scope.POINTS,
+            found.evaluations,
+            power=power,
+        )
     return _of_gap(case, settings, found, gap, is_deterministic=is_deterministic)
 
 
@@ -86,30 +101,38 @@ def _of_gap(
     stated = float(case.description["sensitivity"])
     witness = {"left": left.tolist(), "right": right.tolist(), "gap": gap, "sensitivity": stated}
     detail = f"the noiseless value changes by {gap:.6g} between neighbours, but the stated sensitivity is {stated:.6g}"
-    evidence = "exact" if is_deterministic else "sampled"
+    evidence = Evidence.EXACT if is_deterministic else Evidence.SAMPLED
     loss = _loss_of_gap(case, left, gap)
     if loss is not None and is_deterministic:
         bound = bound_of(case.claims[0])
         words = f"{detail}: loss {loss:.6g}, claimed {bound:.6g}"
         return Finding(
-            "violation", words, claim_in_words(case), bound, loss, "enclosed", "points", found.evaluations, witness
+            FindingKind.VIOLATION,
+            words,
+            claim_in_words(case),
+            bound,
+            loss,
+            Evidence.ENCLOSED,
+            Scope.POINTS,
+            found.evaluations,
+            witness,
         )
     result = run_hunt(case, settings, [found.pair], low_bits=False)
-    if result.verdict == "violated":
+    if result.verdict is HuntVerdict.VIOLATED:
         confirmed = finding_of_hunt(case, settings, result)
         return Finding(
-            "violation",
+            FindingKind.VIOLATION,
             f"{detail}; {confirmed.detail}",
             confirmed.claim,
             confirmed.claimed,
             confirmed.certified,
-            "sampled",
-            "samples",
+            Evidence.SAMPLED,
+            Scope.SAMPLES,
             result.calls,
             witness,
         )
     calls = found.evaluations + result.calls
-    return Finding("wrong answer", detail, None, stated, gap, evidence, "points", calls, witness)
+    return Finding(FindingKind.WRONG_ANSWER, detail, None, stated, gap, evidence, Scope.POINTS, calls, witness)
 
 
 def _loss_of_gap(case: RemoteMechanism, data: Array, gap: float) -> float | None:

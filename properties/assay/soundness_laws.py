@@ -26,8 +26,10 @@ from dpassay.properties.assay.inquiry import (
     unless_answer,
     words_of,
 )
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import Question, points_of
 from dpassay.properties.assay.reference_values import truth_of
+from dpassay.spec.verdict import Evidence
 
 __all__ = ["SOUNDNESS_LAWS"]
 
@@ -125,13 +127,13 @@ def _check_soundness(case: RemoteCase, settings: Settings) -> Finding:
             f" (by a relative {_shortfall(worst):.3g})"
         )
         return finding_about(
-            "unsound number",
+            FindingKind.UNSOUND_NUMBER,
             inquiry,
             worst.arguments,
             worst.claimed,
             detail,
             certified=worst.bound,
-            evidence="enclosed",
+            evidence=Evidence.ENCLOSED,
         )
     tightness = f"answer/truth {min(ratios):.6g} to {max(ratios):.6g}, median {median(ratios):.6g}" if ratios else ""
     return inquiry.nothing_found(len(ratios), tightness)
@@ -167,13 +169,13 @@ def _check_exactness(case: RemoteCase, settings: Settings) -> Finding:
             asked = f"{question.name}({words_of(compared.arguments)})"
             detail = f"{asked} = {compared.claimed!r} is documented as exact, but the certified value is {far!r}"
             return finding_about(
-                "wrong answer",
+                FindingKind.WRONG_ANSWER,
                 inquiry,
                 compared.arguments,
                 compared.claimed,
                 detail,
                 certified=far,
-                evidence="enclosed",
+                evidence=Evidence.ENCLOSED,
             )
     return inquiry.nothing_found(known)
 

@@ -5,7 +5,6 @@ on the number of processes. A check that exceeds the time limit is undecided.
 """
 
 import hashlib
-import math
 import signal
 import threading
 import time
@@ -14,12 +13,11 @@ from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from types import FrameType
 
 import joblib
 
-from dpassay.claims import Claim, UsageError, require_positive
+from dpassay.claims import UsageError, require_positive
 from dpassay.impl.libraries.remote import (
     BrokenCase,
     RemoteAnswer,
@@ -33,9 +31,10 @@ from dpassay.impl.libraries.remote import (
 from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import unless_answer
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import moves
-from dpassay.properties.assay.privacy_laws import MOST_SAMPLED_PAIRS
-from dpassay.properties.betting.power import power_of
+from dpassay.properties.assay.privacy_laws import MOST_SAMPLED_PAIRS, sufficient_calls
+from dpassay.properties.assay.questions import QUESTIONS
 
 __all__ = [
     "DEFAULT_CALLS",
@@ -54,13 +53,13 @@ __all__ = [
 ]
 
 DEFAULT_CALLS, MOST_CALLS = 10_000, 200_000
-"""Calls of a sampled law, unless the adapter sets a limit: the default, and the maximum for claims that need more."""
+"""Calls of a sampled law: the default, and, unless the adapter sets a limit, the maximum for claims that need more."""
 
 DESCRIBED = Law(
     "described",
     "The adapter can describe the case.",
     applies=lambda case: None if isinstance(case, BrokenCase) else "the case was described",
-    check=lambda case, _: Finding("undecided", case.error if isinstance(case, BrokenCase) else "described"),
+    check=lambda case, _: Finding(FindingKind.UNDECIDED, case.error if isinstance(case, BrokenCase) else "described"),
     sampled=False,
 )
 """The law of cases that the adapter cannot describe; no other law applies to them."""
@@ -69,7 +68,7 @@ TESTED = Law(
     "tested",
     "At least one law applies to the case.",
     applies=lambda _: "another law applies to the case",
-    check=lambda case, _: Finding("error", f"no law applies to the case: {_why_untested(case)}"),
+    check=lambda case, _: Finding(FindingKind.ERROR, f"no law applies to the case: {_why_untested(case)}"),
     sampled=False,
 )
 """The law of cases to which no other law applies; such a case is a mistake in the adapter."""
@@ -84,8 +83,6 @@ def _why_untested(case: RemoteCase) -> str:
 
 
 _SHARE_OF_TIME, _LEAST_SECONDS = 8.0, 10.0  # one slow mechanism must not use the time of the others
-_MARGIN = 1.05  # factor on the calls that are just enough
-_LEAST_LOG_WEIGHT = -6.0  # log weight of a pair among some dozens
 _PATIENCE = 2.0  # factor on the time limit of a law, which ends after its current batch
 
 
@@ -203,20 +200,22 @@ def make_plan(
     seed : int
         As for `Settings`.
     calls : int, optional
-        As for `Settings`; by default `DEFAULT_CALLS`, or more if the claim needs them.
+        As for `Settings`; by default `DEFAULT_CALLS`, or more if the claim needs them, or as few as it needs if the
+        mechanism is slow.
     mechanism, law : str
         Globs that select checks.
 
     Raises
     ------
     UsageError
-        If the worker cannot be started, or no check is selected.
+        If the worker cannot be started, a case has a domain of unknown arguments, or no check is selected.
     """
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha must lie strictly between 0 and 1, got {alpha!r}")
     with target.worker() as worker:
         try:
             cases = open_library(worker)
+            _require_known_arguments(cases)
         except (WorkerError, WorkerLostError) as error:
             raise UsageError(f"the adapter {target.adapter!r} cannot describe its cases: {error}") from error
         greeting = worker.greeting
@@ -245,6 +244,21 @@ def make_plan(
     return Plan(target, greeting["library"], greeting["version"], tuple(chosen), names)
 
 
+def _require_known_arguments(cases: Sequence[RemoteCase]) -> None:
+    """Raise `UsageError` if the domain of an answer has a name that is no argument of any question.
+
+    Several answers may share a domain, which may name arguments that are not in each of their questions.
+    """
+    known = {argument.name for question in QUESTIONS.values() for argument in question.arguments}
+    for case in cases:
+        strangers = [name for name in case.description.get("domain", ()) if name not in known]
+        if strangers:
+            raise UsageError(
+                f"domain of the case {case.name!r} must name arguments of questions ({', '.join(sorted(known))}), "
+                f"got {', '.join(map(repr, strangers))}"
+            )
+
+
 def _reason(case: RemoteCase, law: Law) -> str | None:
     if isinstance(case, BrokenCase) and law is not DESCRIBED:
         return "the case could not be described"
@@ -259,17 +273,10 @@ def _calls_of(case: RemoteCase, law: Law, calls: int | None, alpha: float) -> in
     limit: int | None = case.description.get("calls")
     allowed = DEFAULT_CALLS if calls is None else calls
     if calls is None and law.sampled and isinstance(case, RemoteMechanism):
-        allowed = _enough_for(case.claims[0], alpha)
+        enough = sufficient_calls(case.claims[0], alpha, pairs=MOST_SAMPLED_PAIRS)
+        if enough is not None and (limit is not None or enough <= MOST_CALLS):
+            allowed = enough if case.description["slow"] else max(DEFAULT_CALLS, enough)
     return allowed if limit is None else min(allowed, limit)
-
-
-@lru_cache
-def _enough_for(claim: Claim, alpha: float) -> int:
-    """Return the default calls, or the calls that a test needs not to be weak, if at most `MOST_CALLS`."""
-    power = power_of(claim, calls=DEFAULT_CALLS, alpha=alpha, log_weight=_LEAST_LOG_WEIGHT, pairs=MOST_SAMPLED_PAIRS)
-    if power.calls_needed is None or power.calls_needed > MOST_CALLS:
-        return DEFAULT_CALLS
-    return max(DEFAULT_CALLS, math.ceil(_MARGIN * power.calls_needed))
 
 
 def _seed_of(seed: int, mechanism: str, law: str) -> int:
@@ -315,7 +322,9 @@ def run_plan(plan: Plan, *, budget: float = 170.0, jobs: int = 1) -> Iterator[Re
     processes = joblib.effective_n_jobs(jobs)
     ordered = _in_running_order(plan.checks)
     yield from (
-        Result(check, Finding("not applicable", check.reason)) for check in ordered if check.reason is not None
+        Result(check, Finding(FindingKind.NOT_APPLICABLE, check.reason))
+        for check in ordered
+        if check.reason is not None
     )
     checks = [check for check in ordered if check.reason is None]
     limits = Budget.of(budget, len(checks), processes)
@@ -367,7 +376,7 @@ def _run_elsewhere(target: Target, checks: Sequence[Check], limits: Budget, proc
             yield result
     except BrokenExecutor as error:
         why = f"a process of dpassay ended without an answer: {type(error).__name__}"
-        yield from (Result(check, Finding("undecided", why)) for check in checks[done:])
+        yield from (Result(check, Finding(FindingKind.UNDECIDED, why)) for check in checks[done:])
 
 
 def _in_running_order(checks: Sequence[Check]) -> list[Check]:
@@ -380,7 +389,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
     left = limits.left()
     if left <= 0:
         return Result(
-            check, Finding("undecided", "the time limit was reached before this check started; see --budget")
+            check, Finding(FindingKind.UNDECIDED, "the time limit was reached before this check started; see --budget")
         )
     start = time.perf_counter()
     losses: tuple[str, ...] = ()
@@ -393,10 +402,17 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
         finally:
             losses = tuple(session.worker.losses[lost_before:])
     except Exception as error:  # noqa: BLE001  # a failing law must not end the run and is not a pass
-        finding = Finding("undecided", losses[-1] if losses else f"the check raised {type(error).__name__}: {error}")
+        finding = Finding(
+            FindingKind.UNDECIDED, losses[-1] if losses else f"the check raised {type(error).__name__}: {error}"
+        )
     seconds = time.perf_counter() - start
-    if finding.kind == "ok" and check.law.sampled and seconds >= left and finding.calls < check.settings.calls:
-        finding = replace(finding, kind="undecided", detail=_cut_off(finding, check))
+    if (
+        finding.kind is FindingKind.OK
+        and check.law.sampled
+        and seconds >= left
+        and finding.calls < check.settings.calls
+    ):
+        finding = replace(finding, kind=FindingKind.UNDECIDED, detail=_cut_off(finding, check))
     return Result(check, finding, seconds, losses)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpassay.properties.assay.assessment import Assessment
-from dpassay.properties.assay.finding import FINDING_KINDS
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.versions import Change
 
 __all__ = ["CHANGE_COLUMNS", "COLUMNS", "change_rows", "power_words", "rows", "summary"]
@@ -17,7 +17,9 @@ CHANGE_COLUMNS = ("mechanism", "law", "before", "after", "detail")
 
 def rows(lines: Sequence[Assessment]) -> list[dict[str, Any]]:
     """Return the rows of the table: laws that apply, and unexpected findings."""
-    return [_row(line) for line in lines if line.finding.kind != "not applicable" or not line.as_expected]
+    return [
+        _row(line) for line in lines if line.finding.kind is not FindingKind.NOT_APPLICABLE or not line.as_expected
+    ]
 
 
 def _row(line: Assessment) -> dict[str, Any]:
@@ -60,8 +62,8 @@ def change_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
 def summary(lines: Sequence[Assessment], seconds: float) -> str:
     """Return one line with the counts of laws, cases and findings, and the level of the run."""
     counts = Counter(line.finding.kind for line in lines)
-    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in FINDING_KINDS if counts[kind])
-    applied = [line for line in lines if line.finding.kind != "not applicable"]
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in FindingKind if counts[kind])
+    applied = [line for line in lines if line.finding.kind is not FindingKind.NOT_APPLICABLE]
     laws, mechanisms = len({line.law for line in applied}), len({line.mechanism for line in applied})
     level = sum(line.alpha for line in lines if line.alpha is not None)
     unexpected = sum(not line.as_expected for line in lines)

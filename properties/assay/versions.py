@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpassay.properties.assay.assessment import Assessment
+from dpassay.properties.assay.kinds import FindingKind
 
 __all__ = ["ABSENT", "Change", "compare"]
 
@@ -47,7 +48,10 @@ def _in_order(lines: Sequence[Assessment]) -> list[str]:
     return list(dict.fromkeys(line.mechanism for line in lines))
 
 
-def _worst(lines: Sequence[Assessment], mechanism: str) -> str:
+def _worst(lines: Sequence[Assessment], mechanism: str) -> FindingKind:
     kinds = {line.finding.kind for line in lines if line.mechanism == mechanism}
-    order = ("violation", "unsound number", "wrong answer", "undecided", "ok")
-    return next((kind for kind in order if kind in kinds), "not applicable")
+    order = (
+        FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER, FindingKind.UNDECIDED,
+        FindingKind.OK,
+    )  # fmt: skip
+    return next((kind for kind in order if kind in kinds), FindingKind.NOT_APPLICABLE)

@@ -26,9 +26,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_expit, logsumexp
 
 from dpassay.claims import UsageError, require_at_least
+from dpassay.properties.log_domain import log_expit, logsumexp
 
 __all__ = [
     "CAP_FRACTIONS",

@@ -13,17 +13,18 @@ from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from dpassay.claims import Claim, ExPost, UsageError
 from dpassay.properties.betting.bets import last_refuted
+from dpassay.properties.betting.exchangeability import shares_noise
 from dpassay.properties.betting.families import Family
 from dpassay.properties.betting.game import FIRST_BATCH, Draw, PairGame
 from dpassay.properties.betting.screening import Point, Screening
+from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.outcomes.symbols import Outcomes
 
-__all__ = ["Campaign", "RunDraws"]
+__all__ = ["EVERYONES", "Campaign", "RunDraws"]
 
 Array = NDArray[np.float64]
 RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
@@ -46,17 +47,24 @@ _LOOKED_LONG, _LOOKING_AT_LEAST = 1 << 20, 0.15
 """From so many calls on that part falls with the square root of the calls while some pair is proven, down to this
 one: the calls that look still grow in number, and what they have not shown by then is rarer than what is known."""
 
-_EVERYONES = 512
+EVERYONES = 512
 """So many calls are due to every pair, in equal shares of half of all calls: gross leaks show in as many anywhere."""
 
 _REFERENCES, _COSTLY_REFERENCES = 48, 16
 """How many claims pairs are compared at; the second number where delta > 0, of which each takes far longer."""
 
+_FIRST_LOOK, _LOOK_AGAIN, _LOOKED_AT = 64, 1.5, 4
+"""Whether calls share noise is looked at on so many games, from so many calls on, whenever the calls have grown by
+half or the evidence by more than a nat."""
+
+_FRESH_INDEX = 1 << 20
 _CLAIMS_AT_ONCE = 16
 _PROMISED = math.log(20)
 _FEW_PAIRS = 2
 _UNHURRIED = 1024
 _OWN_SHARE = 1 / 16
+_MOMENTS_SHARE = 1 / 4
+"""The share of the wealth that bets on Renyi moments, where the claim bounds some."""
 
 
 def _falling_weights(count: int) -> Array:
@@ -95,6 +103,9 @@ class Campaign:
         Features of the outcomes that are not bet on.
     further : iterator of (left, right), optional
         More pairs, which a screening looks at with few calls each; the most promising are added to the games.
+    apart : bool
+        Whether every outcome is drawn by a call of its own. A campaign decides so itself when outcomes of one call
+        turn out to share noise, and then begins anew: what was won before is not evidence.
 
     Raises
     ------
@@ -110,17 +121,18 @@ class Campaign:
         seed: int,
         ignored: frozenset[str] = frozenset(),
         further: Iterator[tuple[Array, Array]] | None = None,
+        apart: bool = False,
     ) -> None:
         if not pairs:
             raise UsageError("neighbours admits no pair of different inputs")
         self.claim = claim
-        self._seed, self._ignored = seed, ignored
+        self._seed, self._ignored, self.draws_apart = seed, ignored, apart
+        self._void_calls, self._look_at, self._looked_at = 0, _FIRST_LOOK, 0.0
         self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs)]
         self._families, self._compares_pairs = families_of(claim), audited(claim).compares_pairs
+        self._moments = audited(claim).moments(claim.in_float64())
         self._claimed = next((family for family in self._families if family.claimed >= 0), None)
         self._plan = self._plan_pilot()
-        self._scores = [0.0] * len(pairs)
-        self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(pairs)
         first_further = None if further is None else next(further, None)
         self._compares = len(pairs) > 1 or first_further is not None
         self._screening: Screening | None = None
@@ -133,19 +145,28 @@ class Campaign:
             self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
         self._references = self._spread_references()
         self._nothing = np.zeros((self._references.size if self._compares else 0) or 1)
-        self._records: list[list[tuple[int, Array]]] = [[(0, self._nothing)] for _ in pairs]
-        self._won: list[tuple[int, Array]] = [(1, self._nothing) for _ in pairs]
+        self._forget_records()
+
+    def _forget_records(self) -> None:
+        self._scores = [0.0] * len(self.games)
+        self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(self.games)
+        self._records: list[list[tuple[int, Array]]] = [[(0, self._nothing)] for _ in self.games]
+        self._won: list[tuple[int, Array]] = [(1, self._nothing) for _ in self.games]
 
     @property
     def calls(self) -> int:
-        """Calls spent on all pairs, those of the screening included."""
-        return sum(game.calls for game in self.games) + (self._screening.calls if self._screening else 0)
+        """Calls spent on all pairs, those of the screening included, and those that turned out to share noise."""
+        screened = self._screening.calls if self._screening else 0
+        return sum(game.calls for game in self.games) + screened + self._void_calls
 
     # --- pairs that the screening adds --------------------------------------------------------------------------
 
     def _new_game(self, index: int, pair: tuple[Array, Array]) -> PairGame:
         ex_post = self.claim if isinstance(self.claim, ExPost) else None
-        return PairGame(*pair, seed=self._seed, index=index, ex_post=ex_post, ignored=self._ignored)
+        place = index + _FRESH_INDEX if self.draws_apart else index
+        return PairGame(
+            *pair, seed=self._seed, index=place, ex_post=ex_post, ignored=self._ignored, apart=self.draws_apart
+        )
 
     def _points(self) -> list[Point]:
         """Return a few points of the curve that the claim implies; an ex-post claim is compared with equality."""
@@ -199,13 +220,32 @@ class Campaign:
             if affordable > 0:
                 prepared.append((index, self.games[index].prepare(affordable)))
                 left_over -= affordable
-        results = iter(run([draw for _, batch in prepared for draw in batch.left + batch.right]))
+        results = iter(run([draw for _, batch in prepared for draw in batch.draws]))
         for index, batch in prepared:
-            self.games[index].enter(batch, list(islice(results, len(batch.left) + len(batch.right))))
+            self.games[index].enter(batch, list(islice(results, len(batch.draws))))
             self._rate(index)
             if is_over():
                 break
+        self._look_for_shared_noise()
         return bool(prepared)
+
+    def _look_for_shared_noise(self) -> None:
+        """Begin anew with calls of size 1 where the outcomes of one call are not independent."""
+        if self.draws_apart or self.calls < _FIRST_LOOK:
+            return
+        evidence = max(wealth for _, wealth in self._claim_wealths)
+        if self.calls < self._look_at and evidence < self._looked_at + 1:
+            return
+        self._look_at, self._looked_at = math.ceil(_LOOK_AGAIN * self.calls), max(evidence, 0.0)
+        foremost = np.argsort([-score for score in self._scores], kind="stable")[:_LOOKED_AT]
+        if shares_noise([self.games[k] for k in foremost if self.games[k].calls]):
+            self._begin_apart()
+
+    def _begin_apart(self) -> None:
+        self._void_calls, self.draws_apart = sum(game.calls for game in self.games), True
+        self.games = [self._new_game(k, (game.left, game.right)) for k, game in enumerate(self.games)]
+        self._plan = self._plan_pilot()
+        self._forget_records()
 
     @property
     def is_hopeless(self) -> bool:
@@ -253,7 +293,7 @@ class Campaign:
         looking /= looking.sum()
         leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
         shares = share * looking + (1 - share) * _by_rank(leading)
-        return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), _EVERYONES / total)))
+        return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), EVERYONES / total)))
 
     def _later_half(self, index: int) -> tuple[int, Array]:
         """Return how many calls the later half of a game had, and the evidence won in them."""
@@ -327,7 +367,12 @@ class Campaign:
             return game.log_wealth_ex_post()
         assert self._claimed is not None
         only = slice(self._claimed.claimed, self._claimed.claimed + 1)
-        return float(self._family_wealth(self._claimed, game, only)[0])
+        wealth = float(self._family_wealth(self._claimed, game, only)[0])
+        if not self._moments:
+            return wealth
+        shares = [math.log1p(-_MOMENTS_SHARE), *[math.log(_MOMENTS_SHARE / len(self._moments))] * len(self._moments)]
+        parts = [wealth, *(game.log_wealth_moment(alpha, epsilon) for alpha, epsilon in self._moments)]
+        return float(logsumexp(np.add(parts, shares))) - 2.0**-44
 
     def _family_wealth(self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)) -> Array:
         part = Family(family.parameter, family.grid[rows], family.epsilon[rows], family.delta[rows], -1)
@@ -347,9 +392,13 @@ class Campaign:
         mixed: Array = logsumexp(np.array(list(wealth.values())) + weights, axis=0) - 2.0**-40
         return mixed
 
+    @property
+    def _has_evidence(self) -> bool:
+        return any(game.calls for game in self.games)
+
     def log_evidence(self) -> float:
         """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
-        if not self.calls:
+        if not self._has_evidence:
             return 0.0
         played = {k: np.array([self._claim_wealth(k)]) for k, game in enumerate(self.games) if game.calls}
         return float(self._weighted(played)[0]) + math.log1p(-_OWN_SHARE)
@@ -371,14 +420,14 @@ class Campaign:
 
     def _bound(self, family: Family, needed: float) -> float:
         """Return the lower confidence bound; where a claim takes long, those beyond the first that stands are left."""
-        if not self.calls:
+        if not self._has_evidence:
             return 0.0
         claimed, size = self.log_evidence(), len(family.grid)
         step, bound = _CLAIMS_AT_ONCE if family.delta.any() else size, 0.0
         for start in range(0, size, step):
             rows = slice(start, min(start + step, size))
             own = self._mixed(lambda game, rows=rows: self._family_wealth(family, game, rows))  # type: ignore[misc]
-            stronger = np.arange(rows.start, rows.stop) < family.claimed
+            stronger = np.arange(rows.start, rows.stop) <= family.claimed
             shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
             refuted = np.where(stronger, shared, own) >= needed
             bound = last_refuted(family.grid[rows], refuted, start=bound)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+
+from dpassay.properties.log_domain import logsumexp
 
 __all__ = ["CURVE_DELTAS", "Family", "curve_family", "delta_family", "epsilon_family", "growing", "shifted"]
 
@@ -100,6 +101,7 @@ def growing(claimed: float) -> tuple[Array, int]:
 
 def shifted(family: Family, xi: float, delta: float) -> Family:
     """Return the family with every epsilon moved by xi, for events of probability at least 1 - delta."""
-    epsilon = np.maximum(family.epsilon + xi + _ROUNDING * (family.epsilon + abs(xi)), 0.0)
+    with np.errstate(over="ignore"):  # an infinite epsilon claims nothing
+        epsilon = np.maximum(family.epsilon + xi + _ROUNDING * (family.epsilon + abs(xi)), 0.0)
     spread = np.minimum(delta + (1 - delta) * family.delta * (1 + _ROUNDING), 1.0)
     return Family(family.parameter, family.grid, epsilon, spread, family.claimed)

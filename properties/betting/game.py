@@ -18,7 +18,9 @@ from dpassay.properties.betting.bets import (
     log_wealth,
     to_levels,
 )
+from dpassay.properties.betting.moments import log_moment_wealth
 from dpassay.properties.learners.mixture import Ensemble
+from dpassay.properties.learners.structural import KINDS, StructuralLearners
 from dpassay.properties.learners.threads import one_thread
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, call
 from dpassay.spec.notions.ex_post import ex_post_bound
@@ -40,17 +42,52 @@ _FIRST_UNFAIR, _LOOKS_REFUTED = 1 << 12, 8.0
 _STEEP = np.arange(1.0, 16.0, 0.25)
 """Sides stay fair until some of these epsilons looks refuted, by this much evidence: below, little can be gained."""
 
+STRUCTURAL_SHARE = 1 / 32
+"""The share of the wealth that bets on each kind of structural events: it costs 3.5 nats, and the rest 0.1."""
+
 _LOG_STAKE, _LOG_RESERVE = math.log1p(-(2.0**-6)), math.log(2.0**-6)
+
+
+CALLS_APART = 1 << 10
+"""Calls of size 1 in one draw at most."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A task for a worker: `size` outcomes on one input from a seed of its own, call by call or at once."""
+    """A task for a worker: `size` outcomes from a seed of its own, call by call or at once.
+
+    Parameters
+    ----------
+    data : ndarray
+        The input.
+    size : int
+        Number of outcomes.
+    seed : SeedSequence
+        Of the generator that all calls of the draw receive.
+    one_by_one : bool
+        Whether each outcome is drawn by a call of its own.
+    other : ndarray, optional
+        A second input, for calls one by one.
+    on_other : ndarray of bool, shape (size,), optional
+        Which of the calls receive it, in the order of the calls.
+    """
 
     data: Array
     size: int
     seed: np.random.SeedSequence
     one_by_one: bool
+    other: Array | None = None
+    on_other: NDArray[np.bool_] | None = None
+
+    def runs(self) -> list[tuple[Array, int]]:
+        """Return the inputs in the order of the calls, each with the number of calls until it changes."""
+        if self.other is None or self.on_other is None:
+            return [(self.data, self.size)]
+        ends = [*(np.flatnonzero(np.diff(self.on_other)) + 1).tolist(), self.size]
+        return [
+            (self.other if self.on_other[start] else self.data, end - start)
+            for start, end in zip([0, *ends[:-1]], ends, strict=True)
+        ]
 
 
 def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
@@ -63,31 +100,42 @@ def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
     rng = np.random.default_rng(draw.seed)
     apart: Sampler | None = getattr(sampler, "apart", None) if draw.one_by_one else None
     if draw.one_by_one and apart is None:
-        outcomes: list[Outcomes] = []
-        for _ in range(draw.size):
-            try:
-                outcomes.append(call(sampler, draw.data, 1, rng))
-            except CallFailedError as failure:
-                outcomes.append(Outcomes.of([failure.symbol]))
-        return Outcomes.joined(outcomes)
+        return Outcomes.joined([_single(sampler, data, rng) for data, count in draw.runs() for _ in range(count)])
     try:
-        return call(apart or sampler, draw.data, draw.size, rng)
+        return Outcomes.joined([call(apart or sampler, data, count, rng) for data, count in draw.runs()])
     except CallFailedError:
         return None
 
 
+def _single(sampler: Sampler, data: Array, rng: np.random.Generator) -> Outcomes:
+    try:
+        return call(sampler, data, 1, rng)
+    except CallFailedError as failure:
+        return Outcomes.of([failure.symbol])
+
+
 @dataclass(frozen=True)
 class Batch:
-    """The draws of a batch, left ones and right ones; their numbers were decided by coins of this weight."""
+    """The draws of a batch in their order, which coins decided, and the side of each outcome.
 
-    left: tuple[Draw, ...]
-    right: tuple[Draw, ...]
+    Calls one by one change between the sides at random, so that what depends on the order of the calls alone tells
+    nothing of the side. Of calls for many outcomes, the order of the two sides is tossed for the batch.
+    """
+
+    draws: tuple[Draw, ...]
+    is_left: NDArray[np.bool_]
     weight: float = 0.5
 
     @property
     def calls(self) -> int:
         """How many outcomes are asked for."""
-        return sum(draw.size for draw in self.left + self.right)
+        return len(self.is_left)
+
+    def groups(self) -> NDArray[np.intp]:
+        """Return for each outcome the number of its call, of those in the batch."""
+        sizes = [np.ones(d.size, dtype=np.intp) if d.one_by_one else np.array([d.size]) for d in self.draws]
+        joined = np.concatenate(sizes)
+        return np.repeat(np.arange(len(joined)), joined)
 
 
 @dataclass
@@ -118,6 +166,7 @@ class _Books:
     """All that the wealth of a game depends on, replaced as a whole: an interruption never leaves half a batch."""
 
     ledger: Ledger = field(default_factory=Ledger)
+    structural: tuple[Ledger, ...] = field(default_factory=lambda: tuple(Ledger() for _ in KINDS))
     duels: Ledger = field(default_factory=Ledger)
     ex_post: ExPostLedger = field(default_factory=ExPostLedger)
     failed: bool = False
@@ -142,6 +191,8 @@ class PairGame:
         The claim, if its bound depends on the outcome.
     ignored : frozenset of str
         Features of the outcomes that are not to be bet on.
+    apart : bool
+        Whether every outcome is drawn by a call of its own.
     """
 
     def __init__(
@@ -153,18 +204,22 @@ class PairGame:
         index: int,
         ex_post: ExPost | None = None,
         ignored: frozenset[str] = frozenset(),
+        apart: bool = False,
     ) -> None:
         self.left, self.right = left, right
+        self._apart = apart
         self._books = _Books()
         self.archive: list[tuple[Outcomes, NDArray[np.bool_]]] = []
+        self.groups: list[NDArray[np.intp]] = []
         self.calls = 0
-        self.only_failures = True
+        self.failures = 0
         self.unread: dict[str, str] = {}
         self.blanks = 0
         self._types: set[Any] = set()
         self._arrays_differ = False
         self._ex_post = ex_post
         self.ignored, self._ensemble = ignored, Ensemble(ignored)
+        self._structural = StructuralLearners(ignored)
         self._seed, self._index, self._batches = seed, index, 0
         self._one_by_one = True
         self.largest_batch = LARGEST_BATCH
@@ -173,15 +228,29 @@ class PairGame:
         """Toss the coins of the next batch; their weight follows from what the game saw before."""
         weight = self._next_weight()
         children = np.random.SeedSequence(self._seed, spawn_key=(self._index, self._batches)).spawn(3)
-        heads = int(np.random.default_rng(children[0]).binomial(size, weight))
+        coins = np.random.default_rng(children[0])
+        heads = int(coins.binomial(size, weight))
         self._batches += 1
+        if self._one_by_one:
+            is_left = coins.permutation(np.arange(size) < heads)
+            return Batch(self._draws_apart(is_left, children[1]), is_left, weight)
+        sides = [(self.left, heads, children[1], True), (self.right, size - heads, children[2], False)]
+        draws, is_left_parts = [], []
+        for data, count, seed, side in sides[:: 1 if coins.random() < 1 / 2 else -1]:
+            sizes = _chunks(count, LARGEST_CHUNK)
+            seeds = seed.spawn(len(sizes))
+            draws += [Draw(data, n, s, one_by_one=False) for n, s in zip(sizes, seeds, strict=True)]
+            is_left_parts.append(np.full(count, side))
+        return Batch(tuple(draws), np.concatenate(is_left_parts), weight)
 
-        def draws(data: Array, count: int, seed: np.random.SeedSequence) -> tuple[Draw, ...]:
-            chunks = [LARGEST_CHUNK] * (count // LARGEST_CHUNK) + [count % LARGEST_CHUNK] * (count % LARGEST_CHUNK > 0)
-            seeds = seed.spawn(len(chunks))
-            return tuple(Draw(data, n, s, self._one_by_one) for n, s in zip(chunks, seeds, strict=True))
-
-        return Batch(draws(self.left, heads, children[1]), draws(self.right, size - heads, children[2]), weight)
+    def _draws_apart(self, is_left: NDArray[np.bool_], seed: np.random.SeedSequence) -> tuple[Draw, ...]:
+        sizes = _chunks(len(is_left), CALLS_APART)
+        parts = np.split(~is_left, np.cumsum(sizes)[:-1])
+        seeds = seed.spawn(len(sizes))
+        return tuple(
+            Draw(self.left, len(part), own, one_by_one=True, other=self.right, on_other=part)
+            for part, own in zip(parts, seeds, strict=True)
+        )
 
     def _next_weight(self) -> float:
         """Return the weight that serves the largest epsilon that looks refuted, once the learners are beyond it.
@@ -198,16 +267,25 @@ class PairGame:
         """Settle the bets on a batch, then let the learners see it."""
         self.calls += batch.calls
         if any(result is None for result in results):
+            self.failures += batch.calls
             self._books, self._one_by_one = _Books(failed=True), True
             return
         parts = [result for result in results if result is not None]
-        is_left = np.repeat([True, False], [sum(d.size for d in batch.left), sum(d.size for d in batch.right)])
+        is_left = batch.is_left
         outcomes = replace(Outcomes.joined(parts), inputs=(self.left, self.right), typed=self.sees_types)
         with one_thread():
             self._settle(outcomes, is_left, batch.weight)
-            self._ensemble.observe(*_balanced(outcomes, is_left, batch.weight))
+            balanced = _balanced(outcomes, is_left, batch.weight)
+            self._ensemble.observe(*balanced)
+            self._structural.observe(*balanced)
         self._note_types(parts)
         self._remember(outcomes, is_left)
+        self.groups = [*self.groups, batch.groups()][-len(self.archive) :]
+
+    @property
+    def only_failures(self) -> bool:
+        """Whether no call returned."""
+        return self.failures == self.calls
 
     @property
     def sees_types(self) -> bool:
@@ -229,6 +307,9 @@ class PairGame:
         levels = to_levels(logits)
         singles, duels, ex_post = Ledger(), Ledger(), ExPostLedger(dict(self._books.ex_post.counts))
         singles.record(levels, is_left, weight)
+        structural = [Ledger() for _ in KINDS]
+        for ledger, opinion in zip(structural, self._structural.logits(outcomes), strict=True):
+            ledger.record(to_levels(opinion), is_left, weight)
         pairs = min(int(is_left.sum()), int((~is_left).sum()))
         # a hidden order of one left and one right outcome is told with the difference of their logits
         won = to_levels(logits[is_left][:pairs] - logits[~is_left][:pairs])
@@ -237,14 +318,16 @@ class PairGame:
             bounds = np.array([_rounded_up(ex_post_bound(self._ex_post, symbol)) for symbol in outcomes.symbols()])
             ex_post.record(bounds, levels, is_left)
         books = self._books
-        self._books = _Books(books.ledger + singles, books.duels + duels, ex_post, books.failed)
+        kinds = tuple(one + new for one, new in zip(books.structural, structural, strict=True))
+        self._books = _Books(books.ledger + singles, kinds, books.duels + duels, ex_post, books.failed)
 
     def _remember(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
         failures = outcomes.failures
-        self.only_failures = self.only_failures and failures == len(outcomes)
+        self.failures += failures
         self.unread |= outcomes.unread
         self.blanks += outcomes.blanks
-        self._one_by_one = self._books.failed or failures > 0 or self.calls < FIRST_BATCH or self._arrays_differ
+        raised_or_differs = self._books.failed or failures > 0 or self._arrays_differ
+        self._one_by_one = self._apart or raised_or_differs or self.calls < FIRST_BATCH
         self.largest_batch = max(FIRST_BATCH, min(LARGEST_BATCH, MOST_NUMBERS // max(outcomes.width, 1)))
         self.archive.append((outcomes if self._ex_post is not None else outcomes.condensed(), is_left))
         while len(self.archive) > 2 and sum(len(o) for o, _ in self.archive[1:]) > ARCHIVED_CALLS:
@@ -253,8 +336,16 @@ class PairGame:
     # --- wealth -------------------------------------------------------------------------------------------------
 
     def log_wealth(self, epsilon: Array | float, delta: Array | float) -> Array:
-        """Return the logarithm of the wealth against (epsilon, delta)-DP."""
-        return self._with_reserve(log_wealth(self._books.ledger, epsilon, delta))
+        """Return the logarithm of the wealth against (epsilon, delta)-DP: of ordinary bets and of structural ones."""
+        return self._with_reserve(self._of_all_kinds(epsilon, delta))
+
+    def _of_all_kinds(self, epsilon: Array | float, delta: Array | float) -> Array:
+        """Mix the e-processes in their fixed shares."""
+        mixed = log_wealth(self._books.ledger, epsilon, delta) + math.log1p(-len(KINDS) * STRUCTURAL_SHARE)
+        for ledger in self._books.structural:
+            mixed = np.logaddexp(mixed, log_wealth(ledger, epsilon, delta) + math.log(STRUCTURAL_SHARE))
+        rounded: Array = mixed - 2.0**-44
+        return rounded
 
     def log_wealth_bounded_range(self, epsilon: Array | float) -> Array:
         """Return the logarithm of the wealth against bounded range epsilon: half by pairs of calls, half by pure DP.
@@ -262,8 +353,12 @@ class PairGame:
         The order of a left and a right outcome is a pure epsilon-DP game of its own, on products; its factor is
         the same whichever order was hidden, so the coin need not be tossed.
         """
-        parts = np.logaddexp(log_wealth(self._books.ledger, epsilon), log_wealth(self._books.duels, epsilon))
+        parts = np.logaddexp(self._of_all_kinds(epsilon, 0.0), log_wealth(self._books.duels, epsilon))
         return self._with_reserve(parts - math.log(2) - 2.0**-44)
+
+    def log_wealth_moment(self, alpha: float, epsilon: float) -> float:
+        """Return the logarithm of the wealth against RDP(alpha, epsilon) by bets on the moment itself."""
+        return float(self._with_reserve(np.array([log_moment_wealth(self._books.ledger, alpha, epsilon)]))[0])
 
     def log_wealth_ex_post(self) -> float:
         """Return the logarithm of the wealth against the ex-post claim."""
@@ -274,6 +369,10 @@ class PairGame:
             return logs + _LOG_RESERVE
         combined: Array = np.logaddexp(logs + _LOG_STAKE, _LOG_RESERVE) - 2.0**-44
         return combined
+
+
+def _chunks(count: int, most: int) -> list[int]:
+    return [most] * (count // most) + [count % most] * (count % most > 0)
 
 
 def _balanced(outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> tuple[Outcomes, NDArray[np.bool_]]:

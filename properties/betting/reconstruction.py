@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from dpassay.claims import Mechanism, PureDP, UsageError, require_at_least, require_probability
+from dpassay.properties.log_domain import logsumexp
 
 __all__ = ["Recovery", "audit_reconstruction"]
 

@@ -18,6 +18,7 @@ __all__ = [
     "DELTA_SLACK",
     "LARGEST",
     "SLACK",
+    "LeastGain",
     "Scale",
     "delta_scale",
     "gaussian_scale",
@@ -30,6 +31,9 @@ __all__ = [
 Array = NDArray[np.float64]
 Gain = Callable[[float], tuple[Array, Array]]
 """Takes the parameter of a reference; returns the mean gains of the bets, nats a call, and what each has to pay."""
+
+LeastGain = Callable[[Array], Array]
+"""Takes what bets have to pay; returns the mean gains that each must have, nats a call."""
 
 SLACK, DELTA_SLACK = 0.5, 2.0**-6
 """What a test may miss beyond twice the claim before it is weak: nats (also of a multiplier); probability."""
@@ -61,33 +65,29 @@ class Scale:
     most: float
     stated: Callable[[float], dict[str, float]]
 
-    def smallest(self, calls: float, needed: float) -> float:
-        """Return the smallest parameter, rounded up, that is refuted on average; infinity if none is."""
+    def smallest(self, least_gain: LeastGain) -> float:
+        """Return the smallest parameter, rounded up, on which some bet has its least gain; infinity if none has."""
         if self.claimed >= self.most:
             return math.inf
         low, step = self.claimed, 1 / 64
         high = min(low + step, self.most)
-        while not self._is_refuted(high, calls, needed):
+        while not self._is_refuted(high, least_gain):
             if high >= self.most:
                 return math.inf
             low, step = high, 4 * step
             high = min(self.claimed + step, self.most)
         while high - low > _PRECISION * (high - self.claimed):
             middle = (low + high) / 2
-            low, high = (low, middle) if self._is_refuted(middle, calls, needed) else (middle, high)
+            low, high = (low, middle) if self._is_refuted(middle, least_gain) else (middle, high)
         return high
 
-    def _is_refuted(self, parameter: float, calls: float, needed: float) -> bool:
+    def _is_refuted(self, parameter: float, least_gain: LeastGain) -> bool:
         gains, costs = self.gain(parameter)
-        return bool((calls * gains >= needed + costs).any())
+        return bool((gains >= least_gain(costs)).any())
 
-    def calls_needed(self, needed: float) -> float:
-        """Return the calls with which the largest allowed parameter is refuted on average."""
-        if self.allowed >= self.most:
-            return math.inf
-        gains, costs = self.gain(self.allowed)
-        with np.errstate(divide="ignore"):
-            return float(np.min((needed + costs) / np.maximum(gains, 0.0)))
+    def gain_allowed(self) -> tuple[Array, Array]:
+        """Return the gains and costs at the largest reference that a test may miss; none if it cannot be refuted."""
+        return self.gain(self.allowed) if self.allowed < self.most else (np.empty(0), np.empty(0))
 
 
 def laplace_scale(family: Family, epsilon: float, stated: Callable[[float], dict[str, float]]) -> Scale:

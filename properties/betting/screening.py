@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from dpassay.properties.betting.game import Draw
+from dpassay.properties.log_domain import expit, xlogy
 from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["Point", "Screening", "evidence_beyond"]
@@ -34,6 +34,7 @@ _MOST_NUMBERS = 1 << 22  # numbers in the inputs that are kept for the next pass
 _MOST_COORDINATES = 64
 _AT_ONCE = 1 << 20  # numbers compared at once
 _ORDINARY = 0.01  # weight of evidence against equality, beside that beyond the claim: it orders pairs without any
+_LARGEST_EPSILON = 700.0  # of a larger one e^-epsilon is no float64; from 37 on no share exceeds the one allowed
 _RAISED = "<raises>"
 
 
@@ -224,7 +225,8 @@ def evidence_beyond(left: Array, right: Array, samples: int, epsilon: float, del
 def _one_sided(many: Array, few: Array, samples: int, epsilon: float, delta: float) -> Array:
     excess = np.maximum(many - delta * samples, 0.0)
     total = np.maximum(excess + few, 1e-300)
-    allowed = 1 / (1 + np.exp(-epsilon))
+    bound = min(epsilon, _LARGEST_EPSILON)
+    allowed = expit(bound)
     share = excess / total
-    gain = xlogy(excess, share / allowed) + xlogy(few, np.maximum(1 - share, 1e-300) / (1 - allowed))
+    gain = xlogy(excess, share / allowed) + xlogy(few, np.maximum(1 - share, 1e-300) / expit(-bound))
     return np.where(share > allowed, gain, 0.0)

@@ -11,6 +11,7 @@ from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.result import HuntResult, Witness, is_target_name
 from dpassay.properties.notions.base import decisive_bound
 from dpassay.properties.notions.bounds import bounds_text
+from dpassay.spec.verdict import Evidence
 
 __all__ = ["claim_expression", "failure_message"]
 
@@ -26,7 +27,7 @@ def failure_message(
     law = f"assert_private({result.target}, {claim!s}, {relation_words(neighbours)})"
     lines = [f"{_comparison(result, claim)} [{law}]"]
     if result.witness is not None:
-        lines += _witness_lines(result.witness, certified=result.evidence != "sampled")
+        lines += _witness_lines(result.witness, certified=result.evidence is not Evidence.SAMPLED)
     lines.append(f"bounds: {bounds_text(result.bounds)}")
     lines += [f"this also refutes: {'; '.join(result.also_refutes)}"] if result.also_refutes else []
     lines.append(f"seed:  {result.seed}, calls: {result.calls}, alpha: {result.alpha:g}")
@@ -52,8 +53,8 @@ def _comparison(result: HuntResult, claim: Claim) -> str:
     if bound.lower is None or bound.allowed is None:
         proof = "certified" if result.e_value_log10 is None else f"e-value 10^{result.e_value_log10:.1f}"
         return f"{bound.label} ({proof}), but {claim_expression(claim)} forbids it"
-    shown, allowed = _apart(bound.lower, bound.allowed, down=result.evidence == "sampled")
-    sampled = result.evidence == "sampled"
+    shown, allowed = _apart(bound.lower, bound.allowed, down=result.evidence is Evidence.SAMPLED)
+    sampled = result.evidence is Evidence.SAMPLED
     found = f"> {shown} (confidence 1 - {result.alpha:g})" if sampled else f"= {shown} (certified)"
     return f"{bound.label} {found}, but {claim_expression(claim)} allows at most {allowed}"
 

@@ -26,6 +26,7 @@ from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 
 __all__ = [
     "CALL_TIMEOUT",
+    "NOT_FRESH",
     "NOT_READ",
     "PARTLY_READ",
     "PROBED_CALLS",
@@ -68,11 +69,23 @@ class Habit(Enum):
         "be replayed"
     )
     REPEATS_ITSELF = (
-        "the target repeats outcomes: different generators gave the same outcomes, so its calls are not independent "
-        "and the stated level does not hold"
+        "not a fresh draw: different generators gave the same outcomes, so calls are not independent and there is no "
+        "verdict"
+    )
+    RELEASES_ONCE = (
+        "not a fresh draw: the target drew random numbers for the first call on an input only and repeats the "
+        "outcome; that is the release of one outcome, which calls on the same input cannot test: no verdict"
+    )
+    SHARES_NOISE = (
+        "outcomes of one call are not independent of each other: every outcome was drawn by a call with size=1"
     )
     NOT_RANDOM = "the target is not random: all calls on one input returned the same outcome"
+    DRAWS, DRAWS_NOTHING = "some calls draw from the rng", "some calls draw nothing from the rng"
+    """No notes by themselves: both of them, and one outcome for each input, make `RELEASES_ONCE`."""
 
+
+NOT_FRESH = frozenset({Habit.REPEATS_ITSELF, Habit.RELEASES_ONCE})
+"""With these calls are no independent draws of the mechanism, so that there is no verdict."""
 
 NOT_READ, PARTLY_READ = "the target returns outcomes that cannot be read", "parts of outcomes cannot be read"
 """How the notes begin that say so. Where whole outcomes were not read, a hunt that refuted nothing says nothing."""
@@ -139,12 +152,13 @@ class _Watched:
     def _watch(self, sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> Any:
         if self.is_abandoned:
             raise CallTimeoutError
-        before = data.copy()
+        before, state = data.copy(), rng.bit_generator.state
         self.current = time.monotonic(), size
         try:
             return sampler(data, size, rng)
         finally:
             self.current = None
+            self.habits.add(Habit.DRAWS if rng.bit_generator.state != state else Habit.DRAWS_NOTHING)
             if not np.array_equal(before, data, equal_nan=True):
                 self.habits.add(Habit.EDITS_INPUT)
 

@@ -9,9 +9,10 @@ from dpassay.properties.drawing.shipping import pickled
 from dpassay.properties.drawing.target import Declaration, declaration_of
 
 if TYPE_CHECKING:
+    from dpassay.properties.hunting.decision import Decision
     from dpassay.properties.hunting.white_box import Finding
 
-__all__ = ["certified", "received_declaration", "sent_declaration"]
+__all__ = ["certified", "received_declaration", "sent_declaration", "traced"]
 
 
 def certified(target: Any, claim: Claim | None, neighbours: NeighbourRelation, seed: int) -> "Finding | None":
@@ -26,12 +27,34 @@ def certified(target: Any, claim: Claim | None, neighbours: NeighbourRelation, s
     neighbours, seed
         As for `hunt`.
     """
+    from dpassay.properties.pairing.registry import is_registered
+
+    if not is_registered(type(target)):
+        return None
     from dpassay.properties.hunting.task import claim_of
     from dpassay.properties.hunting.white_box import has_distribution, hunt_white_box  # takes seconds to import
 
     if not has_distribution(target, neighbours, seed=seed):
         return None
     return hunt_white_box(target, claim_of(target, claim), neighbours, seed=seed)
+
+
+def traced(
+    target: Any, claim: Claim | None, neighbours: NeighbourRelation, seed: int, seconds: float
+) -> "Decision":  # fmt: skip
+    """Trace a target and decide a claim by its code.
+
+    Parameters
+    ----------
+    target, claim, neighbours, seed
+        As for `certified`.
+    seconds : float
+        Time limit.
+    """
+    from dpassay.properties.hunting.task import claim_of
+    from dpassay.properties.hunting.traced import decide
+
+    return decide(target, claim_of(target, claim), neighbours, seed, seconds)
 
 
 def sent_declaration(target: Any) -> tuple[Declaration, bytes]:

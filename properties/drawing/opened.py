@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpassay.claims import Claim, NeighbourRelation
-from dpassay.properties.drawing.errands import certified, received_declaration, sent_declaration
+from dpassay.claims import Claim, NeighbourRelation, UsageError, shown
+from dpassay.properties.drawing.errands import certified, received_declaration, sent_declaration, traced
 from dpassay.properties.drawing.shipping import Named, Shipped
 from dpassay.properties.drawing.target import Declaration, declaration_of, describe_target, is_foreign, load_target
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, TargetProcess
 from dpassay.properties.outcomes.symbols import Sampler, sampler_of
 
 if TYPE_CHECKING:
+    from dpassay.properties.hunting.decision import Decision
     from dpassay.properties.hunting.white_box import Finding
 
 __all__ = ["OpenedTarget", "exits_are_refused", "open_target"]
@@ -45,6 +46,12 @@ class OpenedTarget:
             return self.sampler.process.ask(certified, claim, neighbours, seed)
         return certified(self.loaded, claim, neighbours, seed)
 
+    def traced(self, claim: Claim | None, neighbours: NeighbourRelation, seed: int, seconds: float) -> "Decision":
+        """Decide by the traced code of the target. Without a claim, take the first one declared."""
+        if isinstance(self.sampler, RemoteSampler):
+            return self.sampler.process.ask(traced, claim, neighbours, seed, seconds)
+        return traced(self.loaded, claim, neighbours, seed, seconds)
+
 
 @contextmanager
 def open_target(
@@ -66,6 +73,8 @@ def open_target(
     UsageError
         If the target cannot be loaded or sent to a process, or is none.
     """
+    if not (isolate is None or isinstance(isolate, bool)):
+        raise UsageError(f"isolate must be True, False or None, got {shown(isolate)}")
     if isolate is None:
         isolate = is_foreign(target)
     if not isolate:

@@ -1,17 +1,15 @@
 """Finding the mechanism that a user names."""
 
-import importlib
-import importlib.util
 import sys
 from dataclasses import dataclass
-from functools import cache, partial
-from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.discovery import load_module
 from dpassay.properties.outcomes.symbols import sampler_of
 
 __all__ = ["Declaration", "declaration_of", "describe_target", "is_foreign", "load_target", "may_have_distribution"]
@@ -93,7 +91,7 @@ def load_target(name: str) -> Any:
     place, separator, attribute = name.rpartition(":")
     if not (separator and place and attribute):
         raise UsageError(f"target {name!r} must have the form package.module:object or path/to/file.py:object")
-    found: Any = _module_of(name, place)
+    found: Any = load_module(place, f"target {name!r}")
     for part in attribute.split("."):
         try:
             found = getattr(found, part)
@@ -113,35 +111,3 @@ def describe_target(target: Any) -> str:
     if hasattr(target, "__qualname__"):
         return f"{target.__module__}:{target.__qualname__}"
     return repr(target)
-
-
-def _module_of(name: str, place: str) -> ModuleType:
-    is_file = place.endswith(".py")
-    if is_file and not Path(place).is_file():
-        raise UsageError(f"target {name!r}: file {place} does not exist")
-    try:
-        return _run_file(Path(place).resolve()) if is_file else importlib.import_module(place)
-    except (UsageError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # whatever a user's module raises, sys.exit included, becomes one line
-        first_line = str(error).splitlines()[0] if str(error) else ""
-        raise UsageError(f"target {name!r}: {type(error).__name__}: {first_line}") from error
-
-
-@cache
-def _run_file(path: Path) -> ModuleType:
-    folder = str(path.parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    alias = f"_dpassay_target_{path.stem}"
-    spec = importlib.util.spec_from_file_location(alias, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"target file {path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[alias] = module  # dataclasses and pickles look their module up
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[alias]
-        raise
-    return module

@@ -98,7 +98,7 @@ class TargetProcess:
 
         Raises
         ------
-        UsageError, CallTimeoutError, KeyboardInterrupt
+        UsageError, CallTimeoutError
             If the function raises it.
         WorkersLostError
             If the process ends or does not answer.
@@ -154,8 +154,6 @@ class TargetProcess:
             raise
         if kind is Kind.REFUSAL:
             raise value
-        if kind is Kind.INTERRUPTION:
-            raise KeyboardInterrupt
         if kind is Kind.FAULT:
             raise RuntimeError(f"target {self._description!r}: {value}")
         return value

@@ -33,8 +33,6 @@ class Kind(Enum):
     ANSWER = "answer"
     REFUSAL = "refusal"
     """An error of use: raised again by the parent."""
-    INTERRUPTION = "interruption"
-    """The target raised KeyboardInterrupt."""
     FAULT = "fault"
     """An unexpected exception, as text."""
 
@@ -89,8 +87,6 @@ def _outcome_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tup
         return Kind.ANSWER, function(*arguments)
     except (UsageError, CallTimeoutError) as error:
         return Kind.REFUSAL, error
-    except KeyboardInterrupt:
-        return Kind.INTERRUPTION, None
     except BaseException as error:  # noqa: BLE001  # the parent raises it again
         return Kind.FAULT, f"{type(error).__name__}: {error}"
 
@@ -137,9 +133,14 @@ class _Working:
 
 
 class _Pickler(pickle.Pickler):
-    """Sends words and numbers of the target's own types as plain ones: the parent does not have these types."""
+    """Sends words and numbers of the target's own types as plain ones: the parent does not have these types.
+
+    Verdicts and other enumerations of this package keep their type.
+    """
 
     def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Enum) and type(obj).__module__.startswith("dpassay."):
+            return NotImplemented
         plain = next((kind for kind in _PLAIN if isinstance(obj, kind)), None)
         return NotImplemented if plain is None else (plain, (_PLAIN[plain](obj),))
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-import joblib
-
 from dpassay.claims import UsageError, shown
 from dpassay.properties.betting.game import Draw
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
@@ -78,7 +76,7 @@ def jobs_of(jobs: int | None, backend: str) -> int:
 
 def most_jobs() -> int:
     """Return how many workers one machine may be asked for: some for each core."""
-    return max(32, 4 * joblib.cpu_count())
+    return max(32, 4 * (os.cpu_count() or 1))
 
 
 @contextmanager
@@ -104,6 +102,8 @@ def on_workers(
     if jobs == 1 and backend not in _CLUSTERS:
         yield Drawing(lambda draws: (ask(sampler, carry_out, draw, call_timeout) for draw in draws))
         return
+    import joblib  # with its asyncio and ssl it takes a third of the time until the first draw
+
     load = _loader(target, sampler, backend)
     with ExitStack() as stack:
         try:
@@ -162,6 +162,8 @@ def _unwrapped(result: "_Result") -> tuple[Outcomes | None, set[Habit]]:
 
 
 def _pool(jobs: int, backend: str, stack: ExitStack) -> AbstractContextManager[Any]:
+    import joblib
+
     if backend == "dask":
         _use_dask(jobs, stack)
     elif backend == "ray":
@@ -174,7 +176,14 @@ def _pool(jobs: int, backend: str, stack: ExitStack) -> AbstractContextManager[A
 
 def _local_workers(jobs: int) -> int:
     """Return the number of workers of a cluster on this machine alone."""
-    return joblib.cpu_count() if jobs == -1 else jobs_of(jobs, "loky")
+    return _cores() if jobs == -1 else jobs_of(jobs, "loky")
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    import joblib
+
+    return joblib.cpu_count()
 
 
 def _use_dask(jobs: int, stack: ExitStack) -> None:

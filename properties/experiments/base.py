@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from dpassay.claims import Item, UsageError
+from dpassay.claims import Item
+from dpassay.registry import Registry, place_of
 
-__all__ = ["Experiment", "Progress", "Runner", "experiment", "registered_experiments"]
+__all__ = ["Experiment", "Progress", "Runner", "all_experiments", "experiment"]
 
 Progress = Callable[[str, float], None]
 """Progress callback: takes a description and the fraction done, between 0 and 1."""
@@ -44,7 +45,9 @@ class Experiment:
     where: str
 
 
-_EXPERIMENTS: dict[str, Experiment] = {}
+_EXPERIMENTS: Registry[str, Experiment] = Registry(
+    "experiment", "dpassay.properties.experiments", where=lambda experiment: experiment.where
+)
 
 
 def experiment(name: str, *items: Item) -> Callable[[Runner], Runner]:
@@ -57,19 +60,16 @@ def experiment(name: str, *items: Item) -> Callable[[Runner], Runner]:
     """
 
     def register(run: Runner) -> Runner:
-        if name in _EXPERIMENTS:
-            raise ValueError(f"experiment {name!r} stands in {_EXPERIMENTS[name].where} already")
         summary = (run.__doc__ or "").strip().splitlines()[0]
-        where = f"{run.__module__}:{getattr(run, '__name__', name)}"
-        _EXPERIMENTS[name] = Experiment(name, summary, items, run, where)
+        _EXPERIMENTS.enter(name, Experiment(name, summary, items, run, place_of(run)))
         return run
 
     return register
 
 
-def registered_experiments() -> tuple[Experiment, ...]:
-    """Return the experiments registered so far."""
-    return tuple(_EXPERIMENTS.values())
+def all_experiments() -> tuple[Experiment, ...]:
+    """Return every experiment; imports the modules that define them first."""
+    return tuple(_EXPERIMENTS)
 
 
 def find_experiment(name: str) -> Experiment:
@@ -78,8 +78,6 @@ def find_experiment(name: str) -> Experiment:
     Raises
     ------
     UsageError
-        If there is none; the message lists those there are.
+        If there is none; the message names similar ones.
     """
-    if name not in _EXPERIMENTS:
-        raise UsageError(f"there is no experiment {name!r}; there are {', '.join(sorted(_EXPERIMENTS))}")
-    return _EXPERIMENTS[name]
+    return _EXPERIMENTS.find(name)

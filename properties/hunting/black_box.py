@@ -11,6 +11,7 @@ from dpassay.claims import UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.power import Power, power_of
 from dpassay.properties.drawing.call_guard import (
+    NOT_FRESH,
     PROBED_CALLS,
     PROBES,
     CallTimeoutError,
@@ -30,13 +31,15 @@ from dpassay.properties.hunting.idle import (
     only_outcome,
     raise_exception_of,
 )
-from dpassay.properties.hunting.result import HuntResult, refuted_claims
+from dpassay.properties.hunting.result import HuntResult, is_void, refuted_claims
 from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.hunting.witness import ignored_features, measured_witness
 from dpassay.properties.neighbours.pairs import Pair
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.outcomes.events import Event
 from dpassay.properties.outcomes.symbols import Sampler
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["Progress", "sample_pairs"]
 
@@ -100,45 +103,63 @@ def sample_pairs(
         try:
             stopped = _play(task, sampler, campaign, drawing, clock, progress)
         except KeyboardInterrupt:
-            stopped = "interrupted"  # what is known stays valid: no game keeps half a batch
+            stopped = StopReason.INTERRUPTED  # what is known stays valid: no game keeps half a batch
         except (CallTimeoutError, TargetExitError, WorkersLostError) as error:
             if not campaign.calls:
                 raise UsageError(f"target {describe_target(task.target)!r}: {error}") from error
-            stopped = "call timeout" if isinstance(error, CallTimeoutError) else "workers lost"
+            stopped = StopReason.CALL_TIMEOUT if isinstance(error, CallTimeoutError) else StopReason.WORKERS_LOST
             notes.append(str(error))
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
-    notes += _habits_of_outcomes(campaign, drawing)
+    notes += _habits_of_outcomes(campaign, drawing, may_be_constant=shown is not None)
     result = _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
-    if result.verdict != "not refuted" or not campaign.calls:
+    if NOT_FRESH & drawing.habits:
+        result = replace(result, verdict=HuntVerdict.NOT_REFUTED, witness=None, also_refutes=())
+    if result.verdict is not HuntVerdict.NOT_REFUTED or not campaign.calls:
         return replace(result, stopped=stopped, notes=tuple(notes))
     _require_outcomes(sampler, campaign)
-    power = _power_of(task, campaign)
-    weakness = weakness_words(power, result.claim)
+    if is_void(stopped, notes):
+        return replace(result, verdict=HuntVerdict.UNDECIDED, stopped=stopped, notes=tuple(notes))
+    failures = sum(game.failures for game in campaign.games)
+    power = _power_of(task, campaign, failures)
+    weakness = weakness_words(power, result.claim, failures=failures)
     notes += [] if weakness is None else [weakness]
     return replace(result, stopped=stopped, notes=tuple(notes), power=power)
 
 
-def _habits_of_outcomes(campaign: Campaign, drawing: Drawing) -> list[str]:
-    """Return the notes on what the target does."""
+def _habits_of_outcomes(campaign: Campaign, drawing: Drawing, *, may_be_constant: bool) -> list[str]:
+    """Return the notes on what the target does; of the outcomes of a replay all may be without the event."""
     played = [game for game in campaign.games if game.calls]
     constant = []
-    if campaign.calls > 1 and played and all(map(is_constant, played)) and not any(game.blanks for game in played):
-        found = only_outcome(played)
-        if found is None:
-            drawing.habits.add(Habit.NOT_RANDOM)
-        else:
-            constant = [CONSTANT_OUTCOME]
+    habits = drawing.habits
+    is_fixed = (
+        not may_be_constant
+        and campaign.calls > 1
+        and bool(played)
+        and all(map(is_constant, played))
+        and not any(game.blanks for game in played)
+    )
+    draws_once = {Habit.DRAWS, Habit.DRAWS_NOTHING} <= habits
+    habits -= {Habit.DRAWS, Habit.DRAWS_NOTHING}
+    if is_fixed and only_outcome(played) is not None:
+        constant = [CONSTANT_OUTCOME]
+    elif is_fixed and draws_once:
+        habits.add(Habit.RELEASES_ONCE)
+    elif is_fixed and not NOT_FRESH & habits:
+        habits.add(Habit.NOT_RANDOM)
+    elif campaign.draws_apart and not NOT_FRESH & habits:
+        habits.add(Habit.SHARES_NOISE)
     return [*(habit.value for habit in Habit if habit in drawing.habits), *constant, *notes_on_reading(played)]
 
 
-def _power_of(task: Task, campaign: Campaign) -> Power:
-    """Return the power on the pair with the smallest weight."""
+def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
+    """Return the power of a campaign, without the calls that raised."""
     return power_of(
         task.claim,
-        calls=campaign.calls,
+        calls=campaign.calls - failures,
         alpha=task.alpha,
-        log_weight=math.log(float(campaign.weights.min())),
+        log_weight=math.log(float(campaign.weights.max())),
         pairs=len(campaign.games),
+        least_log_weight=math.log(float(campaign.weights.min())),
     )
 
 
@@ -156,7 +177,7 @@ def _play(
     drawing: Drawing,
     clock: float,
     progress: Progress | None,
-) -> str:
+) -> StopReason:
     """Play to the end and return what ended it."""
     threshold, refuted_after = -math.log(task.alpha), None
     bound = _ThriftyBound(campaign, task.alpha)
@@ -168,9 +189,9 @@ def _play(
         is_first = not campaign.calls
         left_over = None if task.calls is None else task.calls - campaign.calls
         if not campaign.play_round(drawing, most_calls=left_over, is_over=is_over):
-            return "calls"
+            return StopReason.CALLS
         if campaign.is_hopeless and is_one_exception([game for game in campaign.games if game.calls]):
-            return "calls"
+            return StopReason.CALLS
         if campaign.is_blind:
             raise UsageError(*notes_on_reading(campaign.games))
         evidence = campaign.log_evidence()
@@ -184,9 +205,9 @@ def _play(
                 epsilon_lower=bound.now(),
             )
         if is_over():
-            return "budget"
+            return StopReason.BUDGET
         if task.calls is None and refuted_after is not None and campaign.calls >= 2 * refuted_after:
-            return "refuted"
+            return StopReason.REFUTED
         if is_first and (task.calls is None or task.calls >= _WORTH_A_PROBE):
             probed = campaign.games[0].left, task.seed, task.call_timeout_seconds
             drawing.habits |= ask(sampler, habits_of, *probed)
@@ -213,10 +234,10 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
     return HuntResult(
         target=describe_target(task.target),
         claim=str(task.claim),
-        verdict="violated" if violated else "not refuted",
+        verdict=HuntVerdict.VIOLATED if violated else HuntVerdict.NOT_REFUTED,
         bounds=bounds_of(task.claim, campaign.bounds(task.alpha)),
-        evidence="sampled",
-        scope="samples",
+        evidence=Evidence.SAMPLED,
+        scope=Scope.SAMPLES,
         alpha=task.alpha,
         e_value_log10=evidence / math.log(10),
         calls=campaign.calls,
@@ -224,7 +245,7 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
         cpu_seconds=cpu_seconds,
         witness=measured_witness(campaign.best_game(), task.claim, shown) if violated else None,
         seed=task.seed,
-        replay=task.replay_command(campaign.calls or None),
+        replay=task.replay_command(campaign.calls or None, trace=False),
         neighbours=relation_words(task.neighbours),
         also_refutes=refuted_claims(task.claim) if violated else (),
     )

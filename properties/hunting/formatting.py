@@ -1,11 +1,15 @@
 """Neighbour relations in the form of the command line, and the power of a test in a sentence."""
 
 import math
+from collections.abc import Mapping
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.properties.betting.power import Power
 
-__all__ = ["figures_words", "power_words", "relation_words", "weakness_words"]
+__all__ = ["WEAK_TEST", "figures_words", "power_words", "relation_words", "weakness_words"]
+
+WEAK_TEST = "weak test: "
+"""Beginning of the sentence about a weak test."""
 
 
 def relation_words(relation: NeighbourRelation) -> str:
@@ -45,29 +49,51 @@ def figures_words(power: Power) -> str:
 
 
 def power_words(power: Power, claim: str) -> str:
-    """Return the sentence that states the power of a test of a claim (in the words of the command line)."""
+    """Return the sentences that state the power of a test of a claim (in the words of the command line)."""
     if power.is_blind:
-        return f"Power: none. With this many calls even an ideal test could not refute {claim} for any target."
+        return (
+            f"Power: none. With this many calls no run could be expected to refute {claim}, whatever the target does."
+        )
     if not power.figures:
         rate = f"{power.nats_per_call:.2g} nats per call"
         return (
-            f"Power: unknown ({power.reason}). "
-            f"The test refutes, on average, a pair on which an ideal bettor gains {rate}."
+            f"Power: unknown ({power.reason}). Most runs refute a target on whose pairs an ideal bettor gains {rate}."
         )
-    violations = [
-        f"a {power.reference} mechanism whose true {name} is at least {value:.4g}"
-        for name, value in power.figures.items()
+    found = _violations(power.figures, power.reference)
+    alone = _violations(power.on_a_single_pair, power.reference)
+    rarer = (
+        ""
+        if alone == found
+        else f", if all pairs of inputs tried show it; if one pair alone shows it, {alone or 'none'}"
+    )
+    return f"Power: with this many calls at least half of all runs refute {found}{rarer}."
+
+
+def _violations(figures: Mapping[str, float], reference: str | None) -> str:
+    """Return in words the violations that figures of a power state; nothing if none is finite."""
+    found = [
+        f"a {reference} mechanism whose true {name} is at least {value:.4g}"
+        for name, value in figures.items()
         if name not in {"delta", "tau"} and value < math.inf
     ]
-    delta = power.figures.get("delta", math.inf)
+    delta = figures.get("delta", math.inf)
     if delta < math.inf:
-        violations.append(f"a mechanism that reveals its input with probability at least {delta:.4g}")
-    found = ", or ".join(violations)
-    return f"Power: with this many calls an ideal test would, on average, refute {found}."
+        found.append(f"a mechanism that reveals its input with probability at least {delta:.4g}")
+    return ", or ".join(found)
 
 
-def weakness_words(power: Power, claim: str) -> str | None:
-    """Return what a test that is too weak would have missed, and the calls that it needs; None if it is not weak."""
+def weakness_words(power: Power, claim: str, *, failures: int = 0) -> str | None:
+    """Return what a test that is too weak would have missed, and the calls that it needs; None if it is not weak.
+
+    Parameters
+    ----------
+    power : Power
+        Power of the test.
+    claim : str
+        The claim in the words of the command line.
+    failures : int
+        Number of calls that raised, which the power does not count.
+    """
     if not power.is_weak:
         return None
     more = (
@@ -75,7 +101,8 @@ def weakness_words(power: Power, claim: str) -> str | None:
         if power.calls_needed is None
         else f"at least {power.calls_needed:,} calls are needed"
     )
+    more += f"; {failures:,} further calls raised and are not counted" if failures else ""
     if power.is_blind:
-        return f"weak test: even an ideal test could not refute {claim} with this many calls; {more}"
+        return f"{WEAK_TEST}no run could be expected to refute {claim} with this many calls; {more}"
     missed = f"it would miss a target with twice the loss that {claim} allows"
-    return f"weak test: {missed}; its power is {figures_words(power)}; {more}"
+    return f"{WEAK_TEST}{missed}; its power is {figures_words(power)}; {more}"

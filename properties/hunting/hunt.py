@@ -1,16 +1,17 @@
 """The hunt for a pair of neighbouring inputs on which a mechanism breaks its claim."""
 
 import time
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, require_flag, shown
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
 from dpassay.properties.drawing.target import describe_target
-from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
+from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError
 from dpassay.properties.drawing.workers import jobs_of
 from dpassay.properties.hunting.black_box import Progress, sample_pairs
+from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.result import HuntResult, refuted_claims
 from dpassay.properties.hunting.task import (
@@ -24,9 +25,17 @@ from dpassay.properties.hunting.task import (
     require_seconds,
     require_seed,
 )
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.witness import shrunk
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
+from dpassay.properties.notions.base import bounds_of
+from dpassay.properties.notions.bounds import Bound
 from dpassay.properties.outcomes.symbols import Sampler
+from dpassay.spec.leaves.certificates import sealed
+from dpassay.spec.verdict import Evidence, Scope
+
+if TYPE_CHECKING:
+    from dpassay.properties.hunting.white_box import Finding
 
 __all__ = ["Investigation", "hunt", "investigate"]
 
@@ -49,17 +58,23 @@ def hunt(
     white_box: bool = True,
     low_bits: bool = True,
     shrink: bool = True,
+    trace: bool = True,
+    trace_seconds: float = TRACE_SECONDS,
 ) -> HuntResult:
     """Look for a violation of a privacy claim.
 
-    Where the exact output distribution of the target is known, figures are certified; otherwise it is sampled, and
-    a betting e-process decides at level `alpha`, whatever was looked at and whenever it stopped.
+    Where the exact output distribution of the target is known, figures are certified. Otherwise the code of the target
+    is run on symbols in place of noise, which may prove the claim for all inputs of the given length, or certify a
+    violation. Otherwise it is sampled, and a betting e-process decides at level `alpha`, whatever was looked at and
+    whenever it stopped.
 
     Parameters
     ----------
     target : str, Mechanism or callable
         ``package.module:object``, ``path/to/file.py:object``, or the object: a Mechanism, or a callable
-        ``f(data, size, rng)`` that returns `size` independent outcomes.
+        ``f(data, size, rng)`` that returns `size` independent outcomes, each with fresh noise: the level holds for
+        independent outcomes. Where the outcomes of a call are seen to share noise, each is drawn by a call with
+        size=1; a target that repeats the outcome of an input gets no verdict.
     claim, neighbours : optional
         Objects or their words on the command line; by default the first claim and the relation of the Mechanism.
     budget_seconds : float
@@ -93,10 +108,14 @@ def hunt(
         Whether to use the exact distribution where it is known.
     low_bits : bool
         Whether to look at the low-order bits of numbers, by which noise computed in float64 gives answers away
-        (Mironov 2012). Without them the test is one of the ideal mechanism.
+        (Mironov 2012). Without them the test is one of the ideal mechanism, as exact decisions always are.
     shrink : bool
         Whether to look for a simpler pair that shows a violation as well, with at most as many calls again; see
         :func:`dpassay.properties.hunting.witness.shrunk`. Verdict and bounds do not depend on it.
+    trace : bool
+        Whether to trace the code of the target. It is run many times; what it prints meanwhile is dropped.
+    trace_seconds : float
+        Time that the exact decision may take; what it cannot decide by then is sampled.
 
     Returns
     -------
@@ -127,6 +146,8 @@ def hunt(
         white_box=white_box,
         low_bits=low_bits,
         shrink=shrink,
+        trace=trace,
+        trace_seconds=trace_seconds,
     ).result
 
 
@@ -157,6 +178,8 @@ def investigate(
     white_box: bool,
     low_bits: bool,
     shrink: bool = True,
+    trace: bool = True,
+    trace_seconds: float = TRACE_SECONDS,
 ) -> Investigation:
     """Hunt, with the parameters of `hunt`, and return also the claim and the relation."""
     limits = _Limits(
@@ -164,6 +187,11 @@ def investigate(
         require_seconds("budget_seconds", budget_seconds),
         require_seconds("call_timeout_seconds", call_timeout_seconds, or_none=True),
     )
+    for name, flag in {"white_box": white_box, "low_bits": low_bits, "shrink": shrink}.items():
+        require_flag(name, flag)
+    if progress is not None and not callable(progress):
+        raise UsageError(f"progress must be a function or None, got {shown(progress)}")
+    tracing = require_seconds("trace_seconds", trace_seconds)
     level, checked_seed, workers = require_level("alpha", alpha), require_seed(seed), jobs_of(jobs, backend)
     given = None if claim is None else read_claim(claim), None if neighbours is None else read_neighbours(neighbours)
     with open_target(
@@ -185,8 +213,12 @@ def investigate(
             call_timeout_seconds=limits.call_timeout,
         )
         result = _certify(task, opened) if white_box else None
+        decision = _decided(task, opened, tracing) if trace and result is None else None
+        if decision is not None:
+            result = _exact(task, *decision)
         if result is None:
             result = _sample(task, opened, jobs=workers, backend=backend, progress=progress, shrink=shrink)
+            result = result if decision is None else _with_exact_figures(result, decision[0])
     return Investigation(result, task.claim, task.neighbours)
 
 
@@ -198,8 +230,6 @@ class _Limits(NamedTuple):
 
 def _in_own_process(isolate: bool | None, jobs: int, backend: str) -> bool | None:
     """Return whether a process of its own is to hold the target: threads share one process, which is this one."""
-    if isolate is not None and not isinstance(isolate, bool):
-        raise UsageError(f"isolate must be True, False or None, got {shown(isolate)}")
     if backend == "threading" and jobs != 1:
         if isolate:
             raise UsageError(
@@ -218,26 +248,82 @@ def _sample(
     return shrunk(result, task, opened.sampler) if shrink else result
 
 
+class _Times(NamedTuple):
+    seconds: float
+    cpu_seconds: float
+
+    @classmethod
+    def now(cls) -> "_Times":
+        return cls(time.perf_counter(), time.process_time())
+
+    def since(self, began: "_Times") -> "_Times":
+        return _Times(self.seconds - began.seconds, self.cpu_seconds - began.cpu_seconds)
+
+
 def _certify(task: Task, opened: OpenedTarget) -> HuntResult | None:
-    clock, cpu = time.perf_counter(), time.process_time()
+    began = _Times.now()
     found = opened.certified(None if task.own_claim else task.claim, task.neighbours, task.seed)
     if found is None:
         return None
+    return _certified(task, found.verdict, found.scope, found.evidence, found, _Times.now().since(began))
+
+
+def _decided(task: Task, opened: OpenedTarget, seconds: float) -> tuple[Decision, _Times]:
+    began = _Times.now()
+    claim = None if task.own_claim else task.claim
+    try:
+        decision = opened.traced(claim, task.neighbours, task.seed, seconds)
+    except WorkersLostError as error:
+        raise UsageError(f"target {describe_target(task.target)!r}: while it was traced, {error}") from error
+    return decision, _Times.now().since(began)
+
+
+def _exact(task: Task, decision: Decision, times: _Times) -> HuntResult | None:
+    """Return the result of an exact decision; None if there is none."""
+    if decision.verdict is None:
+        return None
+    holds = decision.verdict is HuntVerdict.HOLDS
+    scope, evidence = (Scope.ALL, Evidence.EXACT) if holds else (Scope.POINTS, Evidence.ENCLOSED)
+    result = _certified(task, decision.verdict, scope, evidence, decision.finding, times)
+    proof = None
+    if holds and decision.certificate is not None:
+        about = {"target": result.target, "claim": result.claim, "neighbours": result.neighbours}
+        proof = sealed({**decision.certificate, **about})
+    bounds = result.bounds or bounds_of(task.claim, {"epsilon": 0.0}, decision.epsilon_upper)
+    return replace(result, bounds=bounds, traced=True, notes=decision.notes, certificate=proof)
+
+
+def _certified(
+    task: Task, verdict: HuntVerdict, scope: Scope, evidence: Evidence, found: "Finding | None", times: _Times
+) -> HuntResult:  # fmt: skip
+    is_violated = verdict is HuntVerdict.VIOLATED
     return HuntResult(
         target=describe_target(task.target),
         claim=str(task.claim),
-        verdict=found.verdict,
-        bounds=found.bounds,
-        evidence=found.evidence,
-        scope=found.scope,
+        verdict=verdict,
+        bounds=() if found is None else found.bounds,
+        evidence=evidence,
+        scope=scope,
         alpha=task.alpha,
         e_value_log10=None,
         calls=0,
-        seconds=time.perf_counter() - clock,
-        cpu_seconds=time.process_time() - cpu,
-        witness=found.witness if found.verdict == "violated" else None,
+        seconds=times.seconds,
+        cpu_seconds=times.cpu_seconds,
+        witness=found.witness if is_violated and found is not None else None,
         seed=task.seed,
         replay=task.replay_command(None),
         neighbours=relation_words(task.neighbours),
-        also_refutes=refuted_claims(task.claim) if found.verdict == "violated" else (),
+        also_refutes=refuted_claims(task.claim) if is_violated else (),
     )
+
+
+def _with_exact_figures(result: HuntResult, decision: Decision) -> HuntResult:
+    """Add what an undecided trace certified to a sampled result, and why it decided nothing."""
+    known = {} if decision.finding is None else {bound.quantity: bound.lower for bound in decision.finding.bounds}
+    bounds = tuple(_sharpened(bound, known.get(bound.quantity), decision.epsilon_upper) for bound in result.bounds)
+    return replace(result, bounds=bounds, not_traced=decision.reason, notes=(*decision.notes, *result.notes))
+
+
+def _sharpened(bound: Bound, lower: float | None, epsilon_upper: float | None) -> Bound:
+    lowest = max((value for value in (bound.lower, lower) if value is not None), default=None)
+    return replace(bound, lower=lowest, upper=epsilon_upper if bound.quantity == "epsilon" else bound.upper)

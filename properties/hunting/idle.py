@@ -7,7 +7,7 @@ import numpy as np
 
 from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.game import PairGame
-from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
+from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, WrongCountError, call
 
 __all__ = [
     "CONSTANT_OUTCOME",
@@ -19,8 +19,7 @@ __all__ = [
 ]
 
 CONSTANT_OUTCOME = (
-    "every call on every input returned the same outcome, which satisfies every claim: check that the target uses "
-    "its input"
+    "every call on every input returned the same outcome, so nothing was tested: check that the target uses its input"
 )
 """The note of a run that saw one outcome only."""
 
@@ -52,6 +51,8 @@ def raise_exception_of(sampler: Sampler, data: Any) -> None:
     words = "target, called as f(data, size, rng), raises on every input: "
     try:
         call(getattr(sampler, "raising", sampler), data, 1, np.random.default_rng(0))
+    except WrongCountError as error:
+        raise UsageError(error.complaint) from None
     except CallFailedError as error:
         raise EveryCallRaisesError(f"{words}{error}") from error
     raise EveryCallRaisesError(f"{words}{exception_of(sampler, data)}")

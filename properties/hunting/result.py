@@ -1,18 +1,26 @@
 """What a hunt found, with the fields of the command line's contract."""
 
 import shlex
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
-from dpassay.claims import Claim, RenyiDP
+from dpassay.claims import Claim, RenyiDP, parse_neighbours
 from dpassay.properties.betting.power import Power
-from dpassay.properties.drawing.call_guard import NOT_READ, Habit
+from dpassay.properties.contract import BoundRecord, HuntRecord, WitnessRecord, as_dictionary
+from dpassay.properties.drawing.call_guard import NOT_FRESH, NOT_READ
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.notions.bounds import Bound, bounds_text
-from dpassay.properties.records import SCHEMA, plain
-from dpassay.spec.notions.implications import refuted_by
+from dpassay.properties.records import plain
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims", "replay_command"]
+
+"""The verdict of a run that neither refuted its claim nor tested it."""
+
+_CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power"})
+"""Fields of a result that the record states in a form of its own."""
 
 SHOWN_ORDERS = (2.0, 8.0, 32.0)
 """The orders at which refuted Renyi claims are named."""
@@ -52,17 +60,19 @@ class HuntResult:
     ----------
     target, claim : str
         What was hunted.
-    verdict : {"violated", "not refuted", "holds"}
-        "holds" is said of known output distributions only, with its scope.
+    verdict : HuntVerdict
+        "undecided" if nothing was refuted and the run is void: a call hung, the target's process ended, calls were not
+        independent, outcomes were not read, or all were the same; the notes say which. "holds" is said of known output
+        distributions only, with its scope.
     bounds : tuple of Bound
         What is known of the quantities of the claim: lower bounds that are certified where `evidence` is "enclosed",
         and at confidence 1 - alpha where it is "sampled". The first is on epsilon at the claim's delta (at delta 0
         for zCDP, RDP and ex-post claims; on the range of the losses for bounded range). Its `upper` is a certified
         bound on the pure epsilon (the range of the losses) over all pairs of the mechanism's own relation; None
         without a worst-pair theorem, for another relation, and where the target was sampled.
-    evidence : {"enclosed", "sampled"}
-        How the verdict was reached.
-    scope : {"all", "points", "samples"}
+    evidence : Evidence, `EXACT`, `ENCLOSED` or `SAMPLED`
+        How the verdict was reached: `EXACT` by a proof in rational numbers.
+    scope : Scope, `ALL`, `POINTS` or `SAMPLES`
         How far it reaches.
     alpha : float
         Probability of a false "violated"; also of each sampled bound being wrong.
@@ -78,13 +88,13 @@ class HuntResult:
         Determines the result, together with `calls`.
     replay : str
         The command that repeats the hunt.
-    stopped : {"calls", "budget", "refuted", "interrupted", "call timeout", "workers lost"} or None
+    stopped : StopReason or None
         What ended the sampling: the calls or the time were spent, the claim was refuted and the bounds sharpened, the
         keyboard, a call of the target that hung, the loss of a worker. None where nothing was sampled.
     notes : tuple of str
         What the target does that its user should know: a call that hung, inputs changed in place, an rng ignored ...
     power : Power or None
-        The smallest violation that a test which did not refute its claim would have refuted on average. None where the
+        The smallest violation that at least half of all such runs refute. None where the
         claim was refuted, nothing was sampled, or the test is void.
     shrink_calls : int
         Outcomes drawn in search of a simpler witness, beside `calls`.
@@ -92,14 +102,22 @@ class HuntResult:
         The relation that was searched, in the words of the command line.
     also_refutes : tuple of str
         For a violated claim, the weakest claims of other notions that imply it and are therefore refuted too.
+    traced : bool
+        Whether the code of the target, run on symbols in place of noise, decided the claim; no call was made then.
+        The verdict is on the ideal mechanism, in real arithmetic, and "holds" for all inputs of the given length.
+    not_traced : str or None
+        Why the code did not decide it, with file and line where an operation has no exact counterpart; None where it
+        decided, and where it was not asked.
+    certificate : dict or None
+        For a claim that holds: the proof, which ``dpassay check`` verifies; None where it has no such form.
     """
 
     target: str
     claim: str
-    verdict: str
+    verdict: HuntVerdict
     bounds: tuple[Bound, ...]
-    evidence: str
-    scope: str
+    evidence: Evidence
+    scope: Scope
     alpha: float
     e_value_log10: float | None
     calls: int
@@ -108,18 +126,28 @@ class HuntResult:
     witness: Witness | None
     seed: int
     replay: str
-    stopped: str | None = None
+    stopped: StopReason | None = None
     notes: tuple[str, ...] = ()
     power: Power | None = None
     shrink_calls: int = 0
     neighbours: str | None = None
     also_refutes: tuple[str, ...] = ()
+    traced: bool = False
+    not_traced: str | None = None
+    certificate: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
-        lines = [f"{self.verdict} ({self.evidence}, scope {self.scope}): {self.target}, claim {self.claim}"]
+        lines = [f"{self.verdict} ({self.evidence}, {self._reach}): {self.target}, claim {self.claim}"]
         lines.append(f"  {bounds_text(self.bounds)}")
         lines += [f"  this also refutes: {'; '.join(self.also_refutes)}"] if self.also_refutes else []
         return "\n".join(lines)
+
+    @property
+    def _reach(self) -> str:
+        """The scope in words."""
+        if not (self.traced and self.scope is Scope.ALL and self.neighbours):
+            return f"scope {self.scope}"
+        return f"all inputs of length {parse_neighbours(self.neighbours).size}"
 
     def _lower(self, quantity: str) -> float | None:
         return next((bound.lower for bound in self.bounds if bound.quantity == quantity), None)
@@ -151,23 +179,33 @@ class HuntResult:
 
     @property
     def is_void(self) -> bool:
-        """Whether "not refuted" says nothing: it failed, calls were not independent or outcomes were not read."""
-        return is_void(self.stopped, self.notes)
+        """Whether the run tested nothing that a pass could rest on, and refuted nothing."""
+        return self.verdict is HuntVerdict.UNDECIDED
+
+    def record(self) -> HuntRecord:
+        """Return the record of the hunt."""
+        return HuntRecord(
+            **{each.name: plain(getattr(self, each.name)) for each in fields(self) if each.name not in _CONVERTED},
+            verdict=self.verdict,
+            bounds=[BoundRecord(**plain(bound)) for bound in self.bounds],
+            evidence=self.evidence,
+            scope=self.scope,
+            witness=None if self.witness is None else WitnessRecord(**plain(self.witness), snippet=self.snippet),
+            stopped=self.stopped,
+            power=None if self.power is None else self.power.record(),
+            epsilon_lower=plain(self.epsilon_lower),
+            delta_lower=plain(self.delta_lower),
+            rho_lower=plain(self.rho_lower),
+            renyi_epsilon_lower=plain(self.renyi_epsilon_lower),
+            mu_lower=plain(self._lower("mu")),
+            excess_lower=plain(self._lower("excess")),
+            loss_tail_lower=plain(self._lower("loss_tail")),
+            epsilon_upper=plain(self.epsilon_upper),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the command line prints: infinity is the string "inf", the unknown is None."""
-        derived = dict.fromkeys(("epsilon_lower", "delta_lower", "rho_lower", "renyi_epsilon_lower"))
-        derived |= {f"{bound.quantity}_lower": bound.lower for bound in self.bounds}
-        derived["epsilon_upper"] = self.epsilon_upper
-        record = {
-            "schema": SCHEMA,
-            **plain(self),
-            **plain(derived),
-            "power": None if self.power is None else self.power.record(),
-        }
-        if record["witness"] is not None:
-            record["witness"]["snippet"] = self.snippet
-        return record
+        return as_dictionary(self.record())
 
     @property
     def snippet(self) -> str | None:
@@ -187,14 +225,17 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
 
     Claims without a text form are left out. Of Renyi claims only those of order `SHOWN_ORDERS` are named.
     """
+    from dpassay.spec.notions.implications import refuted_by  # the chapters on conversions take long to import
+
     others = (other for other in refuted_by(claim) if other.form)
     return tuple(str(other) for other in others if not isinstance(other, RenyiDP) or other.alpha in SHOWN_ORDERS)
 
 
-def is_void(stopped: str | None, notes: Collection[str]) -> bool:
-    """Whether a hunt that stopped so, with such notes, says nothing where it refuted nothing."""
+def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
+    """Return whether a hunt that stopped so, with such notes, is undecided unless it refuted its claim."""
     is_unread = any(note.startswith(NOT_READ) for note in notes)
-    return stopped in {"call timeout", "workers lost"} or Habit.REPEATS_ITSELF.value in notes or is_unread
+    is_idle = bool({CONSTANT_OUTCOME, *(habit.value for habit in NOT_FRESH)} & set(notes))
+    return (stopped is not None and stopped.is_failure) or is_idle or is_unread
 
 
 def is_target_name(target: str) -> bool:
@@ -213,9 +254,11 @@ def replay_command(
     seed: int,
     calls: int | None,
     low_bits: bool = True,
+    trace: bool = True,
 ) -> str:
     """Return the shell command that repeats a hunt; without a claim it takes the target's own."""
     words = ["dpassay", "hunt", target, *(() if claim is None else ("--claim", claim)), "--neighbours", neighbours]
     words += ["--alpha", repr(alpha), "--seed", str(seed)]
     words += [] if low_bits else ["--ignore-low-bits"]
+    words += [] if trace else ["--no-trace"]
     return shlex.join(words if calls is None else [*words, "--calls", str(calls)])

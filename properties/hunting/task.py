@@ -68,8 +68,17 @@ class Task:
     low_bits: bool = True
     call_timeout_seconds: float = CALL_TIMEOUT
 
-    def replay_command(self, calls: int | None) -> str:
-        """Return the shell command that repeats the hunt, with the number of calls that it took if that decides."""
+    def __post_init__(self) -> None:
+        if self.claim.is_vacuous:
+            raise UsageError(
+                f"claim {self.claim} is vacuous: delta must be below 1, else every mechanism satisfies it"
+            )
+
+    def replay_command(self, calls: int | None, *, trace: bool = True) -> str:
+        """Return the shell command that repeats the hunt, with the number of calls that it took if that decides.
+
+        The decision of a trace may depend on the speed of the machine: a hunt that sampled is repeated without.
+        """
         return replay_command(
             describe_target(self.target),
             None if self.own_claim else str(self.claim),
@@ -78,6 +87,7 @@ class Task:
             seed=self.seed,
             calls=calls,
             low_bits=self.low_bits,
+            trace=trace,
         )
 
 

@@ -7,7 +7,7 @@ number of probabilities that are enclosed, not by time, so that the same seed gi
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from flint import arb
@@ -26,11 +26,12 @@ from dpassay.properties.hunting.divergences import (
     epsilon_at_lower,
 )
 from dpassay.properties.hunting.result import Witness
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import audited, bounds_of, epsilon_delta_of
 from dpassay.properties.notions.bounds import Bound
-from dpassay.properties.outcomes.events import union
+from dpassay.properties.outcomes.events import described
 from dpassay.properties.pairing.registry import (
     DistributionPair,
     PushedForward,
@@ -57,14 +58,16 @@ from dpassay.spec.distributions.discrete import (
     FiniteDistribution,
     hockey_stick,
 )
-from dpassay.spec.notions.base import allowed, find_notion
+from dpassay.spec.notions.base import allowed, find_notion, losses_beyond
 from dpassay.spec.notions.ex_post import ex_post_bound
-from dpassay.spec.verdict import Outcome
+from dpassay.spec.verdict import Evidence, Outcome, Scope
 
 __all__ = [
     "Finding",
+    "Known",
     "exact_distribution",
     "has_distribution",
+    "hunt_known",
     "hunt_white_box",
     "register_distribution",
     "register_pair_distribution",
@@ -81,15 +84,63 @@ _CHEAP = 50  # rational probabilities cost next to nothing: so many times more o
 _MOST_LISTED = 1000  # pairs of a finite domain that are all tried; each takes about a millisecond
 _LIMIT_BITS = 512
 _FOR_SHRINKING = 1 / 4
+_RARE = 1e-6
+
+
+class Known(Protocol):
+    """Exact knowledge of a mechanism's output distributions."""
+
+    def distributions(self, left: Array, right: Array) -> DistributionPair:
+        """Return the distributions on both inputs, outcome by outcome or `PushedForward` through one partition.
+
+        Raises
+        ------
+        UsageError
+            If they are not known there.
+        """
+        ...
+
+    def pairs(self, relation: NeighbourRelation) -> list[Pair]:
+        """Return pairs of the relation that a search should try first."""
+        ...
+
+    def bound(self, claim: Claim, relation: NeighbourRelation) -> Real | None:
+        """Return an upper bound on the figure that the claim bounds, over all pairs; None if none is known."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Registered:
+    """What the registries of `properties.pairing` tell of a mechanism."""
+
+    mechanism: Any
+
+    def distributions(self, left: Array, right: Array) -> DistributionPair:
+        on_left, on_right = exact_distribution(self.mechanism, left), exact_distribution(self.mechanism, right)
+        if on_left is not None and on_right is not None:
+            return on_left, on_right
+        cells = pair_distribution(self.mechanism, left, right)
+        if cells is None:
+            pair = f"{left.tolist()!r} and {right.tolist()!r}"
+            raise UsageError(f"no exact distribution is known for {type(self.mechanism).__name__} on {pair}")
+        return cells
+
+    def pairs(self, relation: NeighbourRelation) -> list[Pair]:
+        return worst_pairs(self.mechanism, relation)
+
+    def bound(self, claim: Claim, relation: NeighbourRelation) -> Real | None:
+        """Return the bound of a worst-pair theorem, which speaks of the mechanism's own relation only."""
+        is_own = getattr(self.mechanism, "neighbours", None) == relation
+        return worst_case(self.mechanism, claim) if is_own else None
 
 
 @dataclass(frozen=True)
 class Finding:
     """What a white-box search certifies; the fields have the meaning they have in a `HuntResult`."""
 
-    verdict: str
-    scope: str
-    evidence: str
+    verdict: HuntVerdict
+    scope: Scope
+    evidence: Evidence
     bounds: tuple[Bound, ...]
     divergence_lower: float
     witness: Witness
@@ -111,29 +162,18 @@ class _Scored:
 class _Search:
     """Evaluates pairs within a budget; tables of probabilities are kept by input."""
 
-    def __init__(self, mechanism: Any, claim: Claim, most: int) -> None:
-        self.mechanism, self.claim, self.left_over = mechanism, claim, float(most)
+    def __init__(self, known: Known, claim: Claim, most: int) -> None:
+        self.known, self.claim, self.left_over = known, claim, float(most)
         self.notion, self.audited = find_notion(claim), audited(claim)
         self._allowing = self.notion.enlarged(claim)
         self.tables: dict[bytes, Tabulated] = {}
-
-    def distributions(self, left: Array, right: Array) -> DistributionPair:
-        """Return the distributions on both inputs, outcome by outcome if possible, else through a partition."""
-        on_left, on_right = exact_distribution(self.mechanism, left), exact_distribution(self.mechanism, right)
-        if on_left is not None and on_right is not None:
-            return on_left, on_right
-        cells = pair_distribution(self.mechanism, left, right)
-        if cells is None:
-            pair = f"{left.tolist()!r} and {right.tolist()!r}"
-            raise UsageError(f"no exact distribution is known for {type(self.mechanism).__name__} on {pair}")
-        return cells
 
     def tabulated(self, left: Array, right: Array) -> tuple[Tabulated, Tabulated]:
         """Compute the tables; those of single inputs are kept, a partition belongs to its pair."""
         keys = left.tobytes(), right.tobytes()
         if all(key in self.tables for key in keys):
             return self.tables[keys[0]], self.tables[keys[1]]
-        distributions = self.distributions(left, right)
+        distributions = self.known.distributions(left, right)
         if any(isinstance(distribution, PushedForward) for distribution in distributions):
             return self._table(distributions[0]), self._table(distributions[1])
         for key, distribution in zip(keys, distributions, strict=True):
@@ -174,7 +214,7 @@ class _Search:
         outcome = self.notion.decide(self._allowing, *tables).outcome
         if outcome is Outcome.HOLDS and _states_less_than_nothing(self.claim, tables):
             return Outcome.UNDECIDED
-        distributions = self.distributions(*pair)
+        distributions = self.known.distributions(*pair)
         if isinstance(distributions[0], PushedForward):
             return outcome if outcome is Outcome.VIOLATED else Outcome.UNDECIDED
         # along all orders more digits do not help, but rational probabilities do
@@ -225,20 +265,32 @@ def hunt_white_box(
         it for the mechanism's own relation; "not refuted" where the notion stayed undecided, and for outcomes seen
         through partitions, which prove nothing.
     """
-    search = _Search(mechanism, claim, most_probabilities)
+    return hunt_known(_Registered(mechanism), claim, neighbours, seed=seed, most_probabilities=most_probabilities)
+
+
+def hunt_known(
+    known: Known,
+    claim: Claim,
+    neighbours: NeighbourRelation,
+    *,
+    seed: int = 0,
+    most_probabilities: int = MOST_PROBABILITIES,
+) -> Finding:
+    """Search as `hunt_white_box` does, with the knowledge given."""
+    search = _Search(known, claim, most_probabilities)
     with precision(START_BITS):
         listed = all_pairs(neighbours, most=_MOST_LISTED) or []
-        pairs = [*worst_pairs(mechanism, neighbours), *adversarial_pairs(neighbours, seed=seed), *listed]
+        pairs = [*known.pairs(neighbours), *adversarial_pairs(neighbours, seed=seed), *listed]
         tried = [search.scored(pair) for pair in _affordable(search, pairs)]
         best = max(tried, key=lambda scored: scored.score)
         best = _climbed(search, best, neighbours, tried)
         verdict, best = _verdict(search, best, tried)
-        if verdict == "violated":
+        if verdict is HuntVerdict.VIOLATED:
             search.left_over = max(search.left_over, most_probabilities * _FOR_SHRINKING)
             best = _simplified(search, best, neighbours, seed)
-    scope = "points"
-    if verdict != "violated" and _holds_for_all(mechanism, claim, neighbours):
-        verdict, scope = "holds", "all"
+    scope = Scope.POINTS
+    if verdict is not HuntVerdict.VIOLATED and _holds_for_all(search, neighbours):
+        verdict, scope = HuntVerdict.HOLDS, Scope.ALL
     return _finding(search, best, verdict, scope, neighbours)
 
 
@@ -312,57 +364,64 @@ def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation, see
     return found.get((left.tobytes(), right.tobytes()), best)
 
 
-def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[str, _Scored]:
+def _verdict(search: _Search, best: _Scored, tried: list[_Scored]) -> tuple[HuntVerdict, _Scored]:
     """Return the verdict on the pairs tried, and the pair that shows it; those with the largest figures first."""
     undecided = False
     for scored in (best, *sorted((each for each in tried if each is not best), key=lambda each: -each.score)):
         outcome = search.decided(scored)
         if outcome is Outcome.VIOLATED:
-            return "violated", scored
+            return HuntVerdict.VIOLATED, scored
         undecided = undecided or outcome is Outcome.UNDECIDED
-    return "not refuted" if undecided else "holds", best
+    return HuntVerdict.NOT_REFUTED if undecided else HuntVerdict.HOLDS, best
 
 
-def _bound_on_all(mechanism: Any, claim: Claim, neighbours: NeighbourRelation) -> Real | None:
-    """Return the bound of a worst-pair theorem, which speaks of the mechanism's own relation only."""
-    return worst_case(mechanism, claim) if getattr(mechanism, "neighbours", None) == neighbours else None
-
-
-def _holds_for_all(mechanism: Any, claim: Claim, neighbours: NeighbourRelation) -> bool:
-    bound = _bound_on_all(mechanism, claim, neighbours)
-    return bound is not None and at_most(bound, lambda: allowed(claim), limit=_LIMIT_BITS).outcome is Outcome.HOLDS
+def _holds_for_all(search: _Search, neighbours: NeighbourRelation) -> bool:
+    bound = search.known.bound(search.claim, neighbours)
+    if bound is None:
+        return False
+    return at_most(bound, lambda: allowed(search.claim), limit=_LIMIT_BITS).outcome is Outcome.HOLDS
 
 
 def _epsilon_upper(search: _Search, neighbours: NeighbourRelation) -> float | None:
     """Return the upper bound beside the epsilon that was found: on the range of the losses for bounded range."""
     claim = search.claim if search.audited.compares_pairs else PureDP(0.0)
-    bound = _bound_on_all(search.mechanism, claim, neighbours)
+    bound = search.known.bound(claim, neighbours)
     return float_upper(bound()) if bound is not None else None
 
 
-def _finding(search: _Search, best: _Scored, verdict: str, scope: str, neighbours: NeighbourRelation) -> Finding:
+def _finding(
+    search: _Search, best: _Scored, verdict: HuntVerdict, scope: Scope, neighbours: NeighbourRelation
+) -> Finding:
     """Certify the reported figures with two more words of precision."""
     claim = search.claim
     with precision(2 * START_BITS):
-        left, right = (Tabulated.of(distribution) for distribution in search.distributions(*best.pair))
+        left, right = (Tabulated.of(distribution) for distribution in search.known.distributions(*best.pair))
         value = float_lower(search.notion.divergence(claim, left, right))
-        event = search.notion.event(claim, left, right)
+        event = _shown_event(search, left, right, verdict)
         witness = Witness(
             left=tuple(best.pair[0].tolist()),
             right=tuple(best.pair[1].tolist()),
-            event=str(union(event)),
+            event=described(event),
             p_left=_probability(left, event),
             p_right=_probability(right, event),
-            certified=verdict == "violated",
+            certified=verdict is HuntVerdict.VIOLATED,
         )
         return Finding(
             verdict=verdict,
             scope=scope,
-            evidence="enclosed",
+            evidence=Evidence.ENCLOSED,
             bounds=bounds_of(claim, _lower_bounds(search, (left, right), value), _epsilon_upper(search, neighbours)),
             divergence_lower=value,
             witness=witness,
         )
+
+
+def _shown_event(search: _Search, left: Tabulated, right: Tabulated, verdict: str) -> tuple[Any, ...]:
+    """Return the event of the notion, or all outcomes beyond the claim where that one hardly ever occurs."""
+    event, point = search.notion.event(search.claim, left, right), epsilon_delta_of(search.claim)
+    if verdict is not HuntVerdict.VIOLATED or point is None or _probability(left, event)[1] >= _RARE:
+        return event
+    return losses_beyond(point[0], left, right)
 
 
 def _lower_bounds(search: _Search, tables: DistributionPair, divergence: float) -> dict[str, float]:

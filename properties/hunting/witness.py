@@ -12,15 +12,17 @@ from dpassay.claims import Claim, ExPost, UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import FIRST_BATCH, PairGame
 from dpassay.properties.betting.intervals import clopper_pearson
-from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out, kept_global_generators
+from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out, kept_global_generators
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.hunting.result import HuntResult, Witness
 from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.pairs import Pair
 from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.outcomes.events import Event, best_event, mirrored
 from dpassay.properties.outcomes.symbols import LOWEST_BIT, Outcomes, Sampler
 from dpassay.spec.notions.ex_post import ex_post_bound
+from dpassay.spec.verdict import Evidence
 
 __all__ = ["fresh_seed", "ignored_features", "measured_witness", "shrunk"]
 
@@ -113,13 +115,19 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
         With `shrink_calls`: at most as many as the hunt spent, and at most `MOST_CALLS`. The number of workers and
         the time make no difference.
     """
+    cut_short = result.stopped is not None and result.stopped.cuts_short
+    if (
+        result.verdict is not HuntVerdict.VIOLATED
+        or result.witness is None
+        or result.evidence is not Evidence.SAMPLED
+        or cut_short
+    ):
+        return result
     from dpassay.properties.hunting.shrinking import simplest_pair  # hypothesis takes a while to import
 
-    cut_short = result.stopped in {"interrupted", "call timeout", "workers lost"}
-    if result.verdict != "violated" or result.witness is None or result.evidence != "sampled" or cut_short:
-        return result
     clock, cpu = time.perf_counter(), time.process_time()
-    trials = _Trials(task, sampler, min(result.calls, MOST_CALLS))
+    apart = Habit.SHARES_NOISE.value in result.notes
+    trials = _Trials(task, sampler, min(result.calls, MOST_CALLS), apart=apart)
     witness = result.witness
     first = np.array(witness.left), np.array(witness.right)
     try:
@@ -143,9 +151,9 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
 class _Trials:
     """Tests of single pairs, each with calls of its own, within a budget of calls."""
 
-    def __init__(self, task: Task, sampler: Sampler | RemoteSampler, most_calls: int) -> None:
+    def __init__(self, task: Task, sampler: Sampler | RemoteSampler, most_calls: int, *, apart: bool) -> None:
         self._task, self._sampler, self._most = task, sampler, most_calls
-        self._patience = most_calls
+        self._patience, self._apart = most_calls, apart
         self._refuted: dict[tuple[bytes, bytes], Campaign] = {}
         self._number = 0
         self.spent = 0
@@ -160,6 +168,7 @@ class _Trials:
             [(left, right)],
             seed=fresh_seed(self._task.seed, self._number),
             ignored=ignored_features(self._task),
+            apart=self._apart,
         )
         needed = math.log(self._number * (self._number + 1) / self._task.alpha)
         try:
@@ -205,7 +214,6 @@ class _Trials:
             batch = game.prepare(size)
             with kept_global_generators():
                 drawn = [
-                    ask(self._sampler, carry_out, draw, self._task.call_timeout_seconds)[0]
-                    for draw in batch.left + batch.right
+                    ask(self._sampler, carry_out, draw, self._task.call_timeout_seconds)[0] for draw in batch.draws
                 ]
             game.enter(batch, drawn)

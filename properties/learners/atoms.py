@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 
 from dpassay.properties.learners.side_tree import STRENGTHS, evidence_and_chance
+from dpassay.properties.log_domain import logit
 from dpassay.properties.outcomes.symbols import LONGEST_ATOM, Outcomes, comparable
 
 __all__ = ["AtomLearner"]

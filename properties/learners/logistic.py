@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+
+from dpassay.properties.log_domain import expit
 
 __all__ = ["CHUNK", "StreamingLogistic", "weighted_sums"]
 

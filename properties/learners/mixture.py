@@ -13,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, logsumexp
 
 from dpassay.properties.learners.atoms import AtomLearner
 from dpassay.properties.learners.combining import MOST_COORDINATES, CombiningLearner
@@ -21,6 +20,7 @@ from dpassay.properties.learners.logistic import StreamingLogistic
 from dpassay.properties.learners.supports import SupportLearner
 from dpassay.properties.learners.trees import TreeLearner
 from dpassay.properties.learners.two_sample import RampLearner, ScaleLearner
+from dpassay.properties.log_domain import expit, log_expit, logsumexp
 from dpassay.properties.outcomes.symbols import OUTCOME, Outcomes
 
 __all__ = ["Ensemble", "Learner"]

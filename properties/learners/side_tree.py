@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+
+from dpassay.properties.log_domain import log_gamma
 
 __all__ = ["evidence_and_chance", "fit_side_tree", "quantile_edges"]
 
@@ -98,7 +99,7 @@ def evidence_and_chance(left: ArrayLike, right: ArrayLike, strength: float) -> t
 def _log_gamma(x: Array, least: float) -> Array:
     """Return the logarithm of Gamma; Stirling's series, where it is good to 1e-6, in a fraction of the time."""
     if least < STRENGTHS[1]:
-        exact: Array = gammaln(x)
+        exact: Array = log_gamma(x)
         return exact
     series: Array = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + 1 / (12 * x)
     return series

@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaln
 
+from dpassay.properties.log_domain import expit, log_gamma
 from dpassay.properties.outcomes.symbols import OUTCOME, Outcomes
 
 __all__ = ["Family", "RampLearner", "ScaleLearner"]
@@ -98,8 +98,8 @@ class ScaleLearner:
         shape = worth * (self._calls[side] + PRIOR_CALLS)
         rate = worth * (self._deviation[side] + PRIOR_CALLS * typical)
         density: Array = (
-            gammaln(shape + worth)
-            - gammaln(shape)
+            log_gamma(shape + worth)
+            - log_gamma(shape)
             - worth * np.log(rate)
             - (shape + worth) * np.log1p(worth * own / rate)
         )

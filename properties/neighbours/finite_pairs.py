@@ -14,7 +14,6 @@ __all__ = ["all_pairs"]
 
 Array = NDArray[np.float64]
 
-_EXACT = 2.0**53  # float64 holds every integer up to here
 _MOST_INPUTS, _MOST_CHANGES = 1 << 14, 1 << 16
 
 
@@ -35,7 +34,7 @@ def all_pairs(relation: NeighbourRelation, *, most: int) -> list[tuple[Array, Ar
     """
     if not isinstance(relation, VectorNeighbours) or not relation.integer:
         return None
-    if max(abs(relation.low), abs(relation.high)) > _EXACT:
+    if math.isinf(relation.low) or math.isinf(relation.high):
         return None
     low, high = math.ceil(relation.low), math.floor(relation.high)
     if low > high:

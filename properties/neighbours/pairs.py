@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,14 +46,22 @@ def adversarial_pairs(relation: NeighbourRelation, *, seed: int, limit: int = MO
     UsageError
         If the relation admits no two different inputs that can be found.
     """
+    return list(_adversarial_pairs(relation, seed, limit))
+
+
+@lru_cache(maxsize=64)
+def _adversarial_pairs(relation: NeighbourRelation, seed: int, limit: int) -> tuple[Pair, ...]:
+    """Return the pairs, computed once: a test suite asks for those of one relation many times."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 31,)))
     designed = (
         designed_vectors(relation, rng) if isinstance(relation, VectorNeighbours) else designed_records(relation, rng)
     )
     candidates = itertools.chain(itertools.islice(designed, 300 + 4 * limit), all_pairs(relation, most=limit) or ())
-    found = list(itertools.islice(_distinct(relation, candidates), limit))
+    found = tuple(itertools.islice(_distinct(relation, candidates), limit))
     if not found:
         raise UsageError(f"neighbours admits no two different inputs: {relation!r}")
+    for left, right in found:  # they are shared by all who ask
+        left.flags.writeable = right.flags.writeable = False
     return found
 
 

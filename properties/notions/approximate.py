@@ -4,6 +4,7 @@ from dpassay.claims import ApproximateDP
 from dpassay.properties.betting.families import delta_family, epsilon_family
 from dpassay.properties.betting.scales import delta_scale, laplace_scale
 from dpassay.properties.notions.base import AuditedNotion, at_delta, quantity, register
+from dpassay.spec.verdict import Evidence
 
 __all__ = ["APPROXIMATE_DP"]
 
@@ -19,7 +20,9 @@ APPROXIMATE_DP = register(
             "delta": (f"delta at epsilon {claim.epsilon:g}", claim.delta),
         },
         divergence="delta",
-        decisive=lambda claim, result: quantity("epsilon" if result.evidence == "sampled" else "delta")(claim, result),
+        decisive=lambda claim, result: quantity("epsilon" if result.evidence is Evidence.SAMPLED else "delta")(
+            claim, result
+        ),
         scales=lambda claim, family: [
             laplace_scale(family, claim.epsilon, lambda e: {"epsilon": at_delta(e, claim.delta)}),
             delta_scale(family, claim.epsilon, claim.delta),

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dpassay.claims import Claim, UsageError
-from dpassay.discovery import import_all_below
+from dpassay.claims import Claim
 from dpassay.properties.betting.families import Family
 from dpassay.properties.betting.scales import Scale
 from dpassay.properties.notions.bounds import Bound
+from dpassay.registry import Registry, place_of
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.result import HuntResult
@@ -62,6 +62,9 @@ class AuditedNotion(Generic[C]):
         ``point(claim)``: the (epsilon, delta) that the claim states or directly implies, or None.
     compares_pairs : bool
         Whether the game bets on pairs of calls, which is exact for the range of the losses.
+    moments : callable
+        ``moments(claim)``: the (alpha, epsilon) of bounds on Renyi divergences that the claim states, which are bet
+        against beside its (epsilon, delta) curve.
     """
 
     claim_type: type[C]
@@ -73,23 +76,23 @@ class AuditedNotion(Generic[C]):
     reference: str | None
     point: Callable[[C], tuple[float, float] | None] = lambda _: None
     compares_pairs: bool = False
+    moments: Callable[[C], tuple[tuple[float, float], ...]] = lambda _: ()
 
 
-_AUDITED: dict[type, "AuditedNotion[Claim]"] = {}
+_AUDITED: Registry[type, "AuditedNotion[Claim]"] = Registry(
+    "notion of the claim", "dpassay.properties.notions", where=lambda notion: place_of(notion.families)
+)
 
 
 def register(notion: "AuditedNotion[C]") -> "AuditedNotion[C]":
     """Enter a notion; a second one for the same type of claim is refused."""
-    if notion.claim_type in _AUDITED:
-        raise ValueError(f"{notion.claim_type.__name__} is registered already")
-    _AUDITED[notion.claim_type] = notion  # type: ignore[assignment]  # keyed by the type that makes it sound
+    _AUDITED.enter(notion.claim_type, notion)  # type: ignore[arg-type]  # keyed by the type that makes it sound
     return notion
 
 
 def all_audited() -> tuple["AuditedNotion[Claim]", ...]:
     """Return every notion; imports the modules that register them first."""
-    import_all_below("dpassay.properties.notions")
-    return tuple(_AUDITED.values())
+    return tuple(_AUDITED)
 
 
 def audited(claim: Claim) -> "AuditedNotion[Claim]":
@@ -100,11 +103,7 @@ def audited(claim: Claim) -> "AuditedNotion[Claim]":
     UsageError
         If no notion is registered for it.
     """
-    if type(claim) not in _AUDITED:
-        all_audited()
-    if type(claim) not in _AUDITED:
-        raise UsageError(f"no notion is registered for {claim!r}")
-    return _AUDITED[type(claim)]
+    return _AUDITED.find(type(claim))
 
 
 @lru_cache(maxsize=64)

@@ -1,8 +1,9 @@
 """Bounds on the quantities of a claim, and their one text form."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dpassay.properties.contract import HuntRecord
 
 __all__ = ["Bound", "bounds_of_record", "bounds_text"]
 
@@ -51,15 +52,18 @@ def bounds_text(bounds: Iterable[Bound]) -> str:
     return "; ".join(map(str, known))
 
 
-def bounds_of_record(record: Mapping[str, Any]) -> tuple[Bound, ...]:
-    """Return the bounds of a JSON record of a hunt; those of a record without `bounds` come from its single fields."""
-    if record.get("bounds"):
-        names = [each.name for each in fields(Bound)]
-        return tuple(Bound(*[_number(bound.get(name)) for name in names]) for bound in record["bounds"])
-    lower = {name: _number(record.get(f"{name}_lower")) for name in ("epsilon", "delta", "rho", "renyi_epsilon")}
-    uppers = {"epsilon": _number(record.get("epsilon_upper"))}
+def bounds_of_record(record: HuntRecord) -> tuple[Bound, ...]:
+    """Return the bounds of the record of a hunt; those of a record without `bounds` come from its single fields."""
+    if record.bounds:
+        return tuple(
+            Bound(each.quantity, _number(each.lower), _number(each.upper), _number(each.allowed), each.label)
+            for each in record.bounds
+        )
+    names = ("epsilon", "delta", "rho", "renyi_epsilon")
+    lower = {name: _number(getattr(record, f"{name}_lower")) for name in names}
+    uppers = {"epsilon": _number(record.epsilon_upper)}
     return tuple(Bound(name, value, uppers.get(name), None, name.replace("_", " ")) for name, value in lower.items())
 
 
-def _number(value: Any) -> Any:
-    return float(value) if value in ("inf", "-inf") else value
+def _number(value: float | str | None) -> float | None:
+    return None if value is None else float(value)

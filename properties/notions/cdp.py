@@ -12,8 +12,16 @@ from dpassay.properties.notions.zcdp import rho_family
 __all__ = ["CONCENTRATED_DP"]
 
 
+_LARGEST_RHO = 1e307
+
+
+def _rho(claim: ConcentratedDP) -> float:
+    """Return tau^2/2, at most `_LARGEST_RHO`: the claim then allows losses far beyond those that any bet can tell."""
+    return min(claim.tau * claim.tau / 2, _LARGEST_RHO)
+
+
 def _families(claim: ConcentratedDP) -> list[Family]:
-    rho = claim.tau**2 / 2
+    rho = _rho(claim)
     return [epsilon_family(None, 0.0), shifted(rho_family(rho), claim.mu - rho, 0.0)]
 
 
@@ -28,7 +36,7 @@ CONCENTRATED_DP = register(
         families=_families,
         labels=lambda claim: {
             "epsilon": ("epsilon at delta 0", None),
-            "rho": (f"rho at xi {claim.mu - claim.tau**2 / 2:g}", claim.tau**2 / 2),
+            "rho": (f"rho at xi {claim.mu - _rho(claim):g}", _rho(claim)),
             "excess": (EXCESS, 0.0),
         },
         divergence="excess",

@@ -9,6 +9,7 @@ from dpassay.properties.notions.base import AuditedNotion, quantity, register
 from dpassay.properties.notions.bounds import Bound
 from dpassay.properties.outcomes.events import Symbols, parse_event
 from dpassay.spec.notions.ex_post import ex_post_bound
+from dpassay.spec.verdict import Evidence
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.result import HuntResult
@@ -19,7 +20,7 @@ __all__ = ["EX_POST_DP"]
 def _decisive(claim: ExPost, result: "HuntResult") -> Bound:
     """Return the loss of the witness beside its bound, for a known distribution with outcomes that can be counted."""
     witness = result.witness
-    event = parse_event(witness.event) if witness is not None and result.evidence != "sampled" else None
+    event = parse_event(witness.event) if witness is not None and result.evidence is not Evidence.SAMPLED else None
     if witness is None or not isinstance(event, Symbols):
         unknown = quantity("excess")(claim, result)
         return Bound(unknown.quantity, None, None, unknown.allowed, unknown.label)

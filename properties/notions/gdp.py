@@ -1,7 +1,8 @@
 """Gaussian DP in the audit: points of its curve delta(epsilon), to which it is equivalent."""
 
+from statistics import NormalDist
+
 import numpy as np
-from scipy.special import ndtri
 
 from dpassay.claims import GaussianDP
 from dpassay.properties.betting.families import CURVE_DELTAS, Family, epsilon_family, growing
@@ -15,9 +16,9 @@ __all__ = ["GAUSSIAN_DP"]
 def _mu_family(mu: float) -> Family:
     """Return points of the curves of growing mu: at losses that the Gaussian mechanism exceeds with `CURVE_DELTAS`."""
     grid, index = growing(mu)
-    quantiles = -ndtri(np.array(CURVE_DELTAS))
-    with np.errstate(over="ignore"):
-        epsilon = np.minimum(grid[:, None] ** 2 / 2 + grid[:, None] * quantiles, 1e300)
+    quantiles = -np.array([NormalDist().inv_cdf(delta) for delta in CURVE_DELTAS])
+    finite = np.minimum(grid, LARGEST)[:, None]
+    epsilon = finite**2 / 2 + finite * quantiles
     rows = zip(grid.tolist(), epsilon.tolist(), strict=True)
     delta = np.array([[_delta(mu, level) for level in levels] for mu, levels in rows])
     return Family("mu", grid, epsilon, delta, index)

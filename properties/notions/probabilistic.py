@@ -6,6 +6,7 @@ from dpassay.claims import ProbabilisticDP
 from dpassay.properties.betting.families import delta_family, epsilon_family
 from dpassay.properties.betting.scales import delta_scale, laplace_scale
 from dpassay.properties.notions.base import AuditedNotion, at_delta, quantity, register
+from dpassay.spec.verdict import Evidence
 
 __all__ = ["PROBABILISTIC_DP"]
 
@@ -28,7 +29,7 @@ PROBABILISTIC_DP = register(
             "loss_tail": (f"probability of a privacy loss above {claim.epsilon:g}", claim.delta),
         },
         divergence="loss_tail",
-        decisive=lambda claim, result: quantity("epsilon" if result.evidence == "sampled" else "loss_tail")(
+        decisive=lambda claim, result: quantity("epsilon" if result.evidence is Evidence.SAMPLED else "loss_tail")(
             claim, result
         ),
         scales=lambda claim, family: [

@@ -19,6 +19,7 @@ def renyi_curve(alpha: float, epsilon: float, delta: float) -> float:
 RENYI_DP = register(
     AuditedNotion(
         claim_type=RenyiDP,
+        moments=lambda claim: ((claim.alpha, claim.epsilon),),
         families=lambda claim: [
             epsilon_family(None, 0.0),
             curve_family("renyi_epsilon", claim.epsilon, lambda epsilon, d: renyi_curve(claim.alpha, epsilon, d)),

@@ -11,6 +11,10 @@ from dpassay.spec.notions.implications import zcdp_to_approximate
 __all__ = ["ZCDP_NOTION", "rho_family", "zcdp_curve"]
 
 
+MOMENT_ORDERS = (2.0, 4.0)
+"""The orders whose Renyi moments are bet against; powers of two, so that rho alpha is exact."""
+
+
 def zcdp_curve(rho: float, delta: float) -> float:
     """Return the epsilon of the (epsilon, delta)-DP that follows from rho-zCDP through a good order, rounded up."""
     return zcdp_to_approximate(ZCDP(rho), delta=delta).epsilon
@@ -24,6 +28,7 @@ def rho_family(rho: float) -> Family:
 ZCDP_NOTION = register(
     AuditedNotion(
         claim_type=ZCDP,
+        moments=lambda claim: tuple((alpha, claim.rho * alpha) for alpha in MOMENT_ORDERS),
         families=lambda claim: [epsilon_family(None, 0.0), rho_family(claim.rho)],
         labels=lambda claim: {"epsilon": ("epsilon at delta 0", None), "rho": ("rho", claim.rho)},
         divergence="rho",

@@ -33,7 +33,9 @@ __all__ = [
     "Interval",
     "NoneOf",
     "Symbols",
+    "Words",
     "best_event",
+    "described",
     "mirrored",
     "parse_event",
     "union",
@@ -169,6 +171,26 @@ def union(outcomes: Iterable[Hashable]) -> Event:
         return _enlarged(rest, [member for member in members if member is not rest])
     joined = _joined([member for member in members if not isinstance(member, NoneOf)])
     return joined[0] if len(joined) == 1 else AnyOf(tuple(joined))
+
+
+class Words(str):
+    """An event that is no set of symbols and intervals, in words for a reader."""
+
+    __slots__ = ()
+
+
+def described(outcomes: Iterable[Hashable]) -> str:
+    """Return the event of some outcomes in words; those of `Words` are not read by `parse_event`.
+
+    Examples
+    --------
+    >>> described([Words("outcome[0] + outcome[1] == 1")])
+    'outcome[0] + outcome[1] == 1'
+    """
+    listed = list(outcomes)
+    words = [outcome for outcome in listed if isinstance(outcome, Words)]
+    others = [outcome for outcome in listed if not isinstance(outcome, Words)]
+    return " or ".join([*words, *([str(union(others))] if others or not words else [])])
 
 
 def _enlarged(rest: NoneOf, added: list[Simple | AllOf | NoneOf]) -> NoneOf:

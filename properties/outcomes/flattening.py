@@ -23,8 +23,8 @@ OUTCOME = "outcome"
 MISSING = Scalar("missing", "")
 """The word of an outcome that lacks what an expression asks for."""
 
-_NAMED_PARTS, _NAMED_WORDS, _NAMED_NUMBERS, _NAMED_BYTES = 32, 8, 8, 8
-"""Parts of a container, and words, numbers and bytes of a text, that get names; the others enter sums and ends."""
+_NAMED_PARTS, _NAMED_WORDS, _NAMED_NUMBERS, _NAMED_BYTES, _NAMED_LETTERS = 32, 8, 8, 8, 32
+"""Parts of a container, and words, numbers, bytes and letters of a text, with names; others enter sums and ends."""
 
 _MOST_NAMES = 128
 _LONGEST_WORD = 1024
@@ -146,6 +146,7 @@ class Flat:
         self.numbers[f"len({path})"] = float(len(text))
         if len(text) <= _LONGEST_WORD:
             self.words[path] = text
+        self._letters(path, text)
         if found:
             self._numbers_inside(path, found)
             self.words[f"form({path})"] = _NUMBER.sub("#", text)[:_LONGEST_FORM]
@@ -154,6 +155,14 @@ class Flat:
             self.numbers[f"len(words({path}))"] = float(len(words))
             named_words = [*enumerate(words[:_NAMED_WORDS]), (-1, words[-1])]
             self.words |= {f"words({path})[{place}]": word[:_LONGEST_WORD] for place, word in named_words}
+
+    def _letters(self, path: str, text: str) -> None:
+        """Enter the code points of the first letters and of the last one."""
+        if len(text) > 1 and len(self.numbers) + len(self.words) < _MOST_NAMES:
+            self.numbers |= {
+                f"{path}[{place}]": float(ord(letter)) for place, letter in enumerate(text[:_NAMED_LETTERS])
+            }
+            self.numbers[f"{path}[-1]"] = float(ord(text[-1]))
 
     def _numbers_inside(self, path: str, found: list[float]) -> None:
         self.numbers[f"len(numbers({path}))"] = float(len(found))

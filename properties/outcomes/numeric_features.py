@@ -16,6 +16,9 @@ Shape = tuple[int, ...]
 
 LOWEST_BIT = "lowest_bit(outcome)"
 
+FRACTION, LAST_DIGIT = "fraction(outcome)", "last_digit(outcome)"
+"""Of single numbers: what large random parts would hide from cells of the number itself."""
+
 _SHOWN_COORDINATES = 6
 
 
@@ -40,7 +43,7 @@ def numeric_features(rows: NDArray[Any], shape: Shape) -> dict[str, Array]:
     """
     values = np.asarray(rows, dtype=np.float64)
     if not shape:
-        return {OUTCOME: values, LOWEST_BIT: lowest_bit(values)}
+        return {OUTCOME: values, LOWEST_BIT: lowest_bit(values), **_digits(rows, values)}
     count, width = values.shape
     result = {"len(outcome)": np.full(count, float(shape[0]))}
     # copies: a view would keep all of the rows
@@ -58,6 +61,19 @@ def numeric_features(rows: NDArray[Any], shape: Shape) -> dict[str, Array]:
     if len(shape) > 1 and width:
         result |= _row_features(values, shape)
     return result
+
+
+def _digits(rows: NDArray[Any], values: Array) -> dict[str, Array]:
+    """Return the last decimal digit of whole numbers, and the fractional part of others; NaN for the rest.
+
+    Integers are taken as they are, beyond 2^53 too.
+    """
+    if rows.dtype.kind in "iu":
+        return {LAST_DIGIT: (rows % 10).astype(np.float64)}
+    finite = np.where(np.isfinite(values), values, np.nan)
+    fraction = finite - np.floor(finite)
+    is_whole = fraction == 0
+    return {LAST_DIGIT: np.where(is_whole, finite % 10, np.nan), FRACTION: np.where(is_whole, np.nan, fraction)}
 
 
 def _row_features(values: Array, shape: Shape) -> dict[str, Array]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpassay.claims import Mechanism, SamplerLostError, UsageError
 from dpassay.impl.libraries.plain import NAN, Record
 from dpassay.impl.libraries.reading import read
+from dpassay.keyboard import noting_interruptions
 from dpassay.properties.outcomes.columns import Columns
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME, Flat, flattened, to_float, type_words
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features
@@ -28,10 +29,12 @@ __all__ = [
     "LOWEST_BIT",
     "OUTCOME",
     "RIGHT_VALUES",
+    "STRUCTURAL",
     "TYPE",
     "CallFailedError",
     "Outcomes",
     "Sampler",
+    "WrongCountError",
     "call",
     "comparable",
     "lowest_bit",
@@ -47,16 +50,23 @@ TYPE = "type(outcome)"
 INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(outcome)", "right_values(outcome)"
 """How many numbers of the outcome are values of an input, and how many are so of one input alone; NaN for none."""
 
+NEGATIVE_ZEROS = "negative_zeros(outcome)"
+"""How many numbers of the outcome are -0.0, which equals 0.0; NaN for none."""
+
 SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(outcome)"
 """How many numbers of the outcome are infinite or NaN, and how many repeat another one of it; NaN for none.
 
 0 and 1 are no repetition: flags hold little else, and their sum tells as much."""
+
+STRUCTURAL = (SPECIAL_VALUES, REPEATED_VALUES, INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES)
+"""The features that continuous noise does not have."""
 
 LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
 
 _RAISES = "<raises "
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
+_USUAL = frozenset({"bool", "int64", "float64"})
 _WIDEST = 8  # bytes of a number that float64 or int64 holds
 
 
@@ -66,6 +76,20 @@ class CallFailedError(Exception):
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
         self.symbol = f"{_RAISES}{type(error).__name__}>"
+
+
+class WrongCountError(CallFailedError):
+    """A call returned something else than the outcomes asked for; now and then, that is something to observe too."""
+
+    def __init__(self, size: int, raw: Any) -> None:
+        kind = type(raw).__name__
+        try:
+            count = f"{len(raw)} in a {kind}"
+        except Exception:  # noqa: BLE001  # whatever a foreign __len__ raises
+            count = kind
+        self.complaint = f"target must return {size} outcomes (a sequence or an array) for size={size}, got {count}"
+        super().__init__(UsageError(self.complaint))
+        self.symbol = f"{_RAISES}wrong number: {count}>"
 
 
 @dataclass(frozen=True)
@@ -260,6 +284,7 @@ class Outcomes:
         """Count what continuous noise never shows: where no outcome has any of it, it costs next to nothing."""
         values, owners = self._numbers()
         found = {SPECIAL_VALUES: owners[~np.isfinite(values)], REPEATED_VALUES: self._repetitions()}
+        found[NEGATIVE_ZEROS] = owners[(values == 0) & np.signbit(values)]
         if self.inputs is not None:
             left, right = self.inputs
             hits = np.isin(values, np.concatenate([left, right]))
@@ -402,12 +427,23 @@ def _symbols_and_types(listed: Sequence[Any]) -> tuple[list[Any], NDArray[Any]]:
         return list(listed), _objects([type(row).__name__ for row in listed])
     symbols = [read(row) for row in listed]
     pairs = zip(listed, symbols, strict=True)
-    return symbols, _objects([("list" if type(row) is list else "") + type_words(symbol) for row, symbol in pairs])
+    return symbols, _objects([_type_of(row, symbol) for row, symbol in pairs])
+
+
+def _type_of(row: Any, symbol: Any) -> str:
+    """Return the type of one outcome; numbers of the usual numpy types count as those of Python."""
+    if isinstance(row, np.generic) and row.dtype.kind in _KINDS:
+        return _number_type(row.dtype)
+    return ("list" if type(row) is list else "") + type_words(symbol)
+
+
+def _number_type(dtype: np.dtype[Any]) -> str:
+    return _KINDS[dtype.kind] if dtype.name in _USUAL else dtype.name
 
 
 def _type_of_rows(dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:
     """Return the type of the outcomes in an array, in the words of `type_words`."""
-    return "[" * len(shape) + _KINDS[dtype.kind] + "]" * len(shape)
+    return "[" * len(shape) + _number_type(dtype) + "]" * len(shape)
 
 
 def _joined_types(parts: Sequence[Outcomes]) -> NDArray[Any] | None:
@@ -531,24 +567,27 @@ def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> 
     Raises
     ------
     CallFailedError
-        If the target raises.
+        If the target raises, also KeyboardInterrupt, while Ctrl-C itself passes; a `WrongCountError` if it returns
+        something else than `size` outcomes.
     SamplerLostError
         If the target says that nothing was observed.
-    UsageError
-        If it returns something else than `size` outcomes.
     """
-    try:
-        raw = sampler(data.copy(), size, rng)  # a copy: a target that edits its input must not spoil the pair
-    except (KeyboardInterrupt, SamplerLostError):
-        raise
-    except BaseException as error:  # also sys.exit: a target must not end the hunt with a status of its own
-        raise CallFailedError(error) from error
-    try:
-        count = len(raw)
-    except Exception:  # noqa: BLE001  # whatever a foreign __len__ raises
-        raise UsageError(
-            f"target must return {size} outcomes (a sequence or an array), got {type(raw).__name__}"
-        ) from None
-    if count != size or isinstance(raw, (str, bytes, dict, set)):
-        raise UsageError(f"target must return {size} outcomes for size={size}, got {count} in a {type(raw).__name__}")
+    with noting_interruptions() as is_interrupted:
+        try:
+            raw = sampler(data.copy(), size, rng)  # a copy: a target that edits its input must not spoil the pair
+        except SamplerLostError:
+            raise
+        except BaseException as error:  # also sys.exit: a target must not end the hunt with a status of its own
+            if is_interrupted():
+                raise KeyboardInterrupt from error
+            raise CallFailedError(error) from error
+    if not _has_rows(raw, size):
+        raise WrongCountError(size, raw)
     return Outcomes.of(raw)
+
+
+def _has_rows(raw: Any, size: int) -> bool:
+    try:
+        return len(raw) == size and not isinstance(raw, (str, bytes, dict, set))
+    except Exception:  # noqa: BLE001  # whatever a foreign __len__ raises
+        return False

@@ -12,7 +12,6 @@ The modules of `properties/pairing/` fill them; anybody may add the distribution
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, NeighbourRelation
-from dpassay.discovery import import_all_below
 from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
+from dpassay.registry import Registry
 from dpassay.spec.ball import Real
 from dpassay.spec.distributions.discrete import DiscreteDistribution
 
@@ -29,6 +28,7 @@ __all__ = [
     "PushedForward",
     "exact_distribution",
     "has_exact_distribution",
+    "is_registered",
     "pair_distribution",
     "register_distribution",
     "register_pair_distribution",
@@ -46,11 +46,11 @@ WorstCase = Callable[[Any, Claim], Real | None]
 
 WorstPairs = Callable[[Any, NeighbourRelation], Iterable[Pair]]
 
-_DISTRIBUTIONS: dict[type, Distribution] = {}
-_PAIR_DISTRIBUTIONS: dict[type, PairDistribution] = {}
-_WORST_CASES: dict[type, WorstCase] = {}
-_WORST_PAIRS: dict[type, WorstPairs] = {}
 _PAIRING = "dpassay.properties.pairing"
+_DISTRIBUTIONS: Registry[type, Distribution] = Registry("distribution of", _PAIRING)
+_PAIR_DISTRIBUTIONS: Registry[type, PairDistribution] = Registry("pair distribution of", _PAIRING)
+_WORST_CASES: Registry[type, WorstCase] = Registry("worst case of", _PAIRING)
+_WORST_PAIRS: Registry[type, WorstPairs] = Registry("worst pairs of", _PAIRING)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def register_distribution(mechanism_type: type, distribution: Distribution) -> N
     ValueError
         If the type has a distribution already.
     """
-    _enter(_DISTRIBUTIONS, mechanism_type, distribution)
+    _DISTRIBUTIONS.enter(mechanism_type, distribution)
 
 
 def register_pair_distribution(mechanism_type: type, distribution: PairDistribution) -> None:
@@ -120,7 +120,7 @@ def register_pair_distribution(mechanism_type: type, distribution: PairDistribut
     ValueError
         If the type has one already.
     """
-    _enter(_PAIR_DISTRIBUTIONS, mechanism_type, distribution)
+    _PAIR_DISTRIBUTIONS.enter(mechanism_type, distribution)
 
 
 def register_worst_case(mechanism_type: type, worst: WorstCase) -> None:
@@ -140,7 +140,7 @@ def register_worst_case(mechanism_type: type, worst: WorstCase) -> None:
     ValueError
         If the type has one already.
     """
-    _enter(_WORST_CASES, mechanism_type, worst)
+    _WORST_CASES.enter(mechanism_type, worst)
 
 
 def register_worst_pairs(mechanism_type: type, pairs: WorstPairs) -> None:
@@ -159,49 +159,38 @@ def register_worst_pairs(mechanism_type: type, pairs: WorstPairs) -> None:
     ValueError
         If the type has some already.
     """
-    _enter(_WORST_PAIRS, mechanism_type, pairs)
+    _WORST_PAIRS.enter(mechanism_type, pairs)
 
 
 def exact_distribution(mechanism: Any, data: Array) -> DiscreteDistribution | None:
     """Return the exact output distribution of a mechanism on an input, None if it is not known."""
-    distribution = _find(_DISTRIBUTIONS, mechanism)
+    distribution = _DISTRIBUTIONS.get(type(mechanism))
     return distribution(mechanism, data) if distribution is not None else None
 
 
 def pair_distribution(mechanism: Any, left: Array, right: Array) -> DistributionPair | None:
     """Return the distributions of a mechanism on two inputs through one partition, None if they are not known."""
-    distribution = _find(_PAIR_DISTRIBUTIONS, mechanism)
+    distribution = _PAIR_DISTRIBUTIONS.get(type(mechanism))
     return distribution(mechanism, left, right) if distribution is not None else None
 
 
 def worst_case(mechanism: Any, claim: Claim) -> Real | None:
     """Return the upper bound of a worst-pair theorem on the figure that the claim bounds, None without one."""
-    worst = _find(_WORST_CASES, mechanism)
+    worst = _WORST_CASES.get(type(mechanism))
     return worst(mechanism, claim) if worst is not None else None
 
 
 def worst_pairs(mechanism: Any, relation: NeighbourRelation) -> list[Pair]:
     """Return the pairs of the relation that are declared for a mechanism; none where nothing is declared."""
-    pairs = _find(_WORST_PAIRS, mechanism)
+    pairs = _WORST_PAIRS.get(type(mechanism))
     if pairs is None:
         return []
     return [pair for pair in pairs(mechanism, relation) if are_neighbours(relation, *pair)]
 
 
-def _enter(registry: dict[type, Any], mechanism_type: type, entry: Any) -> None:
-    if mechanism_type in registry:
-        raise ValueError(f"{mechanism_type.__name__} is registered already")
-    registry[mechanism_type] = entry
-
-
-def _find(registry: dict[type, Any], mechanism: Any) -> Any:
-    _import_pairing()
-    return registry.get(type(mechanism))
-
-
-@cache
-def _import_pairing() -> None:
-    import_all_below(_PAIRING)
+def is_registered(mechanism_type: type) -> bool:
+    """Return whether a distribution is declared for a type, whatever the parameters and inputs are."""
+    return any(registry.get(mechanism_type) is not None for registry in (_DISTRIBUTIONS, _PAIR_DISTRIBUTIONS))
 
 
 def has_exact_distribution(mechanism: Any) -> bool:

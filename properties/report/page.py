@@ -13,10 +13,21 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from dpassay.properties.assay.finding import FINDING_KINDS
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.contract import (
+    ErratumRecord,
+    FindingRecord,
+    HuntRecord,
+    ItemRecord,
+    MechanismRecord,
+    Record,
+    StatementRecord,
+    as_dictionary,
+)
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.notions.bounds import bounds_of_record, bounds_text
-from dpassay.properties.report.lines import ERRATUM, FINDING, HUNT, ITEM, MECHANISM, STATEMENT, Kind
-from dpassay.properties.report.results import Result, Results
+from dpassay.properties.report.lines import NOUNS
+from dpassay.properties.report.results import PLURALS, Result, Results
 from dpassay.properties.show import statement_words
 from dpassay.spec.sources import SOURCES
 from dpassay.spec.statement import Severity, all_statements
@@ -25,14 +36,14 @@ from dpassay.spec.verdict import Evidence, Outcome, Scope
 __all__ = ["Origin", "render"]
 
 GOOD, BAD, OPEN = "good", "bad", "open"
-LOOKS = {
-    "holds": GOOD,
-    "ok": GOOD,
-    "violated": BAD,
-    "violation": BAD,
-    "unsound number": BAD,
-    "wrong answer": BAD,
-    "error": BAD,
+LOOKS: dict[str, str] = {
+    Outcome.HOLDS: GOOD,
+    Outcome.VIOLATED: BAD,
+    FindingKind.OK: GOOD,
+    FindingKind.VIOLATION: BAD,
+    FindingKind.UNSOUND_NUMBER: BAD,
+    FindingKind.WRONG_ANSWER: BAD,
+    FindingKind.ERROR: BAD,
 }
 """Style of a verdict or finding; all others have the style `OPEN`."""
 
@@ -65,19 +76,26 @@ class Row:
     name: str
 
     @property
-    def record(self) -> dict[str, Any]:
-        """The fields of the record."""
+    def record(self) -> Any:
+        """The record, of the kind that `result` states."""
         return self.result.record
+
+    @property
+    def noun(self) -> str:
+        """The kind of the record in words."""
+        return NOUNS[self.result.kind]
 
     @property
     def detail(self) -> str | None:
         """The one-line explanation of the record, if any."""
-        return self.record.get("detail")
+        return getattr(self.record, "detail", None)
 
     @property
     def witness(self) -> dict[str, Any]:
         """The witness of the record without its snippet, which repeats it; empty if there is none."""
-        return {name: value for name, value in (self.record.get("witness") or {}).items() if name != "snippet"}
+        found = getattr(self.record, "witness", None)
+        fields: dict[str, Any] = as_dictionary(found) if found else {}
+        return {name: value for name, value in fields.items() if name != "snippet"}
 
     @property
     def as_expected(self) -> bool:
@@ -105,7 +123,7 @@ class Chapter:
     @property
     def uncovered(self) -> int:
         """Number of items without coverage."""
-        return sum(row.record["covered_by"] == "none" for row in self.items)
+        return sum(row.record.covered_by == "none" for row in self.items)
 
 
 @dataclass(frozen=True)
@@ -123,13 +141,13 @@ class Assay:
         return [*self.applied, *self.not_applicable]
 
 
-NAMES = {  # the fields that name a record of each kind
-    STATEMENT: ("statement",),
-    ERRATUM: ("erratum_of", "item"),
-    HUNT: ("target", "claim"),
-    FINDING: ("library", "version", "mechanism", "law"),
-    ITEM: ("source", "name"),
-    MECHANISM: ("where",),
+NAMES: dict[type[Record], tuple[str, ...]] = {  # the fields that name a record of each kind
+    StatementRecord: ("statement",),
+    ErratumRecord: ("erratum_of", "item"),
+    HuntRecord: ("target", "claim"),
+    FindingRecord: ("library", "version", "mechanism", "law"),
+    ItemRecord: ("source", "name"),
+    MechanismRecord: ("where",),
 }
 
 
@@ -163,7 +181,7 @@ def render(results: Results, origin: Origin) -> str:
     """
     anchors = _Anchors()
     rows = {kind: _rows(results, kind, anchors) for kind in NAMES}
-    told = _told(rows[STATEMENT])
+    told = _told(rows[StatementRecord])
     style, script = (_asset(name) for name in ("page.css", "page.js"))
     return (
         _environment()
@@ -171,21 +189,21 @@ def render(results: Results, origin: Origin) -> str:
         .render(
             results=results,
             origin=origin,
-            summary=results.summary(),
+            counts={plural: len(results.of(kind)) for kind, plural in PLURALS.items()},
             unexpected=[row for kind in rows for row in rows[kind] if not row.as_expected],
-            verdicts=_counts(rows[STATEMENT], "verdict", Outcome),
-            reach=_reach(rows[STATEMENT]),
+            verdicts=_counts(rows[StatementRecord], "verdict", Outcome),
+            reach=_reach(rows[StatementRecord]),
             chapters=_chapters(rows, anchors),
-            severities=sorted(Counter(row.record["severity"] or "not stated" for row in rows[ERRATUM]).items()),
+            severities=sorted(Counter(row.record.severity or "not stated" for row in rows[ErratumRecord]).items()),
             counted=[severity for severity in Severity if severity.counts],
-            hunts=rows[HUNT],
-            hunt_verdicts=_counts(rows[HUNT], "verdict", ("violated", "not refuted", "holds")),
-            assays=_assays(rows[FINDING], anchors),
-            finding_kinds=FINDING_KINDS,
-            mechanisms=[row for row in rows[MECHANISM] if not row.record["broken"]],
-            mutants=[row for row in rows[MECHANISM] if row.record["broken"]],
+            hunts=rows[HuntRecord],
+            hunt_verdicts=_counts(rows[HuntRecord], "verdict", HuntVerdict),
+            assays=_assays(rows[FindingRecord], anchors),
+            finding_kinds=FindingKind,
+            mechanisms=[row for row in rows[MechanismRecord] if not row.record.broken],
+            mutants=[row for row in rows[MechanismRecord] if row.record.broken],
             told=told,
-            places={row.record["where"]: row.anchor for row in rows[MECHANISM]}
+            places={row.record.where: row.anchor for row in rows[MechanismRecord]}
             | {said["where"]: anchor for anchor, said in told.items()},
             style=Markup(style),  # noqa: S704 -- our own files
             script=Markup(script),  # noqa: S704
@@ -204,6 +222,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": _number, "short": _short, "look": _look, "words": _words, "blocks": _blocks}
+    environment.filters["dictionary"] = as_dictionary
     environment.filters["bounds"] = lambda record: bounds_text(bounds_of_record(record))
     return environment
 
@@ -217,25 +236,25 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _rows(results: Results, kind: Kind, anchors: _Anchors) -> list[Row]:
+def _rows(results: Results, kind: type[Record], anchors: _Anchors) -> list[Row]:
     rows = []
     for result in results.of(kind):
-        words = [result.record[field] for field in NAMES[kind] if result.record[field]]
-        rows.append(Row(result, anchors.make(kind.name, *words), ", ".join(words)))
+        words = [word for name in NAMES[kind] if (word := getattr(result.record, name))]
+        rows.append(Row(result, anchors.make(NOUNS[kind], *words), ", ".join(words)))
     return rows
 
 
 def _counts(rows: Iterable[Row], field: str, words: Iterable[str]) -> list[tuple[str, int]]:
-    counts = Counter(row.record[field] for row in rows)
+    counts = Counter(getattr(row.record, field) for row in rows)
     return [(str(word), counts[word]) for word in words]
 
 
 def _reach(rows: Sequence[Row]) -> dict[str, Any]:
     """Return, for the statements that hold, how many there are of each evidence and scope, the strongest first."""
-    holding = [row.record for row in rows if row.record["verdict"] == Outcome.HOLDS]
-    evidences = _labels([one.label for one in reversed(Evidence)], (record["evidence"] for record in holding))
-    scopes = _labels([one.label for one in reversed(Scope)], (record["scope"] for record in holding))
-    counts = Counter((record["evidence"], record["scope"]) for record in holding)
+    holding = [row.record for row in rows if row.record.verdict == Outcome.HOLDS]
+    evidences = _labels([str(one) for one in reversed(Evidence)], (record.evidence for record in holding))
+    scopes = _labels([str(one) for one in reversed(Scope)], (record.scope for record in holding))
+    counts = Counter((record.evidence, record.scope) for record in holding)
     return {
         "scopes": scopes,
         "lines": [(evidence, [counts[evidence, scope] for scope in scopes]) for evidence in evidences],
@@ -247,15 +266,15 @@ def _labels(known: Sequence[str], given: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*known, *given]))
 
 
-def _chapters(rows: dict[Kind, list[Row]], anchors: _Anchors) -> list[Chapter]:
+def _chapters(rows: dict[type[Record], list[Row]], anchors: _Anchors) -> list[Chapter]:
     """Return the documents that lines speak of: those of the bibliography in its order, then others as they come."""
-    kinds = (STATEMENT, ERRATUM, ITEM)
-    given = {row.record["source"] for kind in kinds for row in rows[kind]}
-    others = dict.fromkeys(row.record["source"] for kind in kinds for row in rows[kind])
+    kinds = (StatementRecord, ErratumRecord, ItemRecord)
+    given = {row.record.source for kind in kinds for row in rows[kind]}
+    others = dict.fromkeys(row.record.source for kind in kinds for row in rows[kind])
     chapters = []
     for key in [*(key for key in SOURCES if key in given), *(key for key in others if key not in SOURCES)]:
         source = SOURCES.get(key)
-        parts = ([row for row in rows[kind] if row.record["source"] == key] for kind in kinds)
+        parts = ([row for row in rows[kind] if row.record.source == key] for kind in kinds)
         title = key if source is None else f"{source.authors} ({source.year}). {source.title}. {source.venue}"
         chapters.append(Chapter(key, title, "" if source is None else source.url, anchors.make("source", key), *parts))
     return chapters
@@ -264,7 +283,7 @@ def _chapters(rows: dict[Kind, list[Row]], anchors: _Anchors) -> list[Chapter]:
 def _assays(rows: Sequence[Row], anchors: _Anchors) -> list[Assay]:
     libraries: dict[tuple[str, str | None], list[Row]] = {}
     for row in rows:
-        libraries.setdefault((row.record["library"], row.record["version"]), []).append(row)
+        libraries.setdefault((row.record.library, row.record.version), []).append(row)
     assays = []
     for (library, version), found in libraries.items():
         title = f"{library} {version or '(version unknown)'}"
@@ -276,7 +295,7 @@ def _assays(rows: Sequence[Row], anchors: _Anchors) -> list[Assay]:
 
 def _is_beside_the_point(row: Row) -> bool:
     # an entry of the expected failures that fits nothing is "not applicable" too, and must be seen
-    return bool(row.record["finding"] == "not applicable") and row.as_expected
+    return bool(row.record.finding == FindingKind.NOT_APPLICABLE) and row.as_expected
 
 
 def _told(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
@@ -285,8 +304,8 @@ def _told(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
     unknown: dict[str, Any] = {"sentence": "", "quantifiers": [], "items": [], "where": "", "errata": []}
     told = {}
     for row in rows:
-        if "sentence" in row.record:
-            told[row.anchor] = {field: row.record[field] for field in unknown}
+        if row.result.shown is not None:
+            told[row.anchor] = {field: getattr(row.result.shown, field) for field in unknown}
         else:
             told[row.anchor] = unknown | (statement_words(known[row.name]) if row.name in known else {})
     return told
@@ -317,15 +336,15 @@ def _look(word: str) -> str:
 def _words(row: Row) -> str:
     """Return in words what is not as expected of a row."""
     record = row.record
-    if row.result.kind is STATEMENT:
-        open_cases = f" ({record['undecided']} of {record['cases']} cases undecided)" if record["undecided"] else ""
-        return f"{record['verdict']}{open_cases}"
-    if row.result.kind is ERRATUM:
-        return f"{record['class']}: as published {record['printed']}, corrected {record['corrected']}"
-    if row.result.kind is HUNT:
-        return f"{record['verdict']}{', ' if record['stopped'] else ''}{record['stopped'] or ''}"
-    if row.result.kind is FINDING:
-        return str(record["finding"])
+    if row.result.kind is StatementRecord:
+        open_cases = f" ({record.undecided} of {record.cases} cases undecided)" if record.undecided else ""
+        return f"{record.verdict}{open_cases}"
+    if row.result.kind is ErratumRecord:
+        return f"{record.erratum_class}: as published {record.printed}, corrected {record.corrected}"
+    if row.result.kind is HuntRecord:
+        return f"{record.verdict}{', ' if record.stopped else ''}{record.stopped or ''}"
+    if row.result.kind is FindingRecord:
+        return str(record.finding)
     return "covered by nothing, without a reason"
 
 

@@ -122,8 +122,11 @@ def _where(condition: Any, *branches: Any) -> Any:
 
 
 def _selected(condition: Any, left: Any, right: Any) -> Any:
-    if isinstance(condition, Condition) and not isinstance(left, Noisy) and left is right:
-        return left
+    if isinstance(condition, Condition):
+        if not isinstance(left, Noisy) and left is right:
+            return left
+        if all(isinstance(branch, Condition | bool | np.bool_) for branch in (left, right)):
+            return Condition(lambda: bool(left if condition else right))
     return left if condition else right
 
 

@@ -8,13 +8,16 @@ from typing import Any
 from flint import arb
 
 from dpassay.properties.tracing.forms import exact
+from dpassay.properties.tracing.noisy import Noisy
 from dpassay.properties.tracing.refusal import refuse
 from dpassay.spec.ball import ball, precision
+from dpassay.spec.leaves.model import NoiseKind
 
 __all__ = [
     "binomial_weights",
     "geometric",
     "hypergeometric_weights",
+    "integer_below",
     "multinomial",
     "normalised",
     "poisson_weights",
@@ -22,6 +25,9 @@ __all__ = [
     "successive",
     "uniform",
 ]
+
+MOST_VALUES = 4_096
+"""An integer with more values than this is drawn as rounded noise."""
 
 _POISSON_TAIL = Fraction(1, 2**70)
 _BITS = 128
@@ -79,6 +85,18 @@ def _floor_of_exponential(mean: Fraction, bits: int) -> int:
     with precision(2 * bits):
         scaled = (-ball(mean)).exp() * arb(2) ** bits
         return int(str(scaled.lower().floor().unique_fmpz()))
+
+
+def integer_below(tape: Any, label: str, count: int) -> Any:
+    """Draw an integer from 0 to count - 1: one answer for each, or rounded noise where these would be too many.
+
+    The integer part of `count` times uniform noise has exactly this distribution.
+    """
+    if count <= MOST_VALUES:
+        return tape.choose(label, uniform(count))
+    noise = tape.noise(NoiseKind.UNIFORM)
+    exact_noise: Any = noise if isinstance(noise, Noisy) else Fraction(float(noise))
+    return math.floor(exact_noise * count)
 
 
 def geometric(tape: Any, label: str, chance: Fraction) -> int:

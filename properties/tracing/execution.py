@@ -104,6 +104,9 @@ class _Explorer:
 
     def _finish(self, run: Run, outcome: Hashable) -> None:
         again, same = self._execute(tuple(run.answers), 0)
+        if again.interruption is not None:  # out of time: nothing is known of its determinism
+            self._give_up(run.mass, again.interruption.reason)
+            return
         if (same, again.answers, again.counts, again.choices) != (outcome, run.answers, run.counts, run.choices):
             active.run = again
             refuse("not a function of its data and its generator: two runs with the same decisions differ")

@@ -58,7 +58,8 @@ class _Draws:
             return draw(*(_single(parameter) for parameter in parameters))
         spread = [np.broadcast_to(objects(parameter), shape).reshape(-1) for parameter in parameters]
         values = [draw(*(column[k] for column in spread)) for k in range(int(np.prod(shape)))]
-        return np.array(values, dtype=np.int64).reshape(shape) if whole else self._tape.gather(values, shape)
+        is_whole = whole and not any(isinstance(value, Noisy) for value in values)
+        return np.array(values, dtype=np.int64).reshape(shape) if is_whole else self._tape.gather(values, shape)
 
     def _located(self, method: str, kind: NoiseKind, loc: Any, scale: Any, size: Any) -> Any:
         return self._each(method, (loc, scale), size, lambda a, b: self._noise(kind, b) + a)
@@ -185,11 +186,9 @@ class _Draws:
     def _integers(self, method: str, low: Any, high: Any, size: Any) -> Any:
         """Draw integers from low to high - 1."""
 
-        def draw(first: Any, end: Any) -> int:
-            count = int(rational(end, "high")) - int(rational(first, "low"))
-            if count > _limit(self._tape):
-                refuse(f"{method}: a discrete draw with {count} values")
-            return int(first) + self._tape.choose(method, discrete.uniform(count))
+        def draw(first: Any, end: Any) -> Any:
+            low = int(rational(first, "low"))
+            return low + discrete.integer_below(self._tape, method, int(rational(end, "high")) - low)
 
         return self._each(method, (low, high), size, draw, whole=True)
 
@@ -228,11 +227,6 @@ class _Draws:
 
     def _places(self, label: str, count: int) -> list[int]:
         return discrete.successive(self._tape, label, discrete.uniform(count), count) if count else []
-
-
-def _limit(tape: Tape) -> int:
-    limits = getattr(tape, "limits", None)
-    return 2**62 if limits is None else int(limits.values)
 
 
 def _lowered_like(given: Any, found: Any) -> Any:

@@ -17,7 +17,7 @@ from dpassay.properties.tracing.refusal import refuse
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.spec.leaves.model import Affine, Image, Raised, Step
 
-__all__ = ["affine_of", "agrees", "first_outcome", "normal_form"]
+__all__ = ["affine_of", "agrees", "first_outcome", "image_value", "normal_form"]
 
 _RELATIVE = 1e-7
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
@@ -75,7 +75,7 @@ def _noisy(value: Noisy, to_affine: Callable[[Symbol], Affine | Fraction]) -> Ha
     assert isinstance(value, NoisyImage)
     form = to_affine(value.symbol)
     if isinstance(form, Fraction):
-        return _image_value(value.steps, float(form))
+        return image_value(value.steps, float(form))
     return Image(value.steps, form)
 
 
@@ -135,12 +135,13 @@ def _is_image(symbolic: Image, numeric: Hashable, point: Callable[[Affine], Frac
         return False
     argument = float(point(symbolic.form))
     margin = _RELATIVE * max(1.0, _magnitude(symbolic.form, point))
-    ends = [_image_value(symbolic.steps, argument + sign * margin) for sign in (-1, 0, 1)]
+    ends = [image_value(symbolic.steps, argument + sign * margin) for sign in (-1, 0, 1)]
     slack = _RELATIVE * max(1.0, *map(abs, ends))
     return min(ends) - slack <= numeric <= max(ends) + slack
 
 
-def _image_value(steps: tuple[Step, ...], argument: float) -> float:
+def image_value(steps: tuple[Step, ...], argument: float) -> float:
+    """Return a function of a number in floats; NaN outside of its domain."""
     for name, *parameters in steps:
         if name == "scale":
             argument = float(parameters[0]) * argument + float(parameters[1])

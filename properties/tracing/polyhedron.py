@@ -141,4 +141,6 @@ class Polyhedron:
 def _direction(form: Form) -> tuple[frozenset[tuple[int, Fraction]], Fraction]:
     """Return the linear part, scaled, and the positive number by which it was divided."""
     scale = abs(form.terms[min(form.terms)])
+    if scale == 1:
+        return frozenset(form.terms.items()), scale
     return frozenset((key, value / scale) for key, value in form.terms.items()), scale

@@ -44,26 +44,27 @@ class SymbolicRandom(random.Random):
         """Draw the exponential function of Gaussian noise."""
         return self._numpy.lognormal(mu, sigma)
 
-    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> Any:
         """Draw from a range."""
         pool = range(start) if stop is None else range(start, stop, step)
         if not pool:
             raise ValueError(f"empty range in randrange({start}, {stop}, {step})")
-        return pool[self._place(len(pool), "randrange")]
+        count = (pool[-1] - pool[0]) // pool.step + 1  # len() ends at 2^63
+        return pool[0] + pool.step * discrete.integer_below(self._tape, "randrange", count)
 
-    def randint(self, a: int, b: int) -> int:
+    def randint(self, a: int, b: int) -> Any:
         """Draw from a range with both ends."""
         return self.randrange(a, b + 1)
 
-    def getrandbits(self, k: int) -> int:
+    def getrandbits(self, k: int) -> Any:
         """Draw an integer of k bits."""
-        return self._place(2**k, "getrandbits")
+        return discrete.integer_below(self._tape, "getrandbits", 2**k)
 
     def choice(self, seq: Any) -> Any:
         """Draw an element."""
         if not len(seq):
             raise IndexError("Cannot choose from an empty sequence")
-        return seq[self._place(len(seq), "choice")]
+        return seq[discrete.integer_below(self._tape, "choice", len(seq))]
 
     def choices(self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
         """Draw elements with replacement."""
@@ -88,15 +89,6 @@ class SymbolicRandom(random.Random):
     def binomialvariate(self, n: int = 1, p: float = 0.5) -> int:
         """Draw a number of successes."""
         return int(self._numpy.binomial(n, p))
-
-    def _place(self, count: int, label: str) -> int:
-        if count > self._most_values():
-            refuse(f"random.{label}: a discrete draw with {count} values")
-        return self._tape.choose(label, discrete.uniform(count))
-
-    def _most_values(self) -> int:
-        limits = getattr(self._tape, "limits", None)
-        return 2**20 if limits is None else int(limits.values)
 
 
 _refuse_the_rest(SymbolicRandom, random.Random)

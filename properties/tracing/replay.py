@@ -35,6 +35,10 @@ _STANDARD: dict[NoiseKind, Callable[[np.random.Generator], float]] = {
 }
 
 
+Place = tuple[Mapping[Noise, float], Sequence[float]]
+"""Noises and data of a run on numbers."""
+
+
 class NumberTape:
     """A tape of numbers, which it records.
 
@@ -107,7 +111,7 @@ def _impossible(symbol: Any) -> Fraction:
 
 def replay(
     sampler: Sampler, data: Sequence[float] | None, found: Exploration, generator: Callable[[Any], Any], draws: int,
-    seed: int,
+    seed: int, domain: tuple[float, float] = (-math.inf, math.inf),
 ) -> Replays:  # fmt: skip
     """Compare runs on numbers with the leaves that contain them.
 
@@ -125,6 +129,8 @@ def replay(
         Number of runs.
     seed : int
         Seed of the runs.
+    domain : (float, float)
+        Range of symbolic data.
 
     Raises
     ------
@@ -137,16 +143,20 @@ def replay(
     for leaf in raising:
         _confirm(leaf, sampler, data, found, generator, rng)
     for _ in range(draws):
-        numbers = _data(found, rng) if data is None else data
+        numbers = _data(found, rng, domain) if data is None else data
         tape = NumberTape(rng)
         outcome = run_on_numbers(sampler, numbers, tape, generator)
         _compare(outcome, tape, numbers if data is None else [], found, leaves, result)
     return result
 
 
-def _data(found: Exploration, rng: np.random.Generator) -> list[float]:
+def _data(found: Exploration, rng: np.random.Generator, domain: tuple[float, float]) -> list[float]:
+    """Return random data of a random spread; those outside of a domain with two ends are drawn inside."""
+    low, high = domain
     spread = 10.0 ** rng.uniform(-1, 1)
-    return [float(value) for value in spread * rng.standard_normal(found.variables.size)]
+    values = spread * rng.standard_normal(found.variables.size)
+    inside = rng.uniform(low, high, values.size) if math.isfinite(high - low) else np.clip(values, low, high)
+    return [float(value) for value in np.where((values < low) | (values > high), inside, values)]
 
 
 def _confirm(
@@ -184,7 +194,7 @@ def _compare(
         return
     value = functools.cache(lambda form: _value(form, point, found))
     _require_same(leaf, outcome, tape, value)
-    _require_alone(leaf, leaves, value)
+    _require_alone(leaf, leaves, (tape.noises, data))
     result.agreed += 1
 
 
@@ -195,29 +205,36 @@ def _require_same(leaf: TracedLeaf, outcome: Hashable, tape: NumberTape, value: 
         raise Refusal(f"a run on numbers returns {outcome!r}, which the run on symbols does not", _PLACE)
 
 
-def _require_alone(
-    leaf: TracedLeaf, leaves: Mapping[tuple[int, ...], TracedLeaf], value: Callable[[Affine], Fraction]
-) -> None:
+def _require_alone(leaf: TracedLeaf, leaves: Mapping[tuple[int, ...], TracedLeaf], place: Place) -> None:
     """Require that a point satisfies the constraints of its leaf, and contradicts those of others."""
-    if any(_is_outside(constraint, value) for constraint in leaf.leaf.constraints):
+    if any(_is_outside(constraint, place) for constraint in leaf.leaf.constraints):
         raise Refusal("a run on numbers contradicts the constraints of its leaf", _PLACE)
     for other in itertools.islice(leaves.values(), _MOST_OTHERS):
         if other is leaf or other.choices != leaf.choices:
             continue
-        if all(_is_inside(constraint, value) for constraint in other.leaf.constraints):
+        if all(_is_inside(constraint, place) for constraint in other.leaf.constraints):
             raise Refusal("a run on numbers satisfies the constraints of two leaves", _PLACE)
 
 
-def _is_outside(constraint: Constraint, value: Callable[[Affine], Fraction]) -> bool:
-    return value(constraint.form) < -_MARGIN
+def _is_outside(constraint: Constraint, place: Place) -> bool:
+    value, margin = _near(constraint.form, place)
+    return value < -margin
 
 
-def _is_inside(constraint: Constraint, value: Callable[[Affine], Fraction]) -> bool:
+def _is_inside(constraint: Constraint, place: Place) -> bool:
     """Return whether a constraint holds for certain; False where it is about noise that the run did not draw."""
-    try:
-        return value(constraint.form) > _MARGIN
-    except KeyError:
+    if any(noise not in place[0] for noise in constraint.form.noise):
         return False
+    value, margin = _near(constraint.form, place)
+    return value > margin
+
+
+def _near(form: Affine, place: Place) -> tuple[float, float]:
+    """Return the value of a form in floats, and what is far above its rounding."""
+    noises, data = place
+    parts = [float(form.constant), *(float(c) * noises[noise] for noise, c in form.noise.items())]
+    parts += [float(c) * data[index] for index, c in form.data.items()]
+    return math.fsum(parts), _MARGIN * max(1.0, *map(abs, parts))
 
 
 def _value(form: Affine, point: Mapping[int, Fraction], found: Exploration) -> Fraction:
@@ -239,11 +256,13 @@ def _path(root: Node, point: Mapping[int, Fraction], choices: list[int]) -> tupl
 
 def _cell(node: Node, point: Mapping[int, Fraction]) -> int | None:
     for place in range(node.count):
-        sides = [_side(row, point) for row in node.cell(place)]
-        if all(side == 1 for side in sides):
-            return place
-        if all(side >= 0 for side in sides):
-            return None
+        sides = set[int]()
+        for row in node.cell(place):
+            sides.add(_side(row, point))
+            if -1 in sides:
+                break
+        if -1 not in sides:
+            return None if 0 in sides else place
     return None
 
 
@@ -254,7 +273,7 @@ def _side(row: Row, point: Mapping[int, Fraction]) -> int:
         return 1 if constant > 0 or (constant == 0 and not row.is_strict) else -1
     if any(key not in point for key in terms):
         return -1
-    parts = [float(value * point[key]) for key, value in terms.items()]
-    value = float(row.form.value(point))
+    parts = [float(value) * float(point[key]) for key, value in terms.items()]
+    value = math.fsum((float(constant), *parts))
     margin = _MARGIN * max(abs(float(constant)), math.fsum(map(abs, parts)), 1e-300)
     return 0 if abs(value) <= margin else 1 if value > 0 else -1

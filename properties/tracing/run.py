@@ -1,5 +1,6 @@
 """One run of a mechanism on symbols, under given answers to its first decisions."""
 
+import functools
 import threading
 import time
 from collections import Counter
@@ -224,6 +225,7 @@ class Run:
         known = self._node.children.get(last)
         if known is None:
             self._require_within_limits()
+            asked.cell = functools.cache(asked.cell)  # replays read it again and again
             asked.options = self._options(asked)
             self._node.children[last] = known = asked
         elif not known.agrees(asked):
@@ -256,7 +258,9 @@ class Run:
             raise self.refusal
         if active.run is not self:
             finished = threading.get_ident() == self._thread
-            refuse("a generator kept from an earlier call" if finished else "a draw or decision in another thread")
+            words = "a generator kept from an earlier call" if finished else "a draw or decision in another thread"
+            self.refusal = Refusal(words, caller())  # in another thread it would stay unknown to the run
+            refuse(words)
 
     def _require_within_limits(self) -> None:
         if len(self.answers) >= self.limits.decisions:

@@ -1,5 +1,6 @@
 """Tracing a mechanism: its leaves, exactly, from the code that runs."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import dpassay.properties.tracing.array_rules  # noqa: F401 - enters the rules
 from dpassay.claims import UsageError
 from dpassay.properties.tracing.arrays import wrap
 from dpassay.properties.tracing.execution import Exploration, Sampler, explore
+from dpassay.properties.tracing.forms import Form, Row
 from dpassay.properties.tracing.generators import SymbolicGenerator, SymbolicRandomState
 from dpassay.properties.tracing.patches import Watch, patched
 from dpassay.properties.tracing.python_random import SymbolicRandom
@@ -19,10 +21,15 @@ from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.replay import Replays, replay
 from dpassay.properties.tracing.run import Mode, Run
 from dpassay.properties.tracing.tree import Limits
+from dpassay.properties.tracing.unity import Domain, checked_unity
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.spec.leaves.model import LeafModel
+from dpassay.spec.verdict import Outcome, Verdict
 
-__all__ = ["REPLAYS", "Trace", "trace"]
+__all__ = ["EVERYWHERE", "REPLAYS", "Trace", "trace"]
+
+EVERYWHERE: Domain = (-math.inf, math.inf)
+"""The domain of data without bounds."""
 
 REPLAYS = 64
 """Number of runs on numbers that are compared with the leaves."""
@@ -50,6 +57,8 @@ class Trace:
         How the runs on numbers ended.
     seconds : float
         Time that it took.
+    unity : Verdict
+        Whether the probabilities of its leaves sum to 1, up to the undecided mass: "holds" or "undecided".
     notes : tuple of str
         What a user should know.
     """
@@ -58,6 +67,7 @@ class Trace:
     exploration: Exploration
     replays: Replays
     seconds: float
+    unity: Verdict
     notes: tuple[str, ...] = ()
 
 
@@ -66,6 +76,7 @@ def trace(
     data: Sequence[float] | None = None,
     *,
     size: int = 0,
+    domain: Domain = EVERYWHERE,
     source: str = "numpy",
     limits: Limits | None = None,
     replays: int = REPLAYS,
@@ -84,6 +95,9 @@ def trace(
         The input, finite numbers.
     size : int
         Without `data`: the number of coordinates of symbolic data.
+    domain : (float, float)
+        Least and largest value of each coordinate of symbolic data: decisions that it settles are not taken, and the
+        leaves describe the mechanism on such data only.
     source : str
         Interface of the generator: "numpy", "random_state" or "random".
     limits : Limits, optional
@@ -109,7 +123,7 @@ def trace(
     limits, first = limits or Limits(), None
     deadline = time.monotonic() + limits.seconds
     for mode in _MODES:
-        attempt = _Attempt(sampler, numbers, size, _GENERATORS[source], mode, limits, deadline)
+        attempt = _Attempt(sampler, numbers, size, domain, _GENERATORS[source], mode, limits, deadline)
         result = attempt.carry_out(replays, seed)
         if isinstance(result, Trace):
             return result
@@ -123,6 +137,7 @@ class _Attempt:
     sampler: Sampler
     numbers: list[float] | None
     size: int
+    domain: Domain
     generator: Callable[[Any], Any]
     mode: Mode
     limits: Limits
@@ -133,14 +148,17 @@ class _Attempt:
         try:
             with patched(watch), time_limit(max(0.0, self.deadline - began) + _GRACE_SECONDS):
                 found = self._explore()
-                ended = replay(self.sampler, self.numbers, found, self.generator, replays, seed)
+                ended = replay(self.sampler, self.numbers, found, self.generator, replays, seed, self.domain)
         except Refusal as refusal:
             return refusal
         except OutOfTime:
             return Refusal(f"more than {self.limits.seconds:g} seconds", "trace")
         leaves = tuple(leaf.leaf for leaf in found.leaves)
         model = LeafModel(leaves, min(found.undecided, Fraction(1)), found.variables.size)
-        return Trace(model, found, ended, time.monotonic() - began, _notes(watch, found))
+        unity = checked_unity(model, self.domain, seed, self.deadline)
+        if unity.outcome is Outcome.VIOLATED:
+            return Refusal(f"the trace is wrong: {unity.detail}", "trace")
+        return Trace(model, found, ended, time.monotonic() - began, unity, _notes(watch, found))
 
     def _explore(self) -> Exploration:
         size = 0 if self.numbers is not None else self.size
@@ -152,6 +170,8 @@ class _Attempt:
     def _data(self, run: Run) -> Any:
         if self.numbers is None:
             values: list[Any] = [run.datum(index) for index in range(self.size)]
+            for index in range(self.size):
+                run.polyhedron.note(_range(index, self.domain))
         elif not self.mode.is_lifted:
             return np.array(self.numbers, dtype=np.float64)
         else:
@@ -159,6 +179,14 @@ class _Attempt:
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return wrap(array)
+
+
+def _range(index: int, domain: Domain) -> list[Row]:
+    """Return the rows that say that a coordinate lies in the domain."""
+    low, high = domain
+    above = [] if low == -math.inf else [Row(Form(-Fraction(low), {index: Fraction(1)}), is_strict=False)]
+    below = [] if high == math.inf else [Row(Form(Fraction(high), {index: Fraction(-1)}), is_strict=False)]
+    return [*above, *below]
 
 
 def _require_data(data: Sequence[float] | None, size: int) -> list[float] | None:

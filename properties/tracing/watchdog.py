@@ -34,8 +34,10 @@ def time_limit(seconds: float) -> Iterator[None]:
             wait = _AGAIN_SECONDS
 
     watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
+    if seconds <= 0:
+        raise OutOfTime
     try:
+        watcher.start()  # in the block: the time may be over before it returns
         yield
     finally:
         _end(finished, lock, thread)

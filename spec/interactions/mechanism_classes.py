@@ -118,16 +118,20 @@ def batch_delta(base: Fraction, classes: Classes, level: int) -> Fraction:
 def interaction_delta(interaction: Interaction | None, budget: Fraction) -> Fraction:
     """Return the exact delta of an adaptive interaction at e^epsilon_g = `budget`, in the order left, right.
 
-    After an outcome with likelihood ratio r the rest has to be judged at `budget` / r.
+    The hockey-stick divergence of the two distributions of the whole transcript.
     """
+    return sum((max(p - budget * q, Fraction(0)) for p, q in _transcript_masses(interaction)), Fraction(0))
+
+
+def _transcript_masses(interaction: Interaction | None) -> Iterator[tuple[Fraction, Fraction]]:
     if interaction is None:
-        return Fraction(hinge(1 - budget))
-    offer, total = interaction.offer, Fraction(0)
+        yield Fraction(1), Fraction(1)
+        return
+    offer = interaction.offer
     for outcome in offer.outcomes:
         p, q = offer.left.probability(outcome), offer.right.probability(outcome)
-        if p:
-            total += p * interaction_delta(interaction.after.get(outcome), budget * q / p)
-    return total
+        for left, right in _transcript_masses(interaction.after.get(outcome)):
+            yield p * left, q * right
 
 
 def worst_interaction(base: Fraction, classes: Classes, level: int) -> Interaction | None:

@@ -29,6 +29,7 @@ __all__ = [
     "LossDistribution",
     "Round",
     "Transcript",
+    "TwoSidedRound",
     "both_loss_distributions",
     "branches",
     "chain",
@@ -40,6 +41,7 @@ __all__ = [
     "randomised_response",
     "repeated",
     "star_or_nothing",
+    "two_sided",
 ]
 
 Transcript = tuple[Hashable, ...]
@@ -113,6 +115,25 @@ class Round:
         )
 
 
+@dataclass(frozen=True)
+class TwoSidedRound(Round):
+    """A round whose charges and whose a-priori delta hold in both orders of the pair, as a mechanism's own do."""
+
+    def charge(self, outcome: Hashable) -> Ratio:
+        """Return e^(ex-post bound) of an outcome, on the loss and on its negative."""
+        return max(super().charge(outcome), self.mirror.charge(outcome))
+
+    @property
+    def mirror(self) -> Round:
+        """The round in the other order, by itself."""
+        return Round(self.right, self.left, self.ratio_max)
+
+    @cached_property
+    def probabilistic_delta(self) -> Fraction:
+        """The least delta with which both orders are (log ratio_max, delta)-probabilistically private."""
+        return max(loss_tail_exact(self.left, self.right, self.ratio_max), self.mirror.probabilistic_delta)
+
+
 class FilterRule(Protocol):
     """A privacy filter as a pure function of the released outcomes: a state, and the admitted offers.
 
@@ -183,6 +204,13 @@ def mirrored(interaction: Interaction) -> Interaction:
 
     after = {outcome: child(node) for outcome, node in interaction.after.items()}
     return Interaction(interaction.offer.mirror, after)
+
+
+def two_sided(interaction: Interaction) -> Interaction:
+    """Return the same offers with charges and deltas that hold in both orders."""
+    offer, after = interaction.offer, interaction.after.items()
+    both = TwoSidedRound(offer.left, offer.right, offer.ratio_max, offer.charges)
+    return Interaction(both, {outcome: two_sided(child) for outcome, child in after})
 
 
 def repeated(offers: Sequence[Round]) -> Analyst:

@@ -7,13 +7,12 @@ from typing import Any
 
 from dpassay.claims import NeighbourRelation, VectorNeighbours
 from dpassay.spec.leaves.alignment import Aligned, Shift
+from dpassay.spec.leaves.check import FORMAT, digest
 from dpassay.spec.leaves.model import Affine, Leaf, LeafModel, Noise
 from dpassay.spec.leaves.moves import Moves
 from dpassay.spec.leaves.outcomes import released_numbers
 
-__all__ = ["FORMAT", "certificate"]
-
-FORMAT = "dpassay alignment 1"
+__all__ = ["certificate", "relation_record", "sealed"]
 
 
 def certificate(model: LeafModel, relation: NeighbourRelation, proof: Aligned) -> dict[str, Any]:
@@ -28,18 +27,23 @@ def certificate(model: LeafModel, relation: NeighbourRelation, proof: Aligned) -
     proof : Aligned
         The alignments found.
     """
-    return {
+    return sealed({
         "format": FORMAT,
         "epsilon": str(proof.epsilon),
         "delta": str(proof.delta),
-        "relation": _relation(relation),
+        "relation": relation_record(relation),
         "moves": _moves(proof.moves),
         "boxes": [[[str(low), str(high)] for low, high in box] for box in proof.moves.boxes],
         "leaves": [_leaf(leaf, shifts) for leaf, shifts in zip(model.leaves, proof.shifts, strict=True)],
-    }
+    })  # fmt: skip
 
 
-def _relation(relation: NeighbourRelation) -> dict[str, Any]:
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a certificate with its digest."""
+    return {**content, "digest": digest(content)}
+
+
+def relation_record(relation: NeighbourRelation) -> dict[str, Any]:
     """Return the bounds of the relation on a move; a replaced record is one coordinate that moves."""
     finite = math.isfinite(relation.high - relation.low)
     span = str(Fraction(relation.high) - Fraction(relation.low)) if finite else None

@@ -3,19 +3,42 @@
 For every leaf and every box of moves, all combinations of ends of the enumerated coordinates must be there, and each
 of their shifts must keep the constraints and the released numbers of the leaf for every move of the box with these
 ends, at a cost of at most epsilon. The boxes must hold all extreme moves of the relation. That the leaves describe the
-mechanism is not part of the certificate.
+mechanism is not part of the certificate. A digest shows accidental changes; it is no signature.
 """
 
+import hashlib
 import itertools
+import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["check_alignment", "extreme_boxes"]
+__all__ = ["MalformedCertificateError", "check_alignment", "digest", "extreme_boxes"]
 
+FORMAT = "dpassay alignment 1"
 UPWARDS_ONLY = {"exponential", "gumbel"}
 BOTH_WAYS = {"laplace", "logistic"}
+LONGEST = 10_000
+"""Digits of a rational number at most."""
+
+MOST_MISSING = 4096
+"""With more boxes missing, they are not listed."""
+
+RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
+
+Box = list[tuple[Fraction, Fraction]]
+
+
+class MalformedCertificateError(ValueError):
+    """Raised for a value that is no alignment certificate at all; the message says where it departs from the form."""
+
+
+def digest(certificate: Mapping[str, Any]) -> str:
+    """Return the SHA-256 digest of all entries but the digest itself, in hexadecimal digits."""
+    content = {key: value for key, value in certificate.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def check_alignment(certificate: Mapping[str, Any]) -> list[str]:
@@ -23,77 +46,164 @@ def check_alignment(certificate: Mapping[str, Any]) -> list[str]:
 
     Raises
     ------
-    KeyError, ValueError, TypeError
+    MalformedCertificateError
         If it is not a certificate at all.
     """
-    if certificate["format"] != "dpassay alignment 1" or not certificate["leaves"]:
-        raise ValueError("not an alignment certificate")
-    boxes = [[(Fraction(low), Fraction(high)) for low, high in box] for box in certificate["boxes"]]
-    faults = [f"the boxes lack {box}" for box in extreme_boxes(certificate) if box not in boxes]
+    if not isinstance(certificate, Mapping) or certificate.get("format") != FORMAT:
+        raise MalformedCertificateError(f"not an alignment certificate: its format is not {FORMAT!r}")
+    try:
+        return list(_all_faults(certificate))
+    except MalformedCertificateError:
+        raise
+    except (KeyError, ValueError, TypeError, AttributeError, ArithmeticError, IndexError, RecursionError) as error:
+        raise MalformedCertificateError(f"malformed certificate: {type(error).__name__}: {error}") from None
+
+
+def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
+    if certificate["digest"] != digest(certificate):
+        yield "the content was changed: it does not have its digest"
+    epsilon, delta = _rational(certificate["epsilon"]), _rational(certificate["delta"])
+    if epsilon < 0 or not 0 <= delta <= 1:
+        yield f"({epsilon}, {delta}) are no privacy parameters"
+    boxes = [[(_rational(low), _rational(high)) for low, high in box] for box in certificate["boxes"]]
+    yield from (f"the boxes lack {_box_words(box)}" for box in extreme_boxes(certificate, boxes) if box not in boxes)
+    if not certificate["leaves"]:
+        yield "there are no leaves"
     for number, leaf in enumerate(certificate["leaves"]):
+        kept = [(_form(form, boxes[0]), False) for form in leaf["constraints"]]
+        kept += [(_form(form, boxes[0]), True) for form in leaf["released"]]
         for index, box in enumerate(boxes):
-            own = [one for one in leaf["alignments"] if one["box"] == index]
-            moving = {i for one in own for i in one["fixed"]}
-            corners = {tuple(Fraction(one["fixed"][i]) for i in moving) for one in own}
-            if not own or not corners >= set(itertools.product(*(box[int(i)] for i in moving))):
-                faults.append(f"leaf {number}, box {index}: not all corners are aligned")
-            for one in own:
-                faults += [f"leaf {number}, box {index}: {fault}" for fault in _faults(certificate, leaf, box, one)]
-    return faults
+            faults = _box_faults(epsilon, leaf, kept, index, box)
+            yield from (f"leaf {number}, box {index}: {fault}" for fault in faults)
 
 
-def _faults(
-    certificate: Mapping[str, Any],
-    leaf: Mapping[str, Any],
-    box: list[tuple[Fraction, Fraction]],
-    one: Mapping[str, Any],
+Form = tuple[Mapping[str, Fraction], Mapping[int, Fraction]]
+"""Coefficients of the noises and of the data."""
+
+
+def _box_faults(
+    epsilon: Fraction, leaf: Mapping[str, Any], forms: Sequence[tuple[Form, bool]], index: int, box: Box
 ) -> Iterator[str]:
-    """Yield the faults of one shift."""
-    shift = {name: Fraction(value) for name, value in one["shift"].items()}
-    ends = [(Fraction(one["fixed"].get(str(i), low)), Fraction(one["fixed"].get(str(i), high)))
-            for i, (low, high) in enumerate(box)]  # fmt: skip
-    if sum(map(abs, shift.values())) > Fraction(certificate["epsilon"]):
+    """Yield the faults of the alignments of one leaf for one box."""
+    own = [one for one in leaf["alignments"] if one["box"] == index]
+    fixed = [{_index(i, box): _rational(end) for i, end in one["fixed"].items()} for one in own]
+    moving = sorted({i for one in fixed for i in one})
+    ends_of = [set(box[i]) for i in moving]
+    corners = {tuple(one.get(i) for i in moving) for one in fixed}
+    if math.prod(map(len, ends_of)) > len(own) or not corners >= set(itertools.product(*ends_of)):
+        yield "not all corners are aligned"
+    for one, ends in zip(own, fixed, strict=True):
+        shift = {name: _rational(value) for name, value in one["shift"].items()}
+        yield from _shift_faults(epsilon, shift)
+        for form, is_released in forms:
+            low, high = _change(form, shift, [(ends[i], ends[i]) if i in ends else side for i, side in enumerate(box)])
+            if low < 0 or (is_released and high > 0):
+                yield f"a {'released number' if is_released else 'decision'} changes by {low} to {high}"
+
+
+def _shift_faults(epsilon: Fraction, shift: Mapping[str, Fraction]) -> Iterator[str]:
+    if sum(map(abs, shift.values())) > epsilon:
         yield "the cost exceeds epsilon"
     for name, value in shift.items():
         kind = name.split(":")[0]
         if kind not in BOTH_WAYS and not (kind in UPWARDS_ONLY and value >= 0):
             yield f"{name} must not be shifted by {value}"
-    for form, released in [*((f, False) for f in leaf["constraints"]), *((f, True) for f in leaf["released"])]:
-        fixed = sum(Fraction(c) * shift.get(name, 0) for name, c in form["noise"].items())
-        changes = [sorted(Fraction(b) * end for end in ends[int(i)]) for i, b in form["data"].items()]
-        low, high = (fixed + sum(change[side] for change in changes) for side in (0, 1))
-        if low < 0 or (released and high > 0):
-            yield f"{form} changes by {low} to {high}"
 
 
-def extreme_boxes(certificate: Mapping[str, Any]) -> Iterator[list[tuple[Fraction, Fraction]]]:
+def _change(form: Form, shift: Mapping[str, Fraction], ends: Box) -> tuple[Fraction, Fraction]:
+    """Return the range of the change of a form under a shift and all moves between the ends."""
+    noise, data = form
+    start = sum((c * shift.get(name, Fraction(0)) for name, c in noise.items()), Fraction(0))
+    changes = [sorted(b * end for end in ends[i]) for i, b in data.items()]
+    low, high = (sum((change[side] for change in changes), start) for side in (0, 1))
+    return low, high
+
+
+def extreme_boxes(certificate: Mapping[str, Any], boxes: Sequence[Box]) -> Iterator[Box]:
     """Yield boxes whose hull holds all moves of the relation.
 
     Raises
     ------
-    ValueError
-        If the bounds on the moves that the certificate states do not hold all moves of the relation.
+    MalformedCertificateError
+        If the bounds on the moves that the certificate states do not hold all moves of the relation, or the boxes that
+        it lists are of another size, or too few by far.
     """
     relation, moves = certificate["relation"], certificate["moves"]
-    size, most, reach = relation["size"], moves["most"], Fraction(moves["reach"])
-    down = math.floor if relation["integer"] else Fraction
-    norms = {name: Fraction(relation[name]) for name in ("l1", "l2", "linf", "span") if relation.get(name) is not None}
-    if most < min(size, size if relation["l0"] is None else relation["l0"]) or reach < down(min(norms.values())):
-        raise ValueError("the moves do not hold the relation")
-    total = most * reach if moves["total"] is None else Fraction(moves["total"])
-    by_norm = "l1" in norms and total >= down(norms["l1"])
-    by_square = "l2" in norms and (
-        total**2 >= most * norms["l2"] ** 2 or (relation["integer"] and total >= math.floor(norms["l2"] ** 2))
-    )
-    if not (total >= most * reach or by_norm or by_square):
-        raise ValueError("the moves do not hold the relation")
-    full = min(most, total // reach) if reach else 0
+    size, most, reach = _count(relation["size"]), _count(moves["most"]), _rational(moves["reach"])
+    down = math.floor if _flag(relation["integer"]) else Fraction
+    norms = {
+        name: _rational(relation[name]) for name in ("l1", "l2", "linf", "span") if relation.get(name) is not None
+    }
+    moved = size if relation["l0"] is None else min(size, _count(relation["l0"]))
+    if not boxes or any(len(box) != size for box in boxes):
+        raise MalformedCertificateError(f"the boxes must have {size} coordinates")
+    if not norms or reach < 0 or most > size or most < moved or reach < down(min(norms.values())):
+        raise MalformedCertificateError("the moves do not hold the relation")
+    total = most * reach if moves["total"] is None else _rational(moves["total"])
+    if not _is_total(total, most, reach, norms, is_integer=relation["integer"]):
+        raise MalformedCertificateError("the moves do not hold the relation")
+    full = min(most, int(total // reach)) if reach else 0
     rest = min(total - full * reach, reach) if full < most else Fraction(0)
+    if math.comb(size, full) > MOST_MISSING + len(boxes):
+        raise MalformedCertificateError(f"{len(boxes)} boxes do not hold the relation")
     for chosen in itertools.combinations(range(size), full):
         for extra in [i for i in range(size) if i not in chosen] if rest else [size]:
             widths = [reach if i in chosen else rest if i == extra else Fraction(0) for i in range(size)]
-            if not relation["monotone"]:
+            if not _flag(relation["monotone"]):
                 yield [(-width, width) for width in widths]
                 continue
             yield [(Fraction(0), width) for width in widths]
             yield [(-width, Fraction(0)) for width in widths]
+
+
+def _is_total(
+    total: Fraction, most: int, reach: Fraction, norms: Mapping[str, Fraction], *, is_integer: bool
+) -> bool:  # fmt: skip
+    """Return whether no move of the relation has a larger sum of changes."""
+    down = math.floor if is_integer else Fraction
+    by_norm = "l1" in norms and total >= down(norms["l1"])
+    by_square = "l2" in norms and (
+        total**2 >= most * norms["l2"] ** 2 or (is_integer and total >= math.floor(norms["l2"] ** 2))
+    )
+    return total >= 0 and (total >= most * reach or by_norm or by_square)
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def _rational(value: object) -> Fraction:
+    if not isinstance(value, str) or len(value) > LONGEST or not RATIONAL.fullmatch(value):
+        raise MalformedCertificateError(f"a rational number is text such as '3/2', got {_short(value)}")
+    return Fraction(value)
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise MalformedCertificateError(f"a count is an integer of at least 0, got {_short(value)}")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if type(value) is not bool:
+        raise MalformedCertificateError(f"a flag is true or false, got {_short(value)}")
+    return value
+
+
+def _index(text: str, box: Box) -> int:
+    if not text.isdecimal() or int(text) >= len(box):
+        raise MalformedCertificateError(f"there is no coordinate {_short(text)}")
+    return int(text)
+
+
+def _form(form: Mapping[str, Any], box: Box) -> Form:
+    noise = {name: _rational(value) for name, value in form["noise"].items()}
+    return noise, {_index(index, box): _rational(value) for index, value in form["data"].items()}
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:36]} ..."
+
+
+def _box_words(box: Box) -> str:
+    return ", ".join(f"[{low}, {high}]" for low, high in box)

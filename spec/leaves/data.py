@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpassay.claims import UsageError
-from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel
+from dpassay.spec.leaves.model import Affine, Constraint, Image, Leaf, LeafModel
 
 __all__ = ["at_data"]
 
@@ -38,6 +38,8 @@ def _outcome(outcome: Any, values: Sequence[Fraction]) -> Hashable:
     """Return the outcome with its affine numbers at the data; containers keep their type."""
     if isinstance(outcome, Affine):
         return _form(outcome, values)
+    if isinstance(outcome, Image):
+        return replace(outcome, form=_form(outcome.form, values))
     if isinstance(outcome, Mapping):
         pairs = {key: _outcome(part, values) for key, part in outcome.items()}
         return type(outcome)(pairs)  # type: ignore[call-arg]

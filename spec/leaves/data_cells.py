@@ -223,7 +223,9 @@ def _at_shift(row: Vector, shift: Mapping[Noise, Vector]) -> Vector:
 
 def _image(source: Leaf, target: Leaf, place: Sequence[Vector]) -> _Image | None:
     """Return the cheapest map of one leaf into another, None if there is none."""
-    (structure, numbers), (other, released) = skeleton(source.outcome), skeleton(target.outcome)
+    (structure, numbers), (other, released) = (
+        skeleton(leaf.outcome, functions=True) for leaf in (source, target)
+    )  # fmt: skip
     if structure != other or (source.choices, source.weight) != (target.choices, target.weight):
         return None
     programme = _Programme([*place, *(_vector(one.form, moved=False) for one in source.constraints),

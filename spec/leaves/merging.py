@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dpassay.spec.leaves.model import Constraint, Leaf, LeafModel, Relation
-from dpassay.spec.leaves.polyhedra import has_interior, negated, opposite
+from dpassay.spec.leaves.polyhedra import has_interior, negated, opposite, shared
 
 __all__ = ["have_common_interior", "is_implied", "merged", "reduced"]
 
@@ -56,7 +56,7 @@ def reduced(leaf: Leaf) -> Leaf:
     if not has_interior(leaf.constraints):
         return leaf
     kept = list(dict.fromkeys(leaf.constraints))
-    for constraint in tuple(kept):
+    for constraint in shared(kept):
         others = [other for other in kept if other is not constraint]
         if constraint.form.noise and is_implied(constraint, others):
             kept = others
@@ -83,6 +83,8 @@ def have_common_interior(first: Sequence[Constraint], second: Sequence[Constrain
 
 def _merged_group(group: Sequence[Leaf], leaves: Sequence[Leaf]) -> list[Leaf]:
     """Merge leaves of one outcome as far as possible."""
+    if len(group) == 1:
+        return list(group)
     rest = [leaf for leaf in leaves if leaf not in group and _compatible(leaf, group[0])]
     parts = [_Part(leaf.constraints, (leaf,), leaf) for leaf in group]
     together = _union(parts, (), rest)

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise
 from dpassay.spec.leaves.outcomes import skeleton
-from dpassay.spec.leaves.polyhedra import has_interior, negated, support
+from dpassay.spec.leaves.polyhedra import has_interior, opposite, support
 
 __all__ = ["InfiniteLoss", "Subspace", "infinite_loss", "inverse", "subspace"]
 
@@ -167,4 +167,4 @@ def _outside(
         yield part
         return
     for wall in walls[0]:
-        yield from _outside(inside, walls[1:], (*part, Constraint(negated(wall.form))))
+        yield from _outside(inside, walls[1:], (*part, opposite(wall)))

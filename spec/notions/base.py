@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from flint import arb
 
-from dpassay.claims import Claim, Item, UsageError
-from dpassay.discovery import import_all_below
+from dpassay.claims import Claim, Item
+from dpassay.registry import Registry
 from dpassay.spec.ball import float_lower
 from dpassay.spec.distributions.discrete import DiscreteDistribution, privacy_loss
 from dpassay.spec.verdict import Verdict
@@ -113,21 +113,20 @@ class Notion(Generic[C]):
     over_all_orders: bool = False
 
 
-_NOTIONS: dict[type, "Notion[Claim]"] = {}
+_NOTIONS: Registry[type, "Notion[Claim]"] = Registry(
+    "notion of the claim", "dpassay.spec.notions", where=lambda notion: notion.where
+)
 
 
 def register(notion: "Notion[C]") -> "Notion[C]":
     """Register a notion; a second notion for the same type of claim is an error."""
-    if notion.claim_type in _NOTIONS:
-        raise ValueError(f"{notion.claim_type.__name__} is defined by {_NOTIONS[notion.claim_type].where} already")
-    _NOTIONS[notion.claim_type] = notion  # type: ignore[assignment]  # keyed by the type that makes it sound
+    _NOTIONS.enter(notion.claim_type, notion)  # type: ignore[arg-type]  # keyed by the type that makes it sound
     return notion
 
 
 def all_notions() -> tuple["Notion[Claim]", ...]:
     """Return every notion; imports the modules that define them first."""
-    import_all_below("dpassay.spec.notions")
-    return tuple(_NOTIONS.values())
+    return tuple(_NOTIONS)
 
 
 def find_notion(claim: Claim) -> "Notion[Claim]":
@@ -138,10 +137,7 @@ def find_notion(claim: Claim) -> "Notion[Claim]":
     UsageError
         If no notion is registered for it.
     """
-    for notion in all_notions():
-        if isinstance(claim, notion.claim_type):
-            return notion
-    raise UsageError(f"no notion is registered for {claim!r}")
+    return _NOTIONS.find(type(claim))
 
 
 def allowed(claim: Claim) -> arb:

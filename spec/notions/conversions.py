@@ -6,9 +6,8 @@ converts it, and decides the claim of the other notion.
 
 import math
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
 from dpassay.claims import ZCDP, RenyiDP
@@ -144,8 +143,10 @@ def zcdp_of_pure_dp(
     )
 
 
-def randomised_response_rho(epsilon: sp.Expr) -> sp.Expr:
-    """Return epsilon tanh(epsilon/2) for a symbol."""
+def randomised_response_rho(epsilon: Any) -> Any:
+    """Return epsilon tanh(epsilon/2) for a sympy symbol."""
+    import sympy as sp  # takes a quarter of a second to import
+
     return epsilon * sp.tanh(epsilon / 2)
 
 
@@ -158,6 +159,8 @@ def zcdp_of_pure_dp_by_randomised_response() -> Proof:
     two-point distribution on the ends. For that, K(s) = log(cosh((s + 1/2) epsilon) / cosh(epsilon/2)); K'' falls,
     so K(s) <= K'(0) s + K''(0) s^2 / 2, and K''(0) <= 2 K'(0).
     """
+    import sympy as sp
+
     t, epsilon, s = sp.symbols("t epsilon s", positive=True)
     alpha = s + 1
     upper = 1 / (1 + sp.exp(epsilon))  # Q-probability of the ratio e^epsilon

@@ -2,7 +2,8 @@
 
 The trade-off function T(P, Q) of a pair maps a level alpha to the least type II error of a test of P against Q at that
 level. A pair is mu-GDP if T(P, Q) >= G_mu, the trade-off function of N(0, 1) and N(mu, 1):
-G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu) (Dong, Roth and Su 2022, Defs 2.1 and 2.6).
+G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu) (Dong, Roth and Su 2022, the definitions of trade-off functions and of GDP;
+G_mu is eq. (6) of arXiv 1905.02383).
 
 For discrete distributions T(P, Q) is convex and piecewise linear, with a vertex for each threshold of the likelihood
 ratio (Neyman and Pearson). G_mu is convex: a segment between two points above its graph lies above it. So T >= G_mu
@@ -52,7 +53,8 @@ class TradeOff:
     def delta(self, ratio: Fraction) -> Fraction:
         """Return 1 + f*(-ratio), f* the convex conjugate: the least delta of (log ratio, delta)-DP, for Q over P.
 
-        Dong, Roth and Su 2022, Prop. 2.12. The supremum is attained at a vertex.
+        Dong, Roth and Su 2022, the duality of f-DP and a family of (epsilon, delta). The supremum is attained at a
+        vertex.
         """
         return max(1 - beta - ratio * alpha for alpha, beta in self.vertices)
 
@@ -70,8 +72,8 @@ class TradeOff:
 def from_deltas(deltas: Iterable[tuple[Fraction, Fraction]], alpha: Fraction) -> Fraction:
     """Return the largest trade-off function at alpha that (ratio, delta) statements for Q over P imply.
 
-    max(0, 1 - delta - ratio alpha) over the statements (Dong, Roth and Su 2022, Prop. 2.5): with the statements at all
-    `slopes` of a trade-off function it is that function again.
+    max(0, 1 - delta - ratio alpha) over the statements (Dong, Roth and Su 2022, the trade-off function of one
+    (epsilon, delta)): with the statements at all `slopes` of a trade-off function it is that function again.
     """
     return max(Fraction(0), *(1 - delta - ratio * alpha for ratio, delta in deltas))
 
@@ -116,16 +118,16 @@ class _Step:
 
     @property
     def lowered_end(self) -> arb:
-        """Enclose q' - q >= 0: with it, the steepest line from the start bounds the section from below."""
+        """Enclose q' - q >= 0, q' = the largest ratio times p: the steepest line from the start ends there."""
         return self._slack(self.log_ratio.upper().exp() * self.p - self.q)
 
     @property
     def lowered_start(self) -> arb:
-        """Enclose q - q' >= 0: with it, the flattest line to the end bounds the section from below."""
+        """Enclose q - q' >= 0, q' = the smallest ratio times p: the flattest line to the end starts there."""
         return self._slack(self.q - self.log_ratio.lower().exp() * self.p)
 
     def _slack(self, value: arb) -> arb:
-        return arb(0).union(value.upper()) if self.is_joined else arb(0)
+        return value.max(arb(0)) if self.is_joined else arb(0)
 
 
 def gaussian_dp_of(left: DiscreteDistribution, right: DiscreteDistribution) -> arb:
@@ -183,10 +185,13 @@ def _enclosed(steps: list[_Step]) -> arb:
     found = [arb(0)]
     for k in range(1, len(inner)):
         before, after = inner[:k], inner[k:]
-        slack = before[-1].lowered_end + (after[0].lowered_start if len(after) == 1 else arb(0))
+        slack = before[-1].lowered_end
+        if len(after) == 1:  # the end of the last section is (1, 0) and cannot be lowered: its start is
+            slack = slack.max(after[0].lowered_start)
         alpha, power = sum_balls(step.p for step in before), sum_balls(step.q for step in before)
         beta, kept = sum_balls(step.q for step in after), sum_balls(step.p for step in after)
-        found.append(_separation(alpha, kept, beta - slack, power + slack))
+        vertex, lowered = (_separation(alpha, kept, beta - down, power + down) for down in (arb(0), slack))
+        found.append(vertex.union(lowered))
     return max_balls(found)
 
 

@@ -1,5 +1,8 @@
 """What Gaussian DP implies, what implies it, and its composition (Dong, Roth and Su 2022), as statements.
 
+Items of that paper are named; the one number, Cor 2.13 (the delta of the Gaussian mechanism), is that of arXiv
+1905.02383.
+
 The converses fail: `gaussian_dp_does_not_follow_from_zcdp` and `gaussian_dp_does_not_follow_from_approximate_dp` give
 the witnesses.
 """
@@ -115,13 +118,13 @@ def gaussian_implying_zcdp(target: ZCDP) -> tuple[GaussianDP, ...]:
 
 
 def composed_gaussian(*claims: GaussianDP) -> GaussianDP:
-    """Return the claim of the composition: the root of the sum of the squares, rounded up (Cor. 3.3)."""
+    """Return the claim of the composition: the root of the sum of the squares, rounded up."""
     with precision(WORKING_BITS):
         return GaussianDP(float_upper(ball(sum((Fraction(each.mu) ** 2 for each in claims), Fraction(0))).sqrt()))
 
 
 def group_gaussian(claim: GaussianDP, size: int) -> GaussianDP:
-    """Return the claim for inputs that differ in `size` steps: size times mu, rounded up (Thm 2.14)."""
+    """Return the claim for inputs that differ in `size` steps: size times mu, rounded up."""
     with precision(WORKING_BITS):
         return GaussianDP(float_upper(ball(Fraction(claim.mu) * size)))
 
@@ -129,7 +132,7 @@ def group_gaussian(claim: GaussianDP, size: int) -> GaussianDP:
 # --- duality ------------------------------------------------------------------------------------------------
 
 
-@statement(DONG_2022, "Prop 2.12")
+@statement(DONG_2022, "duality of f-DP and (epsilon, delta)")
 def deltas_are_the_conjugate_of_the_trade_off_function(pair: Pair) -> Verdict:
     """1 + f*(-e^epsilon), for the trade-off function f of P and Q, is the hockey-stick divergence of Q from P."""
     found, truth = (
@@ -139,7 +142,7 @@ def deltas_are_the_conjugate_of_the_trade_off_function(pair: Pair) -> Verdict:
     return conjunction([at_most_exact(found, truth, "1 + f*"), at_most_exact(truth, found, "delta")])
 
 
-@statement(DONG_2022, "Prop 2.5")
+@statement(DONG_2022, "supremum of (epsilon, delta)")
 def the_trade_off_function_is_the_supremum_of_its_deltas(pair: Pair, level: Level) -> Verdict:
     """The largest of 1 - delta - e^epsilon alpha over all (epsilon, delta) of a pair is its trade-off function."""
     alpha, function = exact("level", level), trade_off(pair.left, pair.right)
@@ -150,7 +153,7 @@ def the_trade_off_function_is_the_supremum_of_its_deltas(pair: Pair, level: Leve
     return conjunction([at_most_exact(found, truth, "supremum"), at_most_exact(truth, found, "f(alpha)")])
 
 
-@statement(DONG_2022, "Lemma A.2")
+@statement(DONG_2022, "inverse trade-off function")
 def the_trade_off_function_of_the_swapped_pair_is_the_inverse(pair: Pair, level: Level) -> Verdict:
     """T(Q, P) is the inverse of T(P, Q)."""
     alpha = exact("level", level)
@@ -186,7 +189,7 @@ def approximate_dp_of_gaussian_dp(pair: Positive) -> Verdict:
     )
 
 
-@statement(DONG_2022, "Cor B.6", examples=({"pair": WIDE, "alpha": Fraction(2)},))
+@statement(DONG_2022, "GDP gives zCDP", examples=({"pair": WIDE, "alpha": Fraction(2)},))
 def zcdp_of_gaussian_dp(pair: Positive, alpha: Order) -> Verdict:
     """mu-GDP implies mu^2/2-zCDP: D_alpha <= alpha mu^2 / 2 at every order."""
     if not all(pair.left.weights.values()):
@@ -198,7 +201,7 @@ def zcdp_of_gaussian_dp(pair: Positive, alpha: Order) -> Verdict:
     )
 
 
-@statement(DONG_2022, "Cor 3.3", cases=20, examples=({"pair": WIDE, "other": WIDE},))
+@statement(DONG_2022, "composition of GDP", cases=20, examples=({"pair": WIDE, "other": WIDE},))
 def gaussian_dp_composes_by_squares(pair: Positive, other: Positive) -> Verdict:
     """The composition of mu-GDP and nu-GDP is sqrt(mu^2 + nu^2)-GDP."""
     if not (all(pair.left.weights.values()) and all(other.left.weights.values())):
@@ -212,7 +215,7 @@ def gaussian_dp_composes_by_squares(pair: Positive, other: Positive) -> Verdict:
     return at_most(lambda: gaussian_dp_of(left, right), composed, slack=ATTAINED)
 
 
-@statement(DONG_2022, "Thm 2.14")
+@statement(DONG_2022, "group privacy of GDP")
 def gaussian_dp_of_groups_is_linear(pair: Positive, share: Level) -> Verdict:
     """If P, R and R, Q are mu-GDP and nu-GDP, then P, Q is (mu + nu)-GDP; R is any mixture of the two here."""
     part = exact("share", share)

@@ -7,8 +7,6 @@ is x = 1 + z; 0 < u < b is u = b/(1 + v)), clear the positive denominators, and 
 from collections.abc import Iterable
 from typing import Any
 
-import sympy as sp
-
 from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated
 
 __all__ = ["nonnegative_on_orthant", "positive_on_orthant"]
@@ -32,6 +30,8 @@ def nonnegative_on_orthant(expression: Any, symbols: Iterable[Any], name: str) -
         Holds if the denominator's coefficients are positive and the numerator's not negative; violated, with the
         witness, if a value at one of a few integer points is negative; undecided otherwise.
     """
+    import sympy as sp  # takes a quarter of a second to import
+
     variables = tuple(symbols)
     numerator, denominator = sp.fraction(sp.together(expression))
     below = sp.Poly(denominator, *variables, domain="QQ")
@@ -54,6 +54,8 @@ def positive_on_orthant(expression: Any, symbols: Iterable[Any], name: str) -> V
     It is if it is not the zero function and `nonnegative_on_orthant` finds no negative coefficient: then every term
     is positive there. The parameters are the same.
     """
+    import sympy as sp
+
     if sp.cancel(expression) == 0:
         return Violated(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: identically 0")
     return nonnegative_on_orthant(expression, symbols, name)

@@ -4,14 +4,13 @@ Each rule checks its premises by computer algebra; its docstring says why they s
 that their assumptions give.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import sympy as sp
 
 from dpassay.spec.proof.symbolic import identity, nonnegative, positive
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["at_least_by", "largest_at", "nonnegative_from_zero", "same_sign"]
+__all__ = ["at_least_by", "largest_at", "nonnegative_from_zero", "parametrises", "positive_integral", "same_sign"]
 
 
 def at_least_by(larger: Any, smaller: Any, margin: Any, name: str) -> Verdict:
@@ -61,6 +60,8 @@ def largest_at(function: Any, symbol: Any, where: Any, curvature: Any, name: str
     name : str
         The step's name.
     """
+    import sympy as sp  # takes a quarter of a second to import
+
     return conjunction([
         identity(sp.diff(function, symbol).subs(symbol, where), 0, name),
         identity(-sp.diff(function, symbol, 2), curvature, name),
@@ -80,8 +81,56 @@ def nonnegative_from_zero(function: Any, symbol: Any, slope: Any, name: str) -> 
     name : str
         The step's name.
     """
+    import sympy as sp
+
     return conjunction([
         identity(function.subs(symbol, 0), 0, name),
         identity(sp.diff(function, symbol), slope, name),
         nonnegative(slope, name),
     ])  # fmt: skip
+
+
+def positive_integral(value: Any, integrand: Any, symbol: Any, name: str) -> Verdict:
+    """Decide that an expression is positive: it is the integral of a positive function over the positive half-line.
+
+    Parameters
+    ----------
+    value : sympy expression
+        What the integral is.
+    integrand, symbol : sympy expression and symbol
+        A function of a positive symbol, in a form whose sign sympy derives.
+    name : str
+        The step's name.
+    """
+    import sympy as sp
+
+    integral = sp.integrate(integrand, (symbol, 0, sp.oo))
+    return conjunction([identity(integral, value, name), positive(integrand, name)])
+
+
+def parametrises(
+    values: Sequence[Any], parameters: Sequence[Any], margins: Callable[..., Sequence[Any]], name: str
+) -> Verdict:
+    """Decide that expressions in non-negative parameters take exactly the values whose margins are not negative.
+
+    The margins of the expressions are the parameters, and the expressions at the margins of any values are these
+    values: each map inverts the other.
+
+    Parameters
+    ----------
+    values, parameters : sequence of sympy expressions and of symbols
+        The expressions, and what they depend on; as many of each.
+    margins : callable
+        Takes so many values; returns what the inequalities that describe them ask to be at least 0.
+    name : str
+        The step's name.
+    """
+    import sympy as sp
+
+    free = sp.symbols(f"value:{len(values)}", positive=True)
+    back = dict(zip(parameters, margins(*free), strict=True))
+    there = [
+        identity(sp.sympify(value).subs(back, simultaneous=True), x, name)
+        for value, x in zip(values, free, strict=True)
+    ]
+    return conjunction([identity(m, p, name) for m, p in zip(margins(*values), parameters, strict=True)] + there)

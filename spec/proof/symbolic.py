@@ -11,8 +11,6 @@ returns 2 for erfc(y - x) as y grows).
 from collections.abc import Callable
 from typing import Any
 
-import sympy as sp
-
 from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated
 
 __all__ = [
@@ -23,14 +21,6 @@ __all__ = [
     "symbolic_normal_cdf",
     "symbolic_normal_pdf",
 ]
-
-TRANSFORMATIONS: tuple[Callable[[Any], Any], ...] = (
-    sp.expand,
-    sp.simplify,
-    lambda e: sp.simplify(sp.expand(e)),
-    lambda e: sp.simplify(sp.powsimp(sp.expand(e), force=False)),
-    lambda e: sp.simplify(e.rewrite(sp.exp)),
-)
 
 
 def identity(left: Any, right: Any, name: str) -> Verdict:
@@ -49,18 +39,32 @@ def identity(left: Any, right: Any, name: str) -> Verdict:
         Holds if the difference is transformed to 0, which makes the two equal wherever both are defined; violated
         if it is a non-zero number; undecided otherwise.
     """
+    import sympy as sp  # here and below: it takes a quarter of a second to import
+
     if _has_float(left) or _has_float(right):
         return _undecided(f"{name}: a float is not exact")
     difference = sp.sympify(left) - sp.sympify(right)
     if difference == 0:
         return _holds(name)
-    for transform in TRANSFORMATIONS:
+    for transform in _transformations():
         reduced = transform(difference)
         if reduced == 0:
             return _holds(name)
         if reduced.is_number and reduced.is_zero is False:
             return Violated(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"{name}: differs by {reduced}")
     return _undecided(f"{name}: {difference} is not reduced to 0")
+
+
+def _transformations() -> tuple[Callable[[Any], Any], ...]:
+    import sympy as sp
+
+    return (
+        sp.expand,
+        sp.simplify,
+        lambda e: sp.simplify(sp.expand(e)),
+        lambda e: sp.simplify(sp.powsimp(sp.expand(e), force=False)),
+        lambda e: sp.simplify(e.rewrite(sp.exp)),
+    )
 
 
 def rational_identity(left: Any, right: Any, name: str) -> Verdict:
@@ -87,6 +91,8 @@ def positive(expression: Any, name: str) -> Verdict:
 
 
 def _sign(expression: Any, name: str, query: str) -> Verdict:
+    import sympy as sp
+
     if _has_float(expression):
         return _undecided(f"{name}: a float is not exact")
     for form in (expression, sp.factor(expression), sp.simplify(expression)):
@@ -99,6 +105,8 @@ def _sign(expression: Any, name: str, query: str) -> Verdict:
 
 
 def _has_float(expression: Any) -> bool:
+    import sympy as sp
+
     return bool(sp.sympify(expression).has(sp.Float))
 
 
@@ -112,9 +120,13 @@ def _holds(name: str) -> Verdict:
 
 def symbolic_normal_pdf(u: Any) -> Any:
     """Return the standard normal density as a sympy expression."""
+    import sympy as sp
+
     return sp.exp(-(u**2) / 2) / sp.sqrt(2 * sp.pi)
 
 
 def symbolic_normal_cdf(u: Any) -> Any:
     """Return the standard normal distribution function as a sympy expression."""
+    import sympy as sp
+
     return sp.erfc(-u / sp.sqrt(2)) / 2

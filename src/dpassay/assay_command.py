@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +19,7 @@ from dpassay.command_line import (
     seconds_of,
     seed_option,
 )
+from dpassay.properties.assay.kinds import FindingKind
 
 if TYPE_CHECKING:
     from dpassay.impl.libraries.registry import Library
@@ -59,6 +61,14 @@ __all__ = ["assay"]
     "--jobs", type=int, default=-1, show_default=True, help="Number of worker processes; -1 for one per core."
 )
 @json_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "github", "sarif", "junit", "markdown"]),
+    default="table",
+    show_default=True,
+    help="Form of the report; json is --json.",
+)
 def assay(
     library: str | None,
     versions: tuple[str, ...],
@@ -71,6 +81,7 @@ def assay(
     seed: int,
     jobs: int,
     as_json: bool,
+    form: str,
 ) -> int:
     """Assay a library: check its mechanisms and accountants against the laws that they must obey.
 
@@ -94,20 +105,51 @@ def assay(
         make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls, mechanism=mechanism, law=law)
         for target in targets_of(found, versions, python, _tell)
     ]
-    runs = []
+    form = _form_of(form, as_json=as_json)
+    runs, times = [], []
     for plan in plans:
-        lines, interrupted = _run(plan, found, seconds, jobs, as_json=as_json)
-        if interrupted:
-            return INTERRUPTED
+        start = time.monotonic()
+        lines, interrupted = _run(plan, found, seconds, jobs, form)
         runs.append(lines)
-    _print_changes(runs, as_json=as_json)
+        times.append(time.monotonic() - start)
+        if interrupted:
+            break
+    _print_whole(runs, times, found, form)
+    if interrupted:
+        return INTERRUPTED
+    _print_changes(runs, is_table=form == "table")
     return _status_of([line for lines in runs for line in lines])
+
+
+def _form_of(form: str, *, as_json: bool) -> str:
+    from dpassay.claims import UsageError
+
+    if as_json and form not in {"table", "json"}:
+        raise UsageError(f"--json and --format {form} contradict each other; give only one of them")
+    return "json" if as_json else form
+
+
+def _print_whole(
+    runs: Sequence[Sequence["Assessment"]], times: Sequence[float], library: "Library", form: str
+) -> None:
+    """Print all runs in a form that holds them together."""
+    from dpassay.properties.assay.formats import FORMATS, render
+
+    for name in FORMATS:
+        if name == form:
+            click.echo(render(name, runs, _relative(library.adapter), times))
+
+
+def _relative(path: Path) -> str:
+    """Return a path relative to the current folder, if it lies there, with slashes."""
+    here = Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
 
 
 def _status_of(lines: Sequence["Assessment"]) -> int:
     """Return the exit status; an error in the adapter counts as wrong usage."""
     unexpected = [line for line in lines if not line.as_expected]
-    if any(line.finding.kind == "error" for line in unexpected):
+    if any(line.finding.kind is FindingKind.ERROR for line in unexpected):
         return USAGE
     return UNEXPECTED if unexpected else EXPECTED
 
@@ -116,10 +158,8 @@ def _tell(message: str) -> None:
     click.echo(f"dpassay: {message}", err=True)
 
 
-def _run(
-    plan: "Plan", library: "Library", seconds: float, jobs: int, *, as_json: bool
-) -> tuple[list["Assessment"], bool]:
-    """Run a plan and print its findings; also return whether the keyboard interrupted it."""
+def _run(plan: "Plan", library: "Library", seconds: float, jobs: int, form: str) -> tuple[list["Assessment"], bool]:
+    """Run a plan, and print its findings as a table or JSON; also return whether the keyboard interrupted it."""
     from dpassay.properties.assay import table
     from dpassay.properties.assay.assessment import assess
     from dpassay.properties.assay.expected import load_expected
@@ -138,9 +178,9 @@ def _run(
         interrupted = True
         _tell("interrupted; the results so far follow")
     lines = assess(plan, results, entries)
-    if as_json:
+    if form == "json":
         print_records(line.record() for line in lines)
-    else:
+    elif form == "table":
         print_table(table.rows(lines), table.COLUMNS)
     for loss in dict.fromkeys(loss for result in results for loss in result.losses):
         _tell(f"{loss}; the worker was restarted")
@@ -148,15 +188,15 @@ def _run(
     return lines, interrupted
 
 
-def _print_changes(runs: Sequence[Sequence["Assessment"]], *, as_json: bool) -> None:
-    """Print the changes from each version to the next; with JSON in short form on standard error."""
+def _print_changes(runs: Sequence[Sequence["Assessment"]], *, is_table: bool) -> None:
+    """Print the changes from each version to the next; in short form on standard error, unless there are tables."""
     from dpassay.properties.assay import table
     from dpassay.properties.assay.versions import compare
 
     for before, after in pairwise(runs):
         changes = compare(before, after)
         title = f"from {before[0].library} {before[0].version} to {after[0].version}: {len(changes)} changes"
-        if as_json:
+        if not is_table:
             click.echo(title, err=True)
             for change in changes:
                 click.echo(f"  {change.mechanism}, {change.law}: {change.before} -> {change.after}", err=True)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "LARGEST_INTEGER",
     "MOST_CALLS",
     "MOST_SECONDS",
     "MOST_VALUES",
@@ -42,6 +43,7 @@ __all__ = [
     "parse_claim",
     "parse_neighbours",
     "require_at_least",
+    "require_flag",
     "require_integer",
     "require_positive",
     "require_probability",
@@ -67,6 +69,9 @@ class SamplerLostError(Exception):
 
 MOST_VALUES = 1_000_000
 """Coordinates or records of one input at most: a hunt holds about a hundred pairs of inputs."""
+
+LARGEST_INTEGER = 1 << 53
+"""The largest integer of a relation of integers: float64 holds all integers up to here."""
 
 MOST_CALLS = 10**12
 """Calls that a hunt may be asked for: more than a machine makes in a month."""
@@ -157,6 +162,13 @@ def require_at_least(name: str, value: float, low: float) -> float:
     return value
 
 
+def require_flag(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False; raise `UsageError` naming `name` otherwise."""
+    if not isinstance(value, bool | np.bool_):
+        raise UsageError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
 def require_positive(name: str, value: float) -> float:
     """Return `value` if it is a finite positive number; raise `UsageError` naming `name` otherwise."""
     if not (is_finite(value) and value > 0):
@@ -192,6 +204,12 @@ class Claim:
 
     def _require(self) -> None:
         """Raise `UsageError` if a parameter is out of its domain."""
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Return whether every mechanism satisfies the claim: with a delta of 1 it says nothing."""
+        delta: float = getattr(self, "delta", 0.0)
+        return delta >= 1
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -478,9 +496,7 @@ class VectorNeighbours:
             if bound is not None:
                 _set(self, **{name: rounded_down(require_at_least(name, as_number(bound), 0))})
         for name, flag in {"integer": self.integer, "monotone": self.monotone}.items():
-            if not isinstance(flag, bool | np.bool_):
-                raise UsageError(f"{name} must be True or False, got {shown(flag)}")
-            _set(self, **{name: bool(flag)})
+            _set(self, **{name: require_flag(name, flag)})
         self._require_range()
 
     def _require_range(self) -> None:
@@ -490,6 +506,18 @@ class VectorNeighbours:
         unbounded = math.isinf(self.low) or math.isinf(self.high)
         if self.l1 is self.l2 is self.linf is None and (self.l0 is None or unbounded):
             raise UsageError("a vector relation needs at least one of l1, l2, linf, or l0 with finite low and high")
+        if self.integer:
+            self._require_integers()
+
+    def _require_integers(self) -> None:
+        """Refuse integers that float64, in which all data are given, does not hold."""
+        values = {name: getattr(self, name) for name in ("low", "high", "l1", "l2", "linf")}
+        for name, value in values.items():
+            if value is not None and math.isfinite(value) and abs(value) > LARGEST_INTEGER:
+                raise UsageError(
+                    f"{name} must lie within +-2^53 = {LARGEST_INTEGER:,} for an integer relation, because "
+                    f"float64 does not hold all larger integers, got {shown(value)}"
+                )
 
     @property
     def largest_step(self) -> float:

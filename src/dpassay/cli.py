@@ -1,4 +1,6 @@
-"""The command line: ``dpassay list | show | verify | hunt | trace | assay | experiment | report``.
+"""The command line.
+
+``dpassay init | list | show | verify | hunt | trace | check | assay | experiment | report | schema``
 
 With ``--json`` a command prints one JSON object per line on standard output. Progress, warnings and summaries go to
 standard error. Exit status: 0 if everything is as expected; 1 if a result is not as expected; 2 for wrong usage or bad
@@ -6,6 +8,7 @@ input (including a target that hangs), with one line on standard error; 130 afte
 141 if the reader of the output, such as `head`, closed the pipe.
 """
 
+import json
 import math
 import os
 import sys
@@ -18,6 +21,7 @@ import click
 
 import dpassay
 from dpassay.assay_command import assay
+from dpassay.check_command import check, leaf_words, save_certificate
 from dpassay.claims import MOST_CALLS, UsageError, claim_forms
 from dpassay.command_line import (
     EXPECTED,
@@ -32,9 +36,19 @@ from dpassay.command_line import (
     seed_option,
     use_any_encoding,
 )
+from dpassay.init_command import init
+from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.report_command import report
+from dpassay.spec.verdict import Evidence
 from dpassay.trace_command import trace
-from dpassay.verify_command import require_source, source_option, verify
+from dpassay.verify_command import (
+    module_option,
+    modules_argument,
+    require_source,
+    source_option,
+    statements_of,
+    verify,
+)
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.black_box import Progress as HuntProgress
@@ -88,6 +102,8 @@ def cli() -> None:
 
 
 cli.add_command(assay)
+cli.add_command(check)
+cli.add_command(init)
 cli.add_command(report)
 cli.add_command(trace)
 cli.add_command(verify)
@@ -97,25 +113,46 @@ cli.add_command(verify)
 
 
 @cli.command("list")
+@modules_argument
 @source_option
 @click.option("--mechanisms", is_flag=True, help="List the mechanisms, correct and broken, instead of the items.")
 @json_option
-def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
-    """List the items of the documents and their coverage, or the mechanisms."""
-    from dpassay.properties.coverage import coverage
+def list_command(modules: tuple[str, ...], source: str | None, mechanisms: bool, as_json: bool) -> None:
+    """List the items of the documents and their coverage, or the mechanisms.
+
+    With modules, packages or .py files of your own statements: the items of the documents that they cite.
+    """
+    from dpassay.properties.contract import Record, as_dictionary
+    from dpassay.properties.coverage import coverage, coverage_by
     from dpassay.properties.mechanisms import mechanism_records
 
-    require_source(source)
+    if mechanisms and modules:
+        raise UsageError("--mechanisms lists the mechanisms of dpassay; omit the modules")
+    statements = statements_of(modules) if modules else ()
+    require_source(source, statements)
+    records: Sequence[Record]
     if mechanisms:
         records = mechanism_records(source)
         columns: tuple[str, ...] = ("where", "claims", "neighbours", "exact_distribution", "fault")
     else:
-        records = [item.record() for item in coverage(source)]
+        items = coverage_by(statements, source) if modules else coverage(source)
+        records = [item.record() for item in items]
         columns = ("source", "item", "name", "kind", "covered_by", "where")
     if as_json:
         print_records(records)
     else:
-        print_table(records, columns)
+        print_table([as_dictionary(record) for record in records], columns)
+
+
+# --- schema -------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema of the records that the commands print with --json."""
+    from dpassay.properties.contract import json_schemas
+
+    click.echo(json.dumps(json_schemas(), indent=2))
 
 
 # --- show ---------------------------------------------------------------------------------------------------
@@ -123,16 +160,20 @@ def list_command(source: str | None, mechanisms: bool, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("name")
+@module_option
 @json_option
-def show(name: str, as_json: bool) -> None:
+def show(name: str, modules: tuple[str, ...], as_json: bool) -> None:
     """Show a statement or a mechanism, with its source, errata, evidence and scope."""
+    from dpassay.properties.contract import as_dictionary
     from dpassay.properties.show import show_record
 
+    if modules:
+        statements_of(modules)
     record = show_record(name)
     if as_json:
         print_records([record])
     else:
-        _print_card(record)
+        _print_card(as_dictionary(record))
 
 
 def _print_card(record: dict[str, Any]) -> None:
@@ -190,6 +231,19 @@ def _print_card(record: dict[str, Any]) -> None:
     help="Time limit for importing TARGET.",
 )
 @click.option("--ignore-low-bits", is_flag=True, help="Test the ideal mechanism: ignore the low-order bits of floats.")
+@click.option("--no-trace", is_flag=True, help="Do not run TARGET on symbols in place of noise; only sample it.")
+@click.option(
+    "--trace-limit",
+    metavar="SECONDS",
+    default="5s",
+    show_default=True,
+    help="Time limit of the exact decision from the traced code; what it cannot decide is sampled.",
+)
+@click.option(
+    "--certificate",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for the proof of a claim that holds; `dpassay check` verifies it.",
+)
 @click.option(
     "--replay",
     "witness",
@@ -210,16 +264,23 @@ def hunt(
     call_timeout: str,
     import_timeout: str,
     ignore_low_bits: bool,
+    no_trace: bool,
+    trace_limit: str,
+    certificate: Path | None,
     witness: Path | None,
     as_json: bool,
 ) -> int:
     """Hunt for a counterexample to the privacy claim of TARGET.
 
+    The code of TARGET is first traced: it is run on symbols in place of noise, which decides many claims exactly and
+    without a sample, for all inputs of the given length. The verdict is then on the ideal mechanism, in real
+    arithmetic. What cannot be traced is named with file and line, and sampled.
+
     TARGET is package.module:object or path/to/file.py:object: a Mechanism, or a callable f(data, size, rng) that
-    returns `size` outcomes. The hunt imports and runs the code of TARGET; use only code that you trust. The folder of
-    a file is added to sys.path. A target that is not part of dpassay runs in a separate process, except with --backend
-    threading. --claim and --neighbours are optional if the target declares them. Ctrl-C stops the hunt and prints the
-    result so far.
+    returns `size` independent outcomes, each with fresh noise. The hunt imports and runs the code of TARGET; use only
+    code that you trust. The folder of a file is added to sys.path. A target that is not part of dpassay runs in a
+    separate process, except with --backend threading. --claim and --neighbours are optional if the target declares
+    them. Ctrl-C stops the hunt and prints the result so far.
     """
     from dpassay.properties.hunting.hunt import hunt as run
     from dpassay.properties.hunting.replay import replay
@@ -227,6 +288,7 @@ def hunt(
     seconds = seconds_of("--budget", budget)
     patience = math.inf if call_timeout == "inf" else seconds_of("--call-timeout", call_timeout)
     import_seconds = seconds_of("--import-timeout", import_timeout)
+    tracing = seconds_of("--trace-limit", trace_limit)
     if witness is not None:
         if claim is not None or neighbours is not None:
             raise UsageError("--replay reads the claim and the inputs from the file; omit --claim and --neighbours")
@@ -241,22 +303,37 @@ def hunt(
             result = run(
                 target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
                 backend=backend, call_timeout_seconds=patience, import_timeout_seconds=import_seconds,
-                progress=progress, low_bits=not ignore_low_bits,
+                progress=progress, low_bits=not ignore_low_bits, trace=not no_trace, trace_seconds=tracing,
             )  # fmt: skip
     if as_json:
-        print_records([result.to_json()])
+        print_records([result.record()])
     else:
         _print_hunt(result)
     for note in result.notes:
         click.echo(f"dpassay: {note}", err=True)
+    if certificate is not None:
+        _save_proof(result, certificate)
     return _status_of(result)
+
+
+def _save_proof(result: "HuntResult", path: Path) -> None:
+    if result.certificate is None:
+        click.echo(f"dpassay: no certificate: {_why_no_certificate(result)}", err=True)
+    else:
+        save_certificate(dict(result.certificate), path)
+
+
+def _why_no_certificate(result: "HuntResult") -> str:
+    if result.verdict != "holds":
+        return f"the claim is {result.verdict}"
+    return "the proof is of another form" if result.traced else "the verdict does not rest on traced code"
 
 
 def _status_of(result: "HuntResult") -> int:
     """Return the exit status; an interrupted hunt without a violation is not a success."""
-    if result.verdict == "violated":
+    if result.verdict is HuntVerdict.VIOLATED:
         return UNEXPECTED
-    if result.stopped == "interrupted":
+    if result.stopped == StopReason.INTERRUPTED:
         return INTERRUPTED
     return USAGE if result.is_void else EXPECTED
 
@@ -278,15 +355,26 @@ def _print_hunt(result: "HuntResult") -> None:
         intervals = (result.witness.p_left, result.witness.p_right)
         left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
-    if result.evidence == "sampled":
+    if result.evidence is Evidence.SAMPLED:
         click.echo(
             f"  {result.calls:,} calls in {result.seconds:.3g} s, e-value 10^{result.e_value_log10:.1f}, "
             f"false-alarm probability at most {result.alpha:g}"
         )
-    if result.stopped == "interrupted":
+    if result.traced:
+        click.echo(
+            f"  0 calls, {result.seconds:.3g} s; the verdict is on the ideal mechanism, in real arithmetic, "
+            "not on the low-order bits of floats"
+        )
+    if result.not_traced is not None:
+        click.echo(f"  not traced: {result.not_traced}; sampling instead")
+    if result.certificate is not None:
+        click.echo(f"  proof: alignments, leaf by leaf, of {leaf_words(len(result.certificate['leaves']))}")
+    if result.stopped == StopReason.INTERRUPTED:
         click.echo("  interrupted: the result covers the calls made until then")
-    if result.verdict == "not refuted":
+    if result.verdict is HuntVerdict.NOT_REFUTED:
         click.echo("  Not refuted is not a proof: the samples are consistent with the claim.")
+    if result.is_void:
+        click.echo("  Undecided is not a pass: the notes on standard error give the reason.")
     if result.power is not None:
         click.echo(f"  {power_words(result.power, result.claim)}")
     click.echo(f"  {result.replay}")
@@ -339,8 +427,7 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
 @seed_option
 def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> None:
     """Run an experiment of a paper and write its tables and figures. Without NAME, list the experiments."""
-    from dpassay.properties.experiments import all_experiments
-    from dpassay.properties.experiments.base import find_experiment
+    from dpassay.properties.experiments.base import all_experiments, find_experiment
     from dpassay.properties.experiments.output import NO_FIGURES, can_draw
     from dpassay.properties.progress import share_bar
 

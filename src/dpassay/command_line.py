@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
+import msgspec
 
 from dpassay.claims import MOST_SECONDS, UsageError
 
@@ -59,10 +60,11 @@ def _is_unicode(stream: Any) -> bool:
     return (getattr(stream, "encoding", None) or "").lower().replace("-", "").startswith("utf")
 
 
-def print_records(records: Iterable[dict[str, Any]]) -> None:
+def print_records(records: Iterable[msgspec.Struct]) -> None:
     """Print one JSON object per line on standard output."""
     for record in records:
-        click.echo(json.dumps(record, ensure_ascii=not _is_unicode(sys.stdout)))
+        line = json.dumps(msgspec.to_builtins(record), ensure_ascii=not _is_unicode(sys.stdout), allow_nan=False)
+        click.echo(line)
 
 
 def print_table(records: Sequence[dict[str, Any]], columns: Sequence[str], title: str | None = None) -> None:

@@ -5,7 +5,7 @@ import platform
 import shlex
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,15 +20,19 @@ from dpassay.command_line import EXPECTED, INTERRUPTED, UNEXPECTED, json_option,
 from dpassay.verify_command import (
     erratum_reports,
     jobs_option,
+    module_option,
     name_option,
     profile_option,
     select,
     source_option,
     statement_reports,
+    statements_of,
 )
 
 if TYPE_CHECKING:
+    from dpassay.properties.contract import Record
     from dpassay.properties.report.results import Results
+    from dpassay.properties.verify import StatementReport
     from dpassay.spec.statement import Statement
 
 __all__ = ["report"]
@@ -36,7 +40,14 @@ __all__ = ["report"]
 LIBRARIES = ("hypothesis", "mpmath", "numpy", "python-flint", "scipy", "sympy")
 """Packages whose versions the page states, because the verdicts depend on them."""
 
-OF_A_RUN = {"source": "--source", "pattern": "--name", "profile": "--profile", "seed": "--seed", "jobs": "--jobs"}
+OF_A_RUN = {
+    "modules": "--module",
+    "source": "--source",
+    "pattern": "--name",
+    "profile": "--profile",
+    "seed": "--seed",
+    "jobs": "--jobs",
+}
 
 
 @click.command()
@@ -57,6 +68,7 @@ OF_A_RUN = {"source": "--source", "pattern": "--name", "profile": "--profile", "
     help="Saved --json output of verify, list, show, hunt or assay, shown instead of a new run; repeat the option for "
     "several files.",
 )
+@module_option
 @source_option
 @name_option
 @profile_option
@@ -68,6 +80,7 @@ def report(
     context: click.Context,
     output: Path,
     saved: tuple[Path, ...],
+    modules: tuple[str, ...],
     source: str | None,
     pattern: str,
     profile: str,
@@ -94,10 +107,12 @@ def report(
         facts = [("Input files", ", ".join(map(str, saved)))]
         words += [word for path in saved for word in ("--from", str(path))]
     else:
-        statements = select(source, pattern)
+        statements = select(source, pattern, modules)
         _require_writable(output)
-        results = _run(statements, source, profile, seed, jobs)
+        reports = statement_reports(statements, profile, seed, jobs, modules)
+        results = _run(statements, reports, _listed(modules, source))
         facts = [("Profile", profile), ("Seed", str(seed)), *_versions()]
+        words += [word for module in modules for word in ("--module", module)]
         words += [] if source is None else ["--source", source]
         words += [] if pattern == "*" else ["--name", pattern]
         words += ["--profile", profile, "--seed", str(seed)]
@@ -148,20 +163,30 @@ def _read(saved: Sequence[Path]) -> "Results":
     return results
 
 
-def _run(statements: Sequence["Statement"], source: str | None, profile: str, seed: int, jobs: int) -> "Results":
-    from dpassay.properties.coverage import coverage
+def _listed(modules: Sequence[str], source: str | None) -> Iterator["Record"]:
+    """Yield the items and, without modules of others, of the mechanisms."""
+    from dpassay.properties.coverage import coverage, coverage_by
     from dpassay.properties.mechanisms import mechanism_records
+
+    if modules:
+        yield from (item.record() for item in coverage_by(statements_of(modules), source))
+        return
+    yield from (item.record() for item in coverage(source))
+    yield from mechanism_records(source)
+
+
+def _run(
+    statements: Sequence["Statement"], verified: Iterator["StatementReport"], listed: Iterator["Record"]
+) -> "Results":
     from dpassay.properties.report.results import Results
 
     results = Results()
-    verified = statement_reports(statements, profile, seed, jobs)
     try:
-        results.add_records(item.record() for item in coverage(source))
-        results.add_records(mechanism_records(source))
+        results.add(listed)
         for erratum in erratum_reports(statements):
-            results.add_records([erratum.record()])
+            results.add([erratum.record()])
         for statement in verified:
-            results.add_records([statement.record()])
+            results.add([statement.record()])
     except KeyboardInterrupt:
         click.echo("dpassay: interrupted; the page contains the results so far", err=True)
         results.interrupted = True
@@ -171,12 +196,12 @@ def _run(statements: Sequence["Statement"], source: str | None, profile: str, se
 
 def _not_run(statements: Sequence["Statement"], results: "Results") -> tuple[str, ...]:
     """Return the names of the errata and statements without a result; results keep the order of the statements."""
-    from dpassay.properties.report.lines import ERRATUM, STATEMENT
+    from dpassay.properties.contract import ErratumRecord, StatementRecord
     from dpassay.spec.statement import faults
 
     errata = [f"{fault.statement.name} (erratum)" for fault in faults(statements)]
     names = [statement.name for statement in statements]
-    return (*errata[len(results.of(ERRATUM)) :], *names[len(results.of(STATEMENT)) :])
+    return (*errata[len(results.of(ErratumRecord)) :], *names[len(results.of(StatementRecord)) :])
 
 
 def _versions() -> list[tuple[str, str]]:
@@ -198,11 +223,11 @@ def _write(output: Path, results: "Results", facts: Sequence[tuple[str, str]], c
 
 
 def _print(output: Path, results: "Results", *, as_json: bool) -> None:
-    summary = results.summary()
+    summary = results.summary(str(output))
     if as_json:
-        print_records([{"schema": summary["schema"], "report": str(output)} | summary])
+        print_records([summary])
     else:
         click.echo(output)
     names = ("statements", "errata", "hunts", "findings", "items", "mechanisms")
-    counts = ", ".join(f"{name}: {summary[name]}" for name in names if summary[name])
-    click.echo(f"{counts}; not as expected: {summary['unexpected']}", err=True)
+    counts = ", ".join(f"{name}: {getattr(summary, name)}" for name in names if getattr(summary, name))
+    click.echo(f"{counts}; not as expected: {summary.unexpected}", err=True)

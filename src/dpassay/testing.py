@@ -16,7 +16,7 @@ from typing import Any, overload
 
 import dpassay
 import dpassay.properties
-from dpassay.claims import MOST_SECONDS, Claim, Mechanism, NeighbourRelation, UsageError
+from dpassay.claims import MOST_SECONDS, Claim, Mechanism, NeighbourRelation, UsageError, require_flag
 from dpassay.properties.checks.failure import failure_message
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
@@ -25,7 +25,9 @@ from dpassay.properties.hunting.hunt import Investigation, investigate
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import read_claim, require_level
+from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.outcomes.symbols import Sampler
+from dpassay.spec.verdict import Evidence
 
 __all__ = [
     "DEFAULT_LEVEL",
@@ -67,6 +69,7 @@ def assert_private(
     import_timeout_seconds: float = ...,
     isolate: bool | None = ...,
     allow_weak: bool = ...,
+    trace: bool = ...,
 ) -> HuntResult: ...
 
 
@@ -86,6 +89,7 @@ def assert_private(
     import_timeout_seconds: float = ...,
     isolate: bool | None = ...,
     allow_weak: bool = ...,
+    trace: bool = ...,
 ) -> tuple[HuntResult, ...]: ...
 
 
@@ -104,16 +108,20 @@ def assert_private(
     import_timeout_seconds: float = IMPORT_TIMEOUT,
     isolate: bool | None = None,
     allow_weak: bool = False,
+    trace: bool = True,
 ) -> HuntResult | tuple[HuntResult, ...]:
     """Raise AssertionError if a privacy claim of a mechanism is refuted.
 
     If the exact output distribution is known, the claim is decided rigorously at adversarial pairs of inputs.
+    Otherwise the code is run on symbols in place of noise, which may prove the claim for all inputs of the given
+    length, or certify a violation; such a decision takes no level, and is about the ideal mechanism, in real
+    arithmetic.
     Otherwise `calls` outcomes are drawn, and a pass means "not refuted", which is not a proof of privacy.
 
     Parameters
     ----------
     mechanism, neighbours
-        As for :func:`dpassay.properties.hunting.hunt.hunt`.
+        As for :func:`dpassay.properties.hunting.hunt.hunt`; a function returns independent outcomes.
     claim : Claim, str, or a list or tuple of them
         As for `hunt`. Each of several claims is tested separately, with `calls` calls and an equal share of the level.
     level : float
@@ -128,8 +136,8 @@ def assert_private(
     white_box : bool
         Whether to use the exact distribution if it is known.
     low_bits : bool
-        Whether to test the low-order bits of numbers, which reveal the input if noise is computed in float64. If
-        False, the ideal mechanism is tested.
+        Whether sampling tests the low-order bits of numbers, which reveal the input if noise is computed in float64.
+        If False, the ideal mechanism is tested, as it always is by traced code and by exact distributions.
     call_timeout_seconds : float
         Time limit of one call of the mechanism, inf for none. With a limit it is called in a thread.
     import_timeout_seconds : float
@@ -139,8 +147,10 @@ def assert_private(
         the current process, with its state, debugger and coverage. There ``os._exit`` raises an error, and a crash
         of the interpreter ends the test run.
     allow_weak : bool
-        Whether a weak test passes, with a warning. A test is weak if `calls` are too few to refute, on average, a
-        mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
+        Whether a weak test passes, with a warning. A test is weak if with `calls` calls fewer than half of all runs
+        would refute a mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
+    trace : bool
+        Whether to trace the code of the mechanism. It is run many times; its output is dropped.
 
     Returns
     -------
@@ -164,6 +174,7 @@ def assert_private(
     """
     __tracebackhide__ = True
     try:
+        require_flag("allow_weak", allow_weak)
         claims = _claims_of(claim)
         share = require_level("level", require_level("level", level) / len(claims))
         found = []
@@ -182,8 +193,9 @@ def assert_private(
                 call_timeout_seconds=call_timeout_seconds,
                 import_timeout_seconds=import_timeout_seconds,
                 isolate=isolate,
+                trace=trace,
             )
-            if investigation.result.stopped == "interrupted":
+            if investigation.result.stopped == StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
             found.append(investigation)
     except UsageError as error:  # raised again below, so that the traceback has the test and the mechanism only
@@ -223,11 +235,11 @@ def _judged(
     __tracebackhide__ = True
     results = [one.result for one in found]
     for result in results:
-        note_level(share if result.evidence == "sampled" else 0.0)
+        note_level(share if result.evidence is Evidence.SAMPLED else 0.0)
     reports = [
         failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits)
         for one in found
-        if one.result.verdict == "violated"
+        if one.result.verdict is HuntVerdict.VIOLATED
     ]
     if reports:
         raise AssertionError("\n\n".join(reports))

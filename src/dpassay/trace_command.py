@@ -1,5 +1,6 @@
 """The command ``dpassay trace``: the decisions, leaves and outcomes of a mechanism on symbolic noise."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,7 +9,10 @@ from dpassay.claims import UsageError
 from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records, print_table, seconds_of
 
 if TYPE_CHECKING:
+    from dpassay.properties.hunting.profile import PairProfile
+    from dpassay.properties.tracing.refusal import Refusal
     from dpassay.properties.tracing.trace import Trace
+    from dpassay.spec.leaves.model import Leaf
 
 __all__ = ["trace"]
 
@@ -17,14 +21,29 @@ __all__ = ["trace"]
 @click.argument("target")
 @click.option("--data", metavar="X,Y,...", help="The input: numbers, separated by commas.")
 @click.option("--size", type=click.IntRange(min=1), help="In place of --data: symbolic data of this length.")
+@click.option("--neighbour", metavar="X,Y,...", help="A second input: prints the certified epsilon of the pair.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for a picture of the pair: its privacy-loss profile and trade-off curve (needs matplotlib).",
+)
 @click.option("--limit", metavar="SECONDS", default="60s", show_default=True, help="Time for the trace.")
 @json_option
-def trace(target: str, data: str | None, size: int | None, limit: str, as_json: bool) -> int:
-    """Trace TARGET on symbolic noise: print its decisions, leaves and outcomes, of the ideal mechanism.
+def trace(
+    target: str,
+    data: str | None,
+    size: int | None,
+    neighbour: str | None,
+    plot: Path | None,
+    limit: str,
+    as_json: bool,
+) -> int:
+    """Trace TARGET on symbolic noise: print its decisions, leaves, probabilities and outcomes.
 
     TARGET is package.module:object or path/to/file.py:object, as for `dpassay hunt`; importing it runs its code. It
-    is run once for each leaf, again to see that it does the same, and on numbers. If an operation has no exact
-    counterpart it is named with file and line, and the exit status is 1.
+    is run once for each leaf, again to see that it does the same, and on numbers. All figures are of the ideal
+    mechanism, in real arithmetic. If an operation has no exact counterpart it is named with file and line, and the
+    exit status is 1.
     """
     from dpassay.properties.drawing.target import load_target
     from dpassay.properties.outcomes.symbols import sampler_of
@@ -34,55 +53,117 @@ def trace(target: str, data: str | None, size: int | None, limit: str, as_json: 
 
     if (data is None) == (size is None):
         raise UsageError("trace needs either --data or --size")
-    sampler = sampler_of(load_target(target))
-    numbers = None if data is None else _numbers(data)
-    result = run(sampler, numbers, size=size or 0, limits=Limits(seconds=seconds_of("--limit", limit)))
-    if isinstance(result, Refusal):
-        return _print_refusal(target, result, as_json)
-    return _print_trace(target, result, as_json)
+    if neighbour is not None and data is None:
+        raise UsageError("--neighbour needs --data")
+    if plot is not None:
+        _require_plot(neighbour)
+    sampler, limits = sampler_of(load_target(target)), Limits(seconds=seconds_of("--limit", limit))
+    inputs = [None if data is None else _numbers("--data", data)]
+    inputs += [] if neighbour is None else [_numbers("--neighbour", neighbour)]
+    results = [run(sampler, numbers, size=size or 0, limits=limits) for numbers in inputs]
+    refusal = next((result for result in results if isinstance(result, Refusal)), None)
+    if refusal is not None:
+        return _print_refusal(target, refusal, as_json)
+    traces = [result for result in results if not isinstance(result, Refusal)]
+    _print_trace(target, traces[0], as_json)
+    return EXPECTED if len(traces) == 1 else _print_pair(target, traces, plot, as_json)
 
 
-def _numbers(text: str) -> list[float]:
+def _require_plot(neighbour: str | None) -> None:
+    from dpassay.properties.experiments.output import NO_FIGURES, can_draw
+
+    if neighbour is None:
+        raise UsageError("--plot needs --neighbour: the curves are those of a pair")
+    if not can_draw():
+        raise UsageError(f"--plot: {NO_FIGURES}")
+
+
+def _numbers(option: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"--data must be numbers separated by commas, got {text!r}") from None
+        raise UsageError(f"{option} must be numbers separated by commas, got {text!r}") from None
 
 
-def _print_refusal(target: str, refusal: BaseException, as_json: bool) -> int:
-    from dpassay.properties.records import SCHEMA
+def _print_refusal(target: str, refusal: "Refusal", as_json: bool) -> int:
+    from dpassay.properties.contract import NotTracedRecord
 
     if as_json:
-        print_records([{"schema": SCHEMA, "target": target, "traced": False, "not_traced": str(refusal)}])
+        print_records([NotTracedRecord(target=target, not_traced=str(refusal))])
     else:
         click.echo(f"not traced: {refusal}")
     return UNEXPECTED
 
 
-def _print_trace(target: str, result: "Trace", as_json: bool) -> int:
-    from dpassay.properties.records import SCHEMA
+def _print_trace(target: str, result: "Trace", as_json: bool) -> None:
+    from dpassay.properties.contract import LeafRecord
     from dpassay.properties.tracing.words import leaf_record
 
-    leaves = [leaf_record(leaf) for leaf in result.model.leaves]
+    leaves = [leaf_record(leaf) | {"probability": _enclosed(leaf)} for leaf in result.model.leaves]
     if as_json:
-        print_records([{"schema": SCHEMA, "target": target, "traced": True, "leaf": k} | record
-                       for k, record in enumerate(leaves)])  # fmt: skip
+        print_records(LeafRecord(target=target, leaf=k, **record) for k, record in enumerate(leaves))
     else:
-        rows: list[dict[str, Any]] = [
-            record | {"decisions": "\n".join(record["decisions"]), "choices": "\n".join(record["choices"])}
-            for record in leaves
-        ]
-        print_table(rows, ("decisions", "choices", "weight", "outcome"))
+        print_table([_row(record) for record in leaves], ("decisions", "choices", "weight", "probability", "outcome"))
         click.echo(_summary(result))
     for note in result.notes:
         click.echo(f"dpassay: {note}", err=True)
-    return EXPECTED
+
+
+def _enclosed(leaf: "Leaf") -> list[float] | None:
+    """Return an enclosure of the probability of a leaf; None if no rule gives it, as for symbolic data."""
+    from dpassay.spec.ball import float_lower, float_upper
+    from dpassay.spec.leaves.probability import UndecidedLeafError, leaf_probability
+
+    try:
+        value = leaf_probability(leaf)
+    except UndecidedLeafError:
+        return None
+    return [max(0.0, float_lower(value)), min(1.0, float_upper(value))]
+
+
+def _row(record: dict[str, Any]) -> dict[str, Any]:
+    enclosed = record["probability"]
+    return record | {
+        "decisions": "\n".join(record["decisions"]),
+        "choices": "\n".join(record["choices"]),
+        "probability": None if enclosed is None else f"[{enclosed[0]:.10g}, {enclosed[1]:.10g}]",
+    }
 
 
 def _summary(result: "Trace") -> str:
     model = result.model
     outcomes = len({leaf.outcome for leaf in model.leaves})
+    unity = "sum to 1" if result.unity.outcome.value == "holds" else f"sum undecided: {result.unity.detail}"
     return (
         f"{len(model.leaves)} leaves, {outcomes} outcomes, undecided probability <= {float(model.undecided):.3g}; "
-        f"{result.replays.agreed} runs on numbers agree"
+        f"probabilities {unity}; {result.replays.agreed} runs on numbers agree"
     )
+
+
+def _print_pair(target: str, traces: "list[Trace]", plot: Path | None, as_json: bool) -> int:
+    """Print the certified epsilon of the pair, and draw its curves."""
+    from dpassay.properties.contract import PairRecord
+    from dpassay.properties.hunting.profile import draw_profile, profile_of
+    from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions
+    from dpassay.properties.records import plain
+    from dpassay.spec.leaves.outcomes import UnknownOutcomeError
+    from dpassay.spec.leaves.probability import UndecidedLeafError
+
+    try:
+        profile = profile_of(distributions(traces[0].model, traces[1].model))
+    except (UndecidedLeafError, UnknownOutcomeError, WrongTraceError) as error:
+        click.echo(f"dpassay: the pair is undecided: {error}", err=True)
+        return UNEXPECTED
+    if plot is not None:
+        draw_profile(profile, plot)
+    if as_json:
+        figures = {"epsilon_lower": profile.epsilon_lower, "epsilon_upper": profile.epsilon_upper}
+        print_records([PairRecord(target=target, **plain(figures))])
+    else:
+        click.echo(_pair_words(profile))
+    return EXPECTED
+
+
+def _pair_words(profile: "PairProfile") -> str:
+    upper = "" if profile.epsilon_upper is None else f", epsilon <= {profile.epsilon_upper:.10g}"
+    return f"this pair of inputs, in both orders: epsilon >= {profile.epsilon_lower:.10g}{upper}"

@@ -12,23 +12,34 @@ from dpassay.claims import UsageError
 from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records, print_table, seed_option
 
 if TYPE_CHECKING:
-    from dpassay.properties.verify import ErratumReport, StatementReport
+    from dpassay.properties.verify import ErratumReport, Profile, StatementReport
     from dpassay.spec.statement import Severity, Statement
 
 __all__ = [
     "erratum_reports",
     "jobs_option",
+    "module_option",
+    "modules_argument",
     "name_option",
     "profile_option",
     "require_source",
     "select",
     "source_option",
     "statement_reports",
+    "statements_of",
     "verify",
 ]
 
 R = TypeVar("R", "StatementReport", "ErratumReport")
 
+modules_argument = click.argument("modules", nargs=-1, metavar="[MODULE | FILE.py]...")
+module_option = click.option(
+    "--module",
+    "modules",
+    metavar="MODULE",
+    multiple=True,
+    help="Module, package or .py file with statements of your own; may be repeated.",
+)
 source_option = click.option("--source", metavar="KEY", help="Only the document with this key, such as lebensold2024.")
 name_option = click.option(
     "--name", "pattern", metavar="GLOB", default="*", help="Only statements whose name matches."
@@ -46,6 +57,7 @@ jobs_option = click.option(
 
 
 @click.command()
+@modules_argument
 @source_option
 @name_option
 @click.option("--errata", is_flag=True, help="Evaluate the published claims instead, and their corrections.")
@@ -53,34 +65,55 @@ jobs_option = click.option(
 @seed_option
 @jobs_option
 @json_option
-def verify(source: str | None, pattern: str, errata: bool, profile: str, seed: int, jobs: int, as_json: bool) -> int:
+def verify(
+    modules: tuple[str, ...],
+    source: str | None,
+    pattern: str,
+    errata: bool,
+    profile: str,
+    seed: int,
+    jobs: int,
+    as_json: bool,
+) -> int:
     """Verify statements in their corrected form, or evaluate the errata of the documents.
+
+    MODULES are modules, packages or .py files with statements of your own; their code is run. Without any, the
+    statements of dpassay are verified.
 
     The scope of a verdict is `all` parameters, a `box` of parameters, or the `points` that were decided. Decided
     points are not a proof. Proof steps that are not machine-checked (prose steps) are counted beside the scope.
     """
-    statements = select(source, pattern)
+    statements = select(source, pattern, modules)
     if errata:
         return _print_errata(erratum_reports(statements), as_json)
-    return _print_statements(statement_reports(statements, profile, seed, jobs), as_json)
+    return _print_statements(statement_reports(statements, profile, seed, jobs, modules), as_json)
 
 
-def require_source(source: str | None) -> None:
-    """Raise `UsageError` unless it is the key of a document, or None."""
+def require_source(source: str | None, statements: Iterable["Statement"] = ()) -> None:
+    """Raise `UsageError` unless it is the key of a document, also of one that `statements` cite, or None."""
     from dpassay.spec.sources import SOURCES
 
-    if source is not None and source not in SOURCES:
-        raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(SOURCES))}")
+    known = set(SOURCES).union(*map(_sources, statements))
+    if source is not None and source not in known:
+        raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(known))}")
 
 
-def select(source: str | None, pattern: str) -> list["Statement"]:
+def statements_of(modules: Sequence[str]) -> tuple["Statement", ...]:
+    """Return the statements of modules of others, without repetition; those of dpassay if there are none."""
+    from dpassay.spec.statement import all_statements, load_statements
+
+    if not modules:
+        return all_statements()
+    return tuple({one.name: one for place in modules for one in load_statements(place)}.values())
+
+
+def select(source: str | None, pattern: str, modules: Sequence[str] = ()) -> list["Statement"]:
     """Return the statements of a document (of all, if None) whose name matches, raising `UsageError` if none does."""
-    from dpassay.spec.statement import all_statements
-
-    require_source(source)
+    statements = statements_of(modules)
+    require_source(source, statements)
     chosen = [
         statement
-        for statement in all_statements()
+        for statement in statements
         if fnmatchcase(statement.name, pattern) and (source is None or source in _sources(statement))
     ]
     if not chosen:
@@ -94,14 +127,15 @@ def _sources(statement: "Statement") -> set[str]:
 
 
 def statement_reports(
-    statements: Sequence["Statement"], profile: str, seed: int, jobs: int
+    statements: Sequence["Statement"], profile: str, seed: int, jobs: int, modules: tuple[str, ...] = ()
 ) -> Iterator["StatementReport"]:
     """Verify statements, in their order, with a progress bar; options are checked before the run."""
     from dpassay.properties.verify import verify as run
 
     if jobs == 0:
         raise UsageError("--jobs must not be 0; -1 means one per core")
-    reports = run(statements, "thorough" if profile == "thorough" else "quick", seed, jobs=jobs)
+    chosen: Profile = "thorough" if profile == "thorough" else "quick"
+    reports = run(statements, chosen, seed, jobs=jobs, places=modules)
     return _watched("statements", reports, len(statements))
 
 
@@ -129,17 +163,19 @@ def _print_statements(reports: Iterator["StatementReport"], as_json: bool) -> in
     for report in unexpected:
         click.echo(f"{report.outcome}: {report.statement.name}: {report.detail}", err=True)
         if report.witness:
-            click.echo(f"  at {json.dumps(report.record()['witness'], ensure_ascii=False)}", err=True)
+            click.echo(f"  at {json.dumps(report.record().witness, ensure_ascii=False)}", err=True)
     return UNEXPECTED if unexpected else EXPECTED
 
 
 def _print_errata(reports: Iterator["ErratumReport"], as_json: bool) -> int:
+    from dpassay.properties.contract import as_dictionary
+
     columns = ("item", "severity", "class", "location", "printed", "corrected", "evidence", "text", "detail")
     printed = _print("errata", reports, ("erratum_of", *columns), as_json, lambda _: {})
     click.echo(_severities(report.erratum.severity for report in printed), err=True)
     unexpected = _unexpected(printed)
     for report in unexpected:
-        click.echo(f"not as expected: {report.statement.name}: {report.record()}", err=True)
+        click.echo(f"not as expected: {report.statement.name}: {as_dictionary(report.record())}", err=True)
     return UNEXPECTED if unexpected else EXPECTED
 
 
@@ -171,13 +207,15 @@ def _print(
     cells : callable
         Cells of the table that differ from the fields of the record.
     """
+    from dpassay.properties.contract import as_dictionary
+
     collected = []
     for report in reports:
         collected.append(report)
         if as_json:
             print_records([report.record()])
     if not as_json:
-        print_table([report.record() | cells(report) for report in collected], columns)
+        print_table([as_dictionary(report.record()) | cells(report) for report in collected], columns)
     expected = len(collected) - len(_unexpected(collected))
     click.echo(f"{expected} of {len(collected)} {what} as expected", err=True)
     return collected

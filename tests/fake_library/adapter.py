@@ -3,10 +3,12 @@
 import ctypes
 import math
 import os
+import sys
 import time
 
 import numpy as np
 
+from dpassay.impl.libraries import kit
 from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
 
 LIBRARY = "numpy"
@@ -48,6 +50,10 @@ def crash(data, size):
     ctypes.string_at(0)
 
 
+def not_implemented():
+    raise NotImplementedError("the adapter does not know how to ask")
+
+
 def unable():
     raise RuntimeError("no claim")
 
@@ -77,6 +83,21 @@ CASES = [
     Answer("liar", "gaussian_delta", lambda sigma, epsilon, count: 0.1),
     Answer("refuses", "gaussian_delta", lambda sigma, epsilon, count: 1 // 0),
     Answer("odd", "gaussian_delta", lambda sigma, epsilon, count: [None, "0.3", 10**400, np.array([0.5])][count]),
-    Nonsense("careful", {"int of a word": lambda: int("word")}),
+    Nonsense("careful", {"int of a word": lambda: int("word")}, refused_by=("ValueError",)),
+    Nonsense(
+        "clumsy",
+        {
+            "no such place": lambda: VECTOR[999],
+            "no such key": lambda: {}["x"],
+            "sum of a word": lambda: 1 + "a",
+            "none called": lambda: None.privacy,
+            "not implemented": not_implemented,
+            "sys.exit": lambda: sys.exit(1),
+            "exit": lambda: exit(3),  # noqa: PLR1722  # which raises in a module of Python
+            "undeclared": lambda: int("word"),
+            "not readable": lambda: kit._require_finite("x", "y", -1),
+        },
+        refused_by=("RuntimeError",),
+    ),
     Nonsense("careless", {"minus one": lambda: -1}),
 ]

@@ -222,7 +222,7 @@ LYING_ANSWERS: dict[str, Any] = {
     "rejects_invalid_arguments": answer("gaussian_delta", lambda sigma, epsilon, count: 0.5),
 }
 
-NONSENSE = Nonsense("liar", {"epsilon=-1": lambda: 1.0, "epsilon=nan": lambda: float("x")})
+NONSENSE = Nonsense("liar", {"epsilon=-1": lambda: 1.0, "epsilon=nan": lambda: float("x")}, refused_by=("ValueError",))
 
 KINDS = {
     "privacy_of_claim": "violation",
@@ -371,4 +371,10 @@ def test_the_lowest_bits_of_the_liar_do_tell() -> None:
 
 
 def test_nonsense_that_is_refused_passes() -> None:
-    assert finding(Nonsense("strict", {"epsilon=nan": lambda: float("x")}), "rejects_invalid_calls").kind == "ok"
+    assert (
+        finding(
+            Nonsense("strict", {"epsilon=nan": lambda: float("x")}, refused_by=("ValueError",)),
+            "rejects_invalid_calls",
+        ).kind
+        == "ok"
+    )

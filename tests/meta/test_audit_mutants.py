@@ -6,7 +6,7 @@ computed exactly up to rounding); wealth against a true claim reaches 1/alpha in
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -140,8 +140,7 @@ def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
     return np.asarray(np.round(data[0] + rng.laplace(0, 1.0, size), 6))  # low bits would tell the side
 
 
-def run_draws(draws: object) -> list[Outcomes | None]:
-    assert isinstance(draws, list)
+def run_draws(draws: Sequence[Draw]) -> list[Outcomes | None]:
     return [sample_side(laplace, draw) for draw in draws]
 
 
@@ -160,7 +159,7 @@ def false_alarms(make: Callable[[int], PairGame]) -> int:
         game = make(seed)
         for _ in range(CALLS // 100):
             batch = game.prepare(100)
-            game.enter(batch, run_draws([*batch.left, *batch.right]))
+            game.enter(batch, run_draws(batch.draws))
         alarms += bool(game.log_wealth(1.0, 0.0)[0] >= -math.log(ALPHA))
     return alarms
 
@@ -340,8 +339,10 @@ def _noted(draw: Draw, seen: list[tuple[int, ...]]) -> Outcomes | None:
 
 def dropping_failures(draw: Draw) -> Outcomes:
     """Call again and again until the call does not raise."""
-    shares = {0.0: [0.9, 0.1], 1.0: [0.1, 0.9]}[float(draw.data[0])]
-    return Outcomes.of(np.random.default_rng(draw.seed).choice(2, p=shares, size=draw.size))
+    rng = np.random.default_rng(draw.seed)
+    shares = {0.0: [0.9, 0.1], 1.0: [0.1, 0.9]}
+    drawn = [rng.choice(2, p=shares[float(data[0])], size=count) for data, count in draw.runs()]
+    return Outcomes.of(np.concatenate(drawn))
 
 
 def test_dropping_calls_that_raise_is_noticed() -> None:
@@ -360,7 +361,7 @@ def test_dropping_calls_that_raise_is_noticed() -> None:
         game = PairGame(np.zeros(1), np.ones(1), seed=0, index=0)
         for _ in range(4):
             batch: Batch = game.prepare(200)
-            game.enter(batch, [sample(draw) for draw in batch.left + batch.right])
+            game.enter(batch, [sample(draw) for draw in batch.draws])
         return float(game.log_wealth(0.0, 0.008)[0])
 
     assert play(lambda draw: sample_side(rarely, draw)) < -math.log(ALPHA)
@@ -370,10 +371,10 @@ def test_dropping_calls_that_raise_is_noticed() -> None:
 def test_leaving_out_a_batch_that_raised_costs_the_stake() -> None:
     game = PairGame(np.zeros(1), np.ones(1), seed=0, index=0)
     first = game.prepare(32)
-    game.enter(first, run_draws([*first.left, *first.right]))
+    game.enter(first, run_draws(first.draws))
     second = game.prepare(100)
-    game.enter(second, [None] * len(second.left + second.right))
+    game.enter(second, [None] * len(second.draws))
     assert game.calls == 132
     assert game.log_wealth(1.0, 0.0)[0] <= math.log(1 / 64)
     third = game.prepare(10)
-    assert all(draw.one_by_one for draw in third.left + third.right)
+    assert all(draw.one_by_one for draw in third.draws)

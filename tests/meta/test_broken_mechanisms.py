@@ -1,10 +1,10 @@
 """Every broken mechanism of the catalogue is caught by the laws that it names, and no right one is."""
 
 import pytest
+from tests.checks.laws import LAWS, privacy_of_claim, tightness_of_claim
 
 from dpassay.impl.catalogue import Entry, entries
 from dpassay.impl.mechanisms.noisy_max import gaussian_noisy_max
-from dpassay.properties.checks.laws import LAWS, privacy_of_claim, tightness_of_claim
 
 BROKEN = [entry for entry in entries() if entry.mutation is not None]
 RIGHT = [entry for entry in entries() if entry.mutation is None]

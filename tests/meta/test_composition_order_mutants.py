@@ -292,6 +292,8 @@ REFUTED = [
     ("adaptive_interactions_stay_below_the_recursion", "a + t", adaptive_recursion, "adaptive_delta",
      wrong_signs),
     ("adaptive_recursion_is_attained", "batch", adaptive_recursion, "adaptive_delta", one_supremum),
+    ("adaptive_recursion_is_best_of_all_plans", "batch", adaptive_recursion, "adaptive_delta", one_supremum),
+    ("adaptive_recursion_is_best_of_all_plans", "half the range", adaptive_recursion, "adaptive_delta", half_range),
     ("adaptive_recursion_is_attained", "clipped at 0", adaptive_recursion, "adaptive_delta", clipped_at_zero),
     ("single_bounded_range_delta_has_a_closed_form", "half of it as DP", adaptive_recursion, "adaptive_delta",
      half_range),

@@ -121,6 +121,21 @@ def test_a_wrong_rule_is_not_private(monkeypatch: pytest.MonkeyPatch, rule: type
     assert outcome_of("probabilistic_dp_of_self_reporting_filter") is Outcome.VIOLATED
 
 
+@pytest.mark.kills("self_reporting_filter_protects_both_orders")
+@pytest.mark.parametrize("rule", [rule for rule in WRONG_RULES if rule is not ChargesThePriorEpsilon])
+def test_a_wrong_rule_is_not_private_in_both_orders(
+    monkeypatch: pytest.MonkeyPatch, rule: type[SelfReportingRule]
+) -> None:
+    monkeypatch.setattr(filtered_composition, "SelfReportingRule", rule)
+    assert outcome_of("self_reporting_filter_protects_both_orders") is Outcome.VIOLATED
+
+
+@pytest.mark.kills("self_reporting_filter_protects_both_orders")
+def test_charges_of_one_order_do_not_protect_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filtered_composition, "two_sided", lambda interaction: interaction)
+    assert outcome_of("self_reporting_filter_protects_both_orders") is Outcome.VIOLATED
+
+
 def largest_single_delta(complete: list[Branch]) -> Fraction:
     return max((offer.probabilistic_delta for branch in complete for offer in branch.rounds), default=Fraction(0))
 

@@ -345,6 +345,20 @@ def test_the_quality_of_one_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refuted("approximate_dp_of_best_of_candidates")
 
 
+@pytest.mark.kills("approximate_dp_of_best_k_of_candidates")
+@pytest.mark.parametrize("fault", ["quality one", "one hit fewer", "epsilon for 2 epsilon", "the first only"])
+def test_wrong_accounts_of_the_k_best_are_refuted(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    best = one_shot_selection.best_k_of_candidates
+    name, mutant = {
+        "quality one": ("not_prior_quality", lambda ratio: Fraction(1)),
+        "one hit fewer": ("binomial_at_most_exact", lambda most, calls, q: binomial_at_most_exact(most - 1, calls, q)),
+        "epsilon for 2 epsilon": ("not_prior_quality", lambda ratio: not_prior_quality(1 + (ratio - 1) / 2)),
+        "the first only": ("best_k_of_candidates", lambda m, k, ratio: best(m, 1, ratio)),
+    }[fault]
+    monkeypatch.setattr(one_shot_selection, name, mutant)
+    assert refuted("approximate_dp_of_best_k_of_candidates")
+
+
 @pytest.mark.kills("pure_loss_of_best_of_candidates_adds_up")
 def test_candidates_on_one_side_only_have_another_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     original = one_shot_selection.best_of_candidates

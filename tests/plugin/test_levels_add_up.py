@@ -20,7 +20,7 @@ def noisy(data, size, rng):
 
 @pytest.mark.parametrize("level", [1e-7, 2e-7, 4e-7])
 def test_noisy(level):
-    assert_private(noisy, "pure:2", "vector:size=1,linf=1", calls=600, level=level)
+    assert_private(noisy, "pure:2", "vector:size=1,linf=1", calls=600, level=level, trace=False)
 """
 
 RERUNS = """
@@ -88,3 +88,31 @@ def test_a_run_without_privacy_tests_loads_nothing(pytester: pytest.Pytester) ->
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "privacy assertion" not in done.stdout
+
+
+EXACT = """
+import pytest
+from dpassay.testing import assert_private
+
+def noisy(data, size, rng):
+    return data[0] + rng.laplace(0, 1, size)
+
+def test_proved():
+    result = assert_private(noisy, "pure:1", "vector:size=1,linf=1", level=1e-7)
+    assert (result.verdict, result.evidence, result.calls) == ("holds", "exact", 0)
+
+def test_sampled():
+    assert_private(noisy, "pure:2", "vector:size=1,linf=1", calls=600, level=1e-7, low_bits=False, trace=False)
+
+def test_refuted():
+    with pytest.raises(AssertionError, match="certified"):
+        assert_private(noisy, "pure:0.5", "vector:size=1,linf=1")
+"""
+
+
+@pytest.mark.traced
+def test_exact_decisions_take_no_level(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(EXACT)
+    assert summary(pytester) == [
+        "3 privacy assertions, 2 of them decided exactly; probability of any false alarm at most 1e-07"
+    ]

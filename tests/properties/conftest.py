@@ -23,7 +23,7 @@ def one_or_two_records() -> Evidence:
         game = PairGame(np.zeros(1), np.zeros(2), seed=0, index=0)
         while game.calls < calls:
             batch = game.prepare(min(16, calls - game.calls))
-            game.enter(batch, [sample_side(target, draw) for draw in batch.left + batch.right])
+            game.enter(batch, [sample_side(target, draw) for draw in batch.draws])
         return game, float(game.log_wealth(0.1, 0.0)[0]) / (9 * math.log(10))
 
     return play

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.checks.bounds import on_the_safe_side
 
 from dpassay.claims import UsageError
 from dpassay.impl.accounting.above_threshold_renyi import (
@@ -18,7 +19,6 @@ from dpassay.impl.accounting.above_threshold_renyi import (
     above_threshold_rdp_by_halting_time,
     above_threshold_rdp_printed,
 )
-from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.spec.ball import ball
 from dpassay.spec.domains.streams import ThresholdSetting
 from dpassay.spec.theorems.gaussian_selection.above_threshold_renyi import rdp_nonneg

@@ -7,13 +7,13 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.checks.bounds import on_the_safe_side
 
 from dpassay.impl.accounting.above_threshold import (
     gaussian_above_threshold_all_below_loss,
     gaussian_above_threshold_loss,
 )
 from dpassay.impl.accounting.noisy_max import gaussian_noisy_max_epsilon
-from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.properties.strategies.base import log_integers
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.above_threshold import log_halting_probability

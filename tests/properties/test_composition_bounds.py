@@ -10,12 +10,12 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.checks.bounds import on_the_safe_side, safe_at_a_rounded_level
 
 from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_round, pure_round
 from dpassay.impl.accounting.composition import UNDERFLOW, CompositionAccountant
 from dpassay.impl.accounting.mixed_composition import MixedBatch
 from dpassay.impl.accounting.optimal_composition import PureComposition
-from dpassay.properties.checks.bounds import on_the_safe_side, safe_at_a_rounded_level
 from dpassay.properties.strategies.composition import class_sequences
 from dpassay.spec.ball import Real, at_most, ball
 from dpassay.spec.interactions.mechanism_classes import ClassSequence, ClassSequences, adaptive_delta

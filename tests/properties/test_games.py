@@ -5,14 +5,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from dpassay.claims import UsageError
-from dpassay.properties.games.adversary import Game, exceeds, hockey_stick_payoff
-from dpassay.properties.games.filters import (
+from tests.checks.filter_games import (
     fully_adaptive_filter_is_private,
     largest_path_delta,
     self_reporting_filter_is_private,
 )
+
+from dpassay.claims import UsageError
+from dpassay.properties.games.adversary import Game, exceeds, hockey_stick_payoff
 from dpassay.properties.strategies.interactions import interactions, rounds
 from dpassay.spec.interactions.filter_rules import FullyAdaptiveRule, SelfReportingRule
 from dpassay.spec.interactions.transcripts import (

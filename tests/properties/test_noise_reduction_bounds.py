@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.checks.bounds import on_the_safe_side
 
 from dpassay.impl.accounting.filters import ConcentratedOffer
 from dpassay.impl.accounting.odometers import Odometer, half_normal_boundary, mixture_boundary
 from dpassay.impl.mechanisms.brownian_noise_reduction import brownian_noise
 from dpassay.impl.mechanisms.laplace_noise_reduction import backward_laplace_noise, forward_laplace_noise
 from dpassay.properties.betting.intervals import clopper_pearson
-from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.spec.ball import midpoint, precision
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, stopped_probability_below
 from dpassay.spec.theorems.accuracy_first import time_uniform_loss

@@ -8,6 +8,7 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.checks.bounds import on_the_safe_side, safe_at_a_rounded_level
 
 from dpassay.claims import UsageError
 from dpassay.impl.accounting.composition import UNDERFLOW
@@ -28,7 +29,6 @@ from dpassay.impl.accounting.setwise import (
     setwise_epsilon,
 )
 from dpassay.impl.accounting.truncation import truncation_delta, truncation_half_width
-from dpassay.properties.checks.bounds import on_the_safe_side, safe_at_a_rounded_level
 from dpassay.properties.games.setwise import (
     fixed_order_delta,
     lattice_menu,

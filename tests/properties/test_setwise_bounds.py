@@ -8,11 +8,11 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.checks.bounds import on_the_safe_side
 
 from dpassay.claims import UsageError
 from dpassay.impl.accounting.advanced_composition import advanced_composition_epsilon, best_share
 from dpassay.impl.accounting.laplace_accuracy import largest_laplace_error, split_budget_error
-from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.properties.strategies.base import log_integers
 from dpassay.spec.ball import at_least, at_most, ball
 from dpassay.spec.theorems.foundations import composition

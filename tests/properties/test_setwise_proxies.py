@@ -8,6 +8,7 @@ import pytest
 from flint import arb
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.checks.bounds import on_the_safe_side
 
 from dpassay.impl.accounting.setwise import (
     LossProxy,
@@ -19,7 +20,6 @@ from dpassay.impl.accounting.setwise import (
     setwise_delta,
     setwise_epsilon,
 )
-from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.spec.ball import Real, ball
 from dpassay.spec.notions.concentrated_conversions import mean_loss_of_bounded_range
 from dpassay.spec.notions.conversions import zcdp_rho_of_pure

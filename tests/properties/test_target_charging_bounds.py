@@ -9,6 +9,7 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.checks.bounds import on_the_safe_side
 
 from dpassay.impl.accounting.pure_composition import (
     LARGEST_COUNT,
@@ -22,7 +23,6 @@ from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.mechanisms.finite import log_ratio_upper
 from dpassay.impl.mechanisms.one_shot_top_k import ResponseTopK
 from dpassay.impl.mechanisms.target_charging import ChargedResponses
-from dpassay.properties.checks.bounds import on_the_safe_side
 from dpassay.properties.strategies.base import log_integers
 from dpassay.spec.ball import at_most, ball, exact
 from dpassay.spec.distributions.binomial import negative_binomial_above

@@ -7,6 +7,7 @@ import sympy as sp
 
 from dpassay.claims import UsageError
 from dpassay.properties.verify import ErratumReport, verify, verify_errata, verify_statement
+from dpassay.registry import Registry
 from dpassay.spec import statement as registry
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.domains.base import Integers, Reals
@@ -24,7 +25,7 @@ N = Annotated[int, Integers("a count", 0, 1000)]
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     all_statements()
-    monkeypatch.setattr(registry, "_REGISTRY", {})
+    monkeypatch.setattr(registry, "_STATEMENTS", Registry("statement"))
 
 
 def make(claim) -> Statement:  # type: ignore[no-untyped-def]
@@ -71,7 +72,7 @@ def test_prose_steps_are_reported() -> None:
 
     report = verify_statement(make(seen))
     assert (report.scope, report.prose_steps, report.reach) == (Scope.ALL, 1, "all, 1 prose step")
-    assert report.record()["prose_steps"] == 1
+    assert report.record().prose_steps == 1
 
 
 def test_the_search_climbs_towards_the_bound() -> None:
@@ -122,7 +123,7 @@ def test_an_erratum_whose_figures_are_off_is_not_as_expected() -> None:
     for figures in (Figures(("2.02 > 1.00",), corrected), Figures(published, ("1.00 <= 2.03",)), Figures(published)):
         report = reported(figures)
         assert not report.as_expected
-        assert report.record()["detail"] == report.figures.detail != ""
+        assert report.record().detail == report.figures.detail != ""
 
 
 def test_a_consequence_counts_for_its_cause_and_is_reported_once() -> None:
@@ -142,7 +143,7 @@ def test_a_consequence_counts_for_its_cause_and_is_reported_once() -> None:
         (report,) = verify_errata(asked)
         assert report.statement is first
         assert not report.as_expected  # the consequence does not fail as published
-        assert [one["erratum_of"] for one in report.record()["consequences"]] == ["other"]
+        assert [one.erratum_of for one in report.record().consequences] == ["other"]
 
 
 def test_a_consequence_of_nothing_is_refused() -> None:
@@ -171,7 +172,8 @@ def test_an_erratum_that_does_not_fail_as_printed_is_not_as_expected() -> None:
 
 def test_reports_come_in_order() -> None:
     chosen = [one for one in _REAL if one.name.endswith("by_proof")][:3]
-    registry._REGISTRY.update({one.name: one for one in chosen})
+    for one in chosen:
+        registry._STATEMENTS.enter(one.name, one)
     assert [report.statement.name for report in verify(chosen, jobs=1)] == [one.name for one in chosen]
 
 

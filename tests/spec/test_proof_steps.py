@@ -4,7 +4,14 @@ from typing import get_type_hints
 import pytest
 import sympy as sp
 
-from dpassay.spec.proof.rules import at_least_by, largest_at, nonnegative_from_zero, same_sign
+from dpassay.spec.proof.rules import (
+    at_least_by,
+    largest_at,
+    nonnegative_from_zero,
+    parametrises,
+    positive_integral,
+    same_sign,
+)
 from dpassay.spec.proof.steps import Hypothesis, Proof, Step, all_of, checked, computed, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, nonnegative, positive
 from dpassay.spec.statement import all_statements
@@ -102,6 +109,15 @@ def test_the_scope_of_a_computed_step_can_be_set() -> None:
         (lambda: nonnegative_from_zero(sp.exp(x) - 1, x, sp.exp(x), "exponential"), Outcome.HOLDS),
         (lambda: nonnegative_from_zero(sp.exp(x) - 2, x, sp.exp(x), "below at 0"), Outcome.VIOLATED),
         (lambda: nonnegative_from_zero(1 - sp.exp(x), x, -sp.exp(x), "falls"), Outcome.VIOLATED),
+        (lambda: parametrises((1 + x, 1 / (1 + y)), (x, y), lambda a, b: (a - 1, 1 / b - 1), "whole"), Outcome.HOLDS),
+        (
+            lambda: parametrises((1 + x, 2 / (1 + y)), (x, y), lambda a, b: (a - 1, 1 / b - 1), "other values"),
+            Outcome.UNDECIDED,
+        ),
+        (lambda: parametrises((1 + x,), (x,), lambda a: (a,), "another edge"), Outcome.VIOLATED),
+        (lambda: positive_integral(1, sp.exp(-x), x, "exponential"), Outcome.HOLDS),
+        (lambda: positive_integral(2, sp.exp(-x), x, "another value"), Outcome.VIOLATED),
+        (lambda: positive_integral(-1, -sp.exp(-x), x, "negative"), Outcome.VIOLATED),
     ],
 )
 def test_rules_check_their_premises(verdict: Callable[[], Verdict], outcome: Outcome) -> None:

@@ -33,5 +33,5 @@ def test_nothing_is_no_claim() -> None:
 
 
 def test_evidence_and_scope_are_ordered_from_weak_to_strong() -> None:
-    assert [each.label for each in sorted(Evidence)] == ["sampled", "enclosed", "exact", "box", "symbolic"]
-    assert [each.label for each in sorted(Scope)] == ["samples", "points", "box", "all"]
+    assert sorted(Evidence) == ["sampled", "enclosed", "exact", "box", "symbolic"]
+    assert sorted(Scope) == ["samples", "points", "box", "all"]

@@ -388,12 +388,12 @@ def _models():
         ("models.GaussianNB, class counts and means", _bayes, labelled, 3000),
         ("models.LinearRegression, coefficient", _regression, pairs, 3000),
         ("models.KMeans, centres", _means, bit, 1500),
-        ("models.StandardScaler", _scaler, plain, 2000),
+        ("models.StandardScaler", _scaler, plain, None),
         ("models.LogisticRegression, coefficient", _logistic, labelled, 3000),
-        ("models.PCA, first component", _components, plain, 1500),
-        ("models.RandomForestClassifier, predictions", _forest, labelled, 1000),
+        ("models.PCA, first component", _components, plain, None),
+        ("models.RandomForestClassifier, predictions", _forest, labelled, None),
     ):
-        yield Mechanism(name, relation, "pure:1.0", once=once, floats=False, calls=calls)
+        yield Mechanism(name, relation, "pure:1.0", once=once, floats=False, calls=calls, slow=True)
 
 
 # --- accountant and calibrators --------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def aggregate(
         sensitivity=float(sensitivity),
         exact_distribution=False,
         floats=output is not int,
-        calls=500,  # what is computed is for the law of sensitivity, and noise has cases of its own
+        slow=True,
         notes="the law is that of noise about the value that the transformation computed; of many records, that value "
         "is computed once for all draws of a batch, and noised by the constructor for vectors",
     )

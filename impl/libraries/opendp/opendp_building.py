@@ -36,9 +36,6 @@ __all__ = [
 
 dp.enable_features("contrib", "honest-but-curious")
 
-_CALLS_ONE_BY_ONE = 2000
-"""Outcomes that a law may draw where every one is a call into the library: a thousand take a second or so."""
-
 
 class Collector:
     """Collects cases; what this release of the library cannot build is named on standard error and left out."""
@@ -113,8 +110,8 @@ def measurement_case(
     options
         Further fields of `Mechanism`.
     """
-    if bulk is None:
-        options.setdefault("calls", _CALLS_ONE_BY_ONE)
+    if bulk is None:  # a thousand calls into the library take a second or so
+        options.setdefault("slow", "calls" not in options)
     if not options.setdefault("floats", True):
         options.setdefault("notes", "no floats are released")
 

@@ -11,9 +11,6 @@ from dpassay.impl.libraries.kit import Mechanism
 
 __all__ = ["composition_cases"]
 
-_CALLS_OF_TALKS = 700
-"""An outcome of a mechanism that is asked several times is several calls into the library."""
-
 _RELATION = "vector:size=1,linf=1,low=-100,high=100"
 
 
@@ -63,7 +60,7 @@ def adaptive(kind: str, d_mids: list[float], scale_of: Any, words: str) -> Mecha
         _RELATION,
         lambda data: data[0],
         outcome=outcome,
-        calls=_CALLS_OF_TALKS,
+        slow=True,
     )
 
 
@@ -105,7 +102,7 @@ def odometer(kind: str) -> Mechanism:
         neighbours=_RELATION,
         claim=f"{'pure' if kind == 'pure' else 'zcdp'}:{spent!r}",
         once=lambda data: ask(data[0], second=None)[0],
-        calls=_CALLS_OF_TALKS,
+        slow=True,
     )
 
 
@@ -132,7 +129,7 @@ def filtered(kind: str, budget: float) -> Mechanism:
         _RELATION,
         lambda data: data[0],
         outcome=outcome,
-        calls=_CALLS_OF_TALKS,
+        slow=True,
     )
 
 

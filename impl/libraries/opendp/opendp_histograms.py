@@ -37,7 +37,7 @@ def threshold(
     keys: int = 1,
     most: int = 1,
     fixed_delta: float | None = None,
-    calls: int | None = 3000,
+    slow: bool = True,
 ) -> Mechanism:
     """Return the case: a histogram with noise, of which counts below a threshold are left out.
 
@@ -73,7 +73,7 @@ def threshold(
         f"vector:size={keys},{norm},linf=1,low=0,high={most},integer",
         list,
         bulk=bulk,
-        calls=calls,
+        slow=slow,
         floats=triple and kind is float,
         notes=""
         if triple and kind is float
@@ -115,7 +115,7 @@ def counted(scale: float, limit: int) -> Mechanism:
         "records:low=0,high=3,size=0,max-size=6,relation=add-remove",
         lambda data: [int(value) for value in data],
         outcome=lambda release: tuple(release.get(i) for i in range(4)),
-        calls=3000,
+        slow=True,
         floats=False,
     )
 
@@ -136,7 +136,7 @@ def sparse_projection(scale: float) -> Mechanism:
         "vector:size=2,l1=1,low=0,high=10,integer",
         argument,
         outcome=lambda queryable: (queryable("key 0"), queryable("key 1")),
-        calls=1000,
+        slow=True,
         notes="the measurement draws its hash functions once, when it is made: they are public",
     )
 
@@ -145,11 +145,11 @@ def histogram_cases(collect: Collector) -> None:
     """Add the cases of histograms."""
     for noise in ("laplace", "gaussian"):
         # at a threshold that one user meets exactly, delta is large enough for few samples to tell
-        collect.add(threshold, noise, int, 1.0, 1, calls=None)
+        collect.add(threshold, noise, int, 1.0, 1, slow=False)
         collect.add(threshold, noise, int, 10.0, 30, keys=3, most=100)
         collect.add(threshold, noise, float, 1.0, 4)
         collect.add(zero_count, noise)
     collect.add(threshold, "laplace", int, 0.3, 1)
-    collect.add(threshold, "gaussian", int, 1.0, 1, fixed_delta=1.01, calls=None)
+    collect.add(threshold, "gaussian", int, 1.0, 1, fixed_delta=1.01, slow=False)
     collect.add(counted, 1.0, 5)
     collect.add(sparse_projection, 1.0)

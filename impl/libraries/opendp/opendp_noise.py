@@ -21,10 +21,6 @@ _FAMILIES = {
 }
 
 
-_CALLS_OF_FLOATS = 2500
-"""The noise of floats is drawn exactly, which takes the library a tenth of a millisecond or more."""
-
-
 def _is_integer(kind: Any) -> bool:
     return kind is int or (isinstance(kind, str) and kind[0] in "iu")
 
@@ -88,7 +84,7 @@ def vectors(noise: str, kind: Any, scale: float, size: int, *, d_in: float = 1.0
         bulk=bulk,
         floats=not whole,
         law=_distribution(noise, kind, scale) if k is None and kind in (float, int) else None,
-        calls=None if whole else _CALLS_OF_FLOATS // size,
+        slow=not whole,  # the noise of floats is drawn exactly, in a tenth of a millisecond or more
     )
 
 
@@ -118,7 +114,7 @@ def zcdp_through_approximate(scale: float, delta: float) -> Mechanism:
         "vector:size=1,linf=1",
         lambda data: data[0],
         law=_distribution("gaussian", float, scale),
-        calls=6000,
+        slow=True,
     )
 
 
@@ -146,7 +142,7 @@ def calibrated(noise: str, target: Any) -> Mechanism:
         1.0,
         "vector:size=1,linf=1",
         lambda data: data[0],
-        calls=1000,
+        slow=True,
     )
 
 
@@ -159,7 +155,7 @@ def canonical(d_in: float, d_out: tuple[float, float]) -> Mechanism:
         d_in,
         f"vector:size=1,linf={d_in!r}",
         lambda data: data[0],
-        calls=3600 if d_out[0] > 2 else 1000,
+        slow=True,
     )
 
 

@@ -142,7 +142,7 @@ def private_candidate_calls(stop_probability: float) -> Mechanism:
     }
     return Mechanism(
         f"make_select_private_candidate(stop_probability={stop_probability!r}) number of candidates",
-        neighbours="vector:size=1,linf=1,low=0,high=1",
+        neighbours="vector:size=1,linf=1,low=0,high=0",  # one input: the fit alone is of interest
         claim=claim_of(measurement, 0.0),
         once=once,
         law=lambda _: law,

@@ -67,9 +67,9 @@ def backward_martingale_by_the_bridge() -> Proof:
     t = s + gap
     log_value: Callable[[Any, Any], Any] = lambda at, time: tilt * at / time - compensator(tilt, 1 / time)
     mean, variance = s / t * b, s * gap / t
-    density = sp.exp(-((x - mean) ** 2) / (2 * variance)) / sp.sqrt(2 * sp.pi * variance)
-    centre = mean + tilt / s * variance  # e^(lambda x / s) shifts the bridge by this
-    tilted = density.subs(x, x - tilt / s * variance)
+    exponent: Callable[[Any], Any] = lambda centre: -((x - centre) ** 2) / (2 * variance)
+    density: Callable[[Any], Any] = lambda centre: sp.exp(exponent(centre)) / sp.sqrt(2 * sp.pi * variance)
+    shifted = mean + tilt / s * variance  # e^(lambda x / s) shifts the bridge
     return proof(
         suppose("motion", "B is a Brownian motion: Gaussian, with mean 0 and covariances min(s, t)."),
         checked(
@@ -98,7 +98,7 @@ def backward_martingale_by_the_bridge() -> Proof:
             "mass",
             "The bridge has a density.",
             identity,
-            sp.integrate(density, (x, -sp.oo, sp.oo)),
+            sp.integrate(density(mean), (x, -sp.oo, sp.oo)),
             1,
             given=["bridge"],
         ),
@@ -106,15 +106,15 @@ def backward_martingale_by_the_bridge() -> Proof:
             "completed square",
             "M(s) times the density of the bridge is M(t) times a shifted one.",
             identity,
-            log_value(x, s) - (x - mean) ** 2 / (2 * variance),
-            log_value(b, t) - (x - centre) ** 2 / (2 * variance),
+            log_value(x, s) + exponent(mean),
+            log_value(b, t) + exponent(shifted),
             given=["mass"],
         ),
         checked(
             "shifted mass",
             "The shifted density integrates to 1: E[M(s) | B(u), u >= t] = M(t).",
             identity,
-            sp.integrate(tilted, (x, -sp.oo, sp.oo)),
+            sp.integrate(density(shifted), (x, -sp.oo, sp.oo)),
             1,
             given=["completed square"],
         ),

@@ -259,13 +259,14 @@ def stopped_wealth(
     delta = hockey_stick_exact(pair.left, pair.right, pair.ratio)
     caps = [largest_stake(pair.ratio, delta, weight) for weight in weights]
     stakes = [stake_of_belief(*each) for each in zip(beliefs, [pair.ratio] * 2, weights, caps, strict=True)]
+    outcomes = dict.fromkeys((*pair.left.outcomes, *pair.right.outcomes))
 
     def solve(wealth: Fraction, turn: int, rounds_left: int) -> tuple[Fraction, Fraction]:
         reached = Fraction(int(wealth >= 2))
         if rounds_left == 0:
             return wealth, reached
         mean, chance = Fraction(0), Fraction(0)
-        for outcome in pair.left.outcomes:
+        for outcome in outcomes:
             weight = weights[turn]
             factors = side_bet(stakes[turn](outcome), pair.ratio, delta, weight, caps[turn])
             shares = weight * pair.left.probability(outcome), (1 - weight) * pair.right.probability(outcome)

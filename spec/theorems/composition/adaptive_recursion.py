@@ -23,14 +23,17 @@ from dpassay.spec.interactions.mechanism_classes import (
     batch_delta,
     bounded_range,
     interaction_delta,
+    pure,
     worst_interaction,
 )
+from dpassay.spec.interactions.transcripts import mirrored
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.mixed_batch import optimal_mixed_delta
+from dpassay.spec.theorems.composition.second_derivations import Masses, best_plan_delta, response_masses
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["bounded_range_delta", "bounded_range_delta_enclosed"]
@@ -64,7 +67,8 @@ ONE = ClassSequence(Fraction(3, 2), (bounded_range(4),), 2)
         Pin(
             {"member": _worst_member(ONE)},
             "the response 27/65, 8/65 at e^epsilon_g = 9/4",
-            both=lambda: Fraction(9, 65),
+            smaller=lambda: [Fraction(9, 65), 0],  # in the other order no loss exceeds epsilon/4
+            larger=lambda: [Fraction(9, 65)] * 2,
         ),
     ),
 )
@@ -72,14 +76,15 @@ def adaptive_interactions_stay_below_the_recursion(member: Interaction) -> Verdi
     """Mechanisms of given classes in a given order, chosen adaptively and on neighbours in either order, have at every
     epsilon_g, negative ones included, at most the delta of the recursion.
 
-    Decided for post-processed responses with t on the lattice, against the recursion with t on the same lattice.
+    Decided for post-processed responses with t on the lattice, against the recursion with t on the same lattice: the
+    hockey-stick divergences of the whole transcript, in both orders.
     """
     sequence = member.sequence
-    return at_most_exact(
-        interaction_delta(member.interaction, sequence.budget),
-        adaptive_delta(sequence.base, sequence.classes, sequence.level),
-        "delta of the interaction",
-    )
+    bound = adaptive_delta(sequence.base, sequence.classes, sequence.level)
+    return conjunction([
+        at_most_exact(interaction_delta(each, sequence.budget), bound, "delta of the interaction")
+        for each in (member.interaction, mirrored(member.interaction))
+    ])  # fmt: skip
 
 
 def _known_for_positive_levels(base: Fraction, classes: tuple[MechanismClass, ...], level: int) -> Fraction:
@@ -124,15 +129,56 @@ POSITIVE_LEVELS_ONLY = Erratum(
 )
 
 
-@statement(CESAR_2020, "adaptive_delta_recursion", errata=(POSITIVE_LEVELS_ONLY,), cases=30)
+@statement(
+    CESAR_2020,
+    "adaptive_delta_recursion",
+    errata=(POSITIVE_LEVELS_ONLY,),
+    cases=30,
+)
 def adaptive_recursion_is_attained(sequence: Sequence) -> Verdict:
     """delta_OPT(BR(epsilon_0), rest; a) = sup_t {q delta_OPT(rest; a-t) + (1 - q) delta_OPT(rest; a + epsilon_0 - t)},
     and the same with t = epsilon_0 and 2 epsilon_0 for DP(epsilon_0): the analyst who plays the best t after every
-    history has exactly this delta. Valid for all real a.
+    history has exactly this delta, by the hockey-stick divergence of the transcript. Valid for all real a.
     """
     worst = worst_interaction(sequence.base, sequence.classes, sequence.level)
     delta = adaptive_delta(sequence.base, sequence.classes, sequence.level)
     return equal_exact(interaction_delta(worst, sequence.budget), delta, "delta of the best analyst")
+
+
+TELLS_NOTHING: Masses = ((Fraction(1), Fraction(1)),)
+
+
+def _responses(base: Fraction, each: MechanismClass) -> list[Masses]:
+    """The responses of a class: ratios r^t and r^(t - epsilon) for bounded range, r^(+-epsilon) for pure DP.
+
+    At the ends t = 0 and t = epsilon the response tells nothing.
+    """
+    if each.kind == "pure":
+        return [response_masses(base ** (2 * each.steps), base**each.steps)]
+    return [TELLS_NOTHING, *(response_masses(base**each.steps, base**t) for t in range(1, each.steps))]
+
+
+@statement(
+    CESAR_2020,
+    "adaptive_delta_recursion",
+    cases=20,
+    examples=tuple(
+        {"sequence": ClassSequence(Fraction(4, 3), classes, level)}
+        for classes, level in (
+            ((bounded_range(3), bounded_range(4)), 1),
+            ((bounded_range(4), pure(1)), 2),
+            ((pure(2), bounded_range(2)), -1),
+        )
+    ),
+)
+def adaptive_recursion_is_best_of_all_plans(sequence: Sequence) -> Verdict:
+    """The recursion for two rounds is the largest hockey-stick divergence of all plans: each response of the first
+    class, with each choice of a response of the second after each outcome, tried one by one.
+    """
+    base, classes = sequence.base, sequence.classes[:2]
+    offers = [_responses(base, each) for each in classes] + [[TELLS_NOTHING]]
+    best = best_plan_delta(offers[0], offers[1], sequence.budget)
+    return equal_exact(best, adaptive_delta(base, classes, sequence.level), "best of all plans")
 
 
 # --- one bounded-range mechanism ----------------------------------------------------------------------------

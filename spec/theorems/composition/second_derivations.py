@@ -1,5 +1,7 @@
 """Values of the chapter's bounds by a second derivation, for pins."""
 
+import itertools
+from collections.abc import Sequence
 from fractions import Fraction
 
 from flint import arb
@@ -8,13 +10,19 @@ from dpassay.spec.ball import ball, normal_cdf
 from dpassay.spec.theorems.foundations.second_derivations import responses_delta_by_beta
 
 __all__ = [
+    "Masses",
+    "best_plan_delta",
     "loss_of_21",
     "many_responses_delta",
     "mean_of_range_441",
     "renyi_of_21",
+    "response_masses",
     "slice_of_truncated_normal",
     "two_laplace_counts_delta",
 ]
+
+Masses = tuple[tuple[Fraction, Fraction], ...]
+"""The probabilities of each outcome of a mechanism, on the left and on the right."""
 
 
 def two_laplace_counts_delta(ratio: Fraction, level: Fraction) -> arb:
@@ -59,3 +67,23 @@ def slice_of_truncated_normal(low: Fraction, width: Fraction) -> arb:
     """Enclose the mass above `low` of a standard normal variable on [-width, width]."""
     top = normal_cdf(ball(width))
     return (top - normal_cdf(ball(low))) / (2 * top - 1)
+
+
+def best_plan_delta(first: Sequence[Masses], second: Sequence[Masses], budget: Fraction) -> Fraction:
+    """Return the largest delta at e^epsilon_g = `budget` of all plans for two rounds, by trying each of them.
+
+    A plan is a mechanism for the first round, and one for the second after each outcome. The delta is the sum of
+    [P - e^epsilon_g Q]_+ over all pairs of outcomes.
+    """
+
+    def delta(one: Masses, others: tuple[Masses, ...]) -> Fraction:
+        pairs = ((p * a, q * b) for (p, q), other in zip(one, others, strict=True) for a, b in other)
+        return sum((max(left - budget * right, Fraction(0)) for left, right in pairs), Fraction(0))
+
+    return max(delta(one, others) for one in first for others in itertools.product(second, repeat=len(one)))
+
+
+def response_masses(ratio: Fraction, raised: Fraction) -> Masses:
+    """Return the response with the likelihood ratios `raised` and raised / ratio: both sides sum to 1."""
+    kept = (1 - raised / ratio) / (raised - raised / ratio)  # of the right side
+    return (raised * kept, kept), (1 - raised * kept, 1 - kept)

@@ -306,18 +306,21 @@ def setwise_bounds_hold_for_many_mechanisms(case: Annotated[Many, Choices("many 
     """
     pure, ranged, epsilon, tail = case
 
+    def of_pure() -> tuple[arb, arb]:
+        return zcdp_rho_of_pure(ball(epsilon)), ball(epsilon)
+
+    def of_range() -> tuple[arb, arb]:
+        return mean_loss_of_bounded_range(ball(epsilon)), ball(epsilon) / 2
+
     def moments() -> list[tuple[arb, arb]]:
-        level = ball(epsilon)
-        own, other = (zcdp_rho_of_pure(level), level), (mean_loss_of_bounded_range(level), level / 2)
-        return [*[own] * pure, *[other] * ranged]
+        return [*[of_pure()] * pure, *[of_range()] * ranged]
 
     def lemma_3_3() -> arb:
         means, scales = zip(*moments(), strict=True)
         return setwise_epsilon(list(means), list(scales), tail)
 
     def equation_3() -> arb:
-        own, other = moments()[0], moments()[-1]
-        return mixed_epsilon((pure, *own), (ranged, *other), (0, arb(0), arb(0)), tail)
+        return mixed_epsilon((pure, *of_pure()), (ranged, *of_range()), (0, arb(0), arb(0)), tail)
 
     def lemma_3_4() -> arb:
         return setwise_approximate_epsilon([zcdp_of_cdp_parameters(*each) for each in moments()], tail)
@@ -327,10 +330,11 @@ def setwise_bounds_hold_for_many_mechanisms(case: Annotated[Many, Choices("many 
         top = (ratio - 1) / ball(epsilon)  # e^t of the response whose mean loss is kappa
         return arb(product_delta(ranged, pure, ratio, top, bound().exp()))
 
-    return conjunction(
+    bounded = [
         at_most(lambda bound=bound: true_delta(bound), lambda: ball(tail))  # type: ignore[misc]
         for bound in (lemma_3_3, equation_3, lemma_3_4)
-    )
+    ]
+    return conjunction([*bounded, agree(lemma_3_3, equation_3, "Lemma 3.3 and eq (3)")])
 
 
 # --- Lemma 3.4 ----------------------------------------------------------------------------------------------

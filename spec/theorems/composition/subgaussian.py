@@ -37,14 +37,15 @@ class Scales(Domain):
 
 
 def worst_tail(scales: tuple[Fraction, ...], level: Fraction, step: Callable[[Fraction], Fraction]) -> Fraction:
-    """Return the largest Pr[sum X_i >= level] over adversaries who scale the next fair sign by an unused scale.
+    """Return the largest Pr[sum X_i >= level] over adversaries who scale the next fair sign or stop.
 
-    The adversary sees the sum so far, so that the scale B_i is predictable and the multiset bounds sum B_i^2.
+    Each scale is used once at most. The adversary sees the sum so far, so that the scale B_i is predictable and the
+    multiset bounds sum B_i^2. Without stopping (a scale of 0 from then on) the order of the scales would not matter.
     """
 
     @cache
     def solve(unused: tuple[Fraction, ...], missing: Fraction) -> Fraction:
-        if not unused:
+        if missing <= 0 or not unused:
             return Fraction(int(missing <= 0))
         choices = (
             sum(solve(unused[:k] + unused[k + 1 :], missing - sign * step(b)) for sign in (1, -1)) / 2
@@ -80,6 +81,12 @@ def subgaussian_tail(level: Fraction, square: Fraction) -> arb:
             smaller=lambda: [Fraction(1, 4), (arb(2).cosh() + 1) / 2],
             larger=lambda: [arb(-1).exp(), arb(1).exp()],
         ),
+        Pin(
+            {"scales": (Fraction(1), Fraction(2), Fraction(4)), "level": Fraction(1), "order": Fraction(1)},
+            "who doubles after each loss and stops at the first gain misses 1 with probability 1/8 only",
+            smaller=lambda: [Fraction(7, 8), (arb(7).cosh() + arb(5).cosh() + arb(3).cosh() + arb(1).cosh()) / 4],
+            larger=lambda: [(-ball(Fraction(1, 42))).exp(), ball(Fraction(21, 2)).exp()],
+        ),
     ),
 )
 def tail_of_adaptively_scaled_subgaussian_sum(
@@ -90,7 +97,7 @@ def tail_of_adaptively_scaled_subgaussian_sum(
     """If X_i is subgaussian with the predictable scale B_i given the past, and sum B_i^2 <= b^2, then
     Pr[sum X_i >= beta] <= exp(-beta^2/(2 b^2)) for beta > 0, because E[e^(lambda sum X_i)] <= e^(lambda^2 b^2/2).
 
-    Tried with fair signs, scaled by an optimal adversary who takes the scales in any order.
+    Tried with fair signs, scaled by an optimal adversary who takes the scales in any order and stops at any time.
     """
     beta, square = exact("level", level), total_square(scales)
     rate = exact("order", order)

@@ -19,7 +19,7 @@ from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.polynomial import positive_on_orthant
 from dpassay.spec.proof.rules import same_sign
 from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose
-from dpassay.spec.proof.symbolic import nonnegative, positive, rational_identity
+from dpassay.spec.proof.symbolic import identity, nonnegative, positive, rational_identity
 from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020, DPASSAY
 from dpassay.spec.statement import Erratum, Severity, statement
@@ -293,6 +293,7 @@ def pure_mechanism_first_is_strictly_worse() -> Proof:
     e, g = sp.symbols("epsilon epsilon_g", positive=True)
     printed, top = printed_derivatives(u, v, w), peaks(v, w)
     root = 1 + h  # e^(t/2) >= 1
+    peak = (1 + a) * (1 + b) ** 2, (1 + a) * (1 + b) ** 3, 1 + a
     return proof(
         lemma(
             "derivatives",
@@ -349,12 +350,13 @@ def pure_mechanism_first_is_strictly_worse() -> Proof:
             given=["y rises", "y falls", "z rises", "z falls"],
         ),
         checked(
-            "z at its peak",
-            "z(t_z) > 0: with v = w k^3, k > 1, the peak is at u = w k^2.",
-            positive_on_orthant,
-            z_of((1 + a) * (1 + b) ** 2, (1 + a) * (1 + b) ** 3, 1 + a),
-            (a, b),
+            "place of the peak",
+            "With v = w k^3, k > 1, it is at u = w k^2: there u^3 = v^2 w.",
+            identity,
+            peak[0] ** 3,
+            peaks(*peak[1:])["z"],
         ),
+        checked("z at its peak", "z(t_z) > 0.", positive_on_orthant, z_of(*peak), (a, b), given=["place of the peak"]),
         checked(
             "t_y",
             "For epsilon_g = epsilon/2 - d the peak (epsilon + epsilon_g)/3 of y is at most epsilon/2.",

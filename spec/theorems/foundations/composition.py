@@ -26,6 +26,7 @@ from dpassay.spec.interactions.transcripts import (
     loss_distribution,
     randomised_response,
 )
+from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import at_least_by
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof
@@ -160,7 +161,7 @@ def approximate_dp_of_advanced_composition(copies: Copies, epsilon: Epsilon, del
     )
 
 
-def advanced_share(copies: int, epsilon: arb, delta: Exact) -> arb:
+def advanced_share(copies: int | arb, epsilon: arb, delta: Exact) -> arb:
     """Enclose the epsilon of each of r mechanisms that together cost epsilon.
 
     2 epsilon / (sqrt(r) (a + b)) with a = sqrt(2 (L + epsilon)), b = sqrt(2 L) and L = log(1/delta); no cancellation.
@@ -236,7 +237,8 @@ def advanced_noise_is_of_order_root_n() -> Proof:
 )
 def advanced_split_beats_basic_split_iff_many(copies: Copies, epsilon: Epsilon, delta: Delta) -> Verdict:
     """For r > L + epsilon/2 + sqrt(L (L + epsilon)), L = log(1/delta), and not for fewer mechanisms, a share of the
-    budget by advanced composition is larger than epsilon/r: the crossover lies between 2 L and 2 L + epsilon.
+    budget by advanced composition is larger than epsilon/r: the crossover, at which the two shares agree, lies between
+    2 L and 2 L + epsilon.
     """
     budget = exact("epsilon", epsilon)
 
@@ -249,6 +251,11 @@ def advanced_split_beats_basic_split_iff_many(copies: Copies, epsilon: Epsilon, 
     between = conjunction([
         at_most(lambda: 2 * tail(), crossover),
         less_than(crossover, lambda: 2 * tail() + ball(budget)),
+        agree(
+            lambda: crossover() * advanced_share(crossover(), ball(budget), delta),
+            lambda: ball(budget),
+            "crossover shares and the budget",
+        ),
     ]).with_(tightness=None)  # fmt: skip
     many = less_than(crossover, lambda: ball(copies))
     shares: list[Any] = [lambda: ball(budget / copies), lambda: advanced_share(copies, ball(budget), delta)]

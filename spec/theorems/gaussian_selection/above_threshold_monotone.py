@@ -400,7 +400,32 @@ READINGS = (
 )
 
 
-@statement(LEBENSOLD_2024, "at_loss_decreases_in_threshold", errata=READINGS, cases=25)
+def _loss_at(rho: Fraction) -> arb:
+    setting = ThresholdSetting(Fraction(0), Fraction(1), Fraction(1, 2), rho, Fraction(1), Fraction(2))
+    return halting_loss(worst_halting_pair(setting, 3))
+
+
+@statement(
+    LEBENSOLD_2024,
+    "at_loss_decreases_in_threshold",
+    errata=READINGS,
+    cases=25,
+    pins=(
+        Pin(
+            {
+                "time": 3,
+                "place": Fraction(1, 4),
+                "part": Fraction(1, 2),
+                "sigma_threshold": Fraction(1),
+                "sigma_query": Fraction(2),
+                "fineness": Fraction(1, 2),
+            },
+            "halfway from 1/4 to 1 is 5/8; adaptive integration",
+            smaller=lambda: _loss_at(Fraction(5, 8)),
+            larger=lambda: _loss_at(Fraction(1, 4)),
+        ),
+    ),
+)
 def late_loss_falls_in_the_threshold(
     *, time: LateTime, place: Position, part: Part, sigma_threshold: Noise, sigma_query: Noise, fineness: Fineness
 ) -> Verdict:

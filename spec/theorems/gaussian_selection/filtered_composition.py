@@ -18,6 +18,7 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import Exact, at_least, at_most, ball, exact, sum_balls
+from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.interactions.filter_rules import SelfReportingRule
 from dpassay.spec.interactions.transcripts import (
@@ -26,6 +27,8 @@ from dpassay.spec.interactions.transcripts import (
     Branch,
     FilterRule,
     Interaction,
+    Round,
+    both_loss_distributions,
     branches,
     chain,
     leak_or_nothing,
@@ -34,6 +37,7 @@ from dpassay.spec.interactions.transcripts import (
     randomised_response,
     repeated,
     star_or_nothing,
+    two_sided,
 )
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
@@ -193,6 +197,36 @@ def approximate_dp_of_self_reporting_filter_with_delta_budget(
     (epsilon, delta)-DP, however many rounds there are and however they are chosen.
     """
     return _filtered(interaction, SelfReportingRule(budget, delta), budget, delta)
+
+
+LEAKS_ON_THE_LEFT = Round(FiniteDistribution.of(9, 1), FiniteDistribution.of(1, 0), Fraction(10, 9))
+"""Tells with probability 1/10 that the input is the left one; silence speaks for the right one, 10 to 9."""
+
+
+@statement(
+    LEBENSOLD_2024,
+    "fsrc_privacy",
+    examples=({"interaction": chain(*[LEAKS_ON_THE_LEFT.mirror] * 3), "budget": Fraction(4, 3)},),
+    pins=(
+        Pin(
+            {"interaction": chain(*[LEAKS_ON_THE_LEFT] * 3), "budget": Fraction(4, 3)},
+            "two rounds, as (10/9)^3 exceeds 4/3: a leak with probability 19/100, and (10/9)^2 on the other side",
+            smaller=lambda: [Fraction(19, 100), Fraction(19, 100), 0, 0],
+            larger=lambda: [Fraction(19, 100)] * 4,
+        ),
+    ),
+)
+def self_reporting_filter_protects_both_orders(interaction: Adaptive, budget: Budget) -> Verdict:
+    """If the ex-post bounds hold in both orders of the neighbours, and the a-priori deltas too, one filter, which does
+    not know which of the two is the input, keeps (epsilon, 1 - prod(1 - delta_t)) in both orders.
+    """
+    complete = list(branches(two_sided(interaction), SelfReportingRule(budget)))
+    allowed = largest_accumulated_delta(complete)
+    return conjunction([
+        at_most_exact(found, allowed, what).with_(tightness=None)
+        for each in both_loss_distributions(complete)
+        for found, what in ((each.tail(budget), "Pr[loss > epsilon]"), (each.hockey_stick(budget), "delta"))
+    ])  # fmt: skip
 
 
 def leaked_by_then(deltas: list[arb]) -> arb:

@@ -10,7 +10,7 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import reversed_hazard
-from dpassay.spec.proof.rules import at_least_by
+from dpassay.spec.proof.rules import at_least_by, positive_integral
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose
 from dpassay.spec.proof.symbolic import identity, positive, symbolic_normal_cdf, symbolic_normal_pdf
 from dpassay.spec.sources import LEBENSOLD_2024
@@ -51,17 +51,16 @@ def normal_cdf_is_log_concave() -> Proof:
     quotient Phi(u + h)/Phi(u) falls in u for h > 0.
     """
     cdf = SURVIVAL.subs(U, -U)
-    integral = sp.integrate(GAP * DENSITY.subs(U, U - GAP), (GAP, 0, sp.oo))
     concavity = -DENSITY * (U * cdf + DENSITY) / cdf**2
     return proof(
         checked(
             "integral",
-            "u Phi(u) + phi(u) is the integral of w phi(u - w) over w > 0.",
-            identity,
-            integral,
+            "u Phi(u) + phi(u) > 0: it is the integral of w phi(u - w) over w > 0.",
+            positive_integral,
             U * cdf + DENSITY,
+            GAP * DENSITY.subs(U, U - GAP),
+            GAP,
         ),
-        checked("integrand", "w phi(u - w) is positive.", positive, GAP * DENSITY.subs(U, U - GAP)),
         checked(
             "second derivative",
             "(log Phi)'' = -phi (u Phi + phi)/Phi^2.",
@@ -71,10 +70,9 @@ def normal_cdf_is_log_concave() -> Proof:
         ),
         prose(
             "log-concave",
-            "An integral of a positive function is positive; so (log Phi)'' < 0, and log Phi(u + h) - log Phi(u), "
-            "whose "
-            "derivative is (log Phi)'(u + h) - (log Phi)'(u), falls.",
-            given=["integral", "integrand", "second derivative"],
+            "So (log Phi)'' < 0, and log Phi(u + h) - log Phi(u) falls: its derivative is "
+            "(log Phi)'(u + h) - (log Phi)'(u).",
+            given=["integral", "second derivative"],
         ),
     )
 
@@ -86,16 +84,23 @@ def normal_hazard_slope_between_0_and_1() -> Proof:
     h(u) < (u + sqrt(u^2 + 4))/2.
     """
     weight = DENSITY.subs(U, U + GAP)
-    first = sp.integrate(GAP * weight, (GAP, 0, sp.oo))
+    excess = GAP * weight
+    first = sp.integrate(excess, (GAP, 0, sp.oo))
     second = sp.integrate(GAP**2 * weight, (GAP, 0, sp.oo))
     variance = second / SURVIVAL - (first / SURVIVAL) ** 2
     h = sp.Symbol("h", positive=True)
     roots = (U + sp.sqrt(U**2 + 4)) / 2, (U - sp.sqrt(U**2 + 4)) / 2
     return proof(
         checked("slope", "h' = h (h - u).", identity, sp.diff(HAZARD, U), HAZARD * (HAZARD - U)),
-        checked("mean", "The mean of the excess, times Phi(-u), is phi - u Phi(-u).", identity, first, _mean_excess()),
+        checked(
+            "mean",
+            "The mean of the excess, times Phi(-u), is phi - u Phi(-u), and positive.",
+            positive_integral,
+            _mean_excess(),
+            excess,
+            GAP,
+        ),
         checked("h - u", "phi - u Phi(-u) is Phi(-u) (h - u).", identity, _mean_excess(), SURVIVAL * (HAZARD - U)),
-        checked("integrand", "w phi(u + w) is positive.", positive, GAP * weight),
         checked(
             "variance",
             "The variance of the excess is 1 - h'.",
@@ -107,7 +112,7 @@ def normal_hazard_slope_between_0_and_1() -> Proof:
         prose(
             "between 0 and 1",
             "h - u is the mean of a positive variable, so that h' > 0; 1 - h' is a variance, and positive.",
-            given=["slope", "mean", "h - u", "integrand", "variance"],
+            given=["slope", "mean", "h - u", "variance"],
         ),
         checked("h(0)", "h(0) = sqrt(2/pi).", identity, HAZARD.subs(U, 0), sp.sqrt(2 / sp.pi)),
         prose(
@@ -140,7 +145,7 @@ def normal_hazard_is_convex() -> Proof:
     it is positive because h > b = (3u + R)/4, R = sqrt(u^2 + 8), the larger root: b > 0, and D = Phi(-u) - phi/b
     tends to 0 at infinity while D' = phi (b' - b (b - u))/b^2 > 0, so that D < 0.
     """
-    h, y, mirrored = sp.Symbol("h", positive=True), sp.Symbol("y", positive=True), sp.Symbol("m", nonnegative=True)
+    h, y, mirrored = sp.Symbol("h", positive=True), sp.Symbol("y"), sp.Symbol("m", nonnegative=True)
     root = sp.sqrt(U**2 + 8)
     bound = (3 * U + root) / 4
     bernoulli = sp.diff(bound, U) - bound * (bound - U)

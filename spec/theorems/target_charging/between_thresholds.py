@@ -5,6 +5,7 @@ s = e^((f - t_l) epsilon) for the position of the value f, which moves by a fact
 everything is rational in them. The paper leaves out that the two values may lie on different outer sides.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -27,7 +28,7 @@ from dpassay.spec.proof.box import prove_on_box
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.polynomial import nonnegative_on_orthant
-from dpassay.spec.proof.rules import nonnegative_from_zero
+from dpassay.spec.proof.rules import nonnegative_from_zero, parametrises
 from dpassay.spec.proof.steps import Proof, all_of, checked, computed, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact
@@ -150,19 +151,50 @@ def between_thresholds_quality_by_algebra() -> Proof:
     """
     x, y, t, u = sp.symbols("x y t u", nonnegative=True)
     grow, slack = 1 + y, 1 + t  # G = s'/s, E = G slack
-    arrangements: list[tuple[Zone, Zone, Any, Any, Any, Any]] = [
-        # zones; s, s', E, W
-        ("below", "below", 1 / (grow * (1 + x)), 1 / (1 + x), grow * slack, 1 / (1 + u)),
-        ("below", "inside", 1 / grow, 1 + x, (1 + x) * grow * slack, 1 / ((1 + x) * (1 + u))),
-        ("inside", "inside", 1 + x, (1 + x) * grow, grow * slack, 1 / ((1 + x) * grow * (1 + u))),
-        ("below", "above", 1 / (1 + x), (1 + u) * grow, (1 + x) * (1 + u) * grow * slack, 1 / (1 + u)),
+    arrangements: list[tuple[Zone, Zone, tuple[Any, ...], Callable[..., tuple[Any, ...]]]] = [
+        # zones; s, s', E, W; what the zones, s' >= s, E >= s'/s and W <= 1 ask of them
+        (
+            "below",
+            "below",
+            (1 / (grow * (1 + x)), 1 / (1 + x), grow * slack, 1 / (1 + u)),
+            lambda low, high, e, w: (1 / high - 1, high / low - 1, e * low / high - 1, 1 / w - 1),
+        ),
+        (
+            "below",
+            "inside",
+            (1 / grow, 1 + x, (1 + x) * grow * slack, 1 / ((1 + x) * (1 + u))),
+            lambda low, high, e, w: (high - 1, 1 / low - 1, e * low / high - 1, 1 / (w * high) - 1),
+        ),
+        (
+            "inside",
+            "inside",
+            (1 + x, (1 + x) * grow, grow * slack, 1 / ((1 + x) * grow * (1 + u))),
+            lambda low, high, e, w: (low - 1, high / low - 1, e * low / high - 1, 1 / (w * high) - 1),
+        ),
+        (
+            "below",
+            "above",
+            (1 / (1 + x), (1 + u) * grow, (1 + x) * (1 + u) * grow * slack, 1 / (1 + u)),
+            lambda low, high, e, w: (1 / low - 1, w * high - 1, e * low / high - 1, 1 / w - 1),
+        ),
     ]
     steps = []
-    for low_zone, high_zone, low, high, e, w in arrangements:
+    for low_zone, high_zone, values, asked in arrangements:
+        low, high, e, w = values
         distributions = [
             between_thresholds_probabilities(s, w, zone) for s, zone in ((low, low_zone), (high, high_zone))
         ]
         margins = _margins(distributions[0], distributions[1], e, w)
+        steps.append(
+            checked(
+                f"{low_zone} and {high_zone}",
+                "All values s, s', E and W of the arrangement, and no others, are covered.",
+                parametrises,
+                values,
+                (x, y, t, u),
+                asked,
+            )
+        )
         steps += [
             checked(
                 f"{low_zone} and {high_zone}, {side}",
@@ -177,10 +209,8 @@ def between_thresholds_quality_by_algebra() -> Proof:
         *steps,
         prose(
             "quality of between",
-            "Up to reflection and exchange the lower value lies below or inside, and each arrangement with its "
-            "bounds on s, "
-            "s', E and W is the image of the orthant; q is at least (1 - W)/(E + 1) where the margins are not "
-            "negative.",
+            "Up to reflection and exchange the lower value lies below or inside; q is at least (1 - W)/(E + 1) where "
+            "the margins are not negative.",
             given=[step.name for step in steps],
         ),
     )

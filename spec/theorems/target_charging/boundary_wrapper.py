@@ -8,6 +8,7 @@ A non-dominant outcome of a *classifier* (three outcomes or more) can rise by E 
 cannot: their parameters t are different.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -146,7 +147,10 @@ def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Proof:
     """
     z, v = sp.symbols("z v", nonnegative=True)
     y = e = 1 + z
-    doubt = sp.Rational(1, 2) / (1 + v)  # pi <= 1/2; beyond, h(pi) = 2/3 is its value there
+    half = sp.Rational(1, 2)
+    doubt = half / (1 + v)  # pi <= 1/2; beyond, h(pi) is its value there
+    share: Callable[[Any], Any] = lambda pi: 1 / (1 + pi)
+    factor: Callable[[Any], Any] = lambda pi: share(pi / e) / share(pi)
     most = sp.Rational(3, 2) / (1 + 1 / (2 * e))
     return proof(
         suppose("private", "pi' >= e^-epsilon pi; h(pi) = 1/(1 + pi) up to pi = 1/2, and 2/3 beyond."),
@@ -154,15 +158,16 @@ def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Proof:
             "up to 1/2",
             "For pi <= 1/2 and pi' = e^-epsilon pi the factor is at most (3/2)/(1 + e^-epsilon/2).",
             nonnegative_on_orthant,
-            most - (1 + doubt) / (1 + doubt / e),
+            most - factor(doubt),
             (z, v),
             given=["private"],
         ),
+        checked("at 1/2", "For pi = 1/2 it is that.", identity, factor(half), most),
         checked(
             "from 1/2",
             "For pi = (1 + v)/2 and pi' = e^-epsilon pi it is, too.",
             nonnegative_on_orthant,
-            most - sp.Rational(3, 2) / (1 + (1 + v) / (2 * e)),
+            most - share((1 + v) * half / e) / share(half),
             (z, v),
             given=["private"],
         ),
@@ -184,7 +189,7 @@ def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Proof:
             "boundary",
             "The boundary, pi h(pi) for pi <= 1/2, rises by a factor of at most e^epsilon.",
             nonnegative_on_orthant,
-            e * doubt / (1 + doubt) - e * doubt / (1 + e * doubt),
+            e * doubt * share(doubt) - e * doubt * share(e * doubt),
             (z, v),
             given=["private"],
         ),
@@ -193,7 +198,7 @@ def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Proof:
             "h falls, so that the factor h(pi')/h(pi) is largest at the least pi'; the wrapped algorithm releases "
             "an outcome "
             "with its probability times h, and the boundary otherwise: its likelihood ratios are at most e^t.",
-            given=["up to 1/2", "from 1/2", "e^t", "four thirds", "boundary"],
+            given=["up to 1/2", "at 1/2", "from 1/2", "e^t", "four thirds", "boundary"],
         ),
     )
 

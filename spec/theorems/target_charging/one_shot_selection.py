@@ -11,14 +11,16 @@ delta* = delta, Thm B.4 corrected reads
 The second term is of the order k epsilon^2 and cannot be left out, as the print does, for fixed epsilon.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
+from math import comb
 from typing import Annotated, Any
 
 import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import Real, at_least, at_most, ball
+from dpassay.spec.distributions.binomial import binomial_at_most_exact
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.interactions.charged_calls import not_prior_quality
@@ -32,7 +34,7 @@ from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick
 from dpassay.spec.theorems.target_charging.composition import SlackDelta
 from dpassay.spec.theorems.target_charging.main_theorem import advanced_epsilon_of_target_charging
-from dpassay.spec.theorems.target_charging.second_derivations import responses_delta
+from dpassay.spec.theorems.target_charging.second_derivations import responses_delta, top_k_delta_by_enumeration
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["best_of_candidates", "explicit_epsilon", "leading_epsilon", "top_k_epsilon"]
@@ -46,6 +48,7 @@ ModerateExcess = Annotated[
 ]  # fmt: skip
 Released = Annotated[int, Integers("k", 1, 2000, (1, 10, 100, 1000), logarithmic=True)]
 Candidates = Annotated[int, Integers("m", 1, 60, (1, 2, 20, 60))]
+FewReleased = Annotated[int, Integers("k", 1, 8, (1, 2, 5))]
 FewCalls = Annotated[int, Integers("R", 0, 20, (0, 1, 5))]
 
 
@@ -336,6 +339,57 @@ def approximate_dp_of_best_of_candidates(m: Candidates, excess: ModerateExcess, 
     budget = ratio ** (2 * calls)
     truth = max(hockey_stick_exact(left, right, budget), hockey_stick_exact(right, left, budget))
     return at_most_exact(truth, (1 - not_prior_quality(ratio**2)) ** calls, "delta")
+
+
+def best_k_of_candidates(m: int, k: int, ratio: Fraction) -> tuple[FiniteDistribution, FiniteDistribution]:
+    """Return the distributions of the k best of m tests with scores 0 and 1, ties going to the earlier test.
+
+    A test scores 1 with probability 1/(1 + e^epsilon) on the left, e^epsilon/(1 + e^epsilon) on the right. Outcomes
+    are merged by their likelihood: where the k-th 1 is, or, with fewer than k, how many there are.
+    """
+
+    def side(one: Fraction) -> FiniteDistribution:
+        found: dict[Hashable, Fraction] = {
+            ("at", last): comb(last - 1, k - 1) * one**k * (1 - one) ** (last - k) for last in range(k, m + 1)
+        }
+        found |= {("only", ones): comb(m, ones) * one**ones * (1 - one) ** (m - ones) for ones in range(min(k, m + 1))}
+        return FiniteDistribution(found)
+
+    return side(1 / (1 + ratio)), side(ratio / (1 + ratio))
+
+
+@statement(
+    COHEN_2023,
+    "one_shot_top_k_privacy",
+    "best_of_m_privacy",
+    cases=40,
+    examples=({"m": 60, "k": 3, "excess": Fraction(1, 2), "calls": 12},),
+    pins=(
+        Pin(
+            {"m": 6, "k": 2, "excess": Fraction(1), "calls": 2},
+            "all 64 vectors of scores, each sorted; q = 1/5",
+            smaller=lambda: top_k_delta_by_enumeration(6, 2, Fraction(2), Fraction(16)),
+            larger=lambda: Fraction(24, 25),
+        ),
+        Pin(
+            {"m": 8, "k": 3, "excess": Fraction(1, 2), "calls": 2},
+            "all 256 vectors of scores, each sorted; two calls cannot have three hits",
+            smaller=lambda: top_k_delta_by_enumeration(8, 3, Fraction(3, 2), Fraction(3, 2) ** 4),
+            larger=lambda: 1,
+        ),
+    ),
+)
+def approximate_dp_of_best_k_of_candidates(
+    m: Candidates, k: FewReleased, excess: ModerateExcess, calls: FewCalls
+) -> Verdict:
+    """The k best of any number m > k of epsilon-DP candidates are (2 R epsilon, Pr[Bin(R, q) < k])-DP for every whole
+    R, q = 1/(e^(2 epsilon) + 1): a real selection, in both orders, of m tests.
+    """
+    ratio = 1 + Fraction(excess)
+    left, right = best_k_of_candidates(m, k, ratio)
+    budget = ratio ** (2 * calls)
+    truth = max(hockey_stick_exact(left, right, budget), hockey_stick_exact(right, left, budget))
+    return at_most_exact(truth, binomial_at_most_exact(k - 1, calls, not_prior_quality(ratio**2)), "delta")
 
 
 @statement(COHEN_2023, "one_shot_lower_bound")

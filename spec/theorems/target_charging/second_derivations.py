@@ -4,6 +4,7 @@ Where the loss depends on a count, the worst event is a tail of that count: delt
 an exact binomial sum (or an incomplete gamma function), at the count from which the loss exceeds epsilon'.
 """
 
+import itertools
 from fractions import Fraction
 from math import comb
 
@@ -11,7 +12,14 @@ from flint import arb
 
 from dpassay.spec.ball import ball, midpoint
 
-__all__ = ["advanced_epsilon", "binomial_below", "misses_before_hits_delta", "rare_hits_by_gamma", "responses_delta"]
+__all__ = [
+    "advanced_epsilon",
+    "binomial_below",
+    "misses_before_hits_delta",
+    "rare_hits_by_gamma",
+    "responses_delta",
+    "top_k_delta_by_enumeration",
+]
 
 
 def binomial_below(limit: int, trials: int, chance: Fraction) -> Fraction:
@@ -51,3 +59,22 @@ def rare_hits_by_gamma(hits: int, ratio: Fraction, epsilon: arb) -> arb:
 def _first_above(level: arb) -> int:
     """Return the least whole number above a number that is not close to one."""
     return int(midpoint(level)) + 1
+
+
+def top_k_delta_by_enumeration(m: int, k: int, ratio: Fraction, budget: Fraction) -> Fraction:
+    """Return the larger delta, over both orders, of the k best of m tests: by sorting all vectors of scores 0 and 1.
+
+    A test scores 1 with odds 1 to `ratio` on the left and `ratio` to 1 on the right; `budget` is e^epsilon'.
+    """
+    masses: dict[tuple[tuple[int, int], ...], list[Fraction]] = {}
+    for scores in itertools.product((0, 1), repeat=m):
+        order = sorted(range(m), key=lambda i: (-scores[i], i))[:k]
+        released = tuple((i, scores[i]) for i in order)
+        ones = sum(scores)
+        sides = masses.setdefault(released, [Fraction(0), Fraction(0)])
+        for side, count in enumerate((m - ones, ones)):  # factors ratio/(1 + ratio)
+            sides[side] += ratio**count / (1 + ratio) ** m
+    return max(
+        sum((max(sides[a] - budget * sides[1 - a], Fraction(0)) for sides in masses.values()), Fraction(0))
+        for a in (0, 1)
+    )

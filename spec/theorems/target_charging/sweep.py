@@ -16,7 +16,7 @@ from dpassay.spec.verdict import Evidence, Holds, Scope, Verdict, Violated
 __all__ = ["above_threshold", "one_shot_top_k", "sweep_by_revisions", "sweep_events", "top_one_by_sweep"]
 
 MOST_CANDIDATES = 5
-LEVELS = (0, 1, 2)
+LEVELS = tuple(range(3))
 
 Scores = Sequence[int]
 Released = list[tuple[int, int]]  # (candidate, score)

@@ -1,5 +1,8 @@
+import math
+
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpassay.claims import UsageError
 from dpassay.impl.accounting.above_threshold_renyi import (
@@ -78,6 +81,27 @@ def test_the_elementary_bound_of_the_moment_is_above_it() -> None:
     near = _log_moment(*arguments)
     assert np.all(near <= _log_moment_bound(*arguments) + 1e-12)
     assert np.all(near >= -1e-12)
+
+
+@pytest.mark.parametrize(("alpha", "rho", "x", "z", "low", "step"), [
+    (3.0, 0.5, 0.4, 0.7, -0.25, 0.2), (40.0, 0.0, 1.0, 1.0, 0.0, 0.3), (8.0, -2.0, 0.5, 0.5, 0.5, 0.1),
+])  # fmt: skip
+def test_the_elementary_bound_exceeds_its_expectation_by_less_than_log_two(
+    alpha: float, rho: float, x: float, z: float, low: float, step: float
+) -> None:
+    """The expectation of e^((alpha - 1) (s sqrt(2/pi) + s^2/2 + s max(v, 0))), v normal, by two normal integrals.
+
+    With m and d the mean and deviation of v, A = p m + p^2 d^2/2, a = P[v < 0] and b = P[v + p d^2 > 0], it is
+    a + e^A b. As a + b >= 1, and b < 1/2 only if A < 0, the sum 1 + e^A is at most twice that.
+    """
+    s, deviation, mean = 2 * step / z, x / z, ((alpha - 1) * step + rho - low) / z
+    p = (alpha - 1) * s
+    below, above = norm.logcdf(-mean / deviation), norm.logcdf(mean / deviation + p * deviation)
+    log_mean = np.logaddexp(below, p * mean + (p * deviation) ** 2 / 2 + above)
+    truth = (alpha - 1) * (s * math.sqrt(2 / math.pi) + s**2 / 2) + log_mean
+    arguments = (np.array([value]) for value in (alpha, rho, x, z, low, step))
+    excess = float(_log_moment_bound(*arguments)[0]) - truth
+    assert 0 <= excess <= math.log(2)
 
 
 def test_huge_orders_and_no_sensitivity() -> None:

@@ -17,7 +17,7 @@ from dpassay.impl.accounting.above_threshold_renyi import (
     above_threshold_rdp,
     above_threshold_rdp_by_halting_time,
 )
-from dpassay.impl.accounting.advanced_composition import advanced_composition_epsilon
+from dpassay.impl.accounting.advanced_composition import advanced_composition_epsilon, best_share
 from dpassay.impl.accounting.calibration import above_threshold_sigma, gaussian_sigma, noisy_max_sigma
 from dpassay.impl.accounting.conversions import (
     approximate_epsilon,
@@ -32,6 +32,7 @@ from dpassay.impl.accounting.gaussian import (
     gaussian_zcdp,
 )
 from dpassay.impl.accounting.histograms import (
+    equal_variance_multiplier,
     gaussian_histogram_epsilon,
     gaussian_histogram_multiplier,
     gaussian_histogram_zcdp,
@@ -40,9 +41,17 @@ from dpassay.impl.accounting.histograms import (
 )
 from dpassay.impl.accounting.laplace_accuracy import largest_laplace_error, split_budget_error
 from dpassay.impl.accounting.noisy_max import gaussian_noisy_max_epsilon
-from dpassay.impl.accounting.odometers import half_normal_boundary, mixture_boundary
-from dpassay.impl.accounting.target_quality import between_thresholds_quality
+from dpassay.impl.accounting.odometers import half_normal_boundary, mixture_boundary, tuned_for
+from dpassay.impl.accounting.target_quality import (
+    between_thresholds_quality,
+    boundary_quality,
+    double_run_quality,
+    not_prior_quality,
+    revision_quality,
+    wrapped_test_epsilon,
+)
 from dpassay.impl.accounting.truncation import truncation_delta, truncation_half_width
+from dpassay.impl.accounting.zcdp_budget import epsilon_of_rho, largest_rho
 
 STREAM = {"threshold": 0.5, "sigma_threshold": 0.3, "sigma_query": 0.6, "low": 0.0, "sensitivity": 0.2}
 BOUNDS: list[tuple[Callable[..., Any], dict[str, float]]] = [
@@ -168,3 +177,141 @@ def test_gaussian_figures_at_extreme_noise_stay_above_the_truth(scale: float) ->
 def test_gaussian_log_delta_far_in_the_tail_is_a_finite_bound() -> None:
     assert gaussian_log_delta([1e200, 1e308], 1.0).max() < -1e250
     assert np.isfinite(gaussian_log_delta([1e200, 1e308], 1.0)).all()
+
+
+# --- both sides of every edge -------------------------------------------------------------------------------
+
+EDGES: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    "any": ((), (0.5,)),
+    "positive": ((-1.0, 0.0), (1e-3,)),
+    "nonnegative": ((-1.0, -1e-9), (0.0,)),
+    "order": ((0.5, 1.0), (1.0 + 1e-6,)),
+    "level": ((-1.0, 0.0, 1.0 + 1e-9), (1.0,)),
+    "inner level": ((-1.0, 0.0, 1.0), (0.999,)),
+    "level or 0": ((-1e-9, 1.0 + 1e-9), (0.0, 1.0)),
+    "count": ((-1.0, 0.0, 1.5), (1.0,)),
+    "share of the size": ((-1.0, 0.0, 2.0), (1.999,)),
+    "half-width": ((-1.0, 0.0, 0.49), (0.5,)),
+}
+"""For each domain, values that are refused and values that are accepted."""
+
+DOMAINS: list[tuple[Callable[..., Any], dict[str, tuple[float, str]]]] = [
+    (
+        advanced_composition_epsilon,
+        {"copies": (5, "count"), "epsilon": (0.5, "nonnegative"), "delta": (1e-6, "level")},
+    ),
+    (
+        above_threshold_sigma,
+        {
+            "epsilon": (1.0, "any"),
+            "halting_time": (3, "count"),
+            "threshold": (0.5, "any"),
+            "low": (0.0, "any"),
+            "high": (1.0, "any"),
+            "sensitivity": (0.2, "positive"),
+        },
+    ),
+    (
+        gaussian_above_threshold_loss,
+        {
+            "halting_time": (3, "count"),
+            "threshold": (0.5, "any"),
+            "sigma_threshold": (0.3, "positive"),
+            "sigma_query": (0.6, "positive"),
+            "low": (0.0, "any"),
+            "high": (1.0, "any"),
+            "sensitivity": (0.2, "nonnegative"),
+        },
+    ),
+    (
+        gaussian_above_threshold_all_below_loss,
+        {
+            "stream_length": (3, "count"),
+            "threshold": (0.5, "any"),
+            "sigma_threshold": (0.3, "positive"),
+            "sigma_query": (0.6, "positive"),
+            "low": (0.0, "any"),
+            "high": (1.0, "any"),
+            "sensitivity": (0.2, "nonnegative"),
+        },
+    ),
+    (
+        gaussian_noisy_max_epsilon,
+        {"size": (5, "count"), "sigma": (1.0, "positive"), "width": (1.0, "any"), "sensitivity": (0.2, "nonnegative")},
+    ),
+    (best_share, {"copies": (5, "count"), "epsilon": (1.0, "nonnegative"), "delta": (1e-6, "level")}),
+    (probabilistic_epsilon, {"alpha": (2.0, "order"), "rdp": (0.5, "nonnegative"), "delta": (1e-6, "level")}),
+    (approximate_epsilon, {"alpha": (2.0, "order"), "rdp": (0.5, "nonnegative"), "delta": (1e-6, "level")}),
+    (
+        probabilistic_epsilon_of_affine_rdp,
+        {"linear": (0.5, "nonnegative"), "constant": (0.1, "nonnegative"), "delta": (1e-6, "level")},
+    ),
+    (gaussian_rdp, {"alpha": (2.0, "order"), "sigma": (1.0, "positive"), "sensitivity": (1.0, "nonnegative")}),
+    (
+        gaussian_log_delta,
+        {"epsilon": (1.0, "nonnegative"), "sigma": (1.0, "positive"), "sensitivity": (1.0, "nonnegative")},
+    ),
+    (gaussian_epsilon, {"delta": (1e-6, "level"), "sigma": (1.0, "positive"), "sensitivity": (1.0, "nonnegative")}),
+    (laplace_histogram_delta, {"epsilon": (1.0, "nonnegative"), "base": (0.5, "nonnegative")}),
+    (laplace_histogram_epsilon, {"delta": (1e-6, "level or 0"), "base": (0.5, "nonnegative")}),
+    (gaussian_histogram_zcdp, {"sigma": (1.0, "positive"), "size": (3, "count")}),
+    (gaussian_histogram_epsilon, {"delta": (1e-6, "level"), "sigma": (1.0, "positive"), "size": (3, "count")}),
+    (gaussian_histogram_multiplier, {"epsilon": (1.0, "positive"), "delta": (1e-6, "level"), "size": (3, "count")}),
+    (equal_variance_multiplier, {"epsilon": (1.0, "positive")}),
+    (largest_laplace_error, {"queries": (3, "count"), "scale": (1.0, "nonnegative"), "failure": (0.05, "level")}),
+    (
+        mixture_boundary,
+        {"information": (1.0, "nonnegative"), "tuning": (1.0, "positive"), "delta": (1e-6, "inner level")},
+    ),
+    (
+        half_normal_boundary,
+        {"information": (1.0, "nonnegative"), "tuning": (1.0, "positive"), "delta": (1e-6, "inner level")},
+    ),
+    (tuned_for, {"information": (1.0, "positive"), "delta": (1e-6, "inner level")}),
+    (not_prior_quality, {"epsilon": (0.5, "positive")}),
+    (revision_quality, {"epsilon": (0.5, "positive")}),
+    (between_thresholds_quality, {"epsilon": (0.5, "positive"), "gap": (40.0, "positive")}),
+    (wrapped_test_epsilon, {"epsilon": (0.5, "positive")}),
+    (boundary_quality, {"epsilon": (0.5, "positive")}),
+    (double_run_quality, {"epsilon": (0.5, "positive")}),
+    (
+        truncation_delta,
+        {
+            "half_width": (3.0, "half-width"),
+            "sigma": (1.0, "positive"),
+            "linf": (1.0, "positive"),
+            "size": (2, "count"),
+        },
+    ),
+    (
+        truncation_half_width,
+        {
+            "delta": (1e-6, "share of the size"),
+            "sigma": (1.0, "positive"),
+            "linf": (1.0, "positive"),
+            "size": (2, "count"),
+        },
+    ),
+    (largest_rho, {"epsilon": (1.0, "positive"), "delta": (1e-6, "inner level")}),
+    (epsilon_of_rho, {"rho": (0.5, "nonnegative"), "delta": (1e-6, "inner level")}),
+]
+
+
+@pytest.mark.parametrize(
+    ("bound", "domains", "name"),
+    [
+        pytest.param(bound, domains, name, id=f"{bound.__name__}-{name}")
+        for bound, domains in DOMAINS
+        for name in domains
+    ],
+)
+def test_each_side_of_each_edge(bound: Callable[..., Any], domains: dict[str, tuple[float, str]], name: str) -> None:
+    arguments = {each: value for each, (value, _) in domains.items()}
+    if "histogram" in bound.__name__ and bound.__name__.startswith("laplace"):
+        arguments["size"] = 3
+    outside, inside = EDGES[domains[name][1]]
+    for value in outside:
+        with pytest.raises(UsageError, match=rf"^{name} "):
+            bound(**arguments | {name: value})
+    for value in inside:
+        assert np.all(np.asarray(bound(**arguments | {name: value})) >= -math.inf)

@@ -161,6 +161,16 @@ def test_nonsense_is_attempted(cases: dict[str, RemoteCase]) -> None:
     assert careless.attempt("minus one") == (True, -1)
 
 
+def test_what_the_adapters_own_lines_raise_is_no_refusal(cases: dict[str, RemoteCase]) -> None:
+    clumsy = cases["clumsy"]
+    assert isinstance(clumsy, RemoteNonsense)
+    assert len(clumsy.attempts) == 9
+    for words in clumsy.attempts:
+        with pytest.raises(WorkerError) as caught:
+            clumsy.attempt(words)
+        assert caught.value.is_own or caught.value.is_unasked, words
+
+
 def test_a_crash_is_reported_and_the_worker_started_again(worker: Worker, cases: dict[str, RemoteCase]) -> None:
     before = len(worker.losses)
     with pytest.raises(WorkerLostError, match=rf"killed by signal {signal.SIGSEGV}.* during sample \(crash\)"):

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from dpassay.claims import ApproximateDP, UsageError
-from dpassay.impl.accounting.filters import Offer, SelfReportingFilter
+from dpassay.impl.accounting.filters import ConcentratedOffer, ExPostOffer, Offer, SelfReportingFilter
+from dpassay.impl.catalogue import entries
 from dpassay.impl.mechanisms.filtered_stars import (
     SILENT,
     FilteredStars,
@@ -34,6 +35,22 @@ def hockey_stick(mechanism: FilteredStars, epsilon: float) -> float:
 
 def shortened(mechanism: FilteredStars, rounds: int) -> FilteredStars:
     return FilteredStars(mechanism.stream[:rounds], mechanism.make_filter, mechanism.claim)
+
+
+STREAMS = [entry.mechanism for entry in entries() if isinstance(entry.mechanism, FilteredStars) and not entry.mutation]
+
+
+@pytest.mark.parametrize("star", dict.fromkeys(star for mechanism in STREAMS for star in mechanism.stream))
+def test_a_star_keeps_what_it_promises(star: Star) -> None:
+    """At the order 1 for zCDP, where the divergence is the mean of the loss; in both orders, which are alike."""
+    offer = star.offer
+    if star.loss == math.inf:
+        assert offer.delta >= star.truth
+    elif isinstance(offer, ConcentratedOffer):
+        assert (star.truth - star.lie) * star.loss <= offer.rho
+    else:
+        assert isinstance(offer, Offer | ExPostOffer)
+        assert max(0.0, star.truth - math.exp(offer.epsilon) * star.lie) <= offer.delta + 1e-15
 
 
 def test_the_sampler_follows_its_distribution(follows) -> None:  # type: ignore[no-untyped-def]

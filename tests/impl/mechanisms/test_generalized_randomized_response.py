@@ -47,11 +47,13 @@ def test_sequences_follow_the_history() -> None:
     assert choose(()) == (1.0, 0.5)
     assert choose((0,))[1] == pytest.approx(0.35)
     assert choose((1,))[1] == pytest.approx(0.85)
-    rows = ResponseSequence(2, choose, ApproximateDP(0.2, 0.3)).sample(BITS[0], SIZE, np.random.default_rng(6))
+    rows = ResponseSequence(2, choose, lambda: ApproximateDP(0.2, 0.3)).sample(BITS[0], SIZE, np.random.default_rng(6))
     assert len(rows) == SIZE
     first, then = answer_probability(1.0, 0.5, 0), answer_probability(1.0, choose((1,))[1], 0)
     assert within_the_binomial(sum(row == (1, 1) for row in rows), first * then)
-    assert ResponseSequence(2, choose, ApproximateDP(0.2, 0.3)).sample(BITS[0], 0, np.random.default_rng(6)) == []
+    assert (
+        ResponseSequence(2, choose, lambda: ApproximateDP(0.2, 0.3)).sample(BITS[0], 0, np.random.default_rng(6)) == []
+    )
 
 
 def test_the_range_convention_doubles_the_exponent() -> None:
@@ -69,7 +71,7 @@ def test_the_range_convention_doubles_the_exponent() -> None:
         (lambda: GeneralizedRandomizedResponse(math.nan, 0.0), "epsilon"),
         (lambda: GeneralizedRandomizedResponse(1.0, 1.1), "top"),
         (lambda: GeneralizedRandomizedResponse(1.0, math.nan), "top"),
-        (lambda: ResponseSequence(0, lambda _: (1.0, 0.5), PureDP(1.0)), "length"),
+        (lambda: ResponseSequence(0, lambda _: (1.0, 0.5), lambda: PureDP(1.0)), "length"),
         (lambda: sampled(lambda _: (1.0, 2.0)), "top"),
         (lambda: GeneralizedRandomizedResponse(1.0, 0.5).sample(np.full(1, 0.5), 1, np.random.default_rng(0)), "data"),
         (lambda: GeneralizedRandomizedResponse(1.0, 0.5).sample(np.zeros(1), -1, np.random.default_rng(0)), "size"),
@@ -83,4 +85,4 @@ def test_bad_input_is_refused(make: Callable[[], Any], word: str) -> None:
 
 
 def sampled(choose: Callable[[tuple[int, ...]], tuple[float, float]]) -> Any:
-    return ResponseSequence(1, choose, PureDP(1.0)).sample(BITS[0], 1, np.random.default_rng(0))
+    return ResponseSequence(1, choose, lambda: PureDP(1.0)).sample(BITS[0], 1, np.random.default_rng(0))

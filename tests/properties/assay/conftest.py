@@ -7,8 +7,10 @@ import pytest
 
 from dpassay.impl.libraries.remote import RemoteAnswer, RemoteCase, RemoteMechanism, RemoteNonsense
 from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.suite import Target
 from dpassay.properties.hunting.hunt import hunt
+from dpassay.spec.verdict import Evidence, Scope
 
 FAKE = Path(__file__).parents[2] / "fake_library" / "adapter.py"
 
@@ -26,11 +28,11 @@ def private_law() -> Law:
         )
         violated = result.verdict == "violated"
         return Finding(
-            "violation" if violated else "ok",
+            FindingKind.VIOLATION if violated else FindingKind.OK,
             f"{result.verdict} with {result.calls} calls",
             certified=result.epsilon_lower if violated else None,
-            evidence="sampled",
-            scope="samples",
+            evidence=Evidence.SAMPLED,
+            scope=Scope.SAMPLES,
             calls=result.calls,
             power=None if result.power is None else result.power.record(),
         )
@@ -54,8 +56,8 @@ def sound_law() -> Law:
             words,
             claimed=claimed,
             certified=truth,
-            evidence="enclosed",
-            scope="points",
+            evidence=Evidence.ENCLOSED,
+            scope=Scope.POINTS,
             calls=1,
             witness=asked,
             power={"points": 1},
@@ -74,9 +76,9 @@ def careful_law() -> Law:
         assert isinstance(case, RemoteNonsense)
         accepted = [words for words in case.attempts if case.attempt(words)[0]]
         return (
-            Finding("wrong answer", f"accepted: {accepted}")
+            Finding(FindingKind.WRONG_ANSWER, f"accepted: {accepted}")
             if accepted
-            else Finding("ok", "all refused", power={"points": 1})
+            else Finding(FindingKind.OK, "all refused", power={"points": 1})
         )
 
     return Law("careful", "Nonsense is refused.", applies, check, sampled=False)

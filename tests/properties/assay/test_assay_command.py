@@ -144,6 +144,8 @@ def test_an_interruption_prints_what_is_known(
         (["ADAPTER", "--alpha", "0"], "--alpha must lie strictly between 0 and 1"),
         (["ADAPTER", "--jobs", "0"], "--jobs must not be 0"),
         (["ADAPTER", "--mechanism", "z"], "--mechanism 'z' matches none of careless, honest, liar"),
+        (["ADAPTER", "--json", "--format", "junit"], "--json and --format junit contradict each other"),
+        (["ADAPTER", "--format", "toml"], "'toml' is not one of 'table', 'json'"),
         (["ADAPTER", "--calls", "0"], "'--calls': 0 is not in the range x>=1"),
     ],
 )
@@ -153,6 +155,45 @@ def test_wrong_usage_exits_2_with_one_line(adapter: Path, capsys: Capture, argum
     assert (status, out) == (2, "")
     assert words in err
     assert err.count("\n") == 1
+
+
+def test_a_worse_fault_beside_an_entry_is_reported(adapter: Path, capsys: Capture) -> None:
+    """The answer of the liar is 3.8 times too small, as the entry says; then 38 times."""
+    expect(adapter, KNOWN.replace("[[failure]]", '[[failure]]\nfactor = 4.0\ndirection = "below"', 1))
+    assert run(capsys, str(adapter))[0] == 0
+    adapter.write_text(ADAPTER.replace("count: 0.1", "count: 0.01"))
+    status, records, _ = run(capsys, str(adapter))
+    assert status == 1
+    (worse,) = (one for one in records if not one["as_expected"])
+    assert (worse["mechanism"], worse["law"], worse["expected"]) == ("liar", "sound", None)
+    assert worse["detail"].startswith("worse than expected: by a factor of 38.29, expected at most 4; ")
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("github", "::error file="),
+        ("sarif", '"version": "2.1.0"'),
+        ("junit", '<testsuite name="numpy'),
+        ("markdown", "| liar | sound |"),
+        ("table", "mechanism"),
+        ("json", '"finding": "unsound number"'),
+    ],
+)
+def test_a_report_in_each_form(adapter: Path, capsys: Capture, form: str, words: str) -> None:
+    assert main(["assay", str(adapter), "--jobs", "1", "--format", form]) == 1
+    assert words in capsys.readouterr().out
+
+
+def test_a_misspelt_argument_of_a_domain_is_named(adapter: Path, capsys: Capture) -> None:
+    adapter.write_text(
+        ADAPTER.replace("lambda sigma, epsilon, count: 0.4", "lambda **_: 0.4, domain={'cuont': (1, 9)}")
+    )
+    status = main(["assay", str(adapter), "--jobs", "1"])
+    out, err = capsys.readouterr()
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "domain of the case 'honest' must name arguments of questions" in err
+    assert "got 'cuont'" in err
 
 
 def test_without_a_library_the_known_ones_are_listed(capsys: Capture) -> None:

@@ -1,21 +1,23 @@
 """Expected failures: read, matched, and missed when they do not appear."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from dpassay.claims import UsageError
 from dpassay.properties.assay.assessment import Assessment, assess
 from dpassay.properties.assay.expected import ExpectedFailure, load_expected
-from dpassay.properties.assay.finding import Finding, FindingKind, Law, Settings
+from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
 from dpassay.properties.assay.suite import Check, Plan, Result, Target
 from dpassay.properties.assay.table import change_rows, rows, summary
 from dpassay.properties.assay.versions import ABSENT, Change, compare
+from dpassay.properties.contract import as_dictionary
 
-ENTRY = ExpectedFailure("bad*", "law", "", "violation", "known", "not reported")
+ENTRY = ExpectedFailure("bad*", "law", "", FindingKind.VIOLATION, "known", "not reported")
 TOML = """
 [[failure]]
 mechanism = "a[1]"
@@ -32,12 +34,12 @@ def law(name: str, *, sampled: bool = False) -> Law:
         name,
         "Something.",
         lambda case: None,
-        lambda case, settings: Finding("ok", "", power={"points": 1}),
+        lambda case, settings: Finding(FindingKind.OK, "", power={"points": 1}),
         sampled=sampled,
     )
 
 
-def plan_of(*found: tuple[str, str, FindingKind], version: str = "1.0") -> tuple[Plan, list[Result]]:
+def plan_of(*found: tuple[str, str, str], version: str = "1.0") -> tuple[Plan, list[Result]]:
     checks = [
         Check(name, law(of), "no reason" if kind == "not applicable" else None, Settings(0.1, 0, 1, 1.0), "pure:1")
         for name, of, kind in found
@@ -50,17 +52,17 @@ def plan_of(*found: tuple[str, str, FindingKind], version: str = "1.0") -> tuple
         frozenset((name, of) for name, of, kind in found if kind != "not applicable"),
     )
     results = [
-        Result(check, Finding(kind, f"it is {kind}", power={"points": 1} if kind == "ok" else None))
+        Result(check, Finding(FindingKind(kind), f"it is {kind}", power={"points": 1} if kind == "ok" else None))
         for check, (_, _, kind) in zip(checks, found, strict=True)
     ]
     return plan, results
 
 
-def judged(entries: Sequence[ExpectedFailure], *found: tuple[str, str, FindingKind]) -> list[bool]:
+def judged(entries: Sequence[ExpectedFailure], *found: tuple[str, str, str]) -> list[bool]:
     return [line.as_expected for line in assess(*plan_of(*found), entries)]
 
 
-@pytest.mark.parametrize("kind", get_args(FindingKind))
+@pytest.mark.parametrize("kind", FindingKind)
 def test_without_entries_only_what_is_fine_is_expected(kind: FindingKind) -> None:
     assert judged([], ("any", "law", kind)) == [kind in {"ok", "not applicable"}]
 
@@ -108,10 +110,10 @@ def test_what_was_interrupted_is_undecided() -> None:
 
 def test_a_record_has_the_fields_of_the_contract() -> None:
     (line,) = assess(*plan_of(("bad", "law", "violation")), [ENTRY])
-    record = line.record()
+    record = as_dictionary(line.record())
     assert record.pop("detail") == "it is violation"
     assert record == {
-        "schema": 1, "library": "lib", "version": "1.0", "mechanism": "bad", "law": "law", "claim": "pure:1",
+        "schema": 2, "library": "lib", "version": "1.0", "mechanism": "bad", "law": "law", "claim": "pure:1",
         "finding": "violation", "severity": None, "claimed": None, "certified": None, "evidence": None, "scope": None,
         "alpha": None, "calls": 0, "seconds": 0.0, "witness": None, "expected": "known (not reported)",
         "as_expected": True, "power": None,
@@ -147,6 +149,10 @@ def test_entries_are_about_versions(tmp_path: Path) -> None:
             'severity = "grave"\nupstream',
             "severity must be one of critical, theoretical, negligible, got 'grave'",
         ),
+        ("upstream", "factor = 0.5\nupstream", "factor must be a number of at least 1, got 0.5"),
+        ("upstream", 'factor = "two"\nupstream', "factor must be a int or float, got 'two'"),
+        ("upstream", 'direction = "low"\nupstream', "direction must be one of below, above, got 'low'"),
+        ("upstream", "accepted = [1]\nupstream", r"accepted must be a list of strings, got \[1\]"),
         ("[[failure]]", "[[failures]]", "the top level has the key 'failures'"),
     ],
 )
@@ -157,15 +163,65 @@ def test_mistakes_in_the_file_are_named(old: str, new: str, words: str, tmp_path
         load_expected(path, "1.0")
 
 
+def judged_alone(entry: ExpectedFailure, finding: Finding) -> tuple[bool, str]:
+    """Return whether an entry excuses a finding, and the detail of the line."""
+    plan, results = plan_of(("bad", "law", "violation"))
+    (line,) = assess(plan, [replace(results[0], finding=finding)], [entry])
+    return line.as_expected, line.finding.detail
+
+
+@pytest.mark.parametrize(
+    ("claimed", "certified", "excused", "words"),
+    [
+        (1.0, 1.9, True, "loss"),
+        (1.0, 2.1, False, "worse than expected: by a factor of 2.1, expected at most 2; loss"),
+        (0.0, 2.1, False, "worse than expected: by a factor of inf, expected at most 2; loss"),
+        (1.9, 1.0, False, "worse than expected: 1.9 lies above the certified 1, not below; loss"),
+        (1.0, None, False, "worse than expected: the finding states no claimed and certified number; loss"),
+    ],
+)
+def test_an_entry_with_a_size_excuses_nothing_worse(
+    claimed: float, certified: float | None, excused: bool, words: str
+) -> None:
+    entry = replace(ENTRY, factor=2.0, direction="below")
+    finding = Finding(FindingKind.VIOLATION, "loss", claimed=claimed, certified=certified)
+    assert judged_alone(entry, finding) == (excused, words)
+    assert judged_alone(ENTRY, finding) == (True, "loss")
+    plan, results = plan_of(("bad", "law", "violation"))
+    both = [entry, replace(entry, factor=math.inf, direction=None, reason="another cause")]
+    (line,) = assess(plan, [replace(results[0], finding=finding)], both)
+    assert line.as_expected == (excused or certified is not None)  # what one entry does not excuse, another may
+
+
+def test_an_entry_excuses_the_invalid_calls_that_it_names() -> None:
+    entry = replace(ENTRY, accepted=("epsilon=nan", "delta=2"))
+    for accepted, excused in ((["delta=2"], True), (["delta=2", "epsilon=-1"], False)):
+        finding = Finding(FindingKind.VIOLATION, "accepted", witness={"accepted": dict.fromkeys(accepted, "1.0")})
+        is_expected, words = judged_alone(entry, finding)
+        assert is_expected == excused
+        assert ("epsilon=-1 accepted, too" in words) != excused
+
+
+def test_each_of_several_named_mechanisms_must_show_the_finding(tmp_path: Path) -> None:
+    path = tmp_path / "expected_failures.toml"
+    path.write_text(
+        TOML.replace('"a[1]"', '["bad", "worse"]').replace('"*"', '"law"').replace("wrong answer", "violation")
+    )
+    entries = load_expected(path, "1.0")
+    assert [entry.mechanism for entry in entries] == ["bad", "worse"]
+    assert judged(entries, ("bad", "law", "violation"), ("worse", "law", "violation")) == [True, True]
+    assert judged(entries, ("bad", "law", "violation"), ("worse", "law", "ok")) == [True, False]
+
+
 def test_the_severity_of_an_entry_is_that_of_its_lines() -> None:
     plan, results = plan_of(("bad", "law", "violation"), ("good", "law", "ok"), version="1.0")
-    bad, good = assess(plan, results, [replace(ENTRY, severity="critical")])
-    assert (bad.record()["severity"], good.record()["severity"]) == ("critical", None)
+    bad, good = assess(plan, results, [replace(ENTRY, severity=FindingSeverity.CRITICAL)])
+    assert (bad.record().severity, good.record().severity) == ("critical", None)
     (unexpected, _) = assess(plan, results, [])
-    assert unexpected.record()["severity"] is None
+    assert unexpected.record().severity is None
 
 
-def lines(*found: tuple[str, str, FindingKind], version: str) -> list[Assessment]:
+def lines(*found: tuple[str, str, str], version: str) -> list[Assessment]:
     return assess(*plan_of(*found, version=version), [])
 
 

@@ -12,7 +12,7 @@ ADAPTER = """
 from dpassay.impl.libraries.kit import Nonsense
 LIBRARY = "numpy"
 CASES = [
-    Nonsense("careful", {"a word": lambda: int("word")}),
+    Nonsense("careful", {"a word": lambda: int("word")}, refused_by=("ValueError",)),
     Nonsense("careless", {"minus one": lambda: -1}),
     Nonsense("careless too", {"minus one": lambda: -1}),
 ]

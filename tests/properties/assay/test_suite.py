@@ -15,7 +15,19 @@ from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteCase
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.finding import Finding, Law, Settings
-from dpassay.properties.assay.suite import Budget, Result, Target, close_session, make_plan, run_check, run_plan
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.laws import LAWS
+from dpassay.properties.assay.suite import (
+    DEFAULT_CALLS,
+    MOST_CALLS,
+    Budget,
+    Result,
+    Target,
+    close_session,
+    make_plan,
+    run_check,
+    run_plan,
+)
 
 SOME = ["correct", "broken", "leaky", "liar", "honest", "careless", "careful", "unable"]
 POINT = {"points": 1}
@@ -106,7 +118,7 @@ def test_a_law_that_fails_is_undecided(some: Target) -> None:
 
     law = Law("mistaken", "Nothing.", lambda case: None, check)
     (result,) = run_plan(make_plan(some, [law], mechanism="correct"))
-    assert result.finding == Finding("undecided", "the check raised ZeroDivisionError: a mistake of the law")
+    assert result.finding == Finding(FindingKind.UNDECIDED, "the check raised ZeroDivisionError: a mistake of the law")
 
 
 def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> None:
@@ -114,7 +126,7 @@ def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> Non
         "mistaken",
         "Nothing.",
         lambda case: str(1 // 0),
-        lambda case, _: Finding("ok", "asked", power=POINT),
+        lambda case, _: Finding(FindingKind.OK, "asked", power=POINT),
         sampled=False,
     )
     (result,) = run_plan(make_plan(some, [law], mechanism="correct"))
@@ -124,7 +136,12 @@ def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> Non
 def test_what_time_cuts_off_is_undecided_and_a_finding_stays_one(some: Target) -> None:
     def check(case: RemoteCase, settings: Settings) -> Finding:
         time.sleep(settings.seconds)
-        return Finding("violation" if case.name == "broken" else "ok", "so far", calls=settings.calls - 1, power=POINT)
+        return Finding(
+            FindingKind.VIOLATION if case.name == "broken" else FindingKind.OK,
+            "so far",
+            calls=settings.calls - 1,
+            power=POINT,
+        )
 
     law = Law("hasty", "Nothing.", lambda case: None, check)
     plan = make_plan(some, [law], calls=10)
@@ -143,7 +160,7 @@ def test_a_process_of_the_harness_that_dies_leaves_the_rest_undecided(some: Targ
     def check(case: RemoteCase, settings: Settings) -> Finding:
         if case.name == "leaky" and os.getpid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
-        return Finding("ok", "alive", power=POINT)
+        return Finding(FindingKind.OK, "alive", power=POINT)
 
     law = Law("deadly", "Nothing.", lambda case: None, check, sampled=False)
     plan = make_plan(some, [law])
@@ -160,8 +177,10 @@ def test_an_interruption_that_a_law_swallows_ends_the_run(some: Target) -> None:
             try:
                 signal.raise_signal(signal.SIGINT)
             except KeyboardInterrupt:
-                return Finding("ok" if case.name == "correct" else "violation", "swallowed", power=POINT)
-        return Finding("ok", "went on", power=POINT)
+                return Finding(
+                    FindingKind.OK if case.name == "correct" else FindingKind.VIOLATION, "swallowed", power=POINT
+                )
+        return Finding(FindingKind.OK, "went on", power=POINT)
 
     law = Law("swallowing", "Nothing.", lambda case: None, check, sampled=False)
     for name, collected in {"correct": 0, "broken": 1}.items():
@@ -213,7 +232,7 @@ def test_an_adapter_that_cannot_describe_its_cases_is_named(tmp_path: Path) -> N
 def test_findings_and_settings_are_checked() -> None:
     for power in (None, {}, {"points": 0}):
         with pytest.raises(UsageError, match="power must state the detectable violation"):
-            Finding("ok", "nothing was asked", power=power)
+            Finding(FindingKind.OK, "nothing was asked", power=power)
     with pytest.raises(UsageError, match="kind must be one of ok, violation"):
         Finding("fine", "no such kind")  # type: ignore[arg-type]
     for wrong in ({"alpha": 0.0}, {"calls": 0}, {"seconds": math.nan}):
@@ -236,3 +255,28 @@ def test_a_case_of_which_nothing_was_tested_is_an_error(some: Target) -> None:
     assert lines["broken", "late"].finding.kind == "undecided"
     assert lines["leaky", "tested"].finding.kind == "error"
     assert not any(lines[place].as_expected for place in (("correct", "late"), ("leaky", "tested")))
+
+
+def test_the_calls_of_a_law_are_enough_for_the_claim_unless_the_adapter_limits_them(tmp_path: Path) -> None:
+    mechanisms = {
+        "slow": "claim='pure:1', slow=True",
+        "usual": "claim='pure:1'",
+        "few": "claim='pure:1', slow=True, calls=100",
+        "large claim": "claim='pure:7'",
+        "large claim, limited": "claim='pure:7', calls=20_000",
+        "too large": "claim='pure:9'",
+        "too large, limited": "claim='pure:9', calls=300_000",
+        "too large, allowed": "claim='pure:9', calls=10_000_000",
+    }
+    cases = [f"Mechanism({name!r}, 'vector:size=1,linf=1', bulk=draw, {more})" for name, more in mechanisms.items()]
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(
+        "from dpassay.impl.libraries.kit import Mechanism\nLIBRARY = 'numpy'\n"
+        f"draw = lambda data, size: [0.0] * size\nCASES = [{', '.join(cases)}]\n"
+    )
+    plan = make_plan(Target(sys.executable, str(adapter)), LAWS, law="privacy_of_claim")
+    calls = {check.mechanism: check.settings.calls for check in plan.checks}
+    assert 500 < calls["slow"] < calls["usual"] == DEFAULT_CALLS < calls["large claim"] <= MOST_CALLS
+    assert (calls["few"], calls["large claim, limited"], calls["too large, limited"]) == (100, 20_000, 300_000)
+    assert calls["too large"] == DEFAULT_CALLS  # what the claim needs is more than a run draws of its own accord
+    assert MOST_CALLS < calls["too large, allowed"] < 10_000_000

@@ -1,7 +1,9 @@
 """Cases that test nothing are no pass: errors of the adapter, constants, empty lists, weak tests."""
 
+import itertools
 import json
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,47 @@ def test_exceptions_of_some_calls_stay_outcomes() -> None:
     assert findings(mechanism(sometimes), only="privacy_of_claim")["privacy_of_claim"].kind == "ok"
 
 
+def test_each_coordinate_has_the_calls_that_its_test_needs() -> None:
+    """Eight coordinates: an eighth of the calls would be a weak test of each."""
+    case = Mechanism(
+        "case",
+        "vector:size=8,l1=1",
+        "pure:1",
+        bulk=lambda data, size: np.array(data) + RNG.laplace(size=(size, len(data))),
+    )
+    found = findings(case, calls=2500, only="coordinates")["coordinates"]
+    assert found.kind == "ok", found
+    assert found.calls > 2500
+
+
+def test_a_sensitivity_of_zero_between_neighbours_is_no_constant() -> None:
+    """A value that is equal on all neighbours, and differs between inputs far apart, depends on the input."""
+    case = mechanism(
+        lambda data: RNG.laplace(data[0]),
+        noiseless=lambda data: float(data[0] > 33.3),
+        sensitivity=1.0,
+        neighbours="vector:size=1,linf=1e-9,low=0,high=100",
+    )
+    found = findings(case, only="sensitivity")["sensitivity"]
+    assert (found.kind, found.certified) == ("ok", 0.0), found
+
+
+def test_calls_that_raise_do_not_count_for_the_power() -> None:
+    """One call of a hundred returns: a test of 30 calls would have seen nothing."""
+    calls = itertools.count()
+
+    def once(data: list[float]) -> Any:
+        if next(calls) % 100:
+            raise ValueError("nearly always")
+        return data[0] + RNG.laplace()
+
+    found = findings(mechanism(once))
+    for law in ("privacy_of_claim", "privacy_in_float64"):
+        assert found[law].kind == "undecided", found[law]
+        assert "weak test" in found[law].detail
+        assert "calls raised" in found[law].detail
+
+
 @pytest.mark.parametrize("value", [None, math.nan, 0.0, (), "text"], ids=repr)
 def test_one_outcome_whatever_the_input_is_undecided(value: Any) -> None:
     found = findings(mechanism(lambda data: value), only="privacy_of_claim")["privacy_of_claim"]
@@ -123,6 +166,22 @@ def test_a_law_of_the_adapter_that_raises_is_an_error() -> None:
     found = findings(case)
     for law in ("goodness_of_fit", "claim_follows_from_parameters"):
         assert (found[law].kind, "NameError" in found[law].detail) == ("error", True)
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [
+        (None, "law must return a mapping with a family and its parameters, got None"),
+        ({"family": "laplace", "location": 0.0, "scale": 1.0, "hihg": 1.0}, "got 'hihg'"),
+        ({"family": "laplace", "location": 0.0}, "lacks 'scale'"),
+        ({"family": "cauchy"}, "family must be one of laplace"),
+    ],
+)
+def test_an_unreadable_law_is_an_error_that_names_it(law: Any, words: str) -> None:
+    found = findings(mechanism(lambda data: RNG.laplace(data[0]), law=lambda data: law, floats=False))
+    for name in ("goodness_of_fit", "claim_follows_from_parameters"):
+        assert found[name].kind == "error", found[name]
+        assert words in found[name].detail
 
 
 def test_a_law_that_does_not_depend_on_the_input_decides_nothing() -> None:
@@ -170,6 +229,26 @@ def test_an_answer_that_is_never_a_number_is_never_ok(value: Any) -> None:
     assert {finding.kind for finding in found.values()} <= {"undecided", "wrong answer"}
 
 
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(("value", "certainty"), [(math.inf, "upper"), (math.inf, "estimate"), (0.0, "estimate")])
+def test_an_accountant_without_an_informative_answer_is_never_ok(question: str, value: float, certainty: str) -> None:
+    """The range, monotonicity and rejection of invalid arguments hold for it: no answer says anything."""
+    if question.endswith("_delta") and value == math.inf:
+        value = 1.0
+    found = findings(Answer("case", question, lambda **_: value, certainty=certainty), calls=200)
+    assert len(found) > 4
+    assert {finding.kind for finding in found.values()} <= {"error", "wrong answer"}, found
+    assert {found[law].kind for law in found if law == "range" or law.startswith("monotone")} == {"error"}
+    assert "none of" in found["range"].detail
+
+
+def test_an_accountant_may_be_vacuous_at_some_points() -> None:
+    def compute(sigma: float, epsilon: float, count: int) -> float:
+        return 1.0 if sigma < 1e3 else 0.999
+
+    assert findings(Answer("case", "gaussian_delta", compute), only="range")["range"].kind == "ok"
+
+
 # --- nonsense -------------------------------------------------------------------------------------------------
 
 
@@ -183,10 +262,39 @@ def test_an_answer_that_is_never_a_number_is_never_ok(value: Any) -> None:
     ],
 )
 def test_a_mistake_of_the_adapter_is_no_refusal(attempt: Callable[[], Any]) -> None:
-    found = findings(Nonsense("case", {"right": lambda: math.sqrt(-1), "wrong": attempt}))["rejects_invalid_calls"]
+    case = Nonsense("case", {"right": lambda: math.sqrt(-1), "wrong": attempt}, refused_by=("ValueError", "TypeError"))
+    found = findings(case)["rejects_invalid_calls"]
     assert found.kind == "error"
     assert "wrong: " in found.detail
     assert "right" not in found.detail
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: LINE[999],
+        lambda: {"y": 1}["x"],
+        lambda: 1 + "a",  # type: ignore[operator]
+        lambda: None.privacy,  # type: ignore[attr-defined]
+        lambda: sys.exit(1),
+        lambda: exit(3),  # noqa: PLR1722  # raises in a module of Python
+        lambda: int("word"),  # raised by compiled code, which might be Python's
+    ],
+)
+def test_an_exception_of_the_adapters_own_line_is_no_refusal(attempt: Callable[[], Any]) -> None:
+    case = Nonsense("case", {"right": lambda: json.loads("{"), "wrong": attempt}, refused_by=("RuntimeError",))
+    found = findings(case)["rejects_invalid_calls"]
+    assert (found.kind, "wrong: " in found.detail, "right" in found.detail) == ("error", True, False), found
+
+
+def test_compiled_functions_refuse_by_the_exceptions_that_the_case_names() -> None:
+    case = Nonsense("case", {"a word": lambda: int("word")}, refused_by=("ValueError",))
+    assert findings(case)["rejects_invalid_calls"].kind == "ok"
+
+
+def test_a_named_exception_that_no_call_raised_is_no_refusal() -> None:
+    case = Nonsense("case", {"no such place": lambda: LINE[999]}, refused_by=("IndexError",))
+    assert findings(case)["rejects_invalid_calls"].kind == "error"
 
 
 def test_an_error_inside_the_library_is_a_refusal() -> None:

@@ -192,6 +192,6 @@ def test_evidence_counts_calls_that_were_entered_in_a_game_directly() -> None:
     campaign, sampler = campaign_on(PAIRS[:1]), leaks_on(0)
     for _ in range(8):
         batch = campaign.games[0].prepare(500)
-        campaign.games[0].enter(batch, [sample_side(sampler, draw) for draw in batch.left + batch.right])
+        campaign.games[0].enter(batch, [sample_side(sampler, draw) for draw in batch.draws])
     assert campaign.log_evidence() > math.log(1e9)
     assert campaign.bounds(1e-9)["epsilon"] > CLAIM.epsilon

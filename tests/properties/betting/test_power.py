@@ -4,6 +4,7 @@ from collections.abc import Callable
 import mpmath
 import numpy as np
 import pytest
+from benchmarks.power import Setting, row
 from numpy.typing import NDArray
 
 from dpassay.claims import (
@@ -17,9 +18,10 @@ from dpassay.claims import (
     ProbabilisticDP,
     PureDP,
     RenyiDP,
+    parse_claim,
 )
 from dpassay.properties.betting.bets import Ledger, log_factors, log_wealth, to_levels
-from dpassay.properties.betting.power import power_of
+from dpassay.properties.betting.power import LAG, LEARNING, power_of
 from dpassay.properties.betting.reference import Reference, gaussian, laplace, revealing
 from dpassay.properties.betting.scales import SLACK, mean_gains, range_gain
 from dpassay.properties.notions.base import families_of
@@ -134,7 +136,7 @@ def revealing_draws(epsilon: float, delta: float) -> Callable[[np.random.Generat
     return draw
 
 
-def share_refuted(claim: Claim, draw: Callable[[np.random.Generator, int, bool], Array]) -> float:
+def share_refuted(claim: Claim, draw: Callable[[np.random.Generator, int, bool], Array], alpha: float) -> float:
     """Play the auditor's own bets with the true losses as predictions; return how often the claim is refuted."""
     rng, refuted = np.random.default_rng(7), 0
     family = next(family for family in families_of(claim) if family.claimed >= 0)
@@ -151,7 +153,7 @@ def share_refuted(claim: Claim, draw: Callable[[np.random.Generator, int, bool],
             sides = np.arange(CALLS) < lefts
             ledger.record(to_levels(np.concatenate([on_left, on_right])), sides)
             wealth = float(np.logaddexp.reduce(log_wealth(ledger, epsilon, delta))) - math.log(len(epsilon))
-        refuted += wealth >= -math.log(ALPHA) + 0.125
+        refuted += wealth >= -math.log(alpha) + 0.125
     return refuted / RUNS
 
 
@@ -170,18 +172,22 @@ def reference_draws(claim: Claim, figures: dict[str, float]) -> Callable[[np.ran
     return laplace_draws(figures["epsilon"])
 
 
+# What a real run learns costs 1.5 log(calls), and its first 64 calls gain nothing: here nothing has to be learnt.
+IDEAL_ALPHA = ALPHA / (CALLS - LAG) ** LEARNING
+
+
 @pytest.mark.parametrize("claim", CLAIMS, ids=repr)
-def test_an_ideal_bettor_refutes_the_stated_violation_in_about_half_of_the_runs(claim: Claim) -> None:
+def test_an_ideal_bettor_refutes_the_stated_violation_at_the_level_that_is_left(claim: Claim) -> None:
     """The seed is fixed. Of 60 runs about 30 refute; the mean of the wealth is what the power is made for."""
     figures = dict(power_of(claim, calls=CALLS, alpha=ALPHA).figures)
-    assert 0.35 <= share_refuted(claim, reference_draws(claim, figures)) <= 0.85
+    assert 0.35 <= share_refuted(claim, reference_draws(claim, figures), IDEAL_ALPHA) <= 0.85
 
 
 @pytest.mark.parametrize("claim", [ApproximateDP(1.0, 1e-5), ApproximateDP(0.5, 0.02)], ids=repr)
-def test_an_ideal_bettor_refutes_the_stated_delta(claim: ApproximateDP) -> None:
+def test_an_ideal_bettor_refutes_the_stated_delta_at_the_level_that_is_left(claim: ApproximateDP) -> None:
     delta = power_of(claim, calls=CALLS, alpha=ALPHA).figures["delta"]
     assert claim.delta < delta
-    assert 0.35 <= share_refuted(claim, revealing_draws(claim.epsilon, delta)) <= 0.85
+    assert 0.35 <= share_refuted(claim, revealing_draws(claim.epsilon, delta), IDEAL_ALPHA) <= 0.85
 
 
 @pytest.mark.parametrize("claim", [PureDP(1.0), ZCDP(0.1), BoundedRange(1.0)], ids=repr)
@@ -190,7 +196,27 @@ def test_an_ideal_bettor_seldom_refutes_much_less(claim: Claim) -> None:
     figures = dict(power_of(claim, calls=CALLS, alpha=ALPHA).figures)
     name, claimed = ("rho", 0.1) if isinstance(claim, ZCDP) else ("epsilon", 1.0)
     figures[name] = claimed + (figures[name] - claimed) / 2
-    assert share_refuted(claim, reference_draws(claim, figures)) < 0.1
+    assert share_refuted(claim, reference_draws(claim, figures), IDEAL_ALPHA) < 0.1
+
+
+@pytest.mark.parametrize("text", ["pure:1", "zcdp:0.1"])
+def test_real_runs_refute_the_stated_violation_in_at_least_half_of_all_cases(text: str) -> None:
+    """Sixteen seeds, fixed. With the power of an ideal test, 0 to 4 of 16 refuted. The table of all notions is that of
+    ``benchmarks.power``."""
+    setting = Setting("one pair", 1, everywhere=True, calls=(2_000,))
+    found = row(parse_claim(text), 0, setting, 2_000, 16)
+    assert found is not None
+    assert int(found[4].partition("/")[0]) >= 8
+
+
+def test_a_violation_on_a_single_pair_needs_more_calls_than_one_on_all() -> None:
+    power = power_of(PureDP(1.0), calls=100_000, alpha=1e-6, pairs=48, log_weight=-2.3, least_log_weight=-5.2)
+    assert power.on_a_single_pair["epsilon"] > power.figures["epsilon"] > 1
+    few = power_of(PureDP(1.0), calls=5_000, alpha=1e-6, pairs=48, log_weight=-2.3, least_log_weight=-5.2)
+    assert math.isinf(few.on_a_single_pair["epsilon"])  # most pairs never see a bet
+    assert math.isfinite(few.figures["epsilon"])
+    alone = power_of(PureDP(1.0), calls=5_000, alpha=1e-6)
+    assert alone.on_a_single_pair == alone.figures
 
 
 @pytest.mark.parametrize("claim", [*CLAIMS, PureDP(0.0), ZCDP(0.0)], ids=repr)
@@ -212,9 +238,11 @@ def test_the_calls_needed_are_the_least_that_are_not_weak(claim: Claim) -> None:
 
 def test_the_weight_and_the_level_are_paid_for() -> None:
     plain = power_of(PureDP(1), calls=1000, alpha=1e-6)
-    assert plain.nats_per_call == pytest.approx((math.log(1e6) + 0.125) / 1000)
+    played = 1000 - LAG
+    learning = LEARNING * math.log1p(played)
+    assert plain.nats_per_call == pytest.approx((math.log(1e6) + 0.125 + learning) / played)
     assert power_of(PureDP(1), calls=1000, alpha=1e-6, log_weight=-1.0).nats_per_call == pytest.approx(
-        plain.nats_per_call + 1e-3
+        plain.nats_per_call + 1 / played
     )
     found = plain.figures["epsilon"]
     assert laplace_gain(found, 1.0) >= plain.nats_per_call > laplace_gain(found - 1e-3, 1.0)

@@ -96,7 +96,7 @@ def bets_on_whom_he_likes(seed: int) -> bool:
         boldness = 1.2 if max(wealth()) < 1 else 1.05
         played._ensemble = Gambler(boldness)
         batch = played.prepare(4 + 20 * (turn % 4))
-        played.enter(batch, run(batch.left + batch.right))
+        played.enter(batch, run(batch.draws))
         if np.logaddexp.reduce(wealth()) - math.log(len(games)) >= THRESHOLD:
             return True
     return False
@@ -148,7 +148,7 @@ def test_the_adversary_who_gambles_has_something_to_win() -> None:
         game._ensemble = Gambler(1.2)  # type: ignore[assignment]
         for _ in range(5):
             batch = game.prepare(20)
-            game.enter(batch, run(batch.left + batch.right))
+            game.enter(batch, run(batch.draws))
         return float(game.log_wealth(EPSILON, 0.0)[0])
 
     values = [final(seed) for seed in range(20)]
@@ -171,8 +171,8 @@ def test_learners_of_unfair_batches_say_the_likelihood_ratio(monkeypatch: pytest
     game = PairGame(*PAIRS[0], seed=0, index=0)
     for size in (200, 400, 4000, 20_000):
         batch = game.prepare(size)
-        game.enter(batch, run(batch.left + batch.right))
-    assert sum(draw.size for draw in batch.left) == pytest.approx(2500, abs=300)  # more than six standard deviations
+        game.enter(batch, run(batch.draws))
+    assert int(batch.is_left.sum()) == pytest.approx(2500, abs=300)  # more than six standard deviations
     predicted = game._ensemble.logits(Outcomes(np.array([0.0, 1.0])).with_inputs(*PAIRS[0]))
     np.testing.assert_allclose(predicted, [EPSILON, -EPSILON], atol=0.2)
 

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.checks.evalues import log_wealth_against_mean, lower_bound_on_mean
 
 from dpassay.claims import UsageError
 from dpassay.impl.broken.noise_reduction import LooksAhead
 from dpassay.impl.mechanisms.brownian_noise_reduction import brownian_noise
 from dpassay.impl.mechanisms.laplace_noise_reduction import forward_laplace_noise
 from dpassay.impl.mechanisms.noise_reduction import StopsAbove, released_counts
-from dpassay.properties.checks.evalues import log_wealth_against_mean, lower_bound_on_mean
 
 Array = NDArray[np.float64]
 ALPHA = 1e-10

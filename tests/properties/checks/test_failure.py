@@ -23,16 +23,18 @@ from dpassay.impl.mechanisms.randomised_response import RandomisedResponse
 from dpassay.properties.checks.failure import failure_message
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult, Witness
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.notions.base import bounds_of
+from dpassay.spec.verdict import Evidence, Scope
 
 LINE = VectorNeighbours(1, linf=1.0)
 FOUND = HuntResult(
-    target="package.module:mechanism", claim="", verdict="violated", bounds=(), evidence="enclosed",
-    scope="points", alpha=1e-9, e_value_log10=None,
+    target="package.module:mechanism", claim="", verdict=HuntVerdict.VIOLATED, bounds=(), evidence=Evidence.ENCLOSED,
+    scope=Scope.POINTS, alpha=1e-9, e_value_log10=None,
     calls=0, seconds=0, cpu_seconds=0, seed=7, replay="",
     witness=Witness((0.0,), (1.0,), "outcome in {1}", (0.8, 0.8), (0.2, 0.2), certified=True),
 )  # fmt: skip
-SAMPLED = replace(FOUND, evidence="sampled", e_value_log10=12.34, calls=4_000)
+SAMPLED = replace(FOUND, evidence=Evidence.SAMPLED, e_value_log10=12.34, calls=4_000)
 LOWER = {"epsilon": math.log(4), "delta": 0.25, "rho": 0.75, "renyi_epsilon": 0.625, "loss_tail": 0.8}
 
 

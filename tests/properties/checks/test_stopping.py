@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.checks.laws import stopping_on_releases
+from tests.checks.stopping import ChangedDecisions, bounds_that_read_the_data, changed_decisions
 
 from dpassay.claims import ExPost
 from dpassay.impl.broken.noise_reduction import (
@@ -13,8 +15,6 @@ from dpassay.impl.mechanisms.brownian_noise_reduction import BrownianNoiseReduct
 from dpassay.impl.mechanisms.laplace_noise_reduction import laplace_noise_reduction
 from dpassay.impl.mechanisms.noise_reduction import NoiseReduction
 from dpassay.impl.mechanisms.noisy_max import gaussian_noisy_max
-from dpassay.properties.checks.laws import stopping_on_releases
-from dpassay.properties.checks.stopping import ChangedDecisions, bounds_that_read_the_data, changed_decisions
 
 Array = NDArray[np.float64]
 

@@ -48,6 +48,12 @@ def kills_itself(data, size, rng):
     os.kill(os.getpid(), signal.SIGKILL)
 def leaves(data, size, rng):
     sys.exit(5)
+def interrupts(data, size, rng):
+    raise KeyboardInterrupt
+def interrupts_and_tells(data, size, rng):
+    if data[0] > 0.75:
+        raise KeyboardInterrupt
+    return [0] * size
 def wrong_signature(data):
     return data
 def halves(data, size, rng):
@@ -89,6 +95,7 @@ def same_but_for_time(result: HuntResult) -> HuntResult:
         ("crashes", "the process of the target was killed by SIGSEGV"),
         ("kills_itself", "the process of the target was killed by SIGKILL"),
         ("leaves", "raises on every input: SystemExit: 5"),
+        ("interrupts", "raises on every input: KeyboardInterrupt"),
         ("wrong_signature", "raises on every input: TypeError: wrong_signature() takes 1 positional argument"),
         ("nothing", "targets.py has no attribute 'nothing'"),
         ("number", "must be a Mechanism or a callable, got int"),
@@ -112,6 +119,7 @@ def test_a_target_that_cannot_be_drawn_from_is_one_line(capsys: Capture, name: s
         ("raise KeyError('x')", "KeyError: 'x'"),
         ("import no_such_module", "No module named 'no_such_module'"),
         ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("raise KeyboardInterrupt", "target 'bad.py:f': KeyboardInterrupt"),
         ("import os; os._exit(0)", "during import, the target exited its process with status 0"),
         ("import threading; threading.Event().wait()", "import did not finish within 1 s"),
         ("while True: pass", "import did not finish within 1 s"),
@@ -130,12 +138,37 @@ def test_a_file_that_cannot_be_imported_is_one_line(
     assert len(err.splitlines()) == 1
 
 
+def test_a_keyboard_interrupt_that_the_target_raises_is_an_outcome_like_any_exception(capsys: Capture) -> None:
+    assert shell("targets.py:interrupts_and_tells", "--calls", "4000") == 1
+    assert "<raises KeyboardInterrupt>" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("timeout", [60.0, float("inf")])
+def test_in_the_process_of_the_caller_too(timeout: float) -> None:
+    def interrupts(data: Array, size: int, rng: np.random.Generator) -> Array:
+        raise KeyboardInterrupt
+
+    with pytest.raises(UsageError, match="raises on every input: KeyboardInterrupt"):
+        hunt(interrupts, "pure:1", LINE, calls=200, call_timeout_seconds=timeout)
+
+
+def test_ctrl_c_during_a_call_without_a_time_limit_ends_the_hunt() -> None:
+    def interrupted(data: Array, size: int, rng: np.random.Generator) -> Array:
+        if size > 100:
+            signal.raise_signal(signal.SIGINT)
+        return rng.random(size)
+
+    result = hunt(interrupted, "pure:1", LINE, call_timeout_seconds=float("inf"))
+    assert result.stopped == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_what_was_known_before_the_target_ended_its_process_is_reported(capsys: Capture) -> None:
     """Also where the target chose status 0."""
     assert shell("targets.py:exits_late", "--calls", "20000", "--json") == 2
     out, err = capsys.readouterr()
     record = json.loads(out)
-    assert (record["verdict"], record["stopped"]) == ("not refuted", "workers lost")
+    assert (record["verdict"], record["stopped"], record["power"]) == ("undecided", "workers lost", None)
     assert record["calls"] > 0
     assert record["notes"] == ["the target exited its process with status 0"]
     assert err == "dpassay: the target exited its process with status 0\n"

@@ -115,7 +115,7 @@ def test_the_ray_of_the_caller_is_used(local_ray: Any) -> None:
 def test_the_command_line_starts_a_cluster_and_ends_it(tmp_path: Path, backend: str, module: str) -> None:
     pytest.importorskip(module)
     command = [sys.executable, "-m", "dpassay.cli", "hunt", "mine.py:noisy", "--claim", "pure:1", "--neighbours", LINE]
-    command += ["--calls", "2000", "--alpha", "0.001", "--backend", backend, "--jobs", "2", "--json"]
+    command += ["--calls", "2000", "--alpha", "0.001", "--backend", backend, "--jobs", "2", "--json", "--no-trace"]
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     done = subprocess.run(
         command, env=environment | {"HOME": str(tmp_path)}, capture_output=True, text=True, check=False

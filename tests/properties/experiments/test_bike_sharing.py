@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from dpassay.claims import UsageError
-from dpassay.properties.experiments import all_experiments
-from dpassay.properties.experiments.base import find_experiment
+from dpassay.properties.experiments.base import all_experiments, find_experiment
 from dpassay.properties.experiments.gaussian_selection import bike_sharing
 from dpassay.properties.experiments.gaussian_selection.bike_selection import SELECTION_COLUMNS
 from dpassay.properties.experiments.gaussian_selection.bike_threshold import BUDGET_COLUMNS, SPENT_COLUMNS

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.keys import press_control_c
 
 from dpassay.claims import ExPost, PureDP, UsageError
 from dpassay.properties.drawing.target import describe_target, load_target
@@ -111,7 +112,7 @@ def test_claims_of_every_notion_are_tested_on_the_gaussian_mechanism(claim: str,
         assert result.delta_lower is not None
         assert result.delta_lower < 0.127
     record = json.loads(json.dumps(result.to_json()))
-    assert record["schema"] == 1
+    assert record["schema"] == 2
     assert record["calls"] == 30_000
 
 
@@ -168,7 +169,9 @@ def test_a_hunt_limited_by_time_is_replayed_by_its_calls() -> None:
     again = hunt(half_the_noise, "pure:1", LINE, seed=2, calls=first.calls)
     assert f"--calls {first.calls}" in first.replay
     assert (first.stopped, again.stopped) == ("refuted", "calls")
-    assert replace(first, seconds=0, cpu_seconds=0, stopped="") == replace(again, seconds=0, cpu_seconds=0, stopped="")
+    assert replace(first, seconds=0, cpu_seconds=0, stopped=None) == replace(
+        again, seconds=0, cpu_seconds=0, stopped=None
+    )
 
 
 def test_progress_shows_the_current_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +194,7 @@ def test_an_interruption_returns_what_is_known() -> None:
         nonlocal drawn
         drawn += size
         if drawn > 5_000:
-            raise KeyboardInterrupt
+            press_control_c()
         return half_the_noise(data, size, rng)
 
     result = hunt(interrupted, "pure:1", LINE, alpha=1e-300)

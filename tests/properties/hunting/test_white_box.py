@@ -161,7 +161,7 @@ def test_an_infinite_loss_is_stated_as_infinite() -> None:
     assert result.verdict == "violated"
     assert result.epsilon_lower == math.inf
     record = result.to_json()
-    assert (record["schema"], record["epsilon_lower"], record["witness"]["p_right"]) == (1, "inf", [0.0, 0.0])
+    assert (record["schema"], record["epsilon_lower"], record["witness"]["p_right"]) == (2, "inf", [0.0, 0.0])
 
 
 def test_ex_post_bounds_are_compared_outcome_by_outcome() -> None:

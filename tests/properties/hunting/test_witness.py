@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.keys import press_control_c
 
 from dpassay.claims import Claim, ExPost, ProbabilisticDP, PureDP, UsageError
 from dpassay.properties.hunting.hunt import hunt as hunt_within
@@ -93,7 +94,7 @@ def test_the_pair_of_the_hunt_is_not_lost_when_calls_show_nothing_more() -> None
         nonlocal drawn
         drawn += size
         if drawn > 4_500:
-            raise KeyboardInterrupt
+            press_control_c()
         return first_coordinate(data, size, rng)
 
     stopped = hunt(interrupted, "pure:1", LINE, calls=4_000, seed=2)

@@ -105,7 +105,7 @@ def test_the_renyi_bound_is_printed(white_box: bool) -> None:
     assert result.renyi_epsilon_lower is not None
     text = f"renyi epsilon >= {result.renyi_epsilon_lower:.10g} (Renyi divergence of order 2)"
     assert text in str(result)
-    assert text in bounds_text(bounds_of_record(result.to_json()))
+    assert text in bounds_text(bounds_of_record(result.record()))
     assert 0.1 < result.renyi_epsilon_lower <= float(ball(7).log() - ball(3).log()) * (1 + 1e-12)
 
 

@@ -13,6 +13,8 @@ from dpassay.properties.tracing import discrete
 from dpassay.properties.tracing.generators import SymbolicGenerator, SymbolicRandomState
 from dpassay.properties.tracing.python_random import SymbolicRandom
 from dpassay.properties.tracing.trace import Trace, trace
+from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.leaves.distribution import finite_distribution
 
 HALF = Fraction(1, 2)
 
@@ -88,3 +90,23 @@ def test_nothing_public_is_left_to_the_base_class(own: Any, base: Any) -> None:
     names = [name for name in dir(base) if not name.startswith("_")]
     assert names
     assert [name for name in names if inspect.getattr_static(own, name) is inspect.getattr_static(base, name)] == []
+
+
+def test_integers_with_many_values_are_rounded_noise() -> None:
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        return [bool(rng.integers(1, 10**18 + 1) <= 25 * 10**16)]
+
+    result = trace(sampler, [0.0])
+    assert isinstance(result, Trace)
+    assert finite_distribution(result.model) == FiniteDistribution({True: Fraction(1, 4), False: Fraction(3, 4)})
+
+
+def test_python_integers_beyond_all_machine_words() -> None:
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        return [(bool(rng.getrandbits(200) < 2**199), bool(rng.randrange(5, 5 + 3 * 2**80, 3) < 5 + 3 * 2**79))]
+
+    result = trace(sampler, [0.0], source="random")
+    assert isinstance(result, Trace)
+    assert finite_distribution(result.model) == FiniteDistribution(
+        {(a, b): Fraction(1, 4) for a in (True, False) for b in (True, False)}
+    )

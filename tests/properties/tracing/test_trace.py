@@ -2,8 +2,10 @@
 
 import contextlib
 import heapq
+import itertools
 import math
 import random
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -357,3 +359,16 @@ def test_sums_of_many_records_are_not_quadratic() -> None:
 
     [leaf] = traced(sampler, size=1_000).leaves
     assert len(leaf.outcome.data) == 1_000
+
+
+def test_a_run_that_is_out_of_time_is_not_called_random() -> None:
+    calls = itertools.count()
+
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        noise = rng.laplace()
+        if next(calls) == 1:  # the second run of the first leaf
+            time.sleep(0.5)
+        return [bool(noise > 0)]
+
+    result = trace(sampler, [0.0], limits=Limits(seconds=0.3), **FEW)
+    assert "not a function" not in str(result)

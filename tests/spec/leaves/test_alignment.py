@@ -1,15 +1,20 @@
 """Alignment bounds against known losses, and certificates against the independent checker."""
 
+import contextlib
+import functools
 import json
+import math
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
-from dpassay.spec.leaves.certificates import certificate
-from dpassay.spec.leaves.check import check_alignment
+from dpassay.spec.leaves.certificates import certificate, sealed
+from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import Constraint, Leaf, LeafModel, NoiseKind
 from dpassay.spec.leaves.moves import covers
@@ -278,7 +283,7 @@ def test_forged_certificates_are_refused(forge: Any) -> None:
     forged = proved(VectorNeighbours(4, l0=2, linf=1)) if forge in (lost_box, lost_corner) else proved()
     assert check_alignment(forged) == []
     forge(forged)
-    assert check_alignment(forged) != []
+    assert check_alignment(sealed(forged)) != []
 
 
 def test_every_corner_of_the_moves_must_be_aligned() -> None:
@@ -291,7 +296,7 @@ def test_every_corner_of_the_moves_must_be_aligned() -> None:
     for lost in range(4):
         forged = stored(released, relation, proof)
         del forged["leaves"][0]["alignments"][lost]
-        assert any("corners" in fault for fault in check_alignment(forged))
+        assert any("corners" in fault for fault in check_alignment(sealed(forged)))
 
 
 def test_larger_moves_than_the_boxes_hold_are_refused() -> None:
@@ -311,3 +316,55 @@ def test_moves_of_more_coordinates_than_the_boxes_hold_are_refused() -> None:
 def test_something_else_is_no_certificate() -> None:
     with pytest.raises(ValueError, match="not an alignment certificate"):
         check_alignment({"format": "something else", "leaves": []})
+
+
+# --- tampering ----------------------------------------------------------------------------------------------
+
+JUNK: tuple[Any, ...] = (
+    None, True, -1, 10**9, 0.5, math.nan, "", "x", "1/0", "1e999999999", "9" * 20_000, [], {}, [[["0", "1"]]],
+)  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Any:
+    """Yield the paths to all parts of a certificate."""
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield (*path, key)
+        yield from places(value[key], (*path, key))
+
+
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    return functools.reduce(lambda part, key: part[key], path, value)
+
+
+@given(data=st.data())
+def test_a_certificate_with_any_other_part_is_refused(data: st.DataObject) -> None:
+    """Whatever is put in place of a part, with the digest of the original or one of its own, is never an accident."""
+    forged = proved(VectorNeighbours(4, l0=2, linf=1))
+    path = data.draw(st.sampled_from(list(places(forged))))
+    part = data.draw(st.sampled_from(JUNK))
+    assume(at(forged, path) != part)
+    if data.draw(st.booleans()) and isinstance(at(forged, path[:-1]), dict):
+        del at(forged, path[:-1])[path[-1]]
+    else:
+        at(forged, path[:-1])[path[-1]] = part
+    with contextlib.suppress(MalformedCertificateError):
+        assert check_alignment(forged) != []
+    with contextlib.suppress(MalformedCertificateError):
+        check_alignment(sealed(forged))  # a forger may leave out or weaken what is proved: no other exception, no hang
+
+
+@given(data=st.data())
+def test_no_cheaper_shift_than_the_proved_ones_passes(data: st.DataObject) -> None:
+    """The epsilon of the certificate is the least one: below it, whatever shifts are scaled down, it is refused."""
+    forged = proved()
+    forged["epsilon"] = str(Fraction(forged["epsilon"]) * Fraction(data.draw(st.integers(0, 99)), 100))
+    for one in (one for each in forged["leaves"] for one in each["alignments"]):
+        factor = Fraction(data.draw(st.integers(0, 100)), 100)
+        one["shift"] = {name: str(factor * Fraction(value)) for name, value in one["shift"].items()}
+    assert check_alignment(sealed(forged)) != []
+
+
+@pytest.mark.parametrize("value", [None, [], "text", 3, {}, {"format": "dpassay alignment 1"}])
+def test_something_else_is_malformed(value: Any) -> None:
+    with pytest.raises(MalformedCertificateError, match="certificate"):
+        check_alignment(value)

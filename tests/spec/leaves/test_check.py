@@ -11,6 +11,7 @@ from dpassay.spec.leaves.check import extreme_boxes
 from dpassay.spec.leaves.moves import Moves, UndecidedMovesError
 
 HALF = Fraction(1, 2)
+STILL = [(Fraction(0), Fraction(0))] * 2
 DIRECTIONS = [*itertools.product((-2, -1, 1, 2), repeat=2), (0, 1), (0, -1), (1, 0), (-1, 0)]
 BOUNDS = (None, Fraction(1), Fraction(3, 2), Fraction(2))
 Move = tuple[Fraction, ...]
@@ -19,6 +20,10 @@ Move = tuple[Fraction, ...]
 def stated(relation: dict[str, Any], most: int, reach: Fraction, total: Fraction | None) -> dict[str, Any]:
     moves = {"most": most, "reach": str(reach), "total": None if total is None else str(total)}
     return {"relation": {key: str(x) if isinstance(x, Fraction) else x for key, x in relation.items()}, "moves": moves}
+
+
+def extremes(certificate: dict[str, Any]) -> Iterator[list[tuple[Fraction, Fraction]]]:
+    return extreme_boxes(certificate, [STILL])
 
 
 def moves_of(relation: dict[str, Any]) -> list[Move]:
@@ -66,7 +71,7 @@ def test_bounds_that_are_accepted_hold_every_move(integer: bool, monotone: bool)
         for most, reach, total in itertools.product((1, 2), BOUNDS[1:], (*BOUNDS, Fraction(3))):
             assert reach is not None
             try:
-                boxes = list(extreme_boxes(stated(relation, most, reach, total)))
+                boxes = list(extremes(stated(relation, most, reach, total)))
             except ValueError:
                 refused += 1
                 continue
@@ -78,10 +83,10 @@ def test_bounds_that_are_accepted_hold_every_move(integer: bool, monotone: bool)
 
 def test_the_span_of_the_data_bounds_a_move() -> None:
     relation = {"size": 2, "l0": 1, "span": Fraction(3, 2), "integer": False, "monotone": False}
-    boxes = list(extreme_boxes(stated(relation, 1, Fraction(3, 2), None)))
+    boxes = list(extremes(stated(relation, 1, Fraction(3, 2), None)))
     assert holds_all(boxes, furthest(moves_of(relation)))
     with pytest.raises(ValueError, match="do not hold"):
-        list(extreme_boxes(stated(relation, 1, Fraction(1), None)))
+        list(extremes(stated(relation, 1, Fraction(1), None)))
 
 
 def test_bounds_that_just_hold_are_accepted() -> None:
@@ -94,10 +99,10 @@ def test_bounds_that_just_hold_are_accepted() -> None:
         ({"linf": Fraction(2), "l2": Fraction(2), "integer": True}, 2, Fraction(2), Fraction(4)),
     ):
         less = total - Fraction(1, 100)
-        assert list(extreme_boxes(stated({**plain, **bound}, most, reach, total)))
+        assert list(extremes(stated({**plain, **bound}, most, reach, total)))
         if "l2" not in bound:
             with pytest.raises(ValueError, match="do not hold"):
-                list(extreme_boxes(stated({**plain, **bound}, most, reach, less)))
+                list(extremes(stated({**plain, **bound}, most, reach, less)))
 
 
 def test_boxes_are_counted_before_they_are_listed() -> None:

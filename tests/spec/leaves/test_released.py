@@ -9,8 +9,8 @@ from flint import arb
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.leaves.cells import in_cells, kinks
 from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
-from dpassay.spec.leaves.model import Affine, LeafModel, NoiseKind
-from dpassay.spec.leaves.outcomes import SLOT, UnknownOutcomeError, skeleton
+from dpassay.spec.leaves.model import Affine, Image, LeafModel, NoiseKind, Raised
+from dpassay.spec.leaves.outcomes import SLOT, UnknownOutcomeError, plain, released_numbers, skeleton
 from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.leaves.released import released_losses, worst_released_loss
 from dpassay.spec.leaves.supports import infinite_loss, subspace
@@ -43,6 +43,66 @@ def test_numbers_of_every_type_are_slots_and_words_are_not() -> None:
 def test_noise_in_a_set_is_refused() -> None:
     with pytest.raises(UnknownOutcomeError, match="set"):
         skeleton(frozenset({noise(LAPLACE, 0)}))
+
+
+def test_a_decision_about_data_that_holds_with_equality_excludes_nothing() -> None:
+    """At the end of a branch on data the same numbers are released from both sides."""
+    z = noise(LAPLACE, 0)
+    at_its_end = LeafModel((leaf(z, at_least(number(0), number(0))),))
+    assert infinite_loss(released(plus(number(1), z)), at_its_end) is None
+
+
+# --- functions of numbers and exceptions --------------------------------------------------------------------
+
+
+def image(form: Affine, *names: str) -> Image:
+    return Image(tuple((name,) for name in names), form)
+
+
+def released(*outcomes: object) -> LeafModel:
+    return LeafModel(tuple(leaf(outcome) for outcome in outcomes))
+
+
+def test_functions_of_numbers_are_released_numbers_and_exceptions_are_words() -> None:
+    z = noise(LAPLACE, 0)
+    assert released_numbers((image(z, "exp"), Raised("ValueError"))) == [z]
+    assert skeleton((image(z, "exp"), Raised("ValueError")), functions=True)[1] == (z,)
+    assert skeleton(Raised("ValueError")) != skeleton(Raised("KeyError"))
+
+
+def test_functions_of_numbers_are_not_read_as_the_numbers_themselves() -> None:
+    """The rounded answers of uniform noise coincide, whatever the supports of the answers are."""
+    sides = [
+        released(image(plus(number(x), noise(NoiseKind.UNIFORM, 0, Fraction(1, 4))), "floor"))
+        for x in (0, Fraction(1, 2))
+    ]
+    with pytest.raises(UnknownOutcomeError, match="floor"):
+        infinite_loss(*sides)
+
+
+def test_strictly_monotone_functions_are_left_out_and_roundings_are_jumps() -> None:
+    z = noise(LAPLACE, 0)
+    ((model, other), jumps) = plain(released((image(z, "exp"), 1)), released((image(plus(number(1), z), "exp"), 2)))
+    assert [one.leaves[0].outcome for one in (model, other)] == [(z, 1), (plus(number(1), z), 2)]
+    assert list(jumps.values()) == [(None, None)]
+    assert list(plain(released(image(z, "rint", "exp")))[1].values()) == [(Fraction(1, 2),)]
+    assert list(plain(released(image(z, "ceil")))[1].values()) == [(Fraction(0),)]
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        (image(noise(LAPLACE, 0), "exp"), noise(LAPLACE, 0)),
+        (image(noise(LAPLACE, 0), "exp"), image(noise(LAPLACE, 0), "log")),
+        (image(noise(LAPLACE, 0), "floor"), 1),
+        (image(noise(LAPLACE, 0), "exp", "floor"),),
+        (image(noise(LAPLACE, 0), "floor", "exp", "rint"),),
+        (image(number(Fraction(5, 2)), "floor"),),
+    ],
+)
+def test_functions_whose_values_may_coincide_are_not_compared(outcomes: tuple[object, ...]) -> None:
+    with pytest.raises(UnknownOutcomeError):
+        plain(*(released(outcome) for outcome in outcomes))
 
 
 # --- supports -----------------------------------------------------------------------------------------------

@@ -1,15 +1,17 @@
 """Trade-off functions and Gaussian DP, held against formulas that are computed in another way."""
 
+import functools
 import math
 from fractions import Fraction
 
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dpassay.claims import ZCDP, ApproximateDP, GaussianDP, PureDP, UsageError
+from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, hockey_stick_exact
 from dpassay.spec.notions import gdp
 from dpassay.spec.notions.gdp import from_deltas, gaussian_dp_holds, gaussian_dp_of, trade_off
@@ -27,6 +29,7 @@ from dpassay.spec.verdict import Outcome
 
 Finite = FiniteDistribution
 FEW = settings(max_examples=25)
+HULL = 1e-7  # the radius of a hull has 30 bits
 pairs = st.integers(3, 4).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 6), min_size=n, max_size=n).filter(any)] * 2)
 )
@@ -101,19 +104,91 @@ def test_balls_give_the_same_mu_as_rationals(pair: tuple[list[int], list[int]]) 
             assert gaussian_dp_holds(GaussianDP(float(exact) * 0.999), *sides).outcome is Outcome.VIOLATED
 
 
-def test_an_overlap_of_ratios_is_enclosed_on_the_safe_side() -> None:
-    """With ratios known to 0.2 only, the enclosure still holds the exact value."""
-    left, right = Finite.of(10, 11, 30, 9), Finite.of(11, 9, 8, 32)
+def section(high: Fraction, p_high: Fraction, low: Fraction, p_low: Fraction) -> "gdp._Step":
+    """Join two outcomes with the ratios high > low of Q over P."""
+    parts = [gdp._Step(ball(p), ball(r * p), ball(r).log()) for r, p in ((high, p_high), (low, p_low))]
+    return parts[0].joined(parts[1])
 
-    steps = gdp._steps(Ball(left), Ball(right))
-    blurred = [
-        step if not step.log_ratio.is_finite() else gdp._Step(step.p, step.q, arb(step.log_ratio.mid(), 0.2))
-        for step in steps
-    ]
-    joined = [blurred[0], blurred[1], blurred[2].joined(blurred[3]), blurred[4], blurred[5]]
-    exact = gaussian_dp_of(left, right)
-    assert gdp._enclosed(joined).overlaps(exact)
-    assert gdp._enclosed(joined).upper() >= exact
+
+def test_the_lowered_points_of_a_joined_step_lie_on_the_extreme_lines() -> None:
+    """The line from the start with the slope of the first part misses the end by the difference of the slopes over the
+    second part, and the line to the end with the slope of the second misses the start by the same over the first part.
+    """
+    high, low, p_high, p_low = Fraction(7, 3), Fraction(2, 5), Fraction(1, 7), Fraction(3, 11)
+    joined = section(high, p_high, low, p_low)
+    assert float(joined.lowered_end) == pytest.approx(float((high - low) * p_low), rel=HULL)
+    assert float(joined.lowered_start) == pytest.approx(float((high - low) * p_high), rel=HULL)
+    alone = gdp._Step(ball(p_low), ball(low * p_low), ball(low).log())
+    assert alone.lowered_end == alone.lowered_start == 0
+
+
+def lowest_separation(groups: list[list[tuple[Fraction, Fraction]]]) -> float:
+    """Return mu of the polygon below every trade-off function with these sections, from its corners in rationals.
+
+    A section of several ratios ends on the steepest line from its start; the last one starts on the flattest line to
+    its end. A single section has the corner in which its two lines meet.
+    """
+    corners, alpha, beta = [], Fraction(0), Fraction(1)
+    for place, group in enumerate(groups):
+        p, q = sum(x for x, _ in group), sum(y for _, y in group)
+        steepest, flattest = max(y / x for x, y in group), min(y / x for x, y in group)
+        if len(groups) == 1:
+            corner = (1 - flattest) / (steepest - flattest) if steepest > flattest else Fraction(0)
+            return float(norm.ppf(float(1 - corner)) - norm.ppf(float(1 - steepest * corner))) if corner else 0.0
+        if place == len(groups) - 1:
+            corners.append((alpha, flattest * p))
+        else:
+            corners.append((alpha + p, beta - steepest * p))
+        alpha, beta = alpha + p, beta - q
+    separations = (math.inf if b <= 0 else norm.isf(float(a)) - norm.ppf(float(b)) for a, b in corners if 0 < a < 1)
+    return max(0.0, *separations)
+
+
+weights = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=3, max_size=6)
+
+
+@settings(max_examples=60)
+@given(weights=weights, cuts=st.lists(st.booleans(), min_size=5, max_size=5))
+@example(weights=[(10, 11), (11, 9), (30, 8), (9, 32)], cuts=[True, False, True, True, True])
+@example(weights=[(10, 11), (11, 9), (30, 8), (9, 32)], cuts=[False, True, True, True, True])
+@example(weights=[(10, 11), (11, 9), (30, 8), (9, 32)], cuts=[True, True, False, True, True])
+@example(weights=[(10, 11), (11, 9), (30, 8), (9, 32)], cuts=[False, True, False, True, True])
+def test_joined_sections_give_the_polygon_below_them(weights: list[tuple[int, int]], cuts: list[bool]) -> None:
+    """The enclosure contains the true mu, and its upper end is the mu of the polygon below.
+
+    Sections are joined anywhere, the first and the last one included.
+    """
+    left, right = Finite.of(*(p for p, _ in weights)), Finite.of(*(q for _, q in weights))
+    points = [(left.probability(o), right.probability(o)) for o in left.outcomes]
+    points.sort(key=lambda point: -point[1] / point[0])
+    groups = [[points[0]]]
+    for before, after, cut in zip(points, points[1:], cuts, strict=False):
+        if cut and before[1] / before[0] != after[1] / after[0]:
+            groups.append([after])
+        else:
+            groups[-1].append(after)
+    steps = [functools.reduce(gdp._Step.joined, map(step_of, group)) for group in groups]
+    nothing = gdp._Step(arb(0), arb(0), arb(0))
+    enclosed, exact = gdp._enclosed([nothing, *steps, nothing]), gaussian_dp_of(left, right)
+    assert enclosed.overlaps(exact)
+    below = lowest_separation(groups)
+    if len(groups) > 1:
+        assert float(enclosed.upper()) == pytest.approx(below, rel=HULL, abs=HULL)
+    else:
+        assert float(enclosed.upper()) >= below - HULL
+
+
+def step_of(point: tuple[Fraction, Fraction]) -> "gdp._Step":
+    return gdp._Step(ball(point[0]), ball(point[1]), ball(point[1] / point[0]).log())
+
+
+def test_a_single_section_is_as_randomised_response() -> None:
+    """With all ratios in one hull the bound is that of pure DP at the larger of its ends, in absolute value."""
+    for high, low in ((Fraction(2), Fraction(1, 3)), (Fraction(3), Fraction(1, 2))):
+        p_high = (1 - low) / (high - low)
+        joined = section(high, p_high, low, 1 - p_high)
+        nothing = gdp._Step(arb(0), arb(0), arb(0))
+        assert float(gdp._enclosed([nothing, joined, nothing]).upper()) == pytest.approx(2 * norm.ppf(3 / 4), rel=HULL)
 
 
 def test_conversions_are_those_of_the_paper() -> None:

@@ -50,7 +50,10 @@ def test_the_total_delta_of_five_leaks() -> None:
 
 def test_worst_adaptive_tails() -> None:
     assert worst_tail((Fraction(1), Fraction(1)), Fraction(2), lambda b: b) == Fraction(1, 4)
-    assert worst_tail((Fraction(2), Fraction(1)), Fraction(1), lambda b: b) == Fraction(1, 2)
+    # 1 first, and 2 after a loss; 2 first gains nothing from 1; without stopping both orders have 1/2
+    assert worst_tail((Fraction(2), Fraction(1)), Fraction(1), lambda b: b) == Fraction(3, 4)
+    # first passage of 2 in five equal steps, by reflection: Pr[S >= 2] + Pr[S > 2] = 12/32
+    assert worst_tail((Fraction(1),) * 5, Fraction(2), lambda b: b) == Fraction(3, 8)
 
 
 def test_truncated_noise() -> None:

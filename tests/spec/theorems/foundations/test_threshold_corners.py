@@ -15,14 +15,15 @@ SETTING = LaplaceThreshold(Fraction(1, 2), 2, 3)
 CORNERS = CornerLosses(SETTING, 0, 2, 1)
 
 
-def largest_on_a_grid(size: int, cutoff: int, *, refreshed: bool) -> float:
-    """Search all pairs of integers in [0, 2]."""
+def largest_on_a_grid(size: int, cutoff: int, *, refreshed: bool, monotone: bool = False) -> float:
+    """Search all pairs of integers in [0, 2]; monotone pairs move one way."""
     streams = list(itertools.product((0, 1, 2), repeat=size))
     pairs = (
         (left, right)
         for left in streams
         for right in streams
         if left != right and all(abs(a - b) <= 1 for a, b in zip(left, right, strict=True))
+        if not monotone or len({a > b for a, b in zip(left, right, strict=True) if a != b}) == 1
     )
     return max(
         float(max_divergence(*(SparseVectorDistribution(side, SETTING, cutoff, refreshed) for side in pair)).mid())
@@ -37,16 +38,25 @@ def test_no_pair_of_the_grid_loses_more_and_one_loses_as_much(size: int, cutoff:
     assert worst == pytest.approx(largest_on_a_grid(size, cutoff, refreshed=refreshed), rel=1e-12)
 
 
-def test_restarted_runs_are_arranged_at_their_worst() -> None:
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_with_one_hit_no_monotone_pair_of_the_grid_loses_more_and_one_loses_as_much(size: int) -> None:
+    worst = float(CornerLosses(SETTING, 0, 2, 1, monotone=True).largest(size, 1).mid())
+    assert worst == pytest.approx(largest_on_a_grid(size, 1, refreshed=False, monotone=True), rel=1e-12)
+
+
+@pytest.mark.parametrize("cost", [Fraction(0), Fraction(2, 3), Fraction(5)])
+def test_restarted_runs_are_arranged_at_their_worst(cost: Fraction) -> None:
     size, cutoff = 7, 3
     losses = {p: float(CORNERS.loss(p).mid()) for n in range(size + 1) for p in ((n, 0), (n, 1))}
 
     def worst(left: int, hits: int) -> float:
         if hits == 0:
             return 0.0
-        return max([losses[left, 0], *(losses[k - 1, 1] + worst(left - k, hits - 1) for k in range(1, left + 1))])
+        runs = (losses[k - 1, 1] + float(cost) + worst(left - k, hits - 1) for k in range(1, left + 1))
+        return max([losses[left, 0], *runs])
 
-    assert float(CORNERS.largest(size, cutoff, refreshed=True).mid()) == pytest.approx(worst(size, cutoff), rel=1e-12)
+    found = CORNERS.largest(size, cutoff, refreshed=True, cost_of_hit=cost)
+    assert float(found.mid()) == pytest.approx(worst(size, cutoff), rel=1e-12)
 
 
 def test_monotone_pairs_lose_less() -> None:

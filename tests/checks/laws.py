@@ -7,13 +7,15 @@ refuted has not been proved private.
 from collections.abc import Callable
 
 import numpy as np
+from tests.checks.bounds import ACCURACY
+from tests.checks.stopping import changed_decisions
 
 from dpassay.claims import Mechanism, PureDP
 from dpassay.impl.mechanisms.noise_reduction import NoiseReduction
-from dpassay.properties.checks.bounds import ACCURACY
 from dpassay.properties.checks.events import privacy_at_known_events
-from dpassay.properties.checks.stopping import changed_decisions
 from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.spec.verdict import Evidence
 
 __all__ = [
     "LAWS",
@@ -48,7 +50,8 @@ def privacy_in_float64(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) ->
 def _survives(mechanism: Mechanism, most_calls: int, *, low_bits: bool) -> bool:
     share = LEVEL / len(STAGES)
     stages = (calls for calls in STAGES if calls <= most_calls)
-    return all(hunt(mechanism, calls=calls, alpha=share, low_bits=low_bits).verdict != "violated" for calls in stages)
+    found = (hunt(mechanism, calls=calls, alpha=share, low_bits=low_bits, trace=False) for calls in stages)
+    return all(result.verdict is not HuntVerdict.VIOLATED for result in found)
 
 
 def tightness_of_claim(mechanism: Mechanism) -> bool:
@@ -56,8 +59,8 @@ def tightness_of_claim(mechanism: Mechanism) -> bool:
 
     Speaks of mechanisms with a pure claim and a known distribution only; others obey vacuously.
     """
-    claim, result = mechanism.claims[0], hunt(mechanism, calls=1)
-    if not isinstance(claim, PureDP) or result.evidence != "enclosed":
+    claim, result = mechanism.claims[0], hunt(mechanism, calls=1, trace=False)
+    if not isinstance(claim, PureDP) or result.evidence is not Evidence.ENCLOSED:
         return True
     return claim.epsilon <= result.epsilon_lower * (1 + float(ACCURACY))
 

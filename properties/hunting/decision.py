@@ -1,0 +1,43 @@
+"""What the traced code of a target decides, as a value; the module that decides takes a while to import."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpassay.properties.hunting.verdicts import HuntVerdict
+
+if TYPE_CHECKING:
+    from dpassay.properties.hunting.white_box import Finding
+
+__all__ = ["TRACE_SECONDS", "Decision"]
+
+TRACE_SECONDS = 5.0
+"""Time that the exact decision may take before a hunt samples."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the traced code decides.
+
+    Parameters
+    ----------
+    verdict : HuntVerdict or None
+        `HOLDS` for all inputs of the length, `VIOLATED` at the witness of the finding; None: undecided.
+    finding : Finding or None
+        The worst pair that was found, with certified figures.
+    epsilon_upper : float or None
+        Bound on epsilon (the range of the losses for bounded range) for all inputs of the length.
+    certificate : dict or None
+        The alignments that prove it, where a single alignment for each leaf and move does.
+    reason : str or None
+        Why the code was not traced, or the claim was not decided.
+    notes : tuple of str
+        What a user should know of the target.
+    """
+
+    verdict: HuntVerdict | None = None
+    finding: "Finding | None" = None
+    epsilon_upper: float | None = None
+    certificate: Mapping[str, Any] | None = None
+    reason: str | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,387 @@
+"""The exact decision of a claim from the traced code of a target: proofs for all inputs, violations at pairs.
+
+The code is run on symbols in place of noise (:mod:`dpassay.properties.tracing`), on symbolic data of one length if
+that is possible. Alignments of its leaves bound epsilon for all inputs of that length; the exact distributions on
+pairs of inputs bound it from below and refute claims. All of this is about the ideal mechanism, in real arithmetic.
+"""
+
+import inspect
+import math
+import threading
+import time
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpassay.claims import (
+    ApproximateDP,
+    BoundedRange,
+    Claim,
+    ExPost,
+    NeighbourRelation,
+    PureDP,
+    RecordNeighbours,
+    rounded_up,
+)
+from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions
+from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.hunting.white_box import Finding, hunt_known
+from dpassay.properties.neighbours.pairs import Pair, are_neighbours
+from dpassay.properties.notions.base import audited
+from dpassay.properties.outcomes.symbols import sampler_of
+from dpassay.properties.pairing.registry import DistributionPair
+from dpassay.properties.tracing.refusal import Refusal
+from dpassay.properties.tracing.trace import EVERYWHERE, Trace, trace
+from dpassay.properties.tracing.tree import Limits
+from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
+from dpassay.properties.tracing.words import outcome_words
+from dpassay.spec.ball import Real, ball, float_upper
+from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
+from dpassay.spec.leaves.certificates import certificate
+from dpassay.spec.leaves.check import check_alignment
+from dpassay.spec.leaves.data import at_data
+from dpassay.spec.leaves.data_cells import cell_bound
+from dpassay.spec.leaves.merging import merged
+from dpassay.spec.leaves.model import Affine, Image, LeafModel, Raised
+from dpassay.spec.leaves.outcomes import UnknownOutcomeError, released_numbers
+from dpassay.spec.leaves.probability import UndecidedLeafError
+from dpassay.spec.notions.base import find_notion
+from dpassay.spec.notions.implications import IMPLICATIONS
+
+__all__ = ["decide"]
+
+Array = NDArray[np.float64]
+
+_SHARE = 1 / 2
+"""Part of the time that the trace on symbolic data may take; proofs and pairs share the rest."""
+
+_HANGS_SECONDS = 2.0
+"""A target that does not stop so long after the time is over is left behind in its thread."""
+
+_MOST_MERGED = 512
+_FOR_A_PROOF, _FOR_A_SEARCH = 60, 300
+"""Enclosed probabilities of the search close by, where the claim is proved and where it is not."""
+
+_FAR_OUT, _CLOSE_BY = (64,), (0, 1, 8, 1024)
+"""How far out in the direction of the worst move data are tried. Far out, the loss of some mechanisms approaches the
+bound of their alignments, by events that hardly ever occur; close by, a violation has a witness."""
+
+_SHOWN = 2
+"""The stage of the search at which a violation has a witness close by, if it has one at the first pair there."""
+
+_NEAR = 1 - 2.0**-20
+"""A lower bound that comes so near to the upper one is not sharpened."""
+
+_LONGEST_CHAIN = 3
+
+
+def decide(
+    target: Any, claim: Claim, relation: NeighbourRelation, seed: int, seconds: float = TRACE_SECONDS
+) -> Decision:
+    """Trace a target and decide a claim exactly where that is possible in the time given.
+
+    Parameters
+    ----------
+    target : Mechanism or callable
+        ``f(data, size, rng)``; it is asked for one outcome at a time.
+    claim, relation : Claim, NeighbourRelation
+        What is decided.
+    seed : int
+        Of the random pairs and of the runs on numbers.
+    seconds : float
+        Time limit.
+    """
+    if isinstance(claim, ExPost):
+        return Decision(reason="ex-post claims are only sampled")
+    work = _Work(sampler_of(target), claim, relation, seed, seconds)
+    thread = threading.Thread(target=work.carry_out, name="dpassay trace", daemon=True)
+    thread.start()  # a call that waits in foreign code cannot be interrupted, but it can be left behind
+    thread.join(seconds + _HANGS_SECONDS)
+    if work.error is not None:
+        raise work.error
+    return work.answer or Decision(reason=f"the target does not return within {seconds:g} seconds")
+
+
+class _Work:
+    """The steps of a decision, and what came of them."""
+
+    def __init__(
+        self, sampler: Any, claim: Claim, relation: NeighbourRelation, seed: int, seconds: float
+    ) -> None:  # fmt: skip
+        self.sampler, self.claim, self.relation, self.seed = sampler, claim, relation, seed
+        self.seconds, self.deadline = seconds, time.monotonic() + seconds
+        self.answer: Decision | None = None
+        self.error: BaseException | None = None
+        self.notes: dict[str, None] = {}
+
+    def carry_out(self) -> None:
+        try:
+            self.answer = self._decision()
+        except OutOfTime:
+            self.answer = Decision(reason=self._too_long())
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            self.error = error
+
+    def _too_long(self) -> str:
+        return f"the exact decision takes more than {self.seconds:g} seconds"
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.deadline - time.monotonic())
+
+    def _decision(self) -> Decision:
+        symbolic = self._on_symbols()
+        if isinstance(symbolic, Trace):
+            outcomes = {leaf.outcome for leaf in symbolic.model.leaves}
+            if all(isinstance(outcome, Raised) for outcome in outcomes):
+                return Decision(reason=f"every run {' or '.join(sorted(map(outcome_words, outcomes)))}")
+            if len(outcomes) == 1 and not released_numbers(*outcomes):
+                self.notes[CONSTANT_OUTCOME] = None
+        proof = self._proof(symbolic.model) if isinstance(symbolic, Trace) else symbolic
+        known = _Known(self, symbolic.model if isinstance(symbolic, Trace) else None, proof)
+        finding = self._search(known)
+        return self._judged(known, finding)
+
+    def _on_symbols(self) -> "Trace | str":
+        if isinstance(self.relation, RecordNeighbours) and (
+            self.relation.relation != "replace" or self.relation.max_size not in {None, self.relation.size}
+        ):
+            return "neighbours have another number of records"
+        if self.relation.size == 0:
+            return "there are no data"
+        domain = self.relation.low, self.relation.high
+        return self.traced(None, size=self.relation.size, domain=domain, seconds=_SHARE * self.left)
+
+    def traced(self, data: Any, *, seconds: float, size: int = 0, domain: Any = EVERYWHERE) -> "Trace | str":
+        """Return a trace, or why there is none."""
+        limits = Limits(seconds=seconds)
+        found = trace(self.sampler, data, size=size, domain=domain, limits=limits, seed=self.seed)
+        if isinstance(found, Refusal):
+            return str(found)
+        self.notes |= dict.fromkeys(note for note in found.notes if not note.startswith("undecided"))
+        return found
+
+    def _proof(self, model: LeafModel) -> "_Proof | str":
+        try:
+            with time_limit(self.left):
+                return _proof_of(model, self.relation)
+        except OutOfTime:
+            return self._too_long()
+
+    def _search(self, known: "_Known") -> Finding | str:
+        """Return what a pair far out and then a search close by certify; a reason if nothing was compared."""
+        found: Finding | str = "no pair of inputs was compared"
+        most = _FOR_A_PROOF if known.implies(self.claim) else _FOR_A_SEARCH
+        for number, (factors, limit) in enumerate(((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most))):
+            is_settled = isinstance(found, Finding) and (number == _SHOWN or found.verdict is not HuntVerdict.VIOLATED)
+            if is_settled and isinstance(found, Finding) and known.is_met_by(found):
+                break
+            known.factors = factors
+            try:
+                with time_limit(self.left):
+                    more = hunt_known(known, self.claim, self.relation, seed=self.seed, most_probabilities=limit)
+                found = _joined(found, more) if isinstance(found, Finding) else more
+            except OutOfTime:
+                return found if isinstance(found, Finding) else self._too_long()
+            except (UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError) as error:
+                return found if isinstance(found, Finding) else str(error)
+        return found
+
+    def _judged(self, known: "_Known", finding: Finding | str) -> Decision:
+        is_violated = isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
+        holds = known.implies(self.claim)
+        verdict = HuntVerdict.VIOLATED if is_violated else HuntVerdict.HOLDS if holds else None
+        if is_violated and holds:
+            return Decision(reason="the trace contradicts itself: its proof and its witness cannot both be right")
+        proof = known.proof if isinstance(known.proof, _Proof) else None
+        return Decision(
+            verdict,
+            finding if isinstance(finding, Finding) else None,
+            known.epsilon_upper(),
+            None if proof is None else proof.certificate,
+            None if verdict else _reason(known, finding),
+            tuple(self.notes),
+        )
+
+
+def _reason(known: "_Known", finding: Finding | str) -> str:
+    """Say why nothing was decided."""
+    if isinstance(finding, str) and known.model is None:
+        return finding  # the code could not be traced on numbers either
+    if isinstance(known.proof, str):
+        upper = f"no proof for all inputs ({known.proof})"
+    elif known.proof.delta:
+        upper = f"runs of probability {float(known.proof.delta):.3g} were not traced"
+    else:
+        upper = f"epsilon <= {float(known.proof.epsilon):.6g} is proved for all inputs, which does not imply the claim"
+    lower = finding if isinstance(finding, str) else "no violation at the pairs that were compared"
+    return f"{upper}; {lower}"
+
+
+def _joined(first: Finding, second: Finding) -> Finding:
+    """Return the second finding with the larger figures of both, and the first witness where only that violates."""
+    lower = {bound.quantity: bound.lower for bound in first.bounds}
+    bounds = tuple(
+        replace(bound, lower=max(value for value in (bound.lower, lower.get(bound.quantity)) if value is not None))
+        for bound in second.bounds
+    )
+    shown = first if first.verdict is HuntVerdict.VIOLATED is not second.verdict else second
+    return replace(shown, bounds=bounds)
+
+
+# --- proofs -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """(epsilon, delta)-DP for all inputs of a length, with the move on which the alignments cost most."""
+
+    epsilon: Fraction
+    delta: Fraction
+    certificate: Mapping[str, Any] | None = None
+    move: tuple[Fraction, ...] | None = None
+
+
+def _proof_of(model: LeafModel, relation: NeighbourRelation) -> "_Proof | str":
+    if _types_differ(model):
+        return "equal outcomes are of different types"
+    whole = merged(model) if len(model.leaves) <= _MOST_MERGED else model
+    found = alignment_bound(whole, relation)
+    if isinstance(found, Aligned):
+        saved = certificate(whole, relation, found)
+        faults = check_alignment(saved)
+        return faults[0] if faults else _Proof(found.epsilon, found.delta, saved, found.worst_move)
+    across = cell_bound(whole, relation) if _has_cells(whole) else found
+    return across.reason if isinstance(across, Unaligned) else _Proof(across.epsilon, across.delta)
+
+
+def _has_cells(model: LeafModel) -> bool:
+    """Return whether a decision is about data alone."""
+    return any(not constraint.form.noise for leaf in model.leaves for constraint in leaf.constraints)
+
+
+def _types_differ(model: LeafModel) -> bool:
+    """Return whether outcomes that are equal, such as 1 and True, have different types: merging would join them."""
+    types: dict[Hashable, object] = {}
+    pairs = ((leaf.outcome, _types(leaf.outcome)) for leaf in model.leaves)
+    return any(types.setdefault(outcome, own) != own for outcome, own in pairs)
+
+
+def _types(outcome: object) -> object:
+    if isinstance(outcome, tuple):
+        return tuple(map(_types, outcome))
+    if isinstance(outcome, frozenset):
+        return frozenset((part, _types(part)) for part in outcome)
+    return float if isinstance(outcome, Fraction | Affine | Image) else type(outcome)
+
+
+# --- what is known of the target ----------------------------------------------------------------------------
+
+
+class _NotTracedError(Exception):
+    """The target cannot be traced on an input."""
+
+
+class _Known:
+    """The exact distributions of a traced target, and what is proved of it."""
+
+    def __init__(self, work: _Work, model: LeafModel | None, proof: "_Proof | str") -> None:
+        self.work, self.model, self.proof = work, model, proof
+        self.factors: tuple[int, ...] = ()
+        self._models: dict[bytes, LeafModel] = {}
+
+    def distributions(self, left: Array, right: Array) -> DistributionPair:
+        """Return the distributions on a pair, from the leaves as they are or else from merged ones."""
+        if self.model is None:
+            return distributions(self._at(left), self._at(right))
+        try:
+            return distributions(*(at_data(self.model, _exact(side)) for side in (left, right)))
+        except UndecidedLeafError:
+            return distributions(*(at_data(self._merged, _exact(side)) for side in (left, right)))
+
+    @cached_property
+    def _merged(self) -> LeafModel:
+        assert self.model is not None
+        return merged(self.model)
+
+    def _at(self, data: Array) -> LeafModel:
+        key = data.tobytes()
+        if key not in self._models:
+            found = self.work.traced(data, seconds=self.work.left)
+            if isinstance(found, str):
+                raise _NotTracedError(found)
+            self._models[key] = found.model
+        return self._models[key]
+
+    def pairs(self, relation: NeighbourRelation) -> list[Pair]:
+        """Return pairs in the direction of the worst move, far out first."""
+        move = self.proof.move if isinstance(self.proof, _Proof) else None
+        if move is None:
+            return []
+        step, zero = np.array([float(value) for value in move]), 0.0  # added to -0.0, it makes 0.0
+        starts = (np.clip(k * step, relation.low, relation.high) + zero for k in self.factors)
+        ends = [(start, np.clip(start + step, relation.low, relation.high) + zero) for start in starts]
+        return [pair for pair in ends if are_neighbours(relation, *pair) and not np.array_equal(*pair)]
+
+    def bound(self, claim: Claim, relation: NeighbourRelation) -> Real | None:  # noqa: ARG002 - there is one relation
+        """Return the proved bound on epsilon, or on the range of the losses; None for other figures."""
+        if not isinstance(self.proof, _Proof) or self.proof.delta:
+            return None
+        epsilon = self.proof.epsilon
+        if isinstance(claim, PureDP):
+            return lambda: ball(epsilon)
+        weaker = _implied(self.proof, claim) if isinstance(claim, BoundedRange) else None
+        return None if not isinstance(weaker, BoundedRange) else lambda: ball(weaker.epsilon)
+
+    def implies(self, claim: Claim) -> bool:
+        """Return whether the proof implies a claim, read with its allowance."""
+        if not isinstance(self.proof, _Proof):
+            return False
+        read, weaker = find_notion(claim).enlarged(claim), _implied(self.proof, claim)
+        return weaker is not None and all(value <= vars(read)[name] for name, value in vars(weaker).items())
+
+    def is_met_by(self, found: Finding) -> bool:
+        """Return whether a pair loses as much as the proof allows."""
+        lower, upper = (getattr(found.bounds[0], end) for end in ("lower", "upper"))
+        return lower is not None and upper is not None and lower >= _NEAR * upper
+
+    def epsilon_upper(self) -> float | None:
+        """Return the proved bound on epsilon, or on the range of the losses for a claim about that."""
+        claim = self.work.claim
+        bound = self.bound(claim if audited(claim).compares_pairs else PureDP(0.0), self.work.relation)
+        return None if bound is None else float_upper(bound())
+
+
+def _exact(data: Array) -> list[Fraction]:
+    return [Fraction(value) for value in data.tolist()]
+
+
+def _implied(proof: _Proof, claim: Claim) -> Claim | None:
+    """Return a claim of the type of the given one that a proof implies, with the same order, or the same epsilon."""
+    epsilon = rounded_up(proof.epsilon)
+    if not math.isfinite(epsilon) or (proof.delta and not isinstance(claim, ApproximateDP)):
+        return None
+    if proof.delta:
+        return ApproximateDP(epsilon, rounded_up(proof.delta))
+    return _converted(PureDP(epsilon), claim, _LONGEST_CHAIN)
+
+
+def _converted(known: Claim, claim: Claim, steps: int) -> Claim | None:
+    if type(known) is type(claim):
+        return known
+    for implication in IMPLICATIONS if steps else ():
+        if type(known) is implication.source_type and implication.target_type is not ExPost:
+            free = inspect.signature(implication.convert).parameters.keys() & {"epsilon", "delta", "alpha"}
+            if all(hasattr(claim, name) for name in free):
+                weaker = implication.convert(known, **{name: getattr(claim, name) for name in free})
+                found = _converted(weaker, claim, steps - 1)
+                if found is not None:
+                    return found
+    return None

@@ -1,0 +1,293 @@
+"""Traced mechanisms on pairs of inputs: their exact distributions, or those of the cells of the numbers they release.
+
+Discrete outcomes are compared one by one. Numbers that hold noise are cut into cells: at the kinks of their densities,
+between the jumps of a rounding, and at a grid where noise has no kinks or the scales of the two sides differ. Which
+cell a number lies in is a function of the outcome: cells refute, and prove nothing.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from dpassay.claims import rounded_down, rounded_up
+from dpassay.impl.libraries.plain import item
+from dpassay.impl.libraries.reading import read
+from dpassay.properties.outcomes.events import AllOf, Interval, Simple, Symbols, Words
+from dpassay.properties.outcomes.symbols import comparable
+from dpassay.properties.pairing.registry import DistributionPair, PushedForward
+from dpassay.properties.tracing.outcomes import image_value
+from dpassay.properties.tracing.words import outcome_words
+from dpassay.spec.leaves.cells import Cuts, in_cells, kinks
+from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
+from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel, NoiseKind, Raised, Step
+from dpassay.spec.leaves.outcomes import ROUNDINGS, Lattice, plain, released_numbers, skeleton
+from dpassay.spec.leaves.probability import UndecidedLeafError, leaf_probability
+from dpassay.spec.leaves.supports import InfiniteLoss, infinite_loss
+from dpassay.spec.verdict import Outcome
+
+__all__ = ["WrongTraceError", "distributions", "symbol_of"]
+
+MOST_CELLS = 256
+"""Cells of one model; with more of them the cuts are fewer."""
+
+_COST = 1.5
+"""Time that the probability of a leaf takes, in units of the 5 ms of a Gaussian race."""
+
+_GRID, _REACH = 32, 8
+"""Cuts of noise without kinks: so many, within so many scales, and further ones at doubling distances."""
+
+_FAR = tuple(2**k for k in range(4, 11))
+_WITHOUT_KINKS = {NoiseKind.NORMAL, NoiseKind.LOGISTIC, NoiseKind.GUMBEL}
+_JUMPS = 8
+
+
+class WrongTraceError(Exception):
+    """The probabilities of the leaves of a trace do not sum to 1."""
+
+
+class _Traced(LeafDistribution):
+    """The distribution of a traced model, with what its probabilities cost."""
+
+    @property
+    def cost(self) -> float:
+        return _COST * len(self.model.leaves) / max(1, len(self.outcomes))
+
+
+def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
+    """Return the distributions of two models on numbers, outcome by outcome or through one partition.
+
+    Raises
+    ------
+    UndecidedLeafError, UnknownOutcomeError
+        If a probability has no rule, or outcomes cannot be compared.
+    WrongTraceError
+        If the leaves of a model do not sum to 1.
+    """
+    for model in (left, right):
+        _require_unity(model)
+    if not any(released_numbers(leaf.outcome) for model in (left, right) for leaf in model.leaves):
+        return _discrete(left), _discrete(right)
+    return _through_cells(left, right)
+
+
+def _require_unity(model: LeafModel) -> None:
+    verdict = partition_of_unity(model)
+    if verdict.outcome is Outcome.VIOLATED:
+        raise WrongTraceError(verdict.detail)
+    if verdict.outcome is Outcome.UNDECIDED:
+        raise UndecidedLeafError(verdict.detail)
+
+
+def _discrete(model: LeafModel) -> _Traced:
+    leaves = tuple(replace(leaf, outcome=symbol_of(leaf.outcome)) for leaf in model.leaves)
+    return _Traced(replace(model, leaves=leaves))
+
+
+def symbol_of(outcome: Hashable) -> Hashable:
+    """Return an outcome in the normal form of a trace as the symbol that a sampled one would be."""
+    return comparable(read(_object_of(outcome)))
+
+
+def _object_of(outcome: Any) -> Any:
+    if isinstance(outcome, Raised):
+        return f"<raises {outcome.name}>"
+    if isinstance(outcome, Affine):
+        return float(outcome.constant)
+    if isinstance(outcome, Fraction):
+        return float(outcome)
+    if isinstance(outcome, tuple):
+        pairs = outcome[1] if len(outcome) == 2 and outcome[0] == "dict" else None
+        if isinstance(pairs, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+            return {_object_of(key): _object_of(value) for key, value in pairs}
+        return tuple(map(_object_of, outcome))
+    return outcome
+
+
+# --- numbers that hold noise --------------------------------------------------------------------------------
+
+
+def _through_cells(left: LeafModel, right: LeafModel) -> DistributionPair:
+    (on_left, on_right), jumps = plain(left, right)
+    if not any(lattice is not None for own in jumps.values() for lattice in own):
+        for models, is_mirrored in (((on_left, on_right), False), ((on_right, on_left), True)):
+            found = infinite_loss(*models)
+            if found is not None:
+                return _of_event(found, is_mirrored)
+    reason: UndecidedLeafError | None = None
+    for cuts in _cuts((on_left, on_right), jumps):
+        try:
+            return _partition((on_left, on_right), cuts, (left, right))
+        except UndecidedLeafError as error:
+            reason = reason or error
+    assert reason is not None
+    raise reason
+
+
+def _of_event(found: InfiniteLoss, is_mirrored: bool) -> DistributionPair:
+    """Return the distributions of an event that only one side has, and of the rest."""
+    part = replace(found.leaf, constraints=(*found.leaf.constraints, *found.part))
+
+    leaf_probability(part)  # raises here what it would raise later
+    event: Hashable = Words(f"{outcome_words(found.leaf.outcome)} ({found.reason})")
+    rest = Words("any other outcome")
+    own = PushedForward({event: lambda: leaf_probability(part).log(), rest: lambda: _complement(part)}, _COST)
+    other = PushedForward({event: arb.neg_inf, rest: lambda: arb(0)}, _COST)
+    return (other, own) if is_mirrored else (own, other)
+
+
+def _complement(leaf: Leaf) -> arb:
+    """Enclose the logarithm of the probability of everything but a leaf."""
+    rest = 1 - leaf_probability(leaf)
+    return arb.neg_inf() if rest.is_zero() else rest.log()
+
+
+def _partition(
+    models: tuple[LeafModel, LeafModel], cuts: Cuts, originals: tuple[LeafModel, LeafModel]
+) -> DistributionPair:
+    words = _Cells(models, cuts, originals)
+    sides = [LeafDistribution(in_cells(model, cuts)) for model in models]
+    for side in sides:
+        _require_unity(side.model)
+    first, second = (
+        PushedForward({words.event(outcome): _log_probability(side, outcome) for outcome in side.outcomes}, _COST)
+        for side in sides
+    )
+    return first, second
+
+
+def _log_probability(side: LeafDistribution, outcome: Hashable) -> Callable[[], arb]:
+    return lambda: side.log_probability(outcome)
+
+
+class _Cells:
+    """Cells as events of outcomes."""
+
+    def __init__(self, models: Sequence[LeafModel], cuts: Cuts, originals: Sequence[LeafModel]) -> None:
+        self.cuts = cuts
+        self.numbers: dict[Hashable, Leaf] = {}
+        for model, original in zip(models, originals, strict=True):
+            for leaf, own in zip(model.leaves, original.leaves, strict=True):
+                self.numbers.setdefault(skeleton(leaf.outcome)[0], own)
+
+    def event(self, cell: Hashable) -> Hashable:
+        """Return the event of a cell, which `in_cells` gives as (structure, labels)."""
+        assert isinstance(cell, tuple)
+        structure, labels = cell
+        slots = iter(zip(self.cuts.get(structure, [()] * len(labels)), labels, strict=True))
+        parts = tuple(_parts(self.numbers[structure].outcome, "outcome", slots))
+        if len(parts) == 1:
+            return parts[0]
+        return AllOf(parts) if parts else Interval("outcome", -math.inf, math.inf)
+
+
+def _parts(value: Any, path: str, slots: Iterator[tuple[Sequence[Fraction], Any]]) -> Iterator[Simple]:
+    """Yield the sets in which the parts of an outcome lie; numbers come in the order of `skeleton`."""
+    if isinstance(value, tuple) and value[:1] == ("dict",) and len(value) == 2:
+        for key, part in value[1]:
+            for _ in skeleton(key)[1]:
+                next(slots)
+            yield from _parts(part, f"{path}{item(read(_object_of(key)))}", slots)
+    elif isinstance(value, tuple):
+        for place, part in enumerate(value):
+            yield from _parts(part, f"{path}[{place}]", slots)
+    elif skeleton(value, functions=True)[1]:
+        yield from _range(value, path, *next(slots))
+    elif isinstance(value, bool):
+        yield _exactly(path, float(value))
+    else:
+        yield Symbols((symbol_of(value),), path)
+
+
+def _range(value: Any, path: str, ends: Sequence[Fraction], label: Any) -> Iterator[Simple]:
+    if isinstance(label, str):  # a constant number
+        yield _exactly(path, float(Fraction(label)))
+        return
+    low, high = ([-math.inf, *map(float, ends), math.inf][label + side] for side in (0, 1))
+    if isinstance(value, Image):
+        low, high = _through(value.steps, low, high)
+    if (low, high) != (-math.inf, math.inf):
+        yield Interval(path, low, high)
+
+
+def _exactly(path: str, value: float) -> Interval:
+    return Interval(path, math.nextafter(value, -math.inf), value)
+
+
+def _through(steps: Sequence[Step], low: float, high: float) -> tuple[float, float]:
+    """Return the range of a function on an interval, in floats; a rounding is constant between its jumps."""
+    if steps[0][0] in ROUNDINGS:
+        ends = sorted(image_value(tuple(steps), end) for end in (low + 0.5, high - 0.5))
+        return math.nextafter(ends[0], -math.inf), ends[1]
+    first, last = sorted(image_value(tuple(steps), end) for end in (low, high))
+    return (-math.inf if math.isnan(first) else first), (math.inf if math.isnan(last) else last)
+
+
+# --- where to cut -------------------------------------------------------------------------------------------
+
+Choices = list[list[Fraction]]
+"""Cuts of one number, the most first."""
+
+
+def _cuts(models: Sequence[LeafModel], jumps: Mapping[Hashable, tuple[Lattice, ...]]) -> Iterator[Cuts]:
+    """Yield cuts of all numbers, the finest affordable ones first, none at all last."""
+    at_kinks = kinks(*models)
+    choices = {
+        structure: [
+            _choices(_numbers_at(models, structure, place), at_kinks[structure][place], lattice)
+            for place, lattice in enumerate(jumps[structure])
+        ]
+        for structure in at_kinks
+    }
+    depth = max((len(own) for numbers in choices.values() for own in numbers), default=0)
+    for level in range(depth):
+        cuts = {s: [own[min(level, len(own) - 1)] for own in numbers] for s, numbers in choices.items()}
+        count = sum(math.prod(len(ends) + 1 for ends in own) for own in cuts.values())
+        if count <= MOST_CELLS or level == depth - 1:
+            yield cuts
+    yield {structure: [()] * len(numbers) for structure, numbers in choices.items()}
+
+
+def _numbers_at(models: Sequence[LeafModel], structure: Hashable, place: int) -> list[Affine]:
+    found = (skeleton(leaf.outcome) for model in models for leaf in model.leaves)
+    return [numbers[place] for own, numbers in found if own == structure]
+
+
+def _choices(numbers: Sequence[Affine], at_kinks: Sequence[Fraction], lattice: Lattice) -> Choices:
+    """Return cuts of one number: many, those at kinks, and one on the far side of the first input."""
+    noisy = [number for number in numbers if number.noise]
+    if not noisy:
+        return [[]]
+    centres = sorted({number.constant for number in noisy})
+    scale = max(sum(map(abs, number.noise.values()), Fraction(0)) for number in noisy)
+    if lattice is not None:
+        middle = round(float(centres[0] + centres[-1]) / 2)
+        around = [Fraction(middle + k) + lattice for k in range(-_JUMPS, _JUMPS + 1)]
+        return [around, around[_JUMPS - 2 : _JUMPS + 3], [around[_JUMPS]]]
+    own = _outwards(at_kinks or centres)
+    scales = {frozenset(number.noise.items()) for number in noisy}
+    if len(scales) > 1 or any(noise.kind in _WITHOUT_KINKS for number in noisy for noise in number.noise):
+        own = _outwards([*own, *_grid(centres, scale)])
+        return [own, own[:: max(1, len(own) // 8)], _outwards([centres[0]])]
+    return [own, _outwards([centres[0], centres[-1]]), _outwards([centres[0]])]
+
+
+def _grid(centres: Sequence[Fraction], scale: Fraction) -> list[Fraction]:
+    low, high = centres[0] - _REACH * scale, centres[-1] + _REACH * scale
+    near = [low + (high - low) * Fraction(k, _GRID) for k in range(_GRID + 1)]
+    return near + [end for k in _FAR for end in (centres[0] - k * scale, centres[-1] + k * scale)]
+
+
+def _outwards(ends: Sequence[Fraction]) -> list[Fraction]:
+    """Return the ends as floats, those below the middle rounded down and the others up, without repetition.
+
+    Beyond the outer kinks the ratio of the densities is constant: rounding outwards loses nothing there.
+    """
+    ordered = sorted(set(ends))
+    half = len(ordered) // 2
+    lower, upper = ordered[: max(1, half)], ordered[max(1, half) :]
+    floats = [*map(rounded_down, lower), *map(rounded_up, upper)]
+    return sorted({Fraction(end) for end in floats if math.isfinite(end)})

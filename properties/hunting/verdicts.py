@@ -1,0 +1,39 @@
+"""Verdicts of a hunt, and the reasons why its sampling stopped."""
+
+from enum import StrEnum
+
+__all__ = ["HuntVerdict", "StopReason"]
+
+
+class HuntVerdict(StrEnum):
+    """What a hunt says of a claim."""
+
+    VIOLATED = "violated"
+    NOT_REFUTED = "not refuted"
+    """Consistent with the claim, which is not a proof."""
+    UNDECIDED = "undecided"
+    """Nothing was refuted, and nothing was tested that a pass could rest on; the notes give the reason."""
+    HOLDS = "holds"
+    """Certified, for exact output distributions only."""
+
+
+class StopReason(StrEnum):
+    """What ended the sampling of a hunt."""
+
+    CALLS = "calls"
+    BUDGET = "budget"
+    REFUTED = "refuted"
+    """The claim was refuted and the bounds were sharpened."""
+    INTERRUPTED = "interrupted"
+    CALL_TIMEOUT = "call timeout"
+    WORKERS_LOST = "workers lost"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the target or the machine ended the sampling: "not refuted" then says nothing."""
+        return self in {StopReason.CALL_TIMEOUT, StopReason.WORKERS_LOST}
+
+    @property
+    def cuts_short(self) -> bool:
+        """Whether the sampling ended before its limits."""
+        return self.is_failure or self is StopReason.INTERRUPTED

@@ -1,0 +1,91 @@
+"""Registries: what modules enter when they are imported, looked up by key."""
+
+import difflib
+from collections.abc import Callable, Hashable, Iterator
+from typing import Generic, TypeVar
+
+from dpassay.claims import UsageError
+from dpassay.discovery import import_all_below, import_below_mentioning
+
+__all__ = ["Registry", "place_of"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Registry(Generic[K, V]):
+    """Entries by key, which modules make when they are imported.
+
+    Parameters
+    ----------
+    noun : str
+        What an entry is, for messages.
+    packages : str
+        Packages whose modules make the entries; they are imported before all entries are listed or one is missed.
+    where : callable, optional
+        ``where(entry)``: its place in the code; by default that of a function or class.
+    """
+
+    def __init__(self, noun: str, *packages: str, where: Callable[[V], str] | None = None) -> None:
+        self._noun, self._packages, self._where = noun, packages, where or place_of
+        self._entries: dict[K, V] = {}
+        self._is_complete = False
+
+    def enter(self, key: K, entry: V) -> V:
+        """Enter and return an entry, raising `ValueError` with both places if the key is taken."""
+        if key in self._entries:
+            places = f"{self._where(self._entries[key])} and {self._where(entry)}"
+            raise ValueError(f"two entries for the {self._noun} {_words(key)}: {places}")
+        self._entries[key] = entry
+        return entry
+
+    def get(self, key: K) -> V | None:
+        """Return an entry, or None if there is none."""
+        if key not in self._entries:
+            self._import_for(key)
+        return self._entries.get(key)
+
+    def find(self, key: K) -> V:
+        """Return an entry, raising `UsageError` with the most similar keys if there is none."""
+        found = self.get(key)
+        if found is None:
+            near = difflib.get_close_matches(_words(key), map(_words, self._entries), n=3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise UsageError(f"there is no {self._noun} {_words(key)!r}{hint}")
+        return found
+
+    def __iter__(self) -> Iterator[V]:
+        self._import()
+        return iter(tuple(self._entries.values()))
+
+    @property
+    def present(self) -> tuple[V, ...]:
+        """The entries made so far, without an import."""
+        return tuple(self._entries.values())
+
+    def _import_for(self, key: K) -> None:
+        """Import what may enter a key: for a type, the modules that mention it; other code has entered its own types.
+
+        The modules of all types take seconds to import.
+        """
+        if not isinstance(key, type):
+            self._import()
+        elif key.__module__.partition(".")[0] == "dpassay":
+            for package in self._packages:
+                import_below_mentioning(package, key.__name__)
+
+    def _import(self) -> None:
+        if not self._is_complete:
+            for package in self._packages:
+                import_all_below(package)
+            self._is_complete = True
+
+
+def place_of(entry: object) -> str:
+    """Return the address of a function or class, ``module:name``; of any other object that of its class."""
+    named = entry if hasattr(entry, "__qualname__") else type(entry)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def _words(key: Hashable) -> str:
+    return key.__name__ if isinstance(key, type) else str(key)

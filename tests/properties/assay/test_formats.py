@@ -1,0 +1,91 @@
+"""Reports for other programs: what they must contain, and that no text of a library breaks them."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+import pytest
+
+from dpassay.properties.assay.assessment import Assessment
+from dpassay.properties.assay.finding import Finding
+from dpassay.properties.assay.formats import FORMATS, Format, render
+
+ODD = "100 % <b>|`sure`, ok: yes\nand\x00more\x1b"
+
+
+def line(kind: str, law: str = "privacy_of_claim", **fields: object) -> Assessment:
+    power = {"points": 1} if kind == "ok" else None
+    finding = Finding(kind, ODD, claimed=1.0, certified=2.5, power=power)  # type: ignore[arg-type]
+    return Assessment("lib", "1.0", f"{kind} of {ODD}", law, finding, **fields)  # type: ignore[arg-type]
+
+
+RUN = [
+    line("ok"),
+    line("not applicable"),
+    line("violation", as_expected=False),
+    line("wrong answer", "rejects_invalid_calls", expected="known (-)", severity="negligible"),
+    line("error", as_expected=False),
+]
+
+
+def rendered(form: Format, runs: Sequence[Sequence[Assessment]] = (RUN,)) -> str:
+    return render(form, runs, "privacy/adapter.py", [1.5] * len(runs))
+
+
+def test_annotations_are_one_line_each_with_escaped_properties() -> None:
+    lines = rendered("github").split("\n")
+    assert len(lines) == 3
+    assert [text.split(" ")[0] for text in lines] == ["::error", "::notice", "::error"]
+    properties, message = lines[0].removeprefix("::error ").split("::", 1)
+    assert properties.split(",")[0] == "file=privacy/adapter.py"
+    assert properties.count(",") == 1
+    assert ":" not in properties
+    assert message.startswith("100 %25 <b>|`sure`, ok: yes%0Aand")
+
+
+def test_sarif_has_a_result_for_each_finding_and_suppresses_the_expected() -> None:
+    log = json.loads(rendered("sarif", [RUN, RUN]))
+    assert log["version"] == "2.1.0"
+    assert len(log["runs"]) == 2
+    (run, _) = log["runs"]
+    rules = {rule["id"]: rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]}
+    assert rules["rejects_invalid_calls"] == "Every invalid call raises."
+    results = run["results"]
+    assert [result["level"] for result in results] == ["error", "warning", "error"]
+    assert [len(result.get("suppressions", ())) for result in results] == [0, 1, 0]
+    assert all(result["ruleId"] in rules for result in results)
+    assert len({result["partialFingerprints"]["dpassay/v1"] for result in results}) == 3
+    place = results[0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "privacy/adapter.py"}
+    assert results[0]["properties"]["certified"] == 2.5
+
+
+def test_junit_is_xml_with_the_counts_of_its_cases() -> None:
+    (suite,) = ET.fromstring(rendered("junit"))  # noqa: S314  # our own text
+    assert suite.attrib | {"name": ""} == {
+        "name": "", "tests": "4", "failures": "1", "errors": "1", "skipped": "1", "time": "1.500",
+    }  # fmt: skip
+    assert [[element.tag for element in case] for case in suite] == [[], ["failure"], ["skipped"], ["error"]]
+    failure = suite[1][0]
+    assert failure.attrib["type"] == "violation"
+    assert failure.text is not None
+    assert failure.text.startswith("100 % <b>|`sure`, ok: yes\nand\N{REPLACEMENT CHARACTER}more")
+
+
+def test_markdown_is_a_table_whose_cells_no_text_breaks() -> None:
+    text = rendered("markdown")
+    rows = [row for row in text.split("\n") if row.startswith("| ")]
+    assert len(rows) == 4
+    assert all(row.replace("\\|", "").count("|") == 6 for row in rows)
+    assert "**violation**" in rows[1]
+    assert "1 violation, 1 wrong answer" in text
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_run_without_findings_is_a_report_too(form: Format) -> None:
+    text = rendered(form, [[line("ok")]])
+    assert "violation" not in text
+    if form == "junit":
+        ET.fromstring(text)  # noqa: S314  # our own text
+    if form == "sarif":
+        assert json.loads(text)["runs"][0]["results"] == []

@@ -1,0 +1,477 @@
+"""Claims decided from the traced code of plain functions."""
+
+import contextlib
+import copy
+import importlib
+import math
+import pickle
+import re
+import threading
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpassay.claims import Claim, ExPost, parse_claim, parse_neighbours
+from dpassay.properties.hunting import traced
+from dpassay.properties.hunting.decision import Decision
+from dpassay.properties.hunting.hunt import hunt
+from dpassay.properties.hunting.traced import decide
+from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, symbol_of
+from dpassay.properties.outcomes.events import parse_event
+from dpassay.properties.outcomes.symbols import Outcomes
+from dpassay.properties.tracing.refusal import Refusal
+from dpassay.properties.tracing.trace import trace
+from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
+from dpassay.spec.leaves.check import check_alignment
+from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Raised
+
+pytestmark = pytest.mark.traced
+
+LINE, PAIR, THREE = "vector:size=1,linf=1", "vector:size=2,linf=1", "vector:size=3,linf=1"
+ONE = Fraction(1)
+
+
+def laplace(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + rng.laplace(0, 1.0, size)
+
+
+def gaussian(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + rng.normal(0, 1.0, size)
+
+
+def noisy_max(data: Any, size: Any, rng: Any) -> Any:
+    return [int(np.argmax(data + rng.laplace(scale=2, size=len(data)))) for _ in range(size)]
+
+
+def clipped_sum(data: Any, size: Any, rng: Any) -> Any:
+    return np.clip(data, 0, 1).sum() + rng.laplace(0, 1.0, size)
+
+
+def rounded(data: Any, size: Any, rng: Any) -> Any:
+    return [np.round(data[0] + rng.laplace()) for _ in range(size)]
+
+
+def exponential(data: Any, size: Any, rng: Any) -> Any:
+    return np.exp(data[0] + rng.laplace(0, 1.0, size))
+
+
+def reused(data: Any, size: Any, rng: Any) -> Any:
+    return [(data[0] + z, data[1] + z) for z in rng.laplace(0, 10.0, size)]
+
+
+def structured(data: Any, size: Any, rng: Any) -> Any:
+    return [{"n": data[0] + rng.laplace(), "above": bool(data[1] + rng.laplace() > 1), "k": None} for _ in range(size)]
+
+
+def in_floats(data: Any, size: Any, rng: Any) -> Any:
+    return [float(data[0] + rng.laplace()) for _ in range(size)]
+
+
+def raising(data: Any, size: Any, rng: Any) -> Any:
+    if data[0] + rng.laplace() > 0:
+        raise ValueError("above")
+    return ["below"] * size
+
+
+def scaled_by_length(data: Any, size: Any, rng: Any) -> Any:
+    """The loss is infinite: the tails of noise of different scales have no bounded ratio."""
+    return data.mean() + rng.laplace(scale=1 / len(data), size=size)
+
+
+def decision(target: Any, claim: str | Claim, relation: str, **options: Any) -> Decision:
+    stated = parse_claim(claim) if isinstance(claim, str) else claim
+    return decide(target, stated, parse_neighbours(relation), 0, **{"seconds": 60.0, **options})
+
+
+# --- claims that hold ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "claim", "relation"),
+    [
+        (laplace, "pure:1", LINE),
+        (laplace, "zcdp:0.5", LINE),
+        (laplace, "approx:1,1e-9", LINE),
+        (laplace, "bounded-range:2", LINE),
+        (laplace, "rdp:2,0.95", LINE),
+        (noisy_max, "pure:1", THREE),
+        (clipped_sum, "pure:1", "records:size=4,low=0,high=1,relation=replace"),
+        (clipped_sum, "pure:1", "vector:size=1,linf=3"),  # three cells of data
+        (rounded, "pure:1", LINE),
+        (exponential, "pure:1", LINE),
+        (raising, "pure:1", LINE),
+    ],
+)
+def test_claims_that_hold_are_proved_for_all_inputs(target: Any, claim: str, relation: str) -> None:
+    found = decision(target, claim, relation)
+    assert (found.verdict, found.reason) == ("holds", None)
+    assert found.epsilon_upper is not None
+    assert found.epsilon_upper <= (2 if claim.startswith("bounded") else 1)
+
+
+@pytest.mark.parametrize("target", [laplace, noisy_max])
+def test_the_lower_bound_meets_the_proof_and_the_certificate_passes(target: Any) -> None:
+    found = decision(target, "pure:1", THREE)
+    assert found.finding is not None
+    assert 1 - 1e-6 <= (found.finding.bounds[0].lower or 0) <= 1 == found.epsilon_upper
+    assert found.certificate is not None
+    assert check_alignment(found.certificate) == []
+
+
+def test_a_claim_below_the_true_loss_is_never_proved() -> None:
+    for claim in ("pure:0.999", "zcdp:0.3", "bounded-range:1.9", "rdp:2,0.3"):
+        assert decision(laplace, claim, LINE).verdict != "holds"
+
+
+# --- claims that are violated -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "claim", "relation", "least"),
+    [
+        (laplace, "pure:0.9", LINE, 1),
+        (noisy_max, "pure:0.9", THREE, 1),
+        (gaussian, "pure:5", LINE, 5),
+        (gaussian, "approx:1,0.12", LINE, 1),
+        (rounded, "pure:0.9", LINE, 1),
+        (exponential, "pure:0.9", LINE, 1),
+        (reused, "pure:50", PAIR, math.inf),
+        (structured, "pure:1.5", PAIR, 2),
+        (raising, "pure:0.9", LINE, 0.9),
+        (scaled_by_length, "pure:20", "records:low=0,high=1,size=3,relation=add-remove", 20),
+    ],
+)
+def test_violations_are_certified_with_an_event(target: Any, claim: str, relation: str, least: float) -> None:
+    found = decision(target, claim, relation)
+    assert found.verdict == "violated"
+    assert found.finding is not None
+    assert (found.finding.bounds[0].lower or 0) >= least * (1 - 1e-6)
+    witness = found.finding.witness
+    assert 0 <= witness.p_right[1] < witness.p_left[0] <= 1
+
+
+@pytest.mark.parametrize("target", [laplace, noisy_max, rounded, structured, raising])
+def test_the_probabilities_of_the_event_are_those_of_fresh_samples(target: Any) -> None:
+    """4,000 calls on each side: a deviation of 0.06 has probability below 2 exp(-2 * 4000 * 0.06^2) = 7e-13."""
+    found = decision(target, "pure:0.4", PAIR).finding
+    assert found is not None
+    event, rng, witness = parse_event(found.witness.event), np.random.default_rng(1), found.witness
+    for side, interval in ((witness.left, witness.p_left), (witness.right, witness.p_right)):
+        outcomes = Outcomes.of([_outcome(target, np.array(side), rng) for _ in range(4_000)])
+        assert abs(float(event.holds(outcomes).mean()) - sum(interval) / 2) < 0.06
+
+
+def _outcome(target: Any, data: Any, rng: Any) -> Any:
+    try:
+        return target(data, 1, rng)[0]
+    except ValueError as error:
+        return f"<raises {type(error).__name__}>"
+
+
+def test_a_number_rounded_after_noise_is_not_read_through_its_rounding() -> None:
+    """Uniform noise of width 1/4 has infinite loss; rounded to integers, both answers are always 0."""
+
+    def hidden(data: Any, size: Any, rng: Any) -> Any:
+        return [np.floor((data[0] + rng.uniform(0, 1)) / 4) for _ in range(size)]
+
+    found = decision(hidden, "pure:0.1", "vector:size=1,linf=1,low=0,high=3,integer")
+    assert found.verdict != "violated"
+
+
+# --- what is not decided ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "claim", "relation", "reason"),
+    [
+        (in_floats, "pure:1", LINE, "float() of a noisy value"),
+        (clipped_sum, "pure:1", "records:size=2,low=0,high=1,relation=add-remove", "another number of records"),
+        (clipped_sum, "approx:0.5,0.25", LINE, "does not imply the claim"),
+        (gaussian, "zcdp:0.5", LINE, "no proof for all inputs"),
+        (gaussian, ExPost(lambda _: 1.0, "one"), LINE, "ex-post"),
+    ],
+)
+def test_what_is_undecided_has_a_reason(target: Any, claim: Any, relation: str, reason: str) -> None:
+    found = decision(target, claim, relation)
+    assert found.verdict is None
+    assert reason in (found.reason or "")
+
+
+def test_equal_outcomes_of_different_types_are_not_merged() -> None:
+    """1 and True are equal in Python, and tell the sign of the answer: this is no private mechanism."""
+
+    def typed(data: Any, size: Any, rng: Any) -> Any:
+        return [1 if data[0] + rng.laplace(0, 0.01) > 0 else True for _ in range(size)]
+
+    found = decision(typed, "pure:1", LINE)
+    assert found.verdict is None
+    assert "different types" in (found.reason or "")
+
+
+def test_time_is_limited_also_where_the_target_blocks() -> None:
+    def slow(data: Any, size: Any, rng: Any) -> Any:
+        time.sleep(4)
+        return [0] * size
+
+    began = time.monotonic()
+    found = decision(slow, "pure:1", LINE, seconds=0.2)
+    assert found.verdict is None
+    assert "return within" in (found.reason or "")
+    assert time.monotonic() - began < 3.5
+
+
+def test_a_limit_that_is_over_at_once_strikes_in_its_block_alone() -> None:
+    with pytest.raises(OutOfTime), time_limit(0.0):
+        pass
+    for _ in range(20):
+        with contextlib.suppress(OutOfTime), time_limit(1e-6):
+            pass
+    time.sleep(0.6)  # a watcher that was left behind would strike here, and again after half a second
+
+
+def test_errors_of_the_decision_are_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("inside")
+
+    monkeypatch.setattr(traced, "alignment_bound", broken)
+    with pytest.raises(ZeroDivisionError, match="inside"):
+        decision(laplace, "pure:1", LINE)
+
+
+def test_a_proof_and_a_witness_that_contradict_each_other_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    proof = traced._Proof(Fraction(1, 2), Fraction(0))
+    monkeypatch.setattr(traced, "_proof_of", lambda *_: proof)
+    found = decision(laplace, "pure:0.75", LINE)
+    assert found.verdict is None
+    assert "contradicts itself" in (found.reason or "")
+
+
+# --- partition of unity -------------------------------------------------------------------------------------
+
+
+def half_model(weight: Fraction) -> LeafModel:
+    form = Affine(Fraction(0), {Noise(NoiseKind.LAPLACE, 0): ONE})
+    return LeafModel((Leaf((Constraint(form),), weight, "above"),))
+
+
+def test_leaves_that_do_not_sum_to_one_are_no_distribution() -> None:
+    with pytest.raises(WrongTraceError):
+        distributions(half_model(ONE), half_model(ONE))
+
+
+def test_a_trace_that_loses_a_leaf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = importlib.import_module("dpassay.properties.tracing.trace")
+
+    def lost(*arguments: Any) -> Any:
+        found = explored(*arguments)
+        found.leaves.pop()
+        return found
+
+    explored: Callable[..., Any] = module.explore
+    monkeypatch.setattr(module, "explore", lost)
+    monkeypatch.setattr(module, "replay", lambda *_: module.Replays())
+    for options in ({"data": [0.5]}, {"size": 1}):
+        refusal = trace(lambda data, size, rng: [bool(data[0] + rng.laplace() > 1)], **options)
+        assert isinstance(refusal, Refusal)
+        assert "the trace is wrong" in str(refusal)
+
+
+def test_the_domain_of_the_data_settles_decisions_and_nothing_beyond_it() -> None:
+    inside = trace(clipped_sum, size=3, domain=(0.0, 1.0), replays=8)
+    assert not isinstance(inside, Refusal)
+    assert [leaf.constraints for leaf in inside.model.leaves] == [()]
+    wider = trace(clipped_sum, size=1, domain=(0.0, 1.5), replays=8)
+    assert not isinstance(wider, Refusal)
+    assert len(wider.model.leaves) == 2
+
+
+# --- symbols ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "outcome", [3, True, 2.5, "a", None, (1, (2.0, "b")), {"a": 1, "b": (True, None)}, float("nan"), np.int64(4)]
+)
+def test_outcomes_of_traces_are_the_symbols_of_samples(outcome: Any) -> None:
+    from dpassay.properties.outcomes.symbols import comparable
+    from dpassay.properties.tracing.outcomes import normal_form
+
+    normal = normal_form(outcome, lambda symbol: Fraction(0))
+    assert symbol_of(normal) == comparable(Outcomes.of([outcome]).symbols()[0])
+    assert symbol_of(Raised("ValueError")) == "<raises ValueError>"
+
+
+# --- results ------------------------------------------------------------------------------------------------
+
+
+def test_a_hunt_reports_the_decision(tmp_path: Path) -> None:
+    file = tmp_path / "traced_hunt_target.py"
+    file.write_text("def noisy(data, size, rng):\n    return data[0] + rng.laplace(0, 1.0, size)\n")
+    result = hunt(f"{file}:noisy", "pure:1", PAIR, trace_seconds=60)
+    assert (result.verdict, result.evidence, result.scope, result.calls) == ("holds", "exact", "all", 0)
+    assert (result.traced, result.not_traced, result.epsilon_upper) == (True, None, 1)
+    assert str(result).startswith("holds (exact, all inputs of length 2)")
+    record = result.to_json()
+    assert record["certificate"]["target"] == f"{file}:noisy"
+    assert check_alignment(record["certificate"]) == []
+    violated = hunt(f"{file}:noisy", "pure:0.5", PAIR, trace_seconds=60)
+    assert (violated.verdict, violated.evidence, violated.calls, violated.certificate) == (
+        "violated",
+        "enclosed",
+        0,
+        None,
+    )
+    assert violated.witness is not None
+    assert violated.witness.certified
+
+
+def test_an_undecided_trace_sharpens_the_sampled_figures() -> None:
+    relation = "records:size=1,low=0,high=1,relation=add-remove"
+    result = hunt(clipped_sum, "pure:1", relation, calls=64, low_bits=False, trace_seconds=60)
+    assert (result.traced, result.evidence, result.calls) == (False, "sampled", 64)
+    assert result.epsilon_lower >= 1 - 1e-6  # exactly, where 64 calls show nothing
+    assert "another number of records" in (result.not_traced or "")
+    assert "--no-trace" in result.replay
+    known = hunt(clipped_sum, "approx:0.5,0.25", LINE, calls=64, low_bits=False, trace_seconds=60)
+    assert known.epsilon_upper == 1
+
+
+def test_without_tracing_nothing_is_said_of_it() -> None:
+    result = hunt(laplace, "pure:1", LINE, calls=64, low_bits=False, trace=False)
+    assert (result.traced, result.not_traced, result.evidence) == (False, None, "sampled")
+
+
+# --- bad input ----------------------------------------------------------------------------------------------
+
+KEPT: list[Any] = []
+
+
+def loops(data: Any, size: Any, rng: Any) -> Any:
+    while True:
+        data = data + 0
+
+
+def rejects(data: Any, size: Any, rng: Any) -> Any:
+    while data[0] + rng.laplace() < 1e6:
+        pass
+    return [0] * size
+
+
+def recurses(data: Any, size: Any, rng: Any) -> Any:
+    return recurses(data, size, rng)
+
+
+def without_scale(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + rng.laplace(0, 0.0, size)
+
+
+def negative_scale(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + rng.laplace(0, -1.0, size)
+
+
+def unknown_scale(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + rng.laplace(0, float("nan"), size)
+
+
+def keeps_its_generator(data: Any, size: Any, rng: Any) -> Any:
+    KEPT.append(rng)
+    return data[0] + KEPT[0].laplace(0, 1.0, size)
+
+
+def copies_its_generator(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + copy.deepcopy(rng).laplace(0, 1.0, size) + rng.laplace(0, 1.0, size)
+
+
+def pickles_its_generator(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + pickle.loads(pickle.dumps(rng)).laplace(0, 1.0, size)  # noqa: S301
+
+
+def draws_in_a_thread(data: Any, size: Any, rng: Any) -> Any:
+    drawn: list[Any] = []
+
+    def draw() -> None:
+        with contextlib.suppress(BaseException):
+            drawn.append(rng.laplace(0, 1.0, size))
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    thread.join()
+    return data[0] + drawn[0]
+
+
+def returns_a_generator(data: Any, size: Any, rng: Any) -> Any:
+    return [(data[0] + rng.laplace() for _ in range(3)) for _ in range(size)]
+
+
+def noisy_key(data: Any, size: Any, rng: Any) -> Any:
+    return [{data[0] + rng.laplace(): 1} for _ in range(size)]
+
+
+def ignores_size(data: Any, size: Any, rng: Any) -> Any:
+    return [data[0] + rng.laplace(), data[0] + rng.laplace()]
+
+
+def hidden_randomness(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + np.random.laplace(0, 1.0, size)  # noqa: NPY002
+
+
+def swallows_everything(data: Any, size: Any, rng: Any) -> Any:
+    try:
+        return [float(data[0] + rng.laplace())]
+    except BaseException:  # noqa: BLE001 - refusals must not be swallowed
+        return [0.0]
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (loops, "seconds"),
+        (rejects, "not traced|seconds|decisions|proof"),
+        (recurses, "every run raises RecursionError"),
+        (negative_scale, "every run raises ValueError"),
+        (keeps_its_generator, "kept from an earlier call"),
+        (copies_its_generator, "copy|deepcopy|pickl"),
+        (pickles_its_generator, "pickl|copy"),
+        (draws_in_a_thread, "in another thread"),
+        (returns_a_generator, "generator"),
+        (noisy_key, "hash"),
+        (ignores_size, "2 outcomes when asked for 1"),
+        (hidden_randomness, "hidden randomness: numpy.random"),
+        (swallows_everything, "float"),
+    ],
+)
+def test_what_cannot_be_traced_is_named_and_never_proved(target: Any, words: str) -> None:
+    KEPT.clear()
+    found = decision(target, "pure:1", LINE, seconds=3.0)
+    assert found.verdict is None
+    assert re.search(words, found.reason or ""), found.reason
+
+
+@pytest.mark.parametrize("target", [lambda data, size, rng: [0] * size, unknown_scale])
+def test_a_constant_outcome_is_noted(target: Any) -> None:
+    """Noise of scale NaN makes every outcome NaN."""
+    found = decision(target, "pure:1", LINE)
+    assert found.verdict == "holds"
+    assert any("returned the same outcome" in note for note in found.notes)
+
+
+def test_noise_of_scale_zero_reveals_the_input() -> None:
+    found = decision(without_scale, "pure:1", LINE)
+    assert found.verdict == "violated"
+    assert found.finding is not None
+    assert found.finding.bounds[0].lower == math.inf
+
+
+def test_huge_data_take_a_limited_time() -> None:
+    def total(data: Any, size: Any, rng: Any) -> Any:
+        return data.sum() + rng.laplace(0, 1.0, size)
+
+    began = time.monotonic()
+    found = decision(total, "pure:1", "vector:size=100000,l1=1", seconds=5.0)
+    assert time.monotonic() - began < 30
+    assert found.verdict in {"holds", None}
+    assert found.verdict or found.reason
