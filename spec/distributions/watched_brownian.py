@@ -19,13 +19,14 @@ from flint import arb, ctx
 
 from dpassay.spec.ball import ball, midpoint, normal_cdf, sum_balls
 
-__all__ = ["Region", "staying_probability"]
+__all__ = ["ELLIPSES", "Region", "rule_accuracy", "staying_probability"]
 
 Region = tuple[arb | None, arb]
 """The interval in which the motion must be at a look; None for a lower end at minus infinity."""
 
 SLACK_BITS = 16
 ELLIPSES = [1 + k / 20 for k in range(1, 41)]
+"""Sums of the half-axes, in half-widths of the interval, of the Bernstein ellipses that the error bound may use."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -73,7 +74,7 @@ def _last_step(low: arb, high: arb, scale: arb, start: arb) -> arb:
 def _averaged(stay: Callable[[arb], arb], low: arb, high: arb, step: arb, following: arb) -> Callable[[arb], arb]:
     """Return w -> E[stay(w + N(0, step)); low < w + N(0, step) < high]."""
     half, centre = (high - low) / 2, (high + low) / 2
-    nodes, error = _accuracy(half, step, following)
+    nodes, error = rule_accuracy(half, step, following)
     points = [(centre + half * x, half * weight) for x, weight in _rule(nodes, ctx.prec)]
     values = [(at, weight * stay(at) / (2 * arb.pi() * step).sqrt()) for at, weight in points]
 
@@ -84,8 +85,16 @@ def _averaged(stay: Callable[[arb], arb], low: arb, high: arb, step: arb, follow
     return averaged
 
 
-def _accuracy(half: arb, step: arb, following: arb) -> tuple[int, arb]:
-    """Return a number of nodes and the error of the rule: float64 chooses the number, balls bound the error."""
+def rule_accuracy(half: arb, step: arb, following: arb) -> tuple[int, arb]:
+    """Return a number of nodes and the error of the rule: float64 chooses the number, balls bound the error.
+
+    Parameters
+    ----------
+    half : arb
+        Half of the width of the interval.
+    step, following : arb
+        Variances of the step to this look and of the step after it.
+    """
     goal = (ctx.prec - SLACK_BITS) * math.log(2)
     bend = midpoint(1 / step + 1 / following) / 2
     needed = {r: (goal + bend * (midpoint(half) * (r - 1 / r) / 2) ** 2) / (2 * math.log(r)) for r in ELLIPSES}

@@ -72,3 +72,8 @@ def test_domains_know_their_members() -> None:
     assert not Integers("n", 1, 3).contains(True)
     assert Choices("c", (None, 1)).contains(None)
     assert Annotated[int, Integers("n", 1, 2)] is not None
+
+
+def test_keys_of_sources_end_in_their_years() -> None:
+    dated = [source for source in SOURCES.values() if source is not SOURCES["dpassay"]]
+    assert [source.key[-4:] for source in dated] == [str(source.year) for source in dated]

@@ -121,6 +121,9 @@ def test_counts_that_are_not_whole_and_numbers_far_below_their_domain_are_refuse
     if name in COUNTS:
         with pytest.raises(UsageError, match=rf"^{name} must be"):
             bound(**arguments | {name: [3, 2.5]})
+    if name in {"sigma", "failure"}:
+        with pytest.raises(UsageError, match=rf"^{name} "):
+            bound(**arguments | {name: 0.0})
     if name not in {"threshold", "low", "high", "epsilon"}:
         for value in (-1e-300, -1.0, [arguments[name], -1.0]):
             with pytest.raises(UsageError, match=rf"^{name} "):

@@ -111,3 +111,8 @@ def test_the_sampler_agrees_with_the_session() -> None:
         svt = session(records.tolist(), hits=2)
         expected = [svt.ask(lambda x: x, 1.0 - extra) is not WITHHELD for extra in row]
         assert released.tolist() == expected
+
+
+def test_sums_of_no_records_are_released_by_their_noise_alone() -> None:
+    mechanism = RepeatedSums(size=0, queries=3, hits=1, epsilon=1.0, threshold=-100.0, delta=1e-3)
+    assert len(mechanism.sample(np.zeros(0), 5, np.random.default_rng(0))) == 5

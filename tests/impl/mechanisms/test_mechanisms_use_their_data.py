@@ -34,6 +34,7 @@ def ends(relation: VectorNeighbours | RecordNeighbours) -> tuple[float, float]:
 
 def outcomes(mechanism: Mechanism, data: Array, draws: int) -> list[str]:
     drawn: Any = mechanism.sample(data, draws, np.random.default_rng(5))
+    assert len(drawn) == draws
     return [str(outcome) for outcome in drawn]
 
 

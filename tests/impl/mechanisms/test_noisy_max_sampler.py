@@ -106,3 +106,9 @@ def test_data_are_checked(data: list[float]) -> None:
 def test_the_number_of_outcomes_is_checked() -> None:
     with pytest.raises(UsageError, match=r"^size must"):
         GaussianNoisyMax(1, 1.0, 0.0, 1.0, 0.1).sample(np.array([0.5]), -1, np.random.default_rng(0))
+
+
+def test_the_claim_depends_on_the_width_of_the_answers_and_not_on_where_they_lie() -> None:
+    claims = {GaussianNoisyMax(4, 0.5, low, low + 2.0, 0.25).claims for low in (-8.0, -2.0, -0.5, 0.0, 3.0)}
+    assert len(claims) == 1
+    assert claims != {GaussianNoisyMax(4, 0.5, 0.0, 4.0, 0.25).claims}

@@ -91,3 +91,8 @@ def test_errors_of_use() -> None:
         ResponseTopK(size=3, k=1, truth=1.0, delta=0.1)
     with pytest.raises(UsageError, match="data"):
         response_top_k.sample(np.zeros(3), 1, np.random.default_rng(0))
+
+
+def test_a_candidate_that_tells_the_truth_with_odds_of_three_costs_log_three() -> None:
+    epsilon = ResponseTopK(size=3, k=1, truth=0.75, delta=0.1).epsilon
+    assert math.log(3) <= epsilon <= math.log(3) * (1 + 1e-15)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dpassay.spec.leaves.check import extreme_boxes
+from dpassay.spec.leaves.moves import Moves, UndecidedMovesError
 
 HALF = Fraction(1, 2)
 STILL = [(Fraction(0), Fraction(0))] * 2
@@ -102,3 +103,10 @@ def test_bounds_that_just_hold_are_accepted() -> None:
         if "l2" not in bound:
             with pytest.raises(ValueError, match="do not hold"):
                 list(extremes(stated({**plain, **bound}, most, reach, less)))
+
+
+def test_boxes_are_counted_before_they_are_listed() -> None:
+    """One coordinate moves by 1 and another by 1/2: size (size - 1) boxes."""
+    assert len(Moves(64, 64, Fraction(1), total=Fraction(3, 2)).boxes) == 64 * 63
+    with pytest.raises(UndecidedMovesError, match="4160 sets"):
+        _ = Moves(65, 65, Fraction(1), total=Fraction(3, 2)).boxes

@@ -21,7 +21,7 @@ from dpassay.claims import (
 from dpassay.spec.ball import UndecidedError, ball
 from dpassay.spec.distributions.discrete import FiniteDistribution, renyi_divergence
 from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
-from dpassay.spec.notions.base import all_notions, find_notion
+from dpassay.spec.notions.base import ALLOWANCE, all_notions, find_notion
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.verdict import Evidence, Outcome
 
@@ -149,3 +149,11 @@ def test_every_notion_has_its_claim_and_place() -> None:
     notions = all_notions()
     assert {PureDP, ApproximateDP, ProbabilisticDP, ZCDP, RenyiDP, ExPost} <= {n.claim_type for n in notions}
     assert all(notion.definition.endswith(".") for notion in notions)
+
+
+def test_an_infinite_ex_post_bound_stays_infinite_when_claims_are_enlarged() -> None:
+    claim = ExPost(lambda outcome: math.inf if outcome == 0 else 2.0)
+    enlarged = find_notion(claim).enlarged(claim)
+    assert isinstance(enlarged, ExPost)
+    assert enlarged.epsilon_of(0) == math.inf
+    assert enlarged.epsilon_of(1) == Fraction(2) * (1 + ALLOWANCE)
