@@ -52,7 +52,7 @@ for command in json.loads(sys.argv[1]):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    code = "def f(data, size, rng):\n    return ['\N{GREEK SMALL LETTER EPSILON}' * int(data[0] > 0)] * size\n"
+    code = "def f(data, size, rng):\n    return ['\N{GREEK SMALL LETTER EPSILON}' * (1 + int(data[0] > 0))] * size\n"
     (tmp_path / "targets.py").write_text(code, encoding="utf-8")
     return tmp_path
 

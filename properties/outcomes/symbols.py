@@ -192,9 +192,8 @@ class Outcomes:
         atoms = self.atoms()
         if any(atom != atoms[0] for atom in atoms[1:]):
             return False
-        kinds = (
-            set() if self.types is None else set(self.types.tolist()) - {MISSING}
-        )  # missing: of an array of many outcomes
+        # a missing type is that of an array of many outcomes
+        kinds = set() if self.types is None else set(self.types.tolist()) - {MISSING}
         return len(kinds) <= 1 and len({repr(atom) for atom in atoms}) <= 1
 
     @property
