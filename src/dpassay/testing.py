@@ -31,6 +31,7 @@ from dpassay.spec.verdict import Evidence
 
 __all__ = [
     "DEFAULT_LEVEL",
+    "LowBitsWarning",
     "MechanismWarning",
     "assert_private",
     "note_level",
@@ -51,6 +52,23 @@ _powers: list[tuple[float, str]] = []
 
 class MechanismWarning(UserWarning):
     """Warning about behaviour of a mechanism that does not invalidate its test, or about a weak test."""
+
+
+class LowBitsWarning(UserWarning):
+    """Warning that a claim was proved of the ideal mechanism, and the low-order bits of its floats were not tested."""
+
+
+_LOW_BITS_OPEN = (
+    "proved in real arithmetic; the low-order bits of the released numbers were not tested "
+    "(trace=False tests them by sampling, low_bits=False leaves them out)"
+)
+
+
+def _leaves_low_bits_open(result: HuntResult) -> bool:
+    """Return whether a claim was proved by tracing of outcomes that contain noise; cells of data do not tell."""
+    if not result.traced or result.verdict is not HuntVerdict.HOLDS:
+        return False
+    return result.certificate is None or any(leaf["released"] for leaf in result.certificate["leaves"])
 
 
 @overload
@@ -171,6 +189,8 @@ def assert_private(
     MechanismWarning
         If the mechanism changes its input in place, is not random, or uses random numbers that do not come from
         `rng`; or if the test is weak.
+    LowBitsWarning
+        If `low_bits` is set and the claim was proved by tracing a mechanism that releases noisy numbers.
     """
     __tracebackhide__ = True
     try:
@@ -208,6 +228,9 @@ def assert_private(
     results = tuple(one.result for one in found)
     for note in dict.fromkeys(f"{result.target}: {note}" for result in results for note in result.notes):
         warnings.warn(note, MechanismWarning, stacklevel=2)
+    if low_bits:
+        for target in dict.fromkeys(result.target for result in results if _leaves_low_bits_open(result)):
+            warnings.warn(f"{target}: {_LOW_BITS_OPEN}", LowBitsWarning, stacklevel=2)
     return results if isinstance(claim, list | tuple) else results[0]
 
 

@@ -1,5 +1,6 @@
 import math
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -7,7 +8,14 @@ from numpy.typing import NDArray
 
 import dpassay
 from dpassay.claims import ZCDP, ApproximateDP, BoundedRange, Claim, ExPost, PureDP, RenyiDP, UsageError
-from dpassay.testing import DEFAULT_LEVEL, MechanismWarning, assert_private, take_levels, take_powers
+from dpassay.testing import (
+    DEFAULT_LEVEL,
+    LowBitsWarning,
+    MechanismWarning,
+    assert_private,
+    take_levels,
+    take_powers,
+)
 
 Array = NDArray[np.float64]
 LINE = "vector:size=1,linf=1"
@@ -88,3 +96,19 @@ def test_the_calls_that_an_error_names_are_enough() -> None:
     assert words.endswith("for the claim pure:1.0")
     with pytest.raises(UsageError, match="weak test"):
         assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=needed - 10)
+
+
+@pytest.mark.traced
+def test_a_proof_for_the_ideal_mechanism_says_that_the_low_order_bits_are_open() -> None:
+    def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
+        return data[0] + rng.laplace(0, 1, size)
+
+    def bit(data: Array, size: int, rng: np.random.Generator) -> Array:
+        return data[0] + rng.laplace(0, 1, size) > 0
+
+    with pytest.warns(LowBitsWarning, match="low-order bits of the released numbers were not tested"):
+        assert assert_private(laplace, "pure:1", LINE).verdict == "holds"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert assert_private(laplace, "pure:1", LINE, low_bits=False).traced
+        assert assert_private(bit, "pure:1", LINE).traced
