@@ -1,12 +1,14 @@
 """Distributions as tables, and the certified epsilon of a pair at a given delta."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from flint import arb
 
-from dpassay.spec.ball import ball, float_lower
+from dpassay.properties.pairing.registry import PushedForward
+from dpassay.spec.ball import ball, float_lower, float_upper, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, hockey_stick, max_divergence, privacy_loss
 
 __all__ = ["Tabulated", "epsilon_at_lower"]
@@ -14,14 +16,35 @@ __all__ = ["Tabulated", "epsilon_at_lower"]
 
 @dataclass(frozen=True)
 class Tabulated:
-    """A distribution whose logarithms were computed once, at one precision."""
+    """A distribution whose logarithms were computed once, at one precision.
+
+    Parameters
+    ----------
+    table : dict of outcome to arb
+        Logarithms of probabilities.
+    is_partition : bool
+        Whether the outcomes are seen through a partition, or after another step of post-processing.
+    added : Fraction
+        As of `PushedForward`.
+    """
 
     table: dict[Hashable, arb]
+    is_partition: bool = False
+    added: Fraction = Fraction(0)
 
     @classmethod
     def of(cls, distribution: DiscreteDistribution) -> "Tabulated":
         """Compute the table at the working precision."""
-        return cls({outcome: distribution.log_probability(outcome) for outcome in distribution.outcomes})
+        table = {outcome: distribution.log_probability(outcome) for outcome in distribution.outcomes}
+        if isinstance(distribution, PushedForward):
+            return cls(table, is_partition=True, added=distribution.added)
+        return cls(table)
+
+    def mass(self, event: Iterable[Hashable]) -> tuple[float, float]:
+        """Return certified ends of the probability of an event."""
+        cells = tuple(event)
+        total = sum_balls(self.log_probability(cell).exp() for cell in cells)
+        return max(0.0, float_lower(total - ball(self.added * len(cells)))), min(1.0, float_upper(total))
 
     @property
     def outcomes(self) -> tuple[Hashable, ...]:

@@ -6,9 +6,10 @@ cell a number lies in is a function of the outcome: cells refute, and prove noth
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from flint import arb
@@ -21,6 +22,7 @@ from dpassay.properties.outcomes.symbols import comparable
 from dpassay.properties.pairing.registry import DistributionPair, PushedForward
 from dpassay.properties.tracing.outcomes import image_value
 from dpassay.properties.tracing.words import outcome_words
+from dpassay.spec.ball import ball
 from dpassay.spec.leaves.cells import Cuts, in_cells, kinks
 from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
 from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel, NoiseKind, Raised, Step
@@ -69,9 +71,10 @@ def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
     """
     for model in (left, right):
         _require_unity(model)
-    if not any(released_numbers(leaf.outcome) for model in (left, right) for leaf in model.leaves):
-        return _discrete(left), _discrete(right)
-    return _through_cells(left, right)
+    if any(released_numbers(leaf.outcome) for model in (left, right) for leaf in model.leaves):
+        return _through_cells(left, right)
+    pair = _discrete(left), _discrete(right)
+    return _completed(*pair) if left.undecided or right.undecided else pair
 
 
 def _require_unity(model: LeafModel) -> None:
@@ -85,6 +88,34 @@ def _require_unity(model: LeafModel) -> None:
 def _discrete(model: LeafModel) -> _Traced:
     leaves = tuple(replace(leaf, outcome=symbol_of(leaf.outcome)) for leaf in model.leaves)
     return _Traced(replace(model, leaves=leaves))
+
+
+def _completed(left: LeafDistribution, right: LeafDistribution) -> tuple[PushedForward, PushedForward]:
+    """Return the distributions after a step of post-processing that puts undecided mass on outcomes that are known.
+
+    An outcome that one side lists and the other does not may be hidden in the undecided mass of the other: its
+    probability there lies in [0, u]. The step keeps a listed outcome with probability 1 - t and draws a uniform one
+    of the n that either side lists otherwise, and always in place of one that neither lists. A probability in
+    [p, p + u] becomes one in [(1 - t) p + t/n, p + u + (t + u)/n], which is never 0. Since no divergence grows by
+    post-processing, what refutes a claim afterwards refutes it before; nothing is proved so. With t = u, the step
+    costs no more than what is undecided anyway.
+    """
+    blur = max(left.model.undecided, right.model.undecided)
+    listed = tuple(dict.fromkeys((*left.outcomes, *right.outcomes)))
+    share = blur / len(listed)
+
+    def side(own: LeafDistribution) -> PushedForward:
+        cells = {outcome: partial(_log_blurred, own, outcome, blur, share) for outcome in listed}
+        return PushedForward(cells, _COST * len(own.model.leaves) / len(listed), added=share)
+
+    return side(left), side(right)
+
+
+def _log_blurred(side: LeafDistribution, outcome: Hashable, blur: Fraction, share: Fraction) -> arb:
+    known = side.listed(outcome)
+    least = (1 - ball(blur)) * known + ball(share)
+    most = known + ball(side.model.undecided) + ball(share) * 2
+    return least.log().union(most.log())
 
 
 def symbol_of(outcome: Hashable) -> Hashable:
@@ -152,15 +183,14 @@ def _partition(
     sides = [LeafDistribution(in_cells(model, cuts)) for model in models]
     for side in sides:
         _require_unity(side.model)
-    first, second = (
-        PushedForward({words.event(outcome): _log_probability(side, outcome) for outcome in side.outcomes}, _COST)
-        for side in sides
-    )
-    return first, second
-
-
-def _log_probability(side: LeafDistribution, outcome: Hashable) -> Callable[[], arb]:
-    return lambda: side.log_probability(outcome)
+    if any(side.model.undecided for side in sides):
+        first, second = _completed(*sides)
+    else:
+        first, second = (
+            PushedForward({cell: partial(side.log_probability, cell) for cell in side.outcomes}, _COST)
+            for side in sides
+        )
+    return words.named(first), words.named(second)
 
 
 class _Cells:
@@ -173,7 +203,11 @@ class _Cells:
             for leaf, own in zip(model.leaves, original.leaves, strict=True):
                 self.numbers.setdefault(skeleton(leaf.outcome)[0], own)
 
-    def event(self, cell: Hashable) -> Hashable:
+    def named(self, side: PushedForward) -> PushedForward:
+        """Return a distribution of cells as one of events."""
+        return replace(side, cells={self._event(cell): probability for cell, probability in side.cells.items()})
+
+    def _event(self, cell: Hashable) -> Hashable:
         """Return the event of a cell, which `in_cells` gives as (structure, labels)."""
         assert isinstance(cell, tuple)
         structure, labels = cell

@@ -51,7 +51,6 @@ from dpassay.spec.ball import (
     float_lower,
     float_upper,
     precision,
-    sum_balls,
 )
 from dpassay.spec.distributions.discrete import (
     DiscreteDistribution,
@@ -165,7 +164,6 @@ class _Search:
     def __init__(self, known: Known, claim: Claim, most: int) -> None:
         self.known, self.claim, self.left_over = known, claim, float(most)
         self.notion, self.audited = find_notion(claim), audited(claim)
-        self._allowing = self.notion.enlarged(claim)
         self.tables: dict[bytes, Tabulated] = {}
 
     def tabulated(self, left: Array, right: Array) -> tuple[Tabulated, Tabulated]:
@@ -194,14 +192,28 @@ class _Search:
         tables = self.tabulated(*pair)
         orders = ((pair, tables), (pair[::-1], tables[::-1]))
         return max(
-            (_Scored(each, self.notion.divergence(self.claim, *both), both) for each, both in orders),
+            (_Scored(each, self.divergence(*both), both) for each, both in orders),
             key=lambda s: s.score,
         )
+
+    def _asked(self, left: Tabulated) -> Claim:
+        """Return the claim that is decided: through a partition, what the claim says of the outcomes behind it."""
+        return self.notion.through_cells(self.claim) if left.is_partition else self.claim
+
+    def divergence(self, left: Tabulated, right: Tabulated) -> arb:
+        """Enclose a figure that the mechanism's divergence on a pair is not below."""
+        asked = self._asked(left)
+        return find_notion(asked).divergence(asked, left, right)
+
+    def event(self, left: Tabulated, right: Tabulated) -> tuple[Any, ...]:
+        """Return outcomes that show a large divergence."""
+        asked = self._asked(left)
+        return find_notion(asked).event(asked, left, right)
 
     def mass(self, scored: _Scored) -> float:
         """Return how likely the event is that a witness on this pair would show."""
         left, right = scored.tables
-        return _probability(left, self.notion.event(self.claim, left, right))[0]
+        return left.mass(self.event(left, right))[0]
 
     def decided(self, scored: _Scored) -> Outcome:
         """Decide the claim, with its allowance, on both orders of a pair; partitions refute it and prove nothing."""
@@ -209,18 +221,20 @@ class _Search:
         outcomes = {self._decided_in_order(pair, tables) for pair, tables in orders}
         return next(each for each in (Outcome.VIOLATED, Outcome.UNDECIDED, Outcome.HOLDS) if each in outcomes)
 
-    def _decided_in_order(self, pair: Pair, tables: DistributionPair) -> Outcome:
+    def _decided_in_order(self, pair: Pair, tables: tuple[Tabulated, Tabulated]) -> Outcome:
         """Ask the notion: first on the tables, where that suffices, then on the distributions at any precision."""
-        outcome = self.notion.decide(self._allowing, *tables).outcome
+        asked = self._asked(tables[0])
+        notion, allowing = find_notion(asked), find_notion(asked).enlarged(asked)
+        outcome = notion.decide(allowing, *tables).outcome
         if outcome is Outcome.HOLDS and _states_less_than_nothing(self.claim, tables):
             return Outcome.UNDECIDED
         distributions = self.known.distributions(*pair)
         if isinstance(distributions[0], PushedForward):
             return outcome if outcome is Outcome.VIOLATED else Outcome.UNDECIDED
         # along all orders more digits do not help, but rational probabilities do
-        helps = not self.notion.over_all_orders or isinstance(distributions[0], FiniteDistribution)
+        helps = not notion.over_all_orders or isinstance(distributions[0], FiniteDistribution)
         if outcome is Outcome.UNDECIDED and helps:
-            return self.notion.decide(self._allowing, *distributions).outcome
+            return notion.decide(allowing, *distributions).outcome
         return outcome
 
 
@@ -396,14 +410,14 @@ def _finding(
     claim = search.claim
     with precision(2 * START_BITS):
         left, right = (Tabulated.of(distribution) for distribution in search.known.distributions(*best.pair))
-        value = float_lower(search.notion.divergence(claim, left, right))
+        value = float_lower(search.divergence(left, right))
         event = _shown_event(search, left, right, verdict)
         witness = Witness(
             left=tuple(best.pair[0].tolist()),
             right=tuple(best.pair[1].tolist()),
             event=described(event),
-            p_left=_probability(left, event),
-            p_right=_probability(right, event),
+            p_left=left.mass(event),
+            p_right=right.mass(event),
             certified=verdict is HuntVerdict.VIOLATED,
         )
         return Finding(
@@ -418,8 +432,8 @@ def _finding(
 
 def _shown_event(search: _Search, left: Tabulated, right: Tabulated, verdict: str) -> tuple[Any, ...]:
     """Return the event of the notion, or all outcomes beyond the claim where that one hardly ever occurs."""
-    event, point = search.notion.event(search.claim, left, right), epsilon_delta_of(search.claim)
-    if verdict is not HuntVerdict.VIOLATED or point is None or _probability(left, event)[1] >= _RARE:
+    event, point = search.event(left, right), epsilon_delta_of(search.claim)
+    if verdict is not HuntVerdict.VIOLATED or point is None or left.mass(event)[1] >= _RARE:
         return event
     return losses_beyond(point[0], left, right)
 
@@ -433,8 +447,3 @@ def _lower_bounds(search: _Search, tables: DistributionPair, divergence: float) 
         bounds["delta"] = max(0.0, *(float_lower(hockey_stick(a, b, ball(point[0]))) for a, b in orders))
     name = search.audited.divergence
     return bounds | ({} if name in bounds and not search.audited.compares_pairs else {name: divergence})
-
-
-def _probability(distribution: Tabulated, event: tuple[Any, ...]) -> tuple[float, float]:
-    total = sum_balls(distribution.log_probability(outcome).exp() for outcome in event)
-    return max(0.0, float_lower(total)), min(1.0, float_upper(total))

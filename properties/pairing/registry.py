@@ -12,6 +12,7 @@ The modules of `properties/pairing/` fill them; anybody may add the distribution
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -64,10 +65,13 @@ class PushedForward:
         :mod:`dpassay.properties.outcomes.events`, or an outcome as the mechanism returns it, which stands for itself.
     cost : float
         Time that one probability takes, in units of the 5 ms of a Gaussian race.
+    added : Fraction
+        What a randomised step of post-processing may have added to the probability of a cell, at most.
     """
 
     cells: Mapping[Hashable, Real]
     cost: float = 0.02
+    added: Fraction = Fraction(0)
 
     @property
     def outcomes(self) -> tuple[Hashable, ...]:

@@ -23,7 +23,8 @@ __all__ = ["LeafDistribution", "finite_distribution", "partition_of_unity"]
 class LeafDistribution:
     """The distribution of a model whose outcomes hold no noise, for the notions and divergences of `spec`.
 
-    An outcome may have up to the undecided mass more than its leaves: the enclosures contain that.
+    An outcome may have up to the undecided mass more than its leaves: the enclosures contain that. Outcomes that are
+    not listed may have undecided mass, too, so that a pair of such distributions is not ready for comparison.
 
     Parameters
     ----------
@@ -56,15 +57,25 @@ class LeafDistribution:
         """All outcomes, also those of probability 0."""
         return tuple(self.leaves_of)
 
-    def probability(self, outcome: Hashable) -> arb:
-        """Enclose the probability of an outcome, 0 for one that no leaf has.
+    def listed(self, outcome: Hashable) -> arb:
+        """Enclose the probability of the leaves of an outcome, undecided mass aside; 0 for one that no leaf has.
 
         Raises
         ------
         UndecidedLeafError
             If no rule gives the probability of one of its leaves.
         """
-        known = sum_balls(leaf_probability(leaf) for leaf in self.leaves_of.get(outcome, []))
+        return sum_balls(leaf_probability(leaf) for leaf in self.leaves_of.get(outcome, []))
+
+    def probability(self, outcome: Hashable) -> arb:
+        """Enclose the probability of an outcome, which is at most the undecided mass for one that no leaf has.
+
+        Raises
+        ------
+        UndecidedLeafError
+            If no rule gives the probability of one of its leaves.
+        """
+        known = self.listed(outcome)
         return known.union(known + ball(self.model.undecided)) if self.model.undecided else known
 
     def log_probability(self, outcome: Hashable) -> arb:

@@ -98,6 +98,9 @@ class Notion(Generic[C]):
     over_all_orders : bool
         Whether `decide` goes through a continuum of orders: then more digits of the probabilities do not help, while
         rational probabilities may.
+    through_cells : callable
+        ``through_cells(claim)``: the claim that follows of the outcomes after post-processing: the claim itself, where
+        it survives that.
     """
 
     name: str
@@ -111,6 +114,7 @@ class Notion(Generic[C]):
     enlarged: Callable[[C], C]
     event: Callable[[C, DiscreteDistribution, DiscreteDistribution], Event] = largest_loss_event
     over_all_orders: bool = False
+    through_cells: Callable[[C], Claim] = lambda claim: claim
 
 
 _NOTIONS: Registry[type, "Notion[Claim]"] = Registry(

@@ -7,7 +7,7 @@ The inequality inside is strict, the probability is that of the left distributio
 from dataclasses import replace
 from fractions import Fraction
 
-from dpassay.claims import ProbabilisticDP
+from dpassay.claims import ApproximateDP, ProbabilisticDP
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, loss_tail
 from dpassay.spec.notions.base import Notion, grown, losses_beyond, register
@@ -44,5 +44,6 @@ PROBABILISTIC_DP = register(
         bound=lambda claim: ball(claim.delta),
         enlarged=lambda claim: replace(claim, delta=min(grown(claim.delta), Fraction(1))),
         event=lambda claim, left, right: losses_beyond(claim.epsilon, left, right),
+        through_cells=lambda claim: ApproximateDP(claim.epsilon, claim.delta),
     )
 )

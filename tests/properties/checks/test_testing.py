@@ -101,10 +101,12 @@ def test_the_calls_that_an_error_names_are_enough() -> None:
 @pytest.mark.traced
 def test_a_proof_for_the_ideal_mechanism_says_that_the_low_order_bits_are_open() -> None:
     def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
-        return data[0] + rng.laplace(0, 1, size)
+        noisy: Array = data[0] + rng.laplace(0, 1, size)
+        return noisy
 
-    def bit(data: Array, size: int, rng: np.random.Generator) -> Array:
-        return data[0] + rng.laplace(0, 1, size) > 0
+    def bit(data: Array, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        is_above: NDArray[np.bool_] = data[0] + rng.laplace(0, 1, size) > 0
+        return is_above
 
     with pytest.warns(LowBitsWarning, match="low-order bits of the released numbers were not tested"):
         assert assert_private(laplace, "pure:1", LINE).verdict == "holds"
