@@ -5,8 +5,8 @@
 >>> def noisy(data, size, rng):
 ...     return data[0] + rng.geometric(0.6, size) - rng.geometric(0.6, size)
 >>> result = assert_private(noisy, PureDP(1.0), "vector:size=1,linf=1,integer", calls=2000)
->>> result.verdict
-'not refuted'
+>>> print(result.verdict)
+not refuted
 """
 
 import warnings
