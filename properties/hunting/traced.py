@@ -127,7 +127,10 @@ class _Work:
         except OutOfTime:
             self.answer = Decision(reason=self._too_long())
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-            self.error = error
+            if self.left:
+                self.error = error
+            else:  # the end of the time strikes anywhere, also where it turns into another exception
+                self.answer = Decision(reason=f"{self._too_long()} ({type(error).__name__})")
 
     def _too_long(self) -> str:
         return f"the exact decision takes more than {self.seconds:g} seconds"
@@ -268,7 +271,7 @@ def _has_cells(model: LeafModel) -> bool:
 
 
 def _types_differ(model: LeafModel) -> bool:
-    """Return whether outcomes that are equal, such as 1 and True, have different types: merging would join them."""
+    """Return whether equal outcomes, such as 1 and True or 0.0 and -0.0, can be told apart; merging joins them."""
     types: dict[Hashable, object] = {}
     pairs = ((leaf.outcome, _types(leaf.outcome)) for leaf in model.leaves)
     return any(types.setdefault(outcome, own) != own for outcome, own in pairs)
@@ -279,7 +282,9 @@ def _types(outcome: object) -> object:
         return tuple(map(_types, outcome))
     if isinstance(outcome, frozenset):
         return frozenset((part, _types(part)) for part in outcome)
-    return float if isinstance(outcome, Fraction | Affine | Image) else type(outcome)
+    if isinstance(outcome, float):
+        return float, outcome == 0 and math.copysign(1.0, outcome) < 0
+    return (float, False) if isinstance(outcome, Fraction | Affine | Image) else type(outcome)
 
 
 # --- what is known of the target ----------------------------------------------------------------------------

@@ -5,8 +5,9 @@ between the jumps of a rounding, and at a grid where noise has no kinks or the s
 cell a number lies in is a function of the outcome: cells refute, and prove nothing.
 """
 
+import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -22,7 +23,7 @@ from dpassay.properties.outcomes.symbols import comparable
 from dpassay.properties.pairing.registry import DistributionPair, PushedForward
 from dpassay.properties.tracing.outcomes import image_value
 from dpassay.properties.tracing.words import outcome_words
-from dpassay.spec.ball import ball
+from dpassay.spec.ball import ball, max_balls, sum_balls
 from dpassay.spec.leaves.cells import Cuts, in_cells, kinks
 from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
 from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel, NoiseKind, Raised, Step
@@ -43,6 +44,19 @@ _GRID, _REACH = 32, 8
 """Cuts of noise without kinks: so many, within so many scales, and further ones at doubling distances."""
 
 _FAR = tuple(2**k for k in range(4, 11))
+
+_ROUNDING = Fraction(1, 2**51)
+"""By how much the probability of a draw may differ from the number that its parameter stands for."""
+
+_LEAST = Fraction(1, 2**100)
+"""The part of a probability that is left at least, where its rounding is larger than itself."""
+
+_UNIFORM_DRAWS = {"integers", "randint", "permutation", "permuted", "shuffle"}
+
+_CLOSE, _CLOSE_TO_ZERO = Fraction(1, 2**40), Fraction(1, 2**48)
+"""Numbers of outcomes closer than this, relative to the larger one, are taken for one number, and so are those closer
+than the second relative to the largest one of all: sums and products of floats that should be equal differ in their
+last bits, which is no matter of the ideal mechanism."""
 _WITHOUT_KINKS = {NoiseKind.NORMAL, NoiseKind.LOGISTIC, NoiseKind.GUMBEL}
 _JUMPS = 8
 
@@ -52,11 +66,38 @@ class WrongTraceError(Exception):
 
 
 class _Traced(LeafDistribution):
-    """The distribution of a traced model, with what its probabilities cost."""
+    """The distribution of a traced model, read with the rounding of its draws, and what its probabilities cost."""
 
     @property
     def cost(self) -> float:
         return _COST * len(self.model.leaves) / max(1, len(self.outcomes))
+
+    def log_probability(self, outcome: Hashable) -> arb:
+        """Enclose the logarithm of the probability of an outcome for all parameters that the draws may stand for."""
+        return _read_with_rounding(super().log_probability(outcome), self.leaves_of.get(outcome, []))
+
+
+def _read_with_rounding(log_probability: arb, leaves: Iterable[Leaf]) -> arb:
+    """Widen the logarithm of a probability by the rounding of the parameters of the draws behind it.
+
+    A draw whose probabilities are floats, such as randomised response with e^eps / (1 + e^eps), stands for one whose
+    probabilities are up to `_ROUNDING` larger or smaller: that is what a few operations leave, and what 1 - p
+    inherits. A leaf with k draws has a probability of at most its weight w < 1 under the draws, which is a product,
+    so that it changes by at most k `_ROUNDING`. A probability of 0 stays 0.
+    """
+    draws = sum(map(_rounded_draws, leaves))
+    if not draws or not log_probability.is_finite():
+        return log_probability
+    slack = ball(draws * _ROUNDING) / log_probability.exp()
+    lower = max_balls([1 - slack, ball(_LEAST)])
+    return (log_probability + lower.log()).union(log_probability + (1 + slack).log())
+
+
+def _rounded_draws(leaf: Leaf) -> int:
+    """Count the draws with probabilities that may be rounded: ``random() < p`` is uniform noise beside a number."""
+    drawn = sum(label.split("[")[0] not in _UNIFORM_DRAWS for label, _ in leaf.choices)
+    noises = {noise for one in leaf.constraints for noise in one.form.noise if noise.kind is NoiseKind.UNIFORM}
+    return drawn + len(noises)
 
 
 def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
@@ -74,7 +115,10 @@ def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
     if any(released_numbers(leaf.outcome) for model in (left, right) for leaf in model.leaves):
         return _through_cells(left, right)
     pair = _discrete(left), _discrete(right)
-    return _completed(*pair) if left.undecided or right.undecided else pair
+    if left.undecided or right.undecided:
+        return _completed(*pair)
+    joined = _representatives({*pair[0].outcomes, *pair[1].outcomes})
+    return (_joined(pair[0], joined), _joined(pair[1], joined)) if joined else pair
 
 
 def _require_unity(model: LeafModel) -> None:
@@ -90,6 +134,57 @@ def _discrete(model: LeafModel) -> _Traced:
     return _Traced(replace(model, leaves=leaves))
 
 
+def _representatives(outcomes: Iterable[Hashable]) -> dict[Hashable, Hashable]:
+    """Return, for outcomes that differ from another one in the last bits of their numbers only, the one they join."""
+    numbers = sorted({number for outcome in outcomes for number in _floats_in(outcome)})
+    slack = float(_CLOSE_TO_ZERO) * min(max(map(abs, numbers), default=0.0), 1 / float(_CLOSE))
+    snapped: dict[float, float] = {}
+    for last, number in itertools.pairwise(numbers):
+        if number - last <= max(float(_CLOSE) * max(abs(last), abs(number)), slack):
+            snapped[number] = snapped.get(last, last)
+    return {outcome: _snapped(outcome, snapped) for outcome in outcomes} if snapped else {}
+
+
+def _floats_in(outcome: Hashable) -> Iterator[float]:
+    if isinstance(outcome, tuple):
+        for part in outcome:
+            yield from _floats_in(part)
+    elif isinstance(outcome, float | Fraction) and math.isfinite(outcome):
+        yield float(outcome)
+
+
+def _snapped(outcome: Any, snapped: Mapping[float, float]) -> Any:
+    if isinstance(outcome, tuple):
+        return tuple(_snapped(part, snapped) for part in outcome)
+    return snapped.get(float(outcome), outcome) if isinstance(outcome, float | Fraction) else outcome
+
+
+def _snapped_constants(*models: LeafModel) -> tuple[LeafModel, ...]:
+    """Return models with one constant in place of those that differ in their last bits."""
+    joined = _representatives({leaf.outcome for model in models for leaf in model.leaves})
+    return tuple(
+        replace(
+            model, leaves=tuple(replace(leaf, outcome=joined.get(leaf.outcome, leaf.outcome)) for leaf in model.leaves)
+        )
+        for model in models
+    )
+
+
+def _joined(own: _Traced, joined: Mapping[Hashable, Hashable]) -> PushedForward:
+    """Return a distribution with outcomes that join others as one outcome: post-processing, which proves nothing."""
+    groups: dict[Hashable, list[Hashable]] = {}
+    for outcome in own.outcomes:
+        groups.setdefault(joined[outcome], []).append(outcome)
+    return PushedForward({name: partial(_log_sum, own, parts) for name, parts in groups.items()}, own.cost)
+
+
+def _log_sum(own: _Traced, parts: Sequence[Hashable]) -> arb:
+    if len(parts) == 1:
+        return own.log_probability(parts[0])
+    finite = [value for value in map(own.log_probability, parts) if value.is_finite()]
+    return sum_balls(value.exp() for value in finite).log() if finite else arb.neg_inf()
+
+
 def _completed(left: LeafDistribution, right: LeafDistribution) -> tuple[PushedForward, PushedForward]:
     """Return the distributions after a step of post-processing that puts undecided mass on outcomes that are known.
 
@@ -101,21 +196,27 @@ def _completed(left: LeafDistribution, right: LeafDistribution) -> tuple[PushedF
     costs no more than what is undecided anyway.
     """
     blur = max(left.model.undecided, right.model.undecided)
-    listed = tuple(dict.fromkeys((*left.outcomes, *right.outcomes)))
+    outcomes = tuple(dict.fromkeys((*left.outcomes, *right.outcomes)))
+    joined = _representatives(outcomes)
+    listed: dict[Hashable, list[Hashable]] = {}
+    for outcome in outcomes:
+        listed.setdefault(joined.get(outcome, outcome), []).append(outcome)
     share = blur / len(listed)
 
     def side(own: LeafDistribution) -> PushedForward:
-        cells = {outcome: partial(_log_blurred, own, outcome, blur, share) for outcome in listed}
+        cells = {name: partial(_log_blurred, own, parts, blur, share) for name, parts in listed.items()}
         return PushedForward(cells, _COST * len(own.model.leaves) / len(listed), added=share)
 
     return side(left), side(right)
 
 
-def _log_blurred(side: LeafDistribution, outcome: Hashable, blur: Fraction, share: Fraction) -> arb:
-    known = side.listed(outcome)
+def _log_blurred(side: LeafDistribution, parts: Sequence[Hashable], blur: Fraction, share: Fraction) -> arb:
+    known = sum_balls(map(side.listed, parts))
     least = (1 - ball(blur)) * known + ball(share)
     most = known + ball(side.model.undecided) + ball(share) * 2
-    return least.log().union(most.log())
+    return _read_with_rounding(
+        least.log().union(most.log()), (leaf for part in parts for leaf in side.leaves_of.get(part, []))
+    )
 
 
 def symbol_of(outcome: Hashable) -> Hashable:
@@ -142,11 +243,12 @@ def _object_of(outcome: Any) -> Any:
 
 
 def _through_cells(left: LeafModel, right: LeafModel) -> DistributionPair:
+    left, right = _snapped_constants(left, right)
     (on_left, on_right), jumps = plain(left, right)
     if not any(lattice is not None for own in jumps.values() for lattice in own):
         for models, is_mirrored in (((on_left, on_right), False), ((on_right, on_left), True)):
             found = infinite_loss(*models)
-            if found is not None:
+            if found is not None and _is_visible(found):
                 return _of_event(found, is_mirrored)
     reason: UndecidedLeafError | None = None
     for cuts in _cuts((on_left, on_right), jumps):
@@ -156,6 +258,12 @@ def _through_cells(left: LeafModel, right: LeafModel) -> DistributionPair:
             reason = reason or error
     assert reason is not None
     raise reason
+
+
+def _is_visible(found: InfiniteLoss) -> bool:
+    """Return whether an event is not as rare as those that the rounding of the data makes."""
+    part = replace(found.leaf, constraints=(*found.leaf.constraints, *found.part))
+    return bool(leaf_probability(part) > ball(_CLOSE))
 
 
 def _of_event(found: InfiniteLoss, is_mirrored: bool) -> DistributionPair:
@@ -187,10 +295,13 @@ def _partition(
         first, second = _completed(*sides)
     else:
         first, second = (
-            PushedForward({cell: partial(side.log_probability, cell) for cell in side.outcomes}, _COST)
-            for side in sides
+            PushedForward({cell: partial(_log_cell, side, cell) for cell in side.outcomes}, _COST) for side in sides
         )
     return words.named(first), words.named(second)
+
+
+def _log_cell(side: LeafDistribution, cell: Hashable) -> arb:
+    return _read_with_rounding(side.log_probability(cell), side.leaves_of[cell])
 
 
 class _Cells:
