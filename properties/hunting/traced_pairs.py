@@ -18,12 +18,13 @@ from flint import arb
 from dpassay.claims import rounded_down, rounded_up
 from dpassay.impl.libraries.plain import item
 from dpassay.impl.libraries.reading import read
+from dpassay.properties.hunting.lattice_pairs import SideOnLattice, has_geometric_numbers, on_lattices
 from dpassay.properties.outcomes.events import AllOf, Interval, Simple, Symbols, Words
 from dpassay.properties.outcomes.symbols import comparable
 from dpassay.properties.pairing.registry import DistributionPair, PushedForward
 from dpassay.properties.tracing.outcomes import image_value
 from dpassay.properties.tracing.words import outcome_words
-from dpassay.spec.ball import ball, max_balls, sum_balls
+from dpassay.spec.ball import Real, ball, max_balls, sum_balls
 from dpassay.spec.leaves.cells import Cuts, in_cells, kinks
 from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
 from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel, NoiseKind, Raised, Step
@@ -47,6 +48,10 @@ _FAR = tuple(2**k for k in range(4, 11))
 
 _ROUNDING = Fraction(1, 2**51)
 """By how much the probability of a draw may differ from the number that its parameter stands for."""
+
+_STEEPNESS = 64
+"""How many times `_ROUNDING` a sum of masses of geometric noise changes at most, k q^(k-1) for the tail q^k, where the
+ratio is not above 0.99; beyond that, the parameter of the draw is small and its rounding as well."""
 
 _LEAST = Fraction(1, 2**100)
 """The part of a probability that is left at least, where its rounding is larger than itself."""
@@ -77,6 +82,21 @@ class _Traced(LeafDistribution):
         return _read_with_rounding(super().log_probability(outcome), self.leaves_of.get(outcome, []))
 
 
+def _through_lattices(left: LeafModel, right: LeafModel) -> DistributionPair:
+    """Return the distributions of numbers with geometric noise, cut at values around their centres."""
+    sides: tuple[dict[Hashable, Real], dict[Hashable, Real]] = ({}, {})
+    for pair in on_lattices(left, right):
+        for label in pair[0].cells.labels:
+            event = _event_of(pair[0].cells.outcome, zip(pair[0].cells.ends, label, strict=True))
+            for own, side in zip(sides, pair, strict=True):
+                own[event] = partial(_log_on_lattice, side, label)
+    return PushedForward(sides[0]), PushedForward(sides[1])
+
+
+def _log_on_lattice(side: SideOnLattice, label: Sequence[int]) -> arb:
+    return _widened(side.log_probability(label), _STEEPNESS * side.draws)
+
+
 def _read_with_rounding(log_probability: arb, leaves: Iterable[Leaf]) -> arb:
     """Widen the logarithm of a probability by the rounding of the parameters of the draws behind it.
 
@@ -85,7 +105,10 @@ def _read_with_rounding(log_probability: arb, leaves: Iterable[Leaf]) -> arb:
     inherits. A leaf with k draws has a probability of at most its weight w < 1 under the draws, which is a product,
     so that it changes by at most k `_ROUNDING`. A probability of 0 stays 0.
     """
-    draws = sum(map(_rounded_draws, leaves))
+    return _widened(log_probability, sum(map(_rounded_draws, leaves)))
+
+
+def _widened(log_probability: arb, draws: int) -> arb:
     if not draws or not log_probability.is_finite():
         return log_probability
     slack = ball(draws * _ROUNDING) / log_probability.exp()
@@ -110,6 +133,8 @@ def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
     WrongTraceError
         If the leaves of a model do not sum to 1.
     """
+    if any(map(has_geometric_numbers, (left, right))):
+        return _through_lattices(left, right)
     for model in (left, right):
         _require_unity(model)
     if any(released_numbers(leaf.outcome) for model in (left, right) for leaf in model.leaves):
@@ -119,6 +144,42 @@ def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
         return _completed(*pair)
     joined = _representatives({*pair[0].outcomes, *pair[1].outcomes})
     return (_joined(pair[0], joined), _joined(pair[1], joined)) if joined else pair
+
+
+def exact_distributions(left: LeafModel, right: LeafModel) -> tuple[LeafDistribution, LeafDistribution] | None:
+    """Return two complete distributions as they are, fit for a proof; None where outcomes hold noise or runs lack.
+
+    Outcomes that are equal and can be told apart, such as 1 and True, are different ones here.
+
+    Raises
+    ------
+    UndecidedLeafError
+        If a probability has no rule, or the leaves of a model do not sum to 1 for certain.
+    WrongTraceError
+        If they do not.
+    """
+    for model in (left, right):
+        if model.undecided or any(released_numbers(leaf.outcome) for leaf in model.leaves):
+            return None
+        _require_unity(model)
+    first, second = (
+        replace(
+            model, leaves=tuple(replace(leaf, outcome=(leaf.outcome, types_of(leaf.outcome))) for leaf in model.leaves)
+        )
+        for model in (left, right)
+    )
+    return LeafDistribution(first), LeafDistribution(second)
+
+
+def types_of(outcome: object) -> Hashable:
+    """Return the types of the parts of an outcome, and the signs of its zeros."""
+    if isinstance(outcome, tuple):
+        return tuple(map(types_of, outcome))
+    if isinstance(outcome, frozenset):
+        return frozenset((part, types_of(part)) for part in outcome)
+    if isinstance(outcome, float):
+        return "-0.0" if outcome == 0 and math.copysign(1.0, outcome) < 0 else "float"
+    return "float" if isinstance(outcome, Fraction | Affine | Image) else type(outcome).__qualname__
 
 
 def _require_unity(model: LeafModel) -> None:
@@ -322,11 +383,16 @@ class _Cells:
         """Return the event of a cell, which `in_cells` gives as (structure, labels)."""
         assert isinstance(cell, tuple)
         structure, labels = cell
-        slots = iter(zip(self.cuts.get(structure, [()] * len(labels)), labels, strict=True))
-        parts = tuple(_parts(self.numbers[structure].outcome, "outcome", slots))
-        if len(parts) == 1:
-            return parts[0]
-        return AllOf(parts) if parts else Interval("outcome", -math.inf, math.inf)
+        slots = zip(self.cuts.get(structure, [()] * len(labels)), labels, strict=True)
+        return _event_of(self.numbers[structure].outcome, slots)
+
+
+def _event_of(outcome: Hashable, slots: Iterable[tuple[Sequence[Fraction], Any]]) -> Hashable:
+    """Return the event that the numbers of an outcome lie in cells: ends and place for each number."""
+    parts = tuple(_parts(outcome, "outcome", iter(slots)))
+    if len(parts) == 1:
+        return parts[0]
+    return AllOf(parts) if parts else Interval("outcome", -math.inf, math.inf)
 
 
 def _parts(value: Any, path: str, slots: Iterator[tuple[Sequence[Fraction], Any]]) -> Iterator[Simple]:

@@ -65,7 +65,7 @@ def _are_close(first: Subspace, second: Subspace) -> bool:
     if first[0] != second[0] or len(first[1]) != len(second[1]):
         return False
     return all(
-        one[:-1] == other[:-1] and abs(one[-1] - other[-1]) <= CLOSE * max(1, abs(one[-1]))
+        one[:-1] == other[:-1] and abs(one[-1] - other[-1]) <= CLOSE * max(Fraction(1), abs(one[-1]))
         for one, other in zip(first[1], second[1], strict=True)
     )
 

@@ -59,6 +59,34 @@ def one_sided(data: Any, size: Any, rng: Any) -> Any:  # the least outcome has 0
     return data[0] + rng.geometric(0.6, size)
 
 
+def two_sided(data: Any, size: Any, rng: Any) -> Any:  # masses p^2 / (1 - q^2) q^|k|, q = 0.4
+    return data[0] + rng.geometric(0.6, size) - rng.geometric(0.6, size)
+
+
+def stretched(data: Any, size: Any, rng: Any) -> Any:  # the parity shows the parity of the data
+    return data[0] + 2 * rng.geometric(0.6, size) - 2 * rng.geometric(0.6, size)
+
+
+def histogram(data: Any, size: Any, rng: Any) -> Any:
+    return [data + rng.geometric(0.5, 2) - rng.geometric(0.5, 2) for _ in range(size)]
+
+
+def exactly_two(data: Any, size: Any, rng: Any) -> Any:  # q^|k| / 3 against q^|k + 1| / 3, and what is left
+    return [bool(data[0] + rng.geometric(0.5) - rng.geometric(0.5) == 2) for _ in range(size)]
+
+
+def clipped(data: Any, size: Any, rng: Any) -> Any:
+    return np.clip(data[0] + rng.geometric(0.5, size) - rng.geometric(0.5, size), 0, 4)
+
+
+def discrete_laplace(epsilon: float) -> Any:
+    def noisy(data: Any, size: Any, rng: Any) -> Any:
+        chance = 1 - math.exp(-epsilon)
+        return data[0] + rng.geometric(chance, size) - rng.geometric(chance, size)
+
+    return noisy
+
+
 def decimals(data: Any, size: Any, rng: Any) -> Any:  # rr on tenths: 0.1 + 0.2 is not 0.3 in floats
     return [data[0] / 10 + int(rng.choice(3, p=[0.25, 0.5, 0.25])) / 10 for _ in range(size)]
 
@@ -131,6 +159,14 @@ PROGRAMS = [
     (binomial, BIT, f"pure:{math.log(16 / 6)}", "pure:0.98"),
     (permutation, BIT, f"pure:{LOG_2}", "pure:0.693"),
     (one_sided, INTEGER, "approx:0.9162907318741551,0.6000001", "approx:0.9162907318741551,0.5999"),
+    (two_sided, INTEGER, "pure:0.91629073187416", "pure:0.9162"),
+    (two_sided, LINE, None, "pure:30"),
+    (stretched, INTEGER, None, "pure:30"),
+    (histogram, "vector:size=2,l1=1,integer", f"pure:{LOG_2}", "pure:0.693"),
+    (histogram, "vector:size=2,linf=1,integer", f"pure:{2 * LOG_2}", "pure:1.386"),
+    (exactly_two, INTEGER, f"pure:{LOG_2}", "pure:0.693"),
+    (clipped, INTEGER, f"pure:{LOG_2}", "pure:0.6"),
+    (discrete_laplace(0.01), INTEGER, "pure:0.01", "pure:0.00999"),
     (decimals, COUNT, f"approx:{LOG_2},0.2500001", f"approx:{LOG_2},0.2499"),
     (in_decimals, COUNT, "pure:1e-9", None),
     (residue, UNIT, "pure:1", "pure:0.999"),
@@ -160,6 +196,22 @@ def test_what_is_false_is_never_proved(target: Any, relation: str, claim: str) -
     assert found.verdict is not HuntVerdict.HOLDS
     if target in REFUTED:
         assert found.verdict is HuntVerdict.VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("target", "relation", "claim", "epsilon"),
+    [
+        (two_sided, INTEGER, "pure:0.91629073187416", -math.log(0.4)),
+        (histogram, "vector:size=2,l1=1,integer", "pure:0.7", LOG_2),
+        (clipped, INTEGER, "pure:0.7", LOG_2),
+        (two_coins, BIT, "pure:1.1", LOG_3),
+        (permutation, BIT, "pure:0.7", LOG_2),
+    ],
+)
+def test_discrete_noise_is_proved_for_all_inputs(target: Any, relation: str, claim: str, epsilon: float) -> None:
+    found = decide(target, parse_claim(claim), parse_neighbours(relation), seed=1)
+    assert found.verdict is HuntVerdict.HOLDS
+    assert found.epsilon_upper == pytest.approx(epsilon, rel=1e-12)
 
 
 REFUTED = [target for target, _, _, claim in PROGRAMS[:8] if claim]
