@@ -4,10 +4,10 @@ Started as ``python worker.py ADAPTER.py``. It needs the standard library, and w
 replies carry an ``id``; the first line that it writes is a greeting with the versions. What the library prints goes
 to standard error: standard output belongs to the protocol.
 
-Requests: ``describe``; ``sample`` (case, data, size, seed or null, one_by_one); ``draw`` (case, data: one outcome, with what
-it raises as the error); ``law`` and ``noiseless`` (case, data); ``answer`` (case, arguments); ``attempt`` (case,
-attempt). A reply holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is broken, and
-`is_unasked`: whether the adapter's own code raised, so that the library was not asked or did not refuse).
+Requests: ``describe``; ``sample`` (case, data, size, seed or null, one_by_one); ``draw`` (case, data: one outcome,
+with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``answer`` (case, arguments); ``attempt``
+(case, attempt). A reply holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is
+broken, and `is_unasked`: whether the adapter's own code raised, so that the library was not asked or did not refuse).
 """
 
 from __future__ import annotations
