@@ -188,7 +188,19 @@ class Effort:
 
 
 def effort_of(alpha: float, log_weight: float, pairs: int, *, alone: bool = False) -> Effort:
-    """Return what a test must gain on a pair of some weight, with the parameters of `power_of`."""
+    """Return what a test must gain on a pair of some weight, with the parameters of `power_of`.
+
+    Parameters
+    ----------
+    alpha : float
+        Level of the test.
+    log_weight : float
+        Logarithm of the share of the wealth that is staked on the pair, at most 0.
+    pairs : int
+        Number of pairs among which the calls are shared.
+    alone : bool
+        As for `Effort`.
+    """
     return Effort(-math.log(alpha) - log_weight + _SHARES, pairs, alone)
 
 

@@ -244,6 +244,17 @@ def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CA
 
     It takes `PROBED_CALLS` outcomes from each of at most `PROBES` calls; none of them enters a test.
 
+    Parameters
+    ----------
+    sampler : Sampler
+        The target.
+    data : array of shape (n,)
+        One input.
+    seed : int
+        Seed of the hunt.
+    call_timeout : float
+        Seconds that each call may take.
+
     Raises
     ------
     CallTimeoutError

@@ -283,7 +283,15 @@ def hunt_known(
     seed: int = 0,
     most_probabilities: int = MOST_PROBABILITIES,
 ) -> Finding:
-    """Search as `hunt_white_box` does, with the knowledge given."""
+    """Search as `hunt_white_box` does, with the knowledge given.
+
+    Parameters
+    ----------
+    known : Known
+        The exact distributions of the mechanism.
+    claim, neighbours, seed, most_probabilities
+        As for `hunt_white_box`.
+    """
     search = _Search(known, claim, most_probabilities)
     with precision(START_BITS):
         listed = all_pairs(neighbours, most=_MOST_LISTED) or []

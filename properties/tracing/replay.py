@@ -96,7 +96,19 @@ class Replays:
 def run_on_numbers(
     sampler: Sampler, data: Sequence[float], tape: NumberTape, generator: Callable[[Any], Any]
 ) -> Hashable:
-    """Return the outcome of the mechanism on numbers in normal form."""
+    """Return the outcome of the mechanism on numbers in normal form.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        The mechanism.
+    data : sequence of float
+        The input.
+    tape : NumberTape
+        The numbers that stand for noise.
+    generator : callable
+        Makes the generator that the mechanism gets of the tape.
+    """
     try:
         with np.errstate(all="ignore"):
             returned = sampler(np.array(data, dtype=np.float64), 1, generator(tape))
