@@ -73,8 +73,11 @@ LEARNING = 1.5
 LAG = 64
 """Calls of a pair before its first bet."""
 
-_SHARES = 0.125  # nats: the bet's own part of the mixture over claims, and the reserve for calls that raise
+_SHARES = 0.125
+"""Nats that the shares of other claims and the reserve for calls that raise cost."""
+
 _LARGEST_FACTOR = math.log(2)
+"""Nats that one call can gain at most at fair sides."""
 
 
 @dataclass(frozen=True)

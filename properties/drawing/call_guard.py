@@ -50,6 +50,7 @@ PROBED_CALLS, PROBES = 8, 6
 
 _GLOBAL_GENERATORS, _PROBE = 1 << 31, 1 << 29  # keys of seeds that no draw of a hunt has
 _SHOWN = 8
+"""Numbers of an input that a message shows."""
 
 
 class CallTimeoutError(Exception):
@@ -91,6 +92,7 @@ NOT_READ, PARTLY_READ = "the target returns outcomes that cannot be read", "part
 """How the notes begin that say so. Where whole outcomes were not read, a hunt that refuted nothing says nothing."""
 
 _NAMED_PARTS = 8
+"""Unreadable parts of an outcome that a message names."""
 
 
 def notes_on_reading(games: Sequence[PairGame]) -> list[str]:

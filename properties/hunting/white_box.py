@@ -75,8 +75,13 @@ MOST_PROBABILITIES = 110
 _CHEAP = 50  # rational probabilities cost next to nothing: so many times more of them
 _MOST_LISTED = 1000  # pairs of a finite domain that are all tried; each takes about a millisecond
 _LIMIT_BITS = 512
+"""The largest precision of a decision whether a worst pair certifies the claim."""
+
 _FOR_SHRINKING = 1 / 4
+"""The part of the budget of probabilities that shrinking gets in any case."""
+
 _RARE = 1e-6
+"""A violation whose event has less than this mass is shown by all outcomes whose loss exceeds the claim."""
 
 
 class Known(Protocol):

@@ -45,6 +45,7 @@ Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
 
 _MOST_SYMBOLS = 12
+"""Symbols of an event at most: a reader understands few, and more fit the noise."""
 
 
 @dataclass(frozen=True)

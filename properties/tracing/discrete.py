@@ -30,7 +30,10 @@ MOST_VALUES = 4_096
 """An integer with more values than this is drawn as rounded noise."""
 
 _POISSON_TAIL = Fraction(1, 2**70)
+"""The tail of a Poisson distribution from which on its mass is undecided."""
+
 _BITS = 128
+"""Bits of a Poisson probability, beside those that its mean takes."""
 
 
 def rational(value: Any, name: str) -> Fraction:

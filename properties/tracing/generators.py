@@ -21,6 +21,7 @@ from dpassay.spec.leaves.model import NoiseKind
 __all__ = ["SymbolicGenerator", "SymbolicRandomState", "Tape"]
 
 _MOST_EXPONENTIALS = 64
+"""The largest shape of gamma noise, which is a sum of exponential noise."""
 
 
 class Tape(Protocol):

@@ -22,7 +22,11 @@ from dpassay.spec.leaves.model import Affine, Constraint, Noise, NoiseKind, Rais
 __all__ = ["NumberTape", "Replays", "replay", "run_on_numbers"]
 
 _MARGIN = 1e-7
+"""Decisions whose two sides are this close, relatively, are not compared: rounding may turn them."""
+
 _MOST_OTHERS = 64
+"""Further leaves that are compared with a run on numbers."""
+
 _PLACE = "replay on numbers"
 
 _STANDARD: dict[NoiseKind, Callable[[np.random.Generator], float]] = {
