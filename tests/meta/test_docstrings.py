@@ -94,7 +94,7 @@ def constants_in(source: str) -> Iterator[tuple[str, bool]]:
                 names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
                 if all(name.isupper() for name in names) and is_numeric(value):
                     documented = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-                    yield ", ".join(names), documented or "  # " in lines[value.end_lineno - 1]
+                    yield ", ".join(names), documented or "  # " in lines[(value.end_lineno or 1) - 1]
 
 
 def is_numeric(value: ast.expr) -> bool:
