@@ -64,6 +64,7 @@ than the second relative to the largest one of all: sums and products of floats 
 last bits, which is no matter of the ideal mechanism."""
 _WITHOUT_KINKS = {NoiseKind.NORMAL, NoiseKind.LOGISTIC, NoiseKind.GUMBEL}
 _JUMPS = 8
+"""Integers on each side of the middle at which discrete outcomes are cut."""
 
 
 class WrongTraceError(Exception):

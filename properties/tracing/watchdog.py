@@ -10,6 +10,7 @@ from typing import Any
 __all__ = ["OutOfTime", "time_limit"]
 
 _AGAIN_SECONDS = 0.5
+"""Time after which a thread that caught the interruption is interrupted again."""
 
 
 class OutOfTime(BaseException):
