@@ -158,6 +158,7 @@ class WitnessRecord(Struct, kw_only=True, frozen=True):
     p_right: tuple[Number, Number]
     certified: bool = False
     snippet: str | None = None
+    inputs: tuple[str, str] | None = None
 
 
 class HuntRecord(Record, kw_only=True, frozen=True):

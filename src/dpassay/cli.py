@@ -195,7 +195,9 @@ def _print_card(record: dict[str, Any]) -> None:
 @cli.command()
 @click.argument("target")
 @click.option("--claim", metavar="CLAIM", help=f"One of {claim_forms()}.")
-@click.option("--neighbours", metavar="SPEC", help="vector:size=N,... or records:size=N,...")
+@click.option(
+    "--neighbours", metavar="SPEC", help="vector:, records:, table:, dicts:, frame:, multiset: or histogram:"
+)
 @click.option(
     "--budget", metavar="SECONDS", default="60s", show_default=True, help="Time limit; no new batch starts after it."
 )
@@ -277,7 +279,9 @@ def hunt(
     arithmetic. What cannot be traced is named with file and line, and sampled.
 
     TARGET is package.module:object or path/to/file.py:object: a Mechanism, or a callable f(data, size, rng) that
-    returns `size` independent outcomes, each with fresh noise. The hunt imports and runs the code of TARGET; use only
+    returns `size` independent outcomes, each with fresh noise. per-call:file.py:f is a function that makes one release
+    a call, with or without rng; 'cmd:./program {seed}' a program that reads data as JSON on standard input and prints
+    an outcome as JSON. The hunt imports and runs the code of TARGET; use only
     code that you trust. The folder of a file is added to sys.path. A target that is not part of dpassay runs in a
     separate process, except with --backend threading. --claim and --neighbours are optional if the target declares
     them. Ctrl-C stops the hunt and prints the result so far.
@@ -344,8 +348,8 @@ def _print_hunt(result: "HuntResult") -> None:
 
     click.echo(str(result))
     if result.witness is not None:
-        click.echo(f"  left   {list(result.witness.left)}")
-        click.echo(f"  right  {list(result.witness.right)}")
+        click.echo(f"  left   {result.witness.shown[0]}")
+        click.echo(f"  right  {result.witness.shown[1]}")
         click.echo(f"  event  {result.witness.event}")
         if LOWEST_BIT in result.witness.event:
             click.echo(
