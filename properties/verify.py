@@ -110,7 +110,7 @@ class ErratumReport:
             source=self.statement.source.key,
             item=self.item,
             erratum_class=self.erratum.kind,
-            severity=str(self.erratum.severity),
+            severity=self.erratum.severity,
             location=self.erratum.location,
             printed=self.printed.outcome,
             corrected=self.corrected.outcome,

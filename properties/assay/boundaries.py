@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
-from dpassay.properties.neighbours.pairs import Pair, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import are_neighbours
 
 __all__ = ["boundary_pairs", "nearby_pairs"]
 

@@ -24,7 +24,8 @@ from dpassay.properties.assay.mechanism_cases import (
     moves,
 )
 from dpassay.properties.hunting.idle import EveryCallRaisesError, exception_of
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
@@ -134,7 +135,7 @@ def _drawn(case: RemoteMechanism, data: Array, size: int, rng: np.random.Generat
     try:
         return call(case.sample, data, size, rng)
     except CallFailedError:
-        return call(case.sample_apart, data, size, rng)
+        return call(case.sample_one_by_one, data, size, rng)
 
 
 def _parameters_condition(case: RemoteMechanism) -> str | None:

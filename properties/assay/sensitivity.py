@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dpassay.claims import NeighbourRelation
 from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 
 __all__ = ["WidestGap", "as_vector", "certain_gap", "widest_gap"]
 

@@ -19,7 +19,7 @@ from dpassay.properties.drawing.shipping import Shipped
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler, sampler_of
 
-__all__ = ["BACKENDS", "Drawing", "WorkersLostError", "jobs_of", "most_jobs", "on_workers"]
+__all__ = ["BACKENDS", "Drawing", "jobs_of", "most_jobs", "on_workers"]
 
 BACKENDS = ("loky", "threading", "dask", "ray")
 

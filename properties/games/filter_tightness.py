@@ -6,7 +6,7 @@ the fully adaptive filter of advanced composition is the zCDP filter with 2 rho 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb
@@ -61,7 +61,7 @@ class FilterGame:
     def verdict(self) -> Verdict:
         """The verdict that the worst delta, rounded up, is at most the claim, enlarged by `WIDTH`."""
         worst = Fraction(self.game.value[1])
-        return at_most_exact(worst, self.delta * (1 + WIDTH), "worst delta").with_(slack=WIDTH)
+        return replace(at_most_exact(worst, self.delta * (1 + WIDTH), "worst delta"), slack=WIDTH)
 
     def row(self) -> dict[str, float | str]:
         """Return the row of the table."""

@@ -35,7 +35,7 @@ from dpassay.properties.hunting.result import HuntResult, is_void, refuted_claim
 from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.hunting.witness import ignored_features, measured_witness
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.outcomes.events import Event
 from dpassay.properties.outcomes.symbols import Sampler

@@ -33,7 +33,8 @@ from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.white_box import Finding, hunt_known
-from dpassay.properties.neighbours.pairs import Pair, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.notions.base import audited
 from dpassay.properties.outcomes.symbols import sampler_of
 from dpassay.properties.pairing.registry import DistributionPair

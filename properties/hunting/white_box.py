@@ -28,7 +28,8 @@ from dpassay.properties.hunting.divergences import (
 from dpassay.properties.hunting.result import Witness
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.finite_pairs import all_pairs
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import audited, bounds_of, epsilon_delta_of
 from dpassay.properties.notions.bounds import Bound
 from dpassay.properties.outcomes.events import described
@@ -37,9 +38,6 @@ from dpassay.properties.pairing.registry import (
     PushedForward,
     exact_distribution,
     pair_distribution,
-    register_distribution,
-    register_pair_distribution,
-    register_worst_case,
     worst_case,
     worst_pairs,
 )
@@ -64,14 +62,9 @@ from dpassay.spec.verdict import Evidence, Outcome, Scope
 __all__ = [
     "Finding",
     "Known",
-    "exact_distribution",
     "has_distribution",
     "hunt_known",
     "hunt_white_box",
-    "register_distribution",
-    "register_pair_distribution",
-    "register_worst_case",
-    "worst_case",
 ]
 
 Array = NDArray[np.float64]

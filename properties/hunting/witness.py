@@ -17,10 +17,11 @@ from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitE
 from dpassay.properties.hunting.result import HuntResult, Witness
 from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.outcomes.events import Event, best_event, mirrored
-from dpassay.properties.outcomes.symbols import LOWEST_BIT, Outcomes, Sampler
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
+from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Evidence
 

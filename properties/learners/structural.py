@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dpassay.properties.learners.atoms import AtomLearner
 from dpassay.properties.learners.supports import SupportLearner
-from dpassay.properties.outcomes.symbols import LOWEST_BIT, STRUCTURAL, Outcomes
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
+from dpassay.properties.outcomes.symbols import STRUCTURAL, Outcomes
 
 __all__ = ["EventLearner", "StructuralLearners"]
 

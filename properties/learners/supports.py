@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.outcomes.symbols import OUTCOME, Outcomes
+from dpassay.properties.outcomes.flattening import OUTCOME
+from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["SupportLearner"]
 

@@ -22,8 +22,8 @@ from dpassay.claims import UsageError
 from dpassay.impl.libraries.plain import written
 from dpassay.properties.learners.side_tree import quantile_edges
 from dpassay.properties.outcomes.columns import CODE
-from dpassay.properties.outcomes.flattening import MISSING
-from dpassay.properties.outcomes.symbols import LEFT_VALUES, OUTCOME, RIGHT_VALUES, Outcomes, comparable
+from dpassay.properties.outcomes.flattening import MISSING, OUTCOME
+from dpassay.properties.outcomes.symbols import LEFT_VALUES, RIGHT_VALUES, Outcomes, comparable
 from dpassay.properties.outcomes.value_words import is_expression, parse_values
 
 __all__ = [

@@ -26,8 +26,6 @@ from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit,
 __all__ = [
     "LEFT_VALUES",
     "LONGEST_ATOM",
-    "LOWEST_BIT",
-    "OUTCOME",
     "RIGHT_VALUES",
     "STRUCTURAL",
     "TYPE",
@@ -37,7 +35,6 @@ __all__ = [
     "WrongCountError",
     "call",
     "comparable",
-    "lowest_bit",
     "sampler_of",
 ]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import NeighbourRelation, VectorNeighbours
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.spec.ball import Exact, Real
 from dpassay.spec.distributions.selection import SelectionDistribution, selection_rate
 from dpassay.spec.theorems.foundations.noisy_max_values import corner_of_selection, selection_corner_loss

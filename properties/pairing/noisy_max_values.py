@@ -19,7 +19,7 @@ from dpassay.impl.broken.noisy_max_values import (
 )
 from dpassay.impl.mechanisms.exponential_noisy_max import ExponentialNoisyMax
 from dpassay.impl.mechanisms.noisy_max import LaplaceNoisyMax
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.outcomes.events import Interval
 from dpassay.properties.pairing.corners import (
     WIDE,

@@ -33,7 +33,7 @@ from dpassay.impl.mechanisms.laplace_sparse_vector import (
     NumericSparseVector,
     RestartedSparseVector,
 )
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.outcomes.events import AllOf, Interval, NoneOf
 from dpassay.properties.pairing.corners import WIDE, corner_pair, corner_range
 from dpassay.properties.pairing.registry import (

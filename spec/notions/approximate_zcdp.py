@@ -139,7 +139,6 @@ APPROXIMATE_ZCDP = register(
         "alpha > 1 is at most xi + rho alpha.",
         items=(("cesar2020", "approx_zcdp"), ("rogers2023", "conditional_approx_zcdp")),
         decide=approximate_zcdp_holds,
-        where="dpassay.spec.notions.approximate_zcdp:APPROXIMATE_ZCDP",
         divergence=lambda claim, left, right: implied_excess(
             Fraction(claim.rho), Fraction(claim.delta), Fraction(claim.xi), left, right
         ),

@@ -58,7 +58,7 @@ def pure_dp_of_laplace_noise_on_each_coordinate(path: Path, epsilon: Epsilon) ->
     outcomes = [tuple(a + b for a, b in zip(path.left, noise, strict=True)) for noise in path.noise]
     losses = [laplace_mechanism_loss(y, path.left, path.right, rate) for y in (*outcomes, path.left, path.right)]
     return conjunction([
-        *(at_most_exact(loss, bound, "the loss").with_(tightness=None) for loss in losses),
+        *(at_most_exact(loss, bound, "the loss").without_tightness() for loss in losses),
         equal_exact(laplace_mechanism_loss(path.left, path.left, path.right, rate), bound, "the loss at f(x)"),
     ])  # fmt: skip
 

@@ -6,6 +6,7 @@ and |.| sums over them.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -272,7 +273,7 @@ def ex_post_privacy_of_laplace_noise_reduction(path: Path) -> Verdict:
     bound, ratio = laplace_ex_post_bound(v, t), _joint_ratio(path)
     along = ReleasedPath(path.times[-1:], path.left, path.right, (v,))
     return conjunction([
-        at_most_exact(ratio.exponent, bound, "the loss").with_(tightness=None),
+        at_most_exact(ratio.exponent, bound, "the loss").without_tightness(),
         equal_exact(_joint_ratio(along).exponent, bound, "the loss where the noise is v"),
     ])  # fmt: skip
 
@@ -313,7 +314,7 @@ def stopped_laplace_loss_exceeds_the_constant_of_zcdp() -> Verdict:
     looks = Fraction(1, 22), Fraction(1, 11)
     mean = lambda: stopped_laplace_mean(looks, Fraction(7, 8), Fraction(10), Fraction(1))
     verdict = less_than(lambda: ball(Fraction(1011, 1000)), mean)
-    return verdict.with_(tightness=None, scope=Scope.POINTS)
+    return replace(verdict, tightness=None, scope=Scope.POINTS)
 
 
 @statement(

@@ -71,9 +71,9 @@ def three_to_four_times_as_many_bounded_range_mechanisms(
     count, epsilon, level, number = case
     own = lambda: mixed_delta(0, count, epsilon, level)
     return conjunction([
-        at_most(lambda: mixed_delta(number, 0, epsilon, level), own).with_(tightness=None),
-        less_than(own, lambda: mixed_delta(number + 1, 0, epsilon, level)).with_(tightness=None),
-        at_most(own, lambda: ball(Fraction(101, 100 * 10**6))).with_(tightness=None),
-        at_most_exact(Fraction(3 * count), Fraction(number), "3 k").with_(tightness=None),
-        at_most_exact(Fraction(number), Fraction(4 * count), "the number").with_(tightness=None),
+        at_most(lambda: mixed_delta(number, 0, epsilon, level), own).without_tightness(),
+        less_than(own, lambda: mixed_delta(number + 1, 0, epsilon, level)).without_tightness(),
+        at_most(own, lambda: ball(Fraction(101, 100 * 10**6))).without_tightness(),
+        at_most_exact(Fraction(3 * count), Fraction(number), "3 k").without_tightness(),
+        at_most_exact(Fraction(number), Fraction(4 * count), "the number").without_tightness(),
     ])  # fmt: skip

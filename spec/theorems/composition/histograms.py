@@ -355,7 +355,7 @@ def gaussian_overtakes_laplace_at_the_crossover(
     return conjunction([
         _separated(gaussian(size), laplace(size), 2 * size * base),
         _separated(laplace(size - 1), gaussian(size - 1), 2 * size * base),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 def _separated(less: Callable[[Fraction], arb], more: Callable[[Fraction], arb], top: Fraction) -> Verdict:
@@ -384,4 +384,4 @@ def constants_of_the_word_counts(digits: Annotated[int, Integers("decimal places
         less_than(target, laplace(epsilon - unit)),
         at_most(gaussian(sigma + unit), lambda: ball(epsilon + unit)),
         at_least(gaussian(sigma - unit), lambda: ball(epsilon - unit)),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip

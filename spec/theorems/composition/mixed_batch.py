@@ -188,7 +188,7 @@ def averaging_two_parameters_never_lowers_delta(
     middle = averaged(first, second)
     before = _delta_of(base, [(steps, first), (steps, second), *beside], level)
     after = _delta_of(base, [(steps, middle[0]), (steps, middle[1]), *beside], level)
-    return at_most_exact(before, after, "delta before averaging").with_(tightness=None)
+    return at_most_exact(before, after, "delta before averaging").without_tightness()
 
 
 def _eq_5_for_adaptive_choice(batch: LatticeBatch) -> Verdict:
@@ -466,5 +466,5 @@ def mixed_batch_interpolates_between_pure_and_bounded_range(batch: Batch) -> Ver
         equal_exact(optimal_mixed_delta(only_bounded), optimal_bounded_range_delta(only_bounded), "Thm 3 at m = 0"),
         at_most_exact(
             batch_delta(batch.base, fewer, level), batch_delta(batch.base, more, level), "delta with fewer pure"
-        ).with_(tightness=None),
+        ).without_tightness(),
     ])  # fmt: skip

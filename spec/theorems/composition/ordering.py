@@ -81,7 +81,7 @@ def bounded_range_after_pure_is_worse(sequence: Fine) -> Verdict:
     ]
     if not verdicts:
         return Holds(evidence=Evidence.EXACT, detail="nothing to exchange")
-    return conjunction(verdicts).with_(tightness=None)
+    return conjunction(verdicts).without_tightness()
 
 
 # --- Lemma C.1 ----------------------------------------------------------------------------------------------
@@ -320,12 +320,12 @@ def _supremum_between(
     return conjunction([
         prove_on_box(margin, {"top": (0, epsilon)}),
         at_most(lambda: ball(low), lambda: after_response(rest, epsilon, ball(best), ball(level))),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 def _between(value: Callable[[], arb], ends: Ends) -> Verdict:
     low, high = ends
-    return conjunction([at_most(lambda: ball(low), value), at_most(value, lambda: ball(high))]).with_(tightness=None)
+    return conjunction([at_most(lambda: ball(low), value), at_most(value, lambda: ball(high))]).without_tightness()
 
 
 RECURSION = prose(

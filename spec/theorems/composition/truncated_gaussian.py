@@ -156,7 +156,7 @@ def overlap_of_truncated_gaussians_has_the_rest(excess: Excess, sigma: Multiplie
         less_than(delta, lambda: arb(size)),
         less_than(lambda: truncation_delta(width * Fraction(11, 10), scale, size), delta),
         agree(lambda: truncation_delta(Fraction(1, 2), scale, size), lambda: arb(size), "value at tau/2"),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 # --- Lemma 6.4 ----------------------------------------------------------------------------------------------

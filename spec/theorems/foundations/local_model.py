@@ -152,7 +152,7 @@ def hadamard_accuracy_has_the_best_exponent(crowd: LargeCrowd, ratio: Ratio, err
     return conjunction([
         at_most(tail, lambda: 2 * ball(-exponent).exp()),
         at_most(lambda: 2 * ball(-exponent * Fraction(101, 100)).exp(), tail),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 def rappor_ratio(hashes: int, permanent: Fraction, high: Fraction) -> Fraction:

@@ -142,11 +142,11 @@ def dual_query_error_at_most_its_regret(losses: Losses, eta: Rate) -> Verdict:
         return ball(queries).log() + ball(rate) * errors_of_player(losses, rate) + ball(rate**2 * rounds / 2)
 
     if queries == 1:
-        return at_most_exact(Fraction(0), rate / 2, "the regret of a single query").with_(tightness=None)
+        return at_most_exact(Fraction(0), rate / 2, "the regret of a single query").without_tightness()
     return conjunction([
         at_most(lambda: ball(rate * max(totals)), potential),
         at_most(potential, bound),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 # --- posterior sampling -------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def enlarged_ratio_moves_with_the_answers(stream: AnyStreams, move: Move) -> Ver
     return conjunction([
         at_most(_ratio(setting, first, last), _ratio(setting, raised, last), slack=ATTAINED),
         at_most(_ratio(setting, first, raised_last), _ratio(setting, first, last), slack=ATTAINED),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 def _ratio(setting: ThresholdSetting, below: list[tuple[Fraction, int]], last: Fraction) -> Real:
@@ -261,7 +261,7 @@ def tilted_ratio_moves_with_the_tilt(
         lambda: log_tilted_ratio(atoms, base, other, s, tau).exp(),
         lambda: log_tilted_ratio(atoms, base, other, s + exact("move", move), tau).exp(),
         slack=ATTAINED,
-    ).with_(tightness=None)
+    ).without_tightness()
 
 
 @statement(LEBENSOLD_2024, "mlr_ratio_monotone")
@@ -439,7 +439,7 @@ def late_loss_falls_in_the_threshold(
     higher = rho + (1 - rho) * exact("part", part)
     noise = exact("sigma_threshold", sigma_threshold)
     setting = ThresholdSetting(Fraction(0), Fraction(1), sensitivity, rho, noise, sigma)
-    return _falls(setting, time, higher).with_(tightness=None)
+    return _falls(setting, time, higher).without_tightness()
 
 
 @statement(LEBENSOLD_2024, "at_loss_decreases_in_threshold")

@@ -177,7 +177,7 @@ def noisy_max_epsilon_depends_on_the_width(
         less_than(epsilon, lambda: noisy_max_epsilon(size, sigma, 2, step)),
         at_most(scaled, epsilon, slack=ATTAINED),
         at_least(scaled, epsilon, slack=ATTAINED),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 @statement(LEBENSOLD_2024, "rnm_no_pure_dp_unbounded")

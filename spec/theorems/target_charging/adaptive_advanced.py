@@ -103,4 +103,4 @@ def advanced_bound_holds_for_adaptive_calls_of_different_parameters(
     menu = calls_of_different_parameters(root, leak)
     truth = best_charged_delta(menu, rule, calls, _budget(charged, root, slack))
     tail = binomial_at_most_exact(hits - 1, charged, not_prior_quality(ratio))
-    return at_most(lambda: ball(truth), lambda: ball(slack + spent + tail)).with_(tightness=None)
+    return at_most(lambda: ball(truth), lambda: ball(slack + spent + tail)).without_tightness()

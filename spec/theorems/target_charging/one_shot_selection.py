@@ -194,7 +194,7 @@ def approximate_dp_of_one_shot_top_k(k: Released, excess: ModerateExcess, delta:
 
     return conjunction([
         _released_within(k, excess, delta),
-        at_most(compared(top_k_epsilon), compared(explicit_epsilon)).with_(tightness=None),
+        at_most(compared(top_k_epsilon), compared(explicit_epsilon)).without_tightness(),
     ])  # fmt: skip
 
 
