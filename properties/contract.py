@@ -34,6 +34,7 @@ __all__ = [
     "PairRecord",
     "Record",
     "ReportRecord",
+    "ShownMechanismRecord",
     "ShownStatementRecord",
     "StatementRecord",
     "WitnessRecord",
@@ -270,6 +271,24 @@ class MechanismRecord(Record, kw_only=True, frozen=True):
     caught_by: list[str]
     sources: list[str]
     items: list[tuple[str, str]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+
+class ShownMechanismRecord(MechanismRecord, kw_only=True, frozen=True):
+    """A mechanism as `show` prints it: described, with its code and the largest loss that a search finds.
+
+    The figures are null where the exact distribution is not known. `epsilon_lower` is certified at `witness`, whose
+    event has probabilities on the two inputs with a ratio within `ratio`; `epsilon_upper` is that of a worst-pair
+    theorem.
+    """
+
+    description: str
+    reference: str | None = None
+    epsilon_lower: Number = None
+    epsilon_upper: Number = None
+    ratio: tuple[Number, Number] | None = None
+    witness: WitnessRecord | None = None
+    code: str = ""
 
 
 class LeafRecord(Record, kw_only=True, frozen=True):
@@ -324,6 +343,7 @@ RECORDS: tuple[type[Record], ...] = (
     ShownStatementRecord,
     ItemRecord,
     MechanismRecord,
+    ShownMechanismRecord,
     HuntRecord,
     CheckRecord,
     FindingRecord,

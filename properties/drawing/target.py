@@ -11,15 +11,18 @@ import numpy as np
 
 from dpassay.claims import AnyNeighbours, Claim, Mechanism, UsageError, shown
 from dpassay.discovery import load_module
+from dpassay.impl.benchmark_names import address_of, all_names
 from dpassay.properties.drawing.commands import COMMAND, Command
 from dpassay.properties.drawing.per_call import PerCall
 from dpassay.properties.outcomes.symbols import sampler_of
+from dpassay.registry import similar_words
 
 __all__ = [
     "Declaration",
     "absolute",
     "declaration_of",
     "describe_target",
+    "full_name",
     "is_foreign",
     "load_target",
     "may_have_distribution",
@@ -103,6 +106,7 @@ def load_target(name: str) -> Any:
     ...
     dpassay.claims.UsageError: target 'nowhere:thing': ModuleNotFoundError: No module named 'nowhere'
     """
+    name = full_name(name)
     if name.startswith(COMMAND):
         return Command(name.removeprefix(COMMAND))
     if name.startswith(PER_CALL):
@@ -113,6 +117,32 @@ def load_target(name: str) -> Any:
     if not (callable(found) or isinstance(found, Mechanism)):
         raise UsageError(f"target {name!r} must be a Mechanism or a callable, got {type(found).__name__}")
     return found
+
+
+def full_name(name: str) -> str:
+    """Return the address of a mechanism of the catalogue that is named as in the literature, such as SVT3.
+
+    Any other name is returned as it is.
+
+    Raises
+    ------
+    UsageError
+        If it has no colon and is no such name, with the most similar ones.
+
+    Examples
+    --------
+    >>> full_name("NoisyMax4")
+    'dpassay.impl.broken.noisy_max_values:exponential_value'
+    """
+    if ":" in name:
+        return name
+    known = address_of(name)
+    if known is None:
+        raise UsageError(
+            f"target {name!r} must have the form package.module:object or path/to/file.py:object, or be a name of the "
+            f"common benchmark{similar_words(name, all_names()) or ', such as ' + all_names()[0]}"
+        )
+    return known
 
 
 def absolute(name: str) -> str:

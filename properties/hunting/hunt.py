@@ -17,7 +17,7 @@ from dpassay.claims import (
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.decoding import decoding_sampler
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
-from dpassay.properties.drawing.target import describe_target
+from dpassay.properties.drawing.target import describe_target, full_name
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError
 from dpassay.properties.drawing.workers import jobs_of
 from dpassay.properties.hunting.black_box import Progress, sample_pairs
@@ -195,6 +195,7 @@ def investigate(
     trace_seconds: float = TRACE_SECONDS,
 ) -> Investigation:
     """Hunt, with the parameters of `hunt`, and return also the claim and the relation."""
+    target = full_name(target) if isinstance(target, str) else target
     limits = _Limits(
         None if calls is None else require_calls(calls),
         require_seconds("budget_seconds", budget_seconds),

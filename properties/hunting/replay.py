@@ -24,7 +24,7 @@ from dpassay.claims import (
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.decoding import decoding_sampler, through
 from dpassay.properties.drawing.opened import open_target
-from dpassay.properties.drawing.target import Declaration, describe_target
+from dpassay.properties.drawing.target import Declaration, describe_target, full_name
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
 from dpassay.properties.hunting.black_box import sample_pairs
 from dpassay.properties.hunting.result import HuntResult
@@ -105,6 +105,7 @@ def replay(
     limits = require_calls(calls), require_seconds("budget_seconds", budget_seconds)
     level, checked_seed = require_level("alpha", alpha), require_seed(seed)
     given = None if claim is None else read_claim(claim)
+    target = full_name(target) if isinstance(target, str) else target
     with open_target(
         target,
         isolate=isolate,

@@ -38,6 +38,7 @@ from dpassay.command_line import (
 )
 from dpassay.init_command import init
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
+from dpassay.registry import similar_words
 from dpassay.report_command import report
 from dpassay.spec.verdict import Evidence
 from dpassay.trace_command import trace
@@ -82,6 +83,11 @@ def _usage(message: str) -> int:
 
 
 class _Commands(click.Group):
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            raise UsageError(f"there is no command {args[0]!r}{similar_words(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -163,7 +169,11 @@ def schema() -> None:
 @module_option
 @json_option
 def show(name: str, modules: tuple[str, ...], as_json: bool) -> None:
-    """Show a statement or a mechanism, with its source, errata, evidence and scope."""
+    """Show a statement, or a mechanism with its code and the largest loss that a search finds.
+
+    NAME is that of a statement or an item, the address of a mechanism, or a name of the common benchmark, such as
+    SVT3 or NoisyMax4.
+    """
     from dpassay.properties.contract import as_dictionary
     from dpassay.properties.show import show_record
 
@@ -185,8 +195,16 @@ def _print_card(record: dict[str, Any]) -> None:
         if key == "schema" or value in (None, [], {}):
             continue
         console.print(f"[bold]{escape(key.replace('_', ' '))}[/bold]")
-        for line in value if isinstance(value, list) else str(value).splitlines():
+        for line in _card_lines(key, value):
             console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _card_lines(key: str, value: Any) -> list[str]:
+    if key == "ratio":
+        return [f"within [{value[0]}, {value[1]}]"]
+    if isinstance(value, dict):
+        return [f"{name}: {part}" for name, part in value.items() if part is not None]
+    return list(map(str, value)) if isinstance(value, list) else str(value).splitlines()
 
 
 # --- hunt ---------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import click
 
 from dpassay.claims import UsageError
 from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records, print_table, seed_option
+from dpassay.registry import similar_words
 
 if TYPE_CHECKING:
     from dpassay.properties.verify import ErratumReport, Profile, StatementReport
@@ -95,7 +96,7 @@ def require_source(source: str | None, statements: Iterable["Statement"] = ()) -
 
     known = set(SOURCES).union(*map(_sources, statements))
     if source is not None and source not in known:
-        raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(known))}")
+        raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(known))}{similar_words(source, known)}")
 
 
 def statements_of(modules: Sequence[str]) -> tuple["Statement", ...]:
