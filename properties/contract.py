@@ -25,6 +25,7 @@ __all__ = [
     "ConsequenceRecord",
     "CoverageKind",
     "ErratumRecord",
+    "ExperimentRecord",
     "FindingRecord",
     "HuntRecord",
     "ItemRecord",
@@ -321,6 +322,16 @@ class NotTracedRecord(Record, kw_only=True, frozen=True):
     not_traced: str
 
 
+class ExperimentRecord(Record, kw_only=True, frozen=True):
+    """An experiment: one that can be run, or the files that a run wrote; `trials` is null for those of the paper."""
+
+    experiment: str
+    summary: str
+    seed: Count | None = None
+    trials: Count | None = None
+    files: list[str] = field(default_factory=list)
+
+
 class ReportRecord(Record, kw_only=True, frozen=True):
     """The counts of a report: records of each kind and unexpected ones."""
 
@@ -351,6 +362,7 @@ RECORDS: tuple[type[Record], ...] = (
     PairRecord,
     NotTracedRecord,
     ReportRecord,
+    ExperimentRecord,
 )
 """The records that the commands print."""
 

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpassay
+from dpassay import completion
 from dpassay.assay_command import assay
+from dpassay.cache import cache_folder
 from dpassay.check_command import check, leaf_words, save_certificate
 from dpassay.claims import MOST_CALLS, UsageError, claim_forms
 from dpassay.command_line import (
@@ -36,6 +38,7 @@ from dpassay.command_line import (
     seed_option,
     use_any_encoding,
 )
+from dpassay.configuration import read_defaults
 from dpassay.init_command import init
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.registry import similar_words
@@ -61,8 +64,10 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     use_any_encoding()
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(cache_folder() / "hypothesis"))  # not in this folder
     try:
-        status = cli.main(args=arguments, prog_name="dpassay", standalone_mode=False)
+        defaults = read_defaults(cli, Path.cwd())
+        status = cli.main(args=arguments, prog_name="dpassay", standalone_mode=False, default_map=defaults)
     except click.ClickException as error:
         return _usage(error.format_message())
     except (UsageError, OSError) as error:
@@ -72,8 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("dpassay: interrupted", err=True)
         return INTERRUPTED
-    except SystemExit:  # click exits so on a closed pipe; its status 1 would mean an unexpected result
-        return PIPE_CLOSED
+    except SystemExit as error:
+        # click exits so after completing a word, and on a closed pipe, where its 1 would mean an unexpected result
+        status = error.code if "_DPASSAY_COMPLETE" in os.environ else PIPE_CLOSED
     return status if isinstance(status, int) else EXPECTED
 
 
@@ -165,7 +171,7 @@ def schema() -> None:
 
 
 @cli.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.names)
 @module_option
 @json_option
 def show(name: str, modules: tuple[str, ...], as_json: bool) -> None:
@@ -211,7 +217,7 @@ def _card_lines(key: str, value: Any) -> list[str]:
 
 
 @cli.command()
-@click.argument("target")
+@click.argument("target", shell_complete=completion.mechanisms)
 @click.option("--claim", metavar="CLAIM", help=f"One of {claim_forms()}.")
 @click.option(
     "--neighbours", metavar="SPEC", help="vector:, records:, table:, dicts:, frame:, multiset: or histogram:"
@@ -437,7 +443,7 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
 
 
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.experiments)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -447,13 +453,18 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
 )
 @click.option("--trials", type=click.IntRange(min=1), help="Number of repetitions, instead of that of the paper.")
 @seed_option
-def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> None:
+@json_option
+def experiment(name: str | None, out: Path, trials: int | None, seed: int, as_json: bool) -> None:
     """Run an experiment of a paper and write its tables and figures. Without NAME, list the experiments."""
+    from dpassay.properties.contract import ExperimentRecord
     from dpassay.properties.experiments.base import all_experiments, find_experiment
     from dpassay.properties.experiments.output import NO_FIGURES, can_draw
     from dpassay.properties.progress import share_bar
 
     experiments = all_experiments()
+    if name is None and as_json:
+        print_records(ExperimentRecord(experiment=one.name, summary=one.summary) for one in experiments)
+        return
     if name is None:
         print_table([{"name": one.name, "summary": one.summary} for one in experiments], ("name", "summary"))
         return
@@ -461,8 +472,14 @@ def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> No
     out.mkdir(parents=True, exist_ok=True)
     with share_bar(name) as progress:
         paths = chosen.run(out, seed=seed, trials=trials, progress=progress)
-    for path in paths:
-        click.echo(path)
+    if as_json:
+        files = [str(path) for path in paths]
+        print_records(
+            [ExperimentRecord(experiment=name, summary=chosen.summary, seed=seed, trials=trials, files=files)]
+        )
+    else:
+        for path in paths:
+            click.echo(path)
     if not can_draw():
         click.echo(f"dpassay: {NO_FIGURES}", err=True)
 
