@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from typing import Any
 
 from dpassay.claims import PureDP
 from dpassay.impl.benchmark_names import BENCHMARK, names_of
@@ -44,7 +45,7 @@ def shown_mechanism(entry: Entry) -> ShownMechanismRecord:
     )
 
 
-def _ratio(witness: Witness) -> tuple[float | str, float | str]:
+def _ratio(witness: Witness) -> tuple[Any, Any]:
     """Enclose the ratio of the probabilities of the event, rounded outwards."""
     (least, most), (other_least, other_most) = witness.p_left, witness.p_right
     low = math.nextafter(least / other_most, 0) if other_most else math.inf

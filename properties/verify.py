@@ -30,6 +30,7 @@ Profile = Literal["quick", "thorough"]
 
 
 THOROUGH_FACTOR = 10
+"""Cases of the thorough profile for each case of the quick one."""
 
 
 @dataclass(frozen=True)

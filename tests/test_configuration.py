@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rich.console
@@ -117,7 +118,10 @@ def test_an_interruption_prints_what_is_known(monkeypatch: pytest.MonkeyPatch, c
 
 
 NAME = "a_statement_with_a_name_of_more_than_forty_letters"
-RECORDS = [{"name": NAME, "text": "some words " * 20, "value": 0.5}, {"name": "b", "text": None, "value": 1}]
+RECORDS: list[dict[str, Any]] = [
+    {"name": NAME, "text": "some words " * 20, "value": 0.5},
+    {"name": "b", "text": None, "value": 1},
+]
 
 
 def printed(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *, width: int | None) -> list[str]:

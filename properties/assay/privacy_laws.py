@@ -43,6 +43,8 @@ MOST_SAMPLED_PAIRS = _DESIGNED + _BOUNDARY
 """Maximum number of pairs that share the calls of a sampled law."""
 
 _LEAST_CALLS = 500
+"""With fewer calls a hunt gives no verdict."""
+
 _MARGIN = 1.05  # factor on the calls that are just enough
 _LEAST_LOG_WEIGHT = -6.0  # log weight of a pair among some dozens
 

@@ -25,6 +25,8 @@ BACKENDS = ("loky", "threading", "dask", "ray")
 
 _CLUSTERS = ("dask", "ray")
 _MOST_OF_A_CLUSTER = 10_000
+"""The largest accepted number of jobs on a cluster: a larger one is a typing error."""
+
 _OBJECT_STORE = 100 << 20  # bytes: outcomes of a round are all that it holds
 
 

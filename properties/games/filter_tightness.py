@@ -28,7 +28,11 @@ POINTS: tuple[tuple[Fraction, Fraction], ...] = tuple(
                        ("1353/1000", "1/1000000"))
 )  # fmt: skip
 RESPONSES = (1, 2, 3, 4, 6, 8, 12)
+"""Numbers of randomised responses among which the adversary chooses."""
+
 LEVELS = 144
+"""Levels of the budget: more let the adversary use it more evenly and take more time."""
+
 WIDTH = Fraction(1, 2**38)
 """Relative width of the enclosures of values, at the most."""
 

@@ -47,6 +47,7 @@ _WORTH_A_PROBE = 10 * PROBES * PROBED_CALLS
 """Hunts of fewer calls are not probed: the calls of a target may be dear."""
 
 _SHARE_FOR_DISPLAY = 1 / 32
+"""The part of the running time that may go to bounds for the progress display."""
 
 
 class Progress(Protocol):

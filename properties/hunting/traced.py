@@ -67,6 +67,8 @@ _HANGS_SECONDS = 2.0
 """A target that does not stop so long after the time is over is left behind in its thread."""
 
 _MOST_MERGED = 512
+"""Models with more leaves are not merged before the proof: merging would take too long."""
+
 _FOR_A_PROOF, _FOR_A_SEARCH = 60, 300
 """Enclosed probabilities of the search close by, where the claim is proved and where it is not."""
 
@@ -81,6 +83,7 @@ _NEAR = 1 - 2.0**-20
 """A lower bound that comes so near to the upper one is not sharpened."""
 
 _LONGEST_CHAIN = 3
+"""Implications in a row from a proved claim to the tested one."""
 
 
 def decide(

@@ -75,8 +75,13 @@ MOST_PROBABILITIES = 110
 _CHEAP = 50  # rational probabilities cost next to nothing: so many times more of them
 _MOST_LISTED = 1000  # pairs of a finite domain that are all tried; each takes about a millisecond
 _LIMIT_BITS = 512
+"""The largest precision of a decision whether a worst pair certifies the claim."""
+
 _FOR_SHRINKING = 1 / 4
+"""The part of the budget of probabilities that shrinking gets in any case."""
+
 _RARE = 1e-6
+"""A violation whose event has less than this mass is shown by all outcomes whose loss exceeds the claim."""
 
 
 class Known(Protocol):
@@ -283,7 +288,15 @@ def hunt_known(
     seed: int = 0,
     most_probabilities: int = MOST_PROBABILITIES,
 ) -> Finding:
-    """Search as `hunt_white_box` does, with the knowledge given."""
+    """Search as `hunt_white_box` does, with the knowledge given.
+
+    Parameters
+    ----------
+    known : Known
+        The exact distributions of the mechanism.
+    claim, neighbours, seed, most_probabilities
+        As for `hunt_white_box`.
+    """
     search = _Search(known, claim, most_probabilities)
     with precision(START_BITS):
         listed = all_pairs(neighbours, most=_MOST_LISTED) or []

@@ -56,7 +56,19 @@ def ignored_features(task: Task) -> frozenset[str]:
 
 
 def measured_witness(game: PairGame, claim: Claim, shown: Event | None = None, *, certified: bool = False) -> Witness:
-    """Measure an event: the one given on all calls, else one chosen from the earlier batches on the later ones."""
+    """Measure an event: the one given on all calls, else one chosen from the earlier batches on the later ones.
+
+    Parameters
+    ----------
+    game : PairGame
+        The game on the pair, with its calls.
+    claim : Claim
+        The claim, by which an event is chosen.
+    shown : Event, optional
+        The event to measure.
+    certified : bool
+        Whether the violation is certified; the witness says so.
+    """
     held_out = game.archive if shown is not None else game.archive[_first_held_out(game.archive) :]
     event = shown if shown is not None else _chosen_event(game, claim, game.archive[: -len(held_out)] or game.archive)
     batch, is_left = _joined(game, held_out)

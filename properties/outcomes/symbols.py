@@ -570,6 +570,17 @@ def sampler_of(target: Any) -> Sampler:
 def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> Outcomes:
     """Draw `size` outcomes.
 
+    Parameters
+    ----------
+    sampler : Sampler
+        The target.
+    data : array of shape (n,)
+        The input; the target gets a copy.
+    size : int
+        Number of outcomes, at least 1.
+    rng : numpy.random.Generator
+        Source of randomness for the target.
+
     Raises
     ------
     CallFailedError

@@ -48,6 +48,7 @@ from dpassay.spec.distributions.noisy_max_values import (
 Array = NDArray[np.float64]
 
 LARGEST_SIZE = 500
+"""Queries up to which the exact distribution is used: its time grows with their number."""
 
 
 # --- the index ----------------------------------------------------------------------------------------------

@@ -53,7 +53,15 @@ def implied_delta(delta: Fraction, tail: Fraction) -> Fraction:
 def implied_excess(
     rho: Fraction, delta: Fraction, xi: Fraction, left: DiscreteDistribution, right: DiscreteDistribution
 ) -> arb:
-    """Enclose the largest excess of hockey-stick divergences over what the claim implies: at most 0 if it holds."""
+    """Enclose the largest excess of hockey-stick divergences over what the claim implies: at most 0 if it holds.
+
+    Parameters
+    ----------
+    rho, delta, xi : Fraction
+        Parameters of the claim.
+    left, right : DiscreteDistribution
+        The output distributions.
+    """
     return max_balls(
         hockey_stick(left, right, implied_epsilon(rho, xi, tail)) - ball(implied_delta(delta, tail))
         for tail in IMPLIED_TAILS

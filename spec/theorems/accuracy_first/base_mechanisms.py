@@ -38,7 +38,17 @@ def laplace_mechanism_epsilon(left: Vector, right: Vector, epsilon: Fraction) ->
 
 
 def laplace_mechanism_loss(outcome: Vector, left: Vector, right: Vector, epsilon: Fraction) -> Fraction:
-    """Return the log-ratio of the densities (epsilon/2)^d e^(-epsilon |y - f|_1) at an outcome."""
+    """Return the log-ratio of the densities (epsilon/2)^d e^(-epsilon |y - f|_1) at an outcome.
+
+    Parameters
+    ----------
+    outcome : Vector
+        The outcome y.
+    left, right : Vector
+        The values f of the query on both inputs.
+    epsilon : Fraction
+        Inverse of the scale of the noise.
+    """
     pairs = zip(outcome, left, right, strict=True)
     return epsilon * sum((abs(y - b) - abs(y - a) for y, a, b in pairs), Fraction(0))
 

@@ -104,7 +104,17 @@ def laplace_increment_is_flat_or_laplace() -> Proof:
 
 
 def symbolic_backward_kernel(z: Any, s: Any, t: Any, y: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the backward kernel from z >= 0: the atom at z, and the densities at -y < 0, y in (0, z) and z + y."""
+    """Return the backward kernel from z >= 0: the atom at z, and the densities at -y < 0, y in (0, z) and z + y.
+
+    Parameters
+    ----------
+    z : sympy expression
+        The starting point, at least 0.
+    s, t : sympy expression
+        Scales of the noise, s < t; the kernel leads from t to s.
+    y : sympy expression
+        Distance of the end point, positive.
+    """
     rise, fall = 1 / s + 1 / t, 1 / s - 1 / t
     density = (t**2 - s**2) / (2 * s * t**2)
     return (

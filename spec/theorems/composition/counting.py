@@ -23,7 +23,17 @@ __all__ = ["mixed_delta"]
 
 
 def mixed_delta(bounded: int, pure: int, epsilon: Exact, level: Exact) -> arb:
-    """Enclose Thm 3: delta_OPT of a batch of `bounded` and `pure` mechanisms at epsilon_g = `level`, any real."""
+    """Enclose Thm 3: delta_OPT of a batch of `bounded` and `pure` mechanisms at epsilon_g = `level`, any real.
+
+    Parameters
+    ----------
+    bounded, pure : int
+        Numbers of bounded-range and of pure mechanisms.
+    epsilon : Exact
+        Parameter of each mechanism, positive.
+    level : Exact
+        epsilon_g, any real.
+    """
     e, g = exact("epsilon", epsilon), exact("level", level)
     tops = candidate_tops(bounded, pure, e, g) if bounded else [Fraction(0)]
     return max_balls(product_delta(bounded, pure, ball(e).exp(), ball(top).exp(), ball(g).exp()) for top in tops)

@@ -40,7 +40,19 @@ Rounds = Annotated[int, Integers("a number of rounds", 1, 4, (1, 2, 4))]
 
 
 def dual_query_epsilon(rounds: int, samples: int, eta: Exact, records: int) -> Fraction:
-    """Return s eta T (T - 1)/n: in round t each of s draws is an exponential mechanism that costs 2 eta (t - 1)/n."""
+    """Return s eta T (T - 1)/n: in round t each of s draws is an exponential mechanism that costs 2 eta (t - 1)/n.
+
+    Parameters
+    ----------
+    rounds : int
+        T.
+    samples : int
+        s.
+    eta : Exact
+        The learning rate.
+    records : int
+        n.
+    """
     return samples * exact("eta", eta) * rounds * (rounds - 1) / records
 
 

@@ -238,7 +238,19 @@ def log_tilted_ratio(
     tilt: Fraction,
     lead: Fraction,
 ) -> arb:
-    """Enclose log(sum other_j e^((tilt + lead) atom_j)) - log(sum base_j e^(tilt atom_j))."""
+    """Enclose log(sum other_j e^((tilt + lead) atom_j)) - log(sum base_j e^(tilt atom_j)).
+
+    Parameters
+    ----------
+    atoms : tuple of Fraction
+        The support, common to both measures.
+    base, other : tuple of Fraction
+        Weight of each atom.
+    tilt : Fraction
+        Exponent of the base measure.
+    lead : Fraction
+        The exponent of the other measure, less the tilt.
+    """
 
     def log_sum(weights: tuple[Fraction, ...], s: Fraction) -> arb:
         return sum_balls(ball(w) * ball(s * z).exp() for z, w in zip(atoms, weights, strict=True)).log()

@@ -49,6 +49,17 @@ def best_charged_delta(menu: Sequence[ChargedRound], rule: ChargingRule, calls: 
     """Return the largest delta at e^epsilon' = `budget` of adversaries with at most `calls` calls from a menu.
 
     By backward induction over the calls left, the state of the rule and the likelihood ratio.
+
+    Parameters
+    ----------
+    menu : sequence of ChargedRound
+        The calls that the adversary may make.
+    rule : ChargingRule
+        The rule that admits and charges calls.
+    calls : int
+        Largest number of calls.
+    budget : Fraction
+        e^epsilon', at least 1.
     """
     known: dict[tuple[int, Any, Ratio], Fraction] = {}
 
