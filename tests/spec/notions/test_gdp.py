@@ -125,7 +125,8 @@ def test_outcomes_whose_order_is_not_known_are_one_step(pair: tuple[list[int], l
     sides: tuple[DiscreteDistribution, DiscreteDistribution] = (Blurred(left, bits), Blurred(right, bits))
     _, *inner, _ = steps = gdp._steps(*sides)
     assert all(after.log_ratio < before.log_ratio for before, after in pairwise(inner))
-    assert sum_balls(step.p for step in steps).contains(1) and sum_balls(step.q for step in steps).contains(1)
+    assert sum_balls(step.p for step in steps).contains(1)
+    assert sum_balls(step.q for step in steps).contains(1)
     common = [o for o in left.outcomes if left.probability(o) and right.probability(o)]
     ratios = [ball(right.probability(o) / left.probability(o)).log() for o in common]
     assert all(sum(step.log_ratio.contains(ratio.mid()) for step in inner) == 1 for ratio in ratios)
