@@ -134,7 +134,7 @@ def _drawn(case: RemoteMechanism, data: Array, size: int, rng: np.random.Generat
     try:
         return call(case.sample, data, size, rng)
     except CallFailedError:
-        return call(case.sample_apart, data, size, rng)
+        return call(case.sample_one_by_one, data, size, rng)
 
 
 def _parameters_condition(case: RemoteMechanism) -> str | None:

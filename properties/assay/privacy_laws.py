@@ -284,9 +284,9 @@ class _Marginal:
             return outcomes[:, self.place]
         return [_part(row, self.place) for row in outcomes]
 
-    def apart(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
+    def one_by_one(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
         """Draw call by call."""
-        return [_part(row, self.place) for row in self.case.sample_apart(data, size, rng)]
+        return [_part(row, self.place) for row in self.case.sample_one_by_one(data, size, rng)]
 
     def raising(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
         """Draw call by call and propagate exceptions."""

@@ -94,15 +94,15 @@ def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
     """Carry out a task; None if a call of many outcomes raised.
 
     Call by call an exception is an outcome like any other. Of a call for many outcomes that raised, nobody knows
-    how many of them would have; see `PairGame.enter`. A sampler may have a function `apart` that goes call by call
-    itself, with the symbols of exceptions among the outcomes.
+    how many of them would have; see `PairGame.enter`. A sampler may have a function `one_by_one` that goes call by
+    call itself, with the symbols of exceptions among the outcomes.
     """
     rng = np.random.default_rng(draw.seed)
-    apart: Sampler | None = getattr(sampler, "apart", None) if draw.one_by_one else None
-    if draw.one_by_one and apart is None:
+    one_by_one: Sampler | None = getattr(sampler, "one_by_one", None) if draw.one_by_one else None
+    if draw.one_by_one and one_by_one is None:
         return Outcomes.joined([_single(sampler, data, rng) for data, count in draw.runs() for _ in range(count)])
     try:
-        return Outcomes.joined([call(apart or sampler, data, count, rng) for data, count in draw.runs()])
+        return Outcomes.joined([call(one_by_one or sampler, data, count, rng) for data, count in draw.runs()])
     except CallFailedError:
         return None
 

@@ -141,9 +141,9 @@ class _Watched:
         self.is_abandoned = False
 
     @property
-    def apart(self) -> Sampler | None:
+    def one_by_one(self) -> Sampler | None:
         """The function of the sampler that goes call by call, under watch as well; None if it has none."""
-        inner: Sampler | None = getattr(self._sampler, "apart", None)
+        inner: Sampler | None = getattr(self._sampler, "one_by_one", None)
         return None if inner is None else partial(self._watch, inner)
 
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Any:
