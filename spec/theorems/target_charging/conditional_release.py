@@ -5,7 +5,7 @@ nothing otherwise. A revision with a target T', disjoint from T, publishes the k
 nothing was published before, the kept outcome follows A conditioned off T, which is 2 epsilon-DP.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Annotated
 
@@ -226,13 +226,13 @@ def release_and_revisions_publish_one_draw(several: Several, kept: Kept) -> Verd
     chain of conditional calls is one draw from A, published when it is asked for, on both data sets.
     """
     sizes = (several.hits, min(several.hits + 1 + kept, several.size), several.size)
-    targets = [frozenset(range(*ends)) for ends in zip((0, *sizes), sizes, strict=False)]
+    targets: list[Target] = [frozenset(range(*ends)) for ends in zip((0, *sizes), sizes, strict=False)]
     published = [_published(distribution, targets) for distribution in (several.left, several.right)]
     drawn = [{o: w for o, w in distribution.weights.items() if w} for distribution in (several.left, several.right)]
     return equal_exact(published, drawn, "what is published on the two data sets")
 
 
-def _published(distribution: FiniteDistribution, targets: list[Target]) -> dict[Hashable, Fraction]:
+def _published(distribution: FiniteDistribution, targets: Sequence[Target]) -> dict[Hashable, Fraction]:
     """Return the probability of each outcome to be published by a call with one of the targets, where positive."""
     silent, published = Fraction(1), dict[Hashable, Fraction]()
     seen: Target = frozenset()
