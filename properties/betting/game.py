@@ -45,7 +45,7 @@ _STEEP = np.arange(1.0, 16.0, 0.25)
 STRUCTURAL_SHARE = 1 / 32
 """The share of the wealth that bets on each kind of structural events: it costs 3.5 nats, and the rest 0.1."""
 
-_LOG_STAKE, _LOG_RESERVE = math.log1p(-(2.0**-6)), math.log(2.0**-6)
+LOG_STAKE, _LOG_RESERVE = math.log1p(-(2.0**-6)), math.log(2.0**-6)
 
 
 CALLS_APART = 1 << 10
@@ -214,6 +214,7 @@ class PairGame:
         self.calls = 0
         self.failures = 0
         self.unread: dict[str, str] = {}
+        self.partly: dict[str, str] = {}
         self.blanks = 0
         self._types: set[Any] = set()
         self._arrays_differ = False
@@ -325,6 +326,7 @@ class PairGame:
         failures = outcomes.failures
         self.failures += failures
         self.unread |= outcomes.unread
+        self.partly |= outcomes.partly
         self.blanks += outcomes.blanks
         raised_or_differs = self._books.failed or failures > 0 or self._arrays_differ
         self._one_by_one = self._apart or raised_or_differs or self.calls < FIRST_BATCH
@@ -367,7 +369,7 @@ class PairGame:
     def _with_reserve(self, logs: Array) -> Array:
         if self._books.failed:
             return logs + _LOG_RESERVE
-        combined: Array = np.logaddexp(logs + _LOG_STAKE, _LOG_RESERVE) - 2.0**-44
+        combined: Array = np.logaddexp(logs + LOG_STAKE, _LOG_RESERVE) - 2.0**-44
         return combined
 
 
