@@ -86,6 +86,7 @@ LAG = 64
 """Calls of a pair before its first bet."""
 
 _LARGEST_FACTOR = math.log(2)
+"""Nats that one call can gain at most at fair sides."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,21 @@ def shared_out(claim: Claim) -> float:
 
 
 def effort_of(claim: Claim, alpha: float, log_weight: float, pairs: int, *, alone: bool = False) -> Effort:
-    """Return what a test must gain on a pair of some weight, with the parameters of `power_of`."""
+    """Return what a test must gain on a pair of some weight, with the parameters of `power_of`.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim that is tested.
+    alpha : float
+        Level of the test.
+    log_weight : float
+        Logarithm of the share of the wealth that is staked on the pair, at most 0.
+    pairs : int
+        Number of pairs among which the calls are shared.
+    alone : bool
+        As for `Effort`.
+    """
     return Effort(-math.log(alpha) - log_weight + shared_out(claim), pairs, alone)
 
 

@@ -19,6 +19,7 @@ Shape = tuple[int, ...]
 LOWEST_BIT = "lowest_bit(outcome)"
 
 _SHOWN_COORDINATES = 6
+"""Coordinates of an array that are features of their own; the others count through sums, extremes and learners."""
 
 
 def coordinate_names(shape: Shape, most: int) -> list[str]:

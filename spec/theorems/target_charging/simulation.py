@@ -256,10 +256,6 @@ HIT_ON_ONE_SIDE = tuple(
 """The target has probability 1/10 and 3/10, below and above q = 1/4: the tail bounds one side only."""
 
 
-def _three_calls() -> Interaction:
-    return chain(*[not_prior_response(Fraction(3))] * 3)
-
-
 @statement(
     COHEN_2023,
     "nonfailure_composition",
