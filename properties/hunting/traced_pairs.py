@@ -42,7 +42,8 @@ _COST = 1.5
 """Time that the probability of a leaf takes, in units of the 5 ms of a Gaussian race."""
 
 _GRID, _REACH = 32, 8
-"""Cuts of noise without kinks: so many, within so many scales, and further ones at doubling distances."""
+"""Cuts of noise without kinks: their number, and the scales within which they lie; further ones have doubling
+distances."""
 
 _FAR = tuple(2**k for k in range(4, 11))
 
@@ -50,7 +51,7 @@ _ROUNDING = Fraction(1, 2**51)
 """By how much the probability of a draw may differ from the number that its parameter stands for."""
 
 _STEEPNESS = 64
-"""How many times `_ROUNDING` a sum of masses of geometric noise changes at most, k q^(k-1) for the tail q^k, where the
+"""Multiple of `_ROUNDING` by which a sum of masses of geometric noise changes at most, k q^(k-1) for the tail q^k, where the
 ratio is not above 0.99; beyond that, the parameter of the draw is small and its rounding as well."""
 
 _LEAST = Fraction(1, 2**100)
@@ -72,7 +73,7 @@ class WrongTraceError(Exception):
 
 
 class _Traced(LeafDistribution):
-    """The distribution of a traced model, read with the rounding of its draws, and what its probabilities cost."""
+    """The distribution of a traced model, read with the rounding of its draws, with the cost of its probabilities."""
 
     @property
     def cost(self) -> float:
