@@ -244,8 +244,8 @@ def test_errors_of_the_decision_are_not_swallowed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_proof_and_a_witness_that_contradict_each_other_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    proof = traced._Proof(Fraction(1, 2), Fraction(0))
-    monkeypatch.setattr(traced, "_proof_of", lambda *_: proof)
+    proof = traced.Proof(Fraction(1, 2), Fraction(0))
+    monkeypatch.setattr(traced, "proof_of", lambda *_: proof)
     found = decision(laplace, "pure:0.75", LINE)
     assert found.verdict is None
     assert "contradicts itself" in (found.reason or "")
