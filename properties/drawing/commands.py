@@ -14,10 +14,13 @@ from dpassay.claims import UsageError
 __all__ = ["COMMAND", "Command"]
 
 COMMAND = "cmd:"
-"""How the name of a command as a target begins."""
+"""The prefix of a command as a target."""
 
 _SEEDS = 1 << 32
+"""Seeds of a command lie below this."""
+
 _LONGEST_COMPLAINT = 200
+"""Letters of the output of a failed command that a message shows."""
 
 
 class CommandError(Exception):

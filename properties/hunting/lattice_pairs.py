@@ -23,9 +23,10 @@ from dpassay.spec.leaves.probability import UndecidedLeafError
 __all__ = ["CellsOnLattice", "SideOnLattice", "has_geometric_numbers", "on_lattices"]
 
 _REACHES = (8, 4, 2, 1, 0)
-"""How many values on each side of a centre are cells of their own, the most first."""
+"""Numbers of values on each side of a centre that are cells of their own, the largest first."""
 
 _MOST_CELLS = 256
+"""Cells of a product at most: with more of them the reach is smaller."""
 
 
 def has_geometric_numbers(model: LeafModel) -> bool:

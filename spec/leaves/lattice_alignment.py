@@ -132,7 +132,7 @@ def _is_integral(columns: Sequence[tuple[Noise, int]], point: Sequence[Fraction]
 
 
 def _by_units(programme: _IntegerProgramme, moves: Moves) -> tuple[Fraction, Move] | None:
-    """Add up alignments of unit moves: the dearest ones first, as often as the relation allows."""
+    """Add up alignments of unit moves: the costliest ones first, as often as the relation allows."""
     signed: list[list[tuple[Fraction, int]]] = []
     for sign in (1, -1):
         signed.append([])

@@ -193,6 +193,6 @@ class LeafModel:
 
     @cached_property
     def on_lattice(self) -> bool:
-        """Whether a decision depends on noise on a lattice: then strict and non-strict constraints differ."""
+        """Return whether a decision depends on noise on a lattice: then strict and non-strict constraints differ."""
         forms = (constraint.form for leaf in self.leaves for constraint in leaf.constraints)
         return any(noise.kind is NoiseKind.GEOMETRIC for form in forms for noise in form.noise)
