@@ -51,8 +51,8 @@ _ROUNDING = Fraction(1, 2**51)
 """By how much the probability of a draw may differ from the number that its parameter stands for."""
 
 _STEEPNESS = 64
-"""Multiple of `_ROUNDING` by which a sum of masses of geometric noise changes at most, k q^(k-1) for the tail q^k, where
-the ratio is not above 0.99; beyond that, the parameter of the draw is small and its rounding as well."""
+"""Multiple of `_ROUNDING` by which a sum of masses of geometric noise changes at most, k q^(k-1) for the tail q^k,
+where the ratio is not above 0.99; beyond that, the parameter of the draw is small and its rounding as well."""
 
 _LEAST = Fraction(1, 2**100)
 """The part of a probability that is left at least, where its rounding is larger than itself."""
