@@ -200,7 +200,7 @@ class Effort:
 
 
 def shared_out(claim: Claim) -> float:
-    """Return the nats that a bet against a claim loses to the hypotheses and bets beside it on the same pair.
+    """Return the nats that a bet against a claim shares with the hypotheses and bets beside it on the same pair.
 
     These are the mixture over claims, the reserve for calls that raise, and the structural bets; the other directions
     and caps where the claim has one positive delta; and the bets on Renyi moments where it bounds some. A claim with a

@@ -14,13 +14,13 @@ from dpassay.claims import UsageError
 __all__ = ["COMMAND", "Command"]
 
 COMMAND = "cmd:"
-"""The prefix of a command as a target."""
+"""Prefix of the name of a command as a target."""
 
 _SEEDS = 1 << 32
-"""Seeds of a command lie below this."""
+"""Number of seeds: more would not be accepted by programs that take 32 bits."""
 
 _LONGEST_COMPLAINT = 200
-"""Letters of the output of a failed command that a message shows."""
+"""Characters of the error output of a program that an exception repeats."""
 
 
 class CommandError(Exception):

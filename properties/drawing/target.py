@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 PER_CALL = "per-call:"
-"""The prefix of a function that makes one release a call."""
+"""Prefix of the name of a function that makes one release a call."""
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 

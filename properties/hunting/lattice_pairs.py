@@ -26,7 +26,7 @@ _REACHES = (8, 4, 2, 1, 0)
 """Numbers of values on each side of a centre that are cells of their own, the largest first."""
 
 _MOST_CELLS = 256
-"""Cells of a product at most: with more of them the reach is smaller."""
+"""Cells of one structure of outcomes; with more of them fewer values around the centres are cells of their own."""
 
 
 def has_geometric_numbers(model: LeafModel) -> bool:

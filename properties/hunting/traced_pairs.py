@@ -51,7 +51,7 @@ _ROUNDING = Fraction(1, 2**51)
 """By how much the probability of a draw may differ from the number that its parameter stands for."""
 
 _STEEPNESS = 64
-"""A bound on the change of a sum of masses of geometric noise, in units of `_ROUNDING`: k q^(k-1) for the tail q^k,
+"""Multiple of `_ROUNDING` by which a sum of masses of geometric noise changes at most, k q^(k-1) for the tail q^k,
 where the ratio is not above 0.99; beyond that, the parameter of the draw is small and its rounding as well."""
 
 _LEAST = Fraction(1, 2**100)

@@ -129,7 +129,7 @@ def _aligned(model: LeafModel, moves: Moves) -> Aligned | Unaligned:
 
 @dataclass(frozen=True)
 class Programme:
-    """The constraints that an alignment of a leaf must keep.
+    """Conditions that an alignment of a leaf must keep.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def _is_integral(columns: Sequence[tuple[Noise, int]], point: Sequence[Fraction]
 
 
 def _by_units(programme: _IntegerProgramme, moves: Moves) -> tuple[Fraction, Move] | None:
-    """Add up alignments of unit moves: the costliest ones first, as often as the relation allows."""
+    """Add up alignments of unit moves: the most expensive ones first, as often as the relation allows."""
     signed: list[list[tuple[Fraction, int]]] = []
     for sign in (1, -1):
         signed.append([])
@@ -142,10 +142,10 @@ def _by_units(programme: _IntegerProgramme, moves: Moves) -> tuple[Fraction, Mov
                 return None
             signed[-1].append((cost, sign))
     choices = signed if moves.monotone else [[max(pair) for pair in zip(*signed, strict=True)]]
-    return max(_dearest(costs, moves) for costs in choices)
+    return max(_most_expensive(costs, moves) for costs in choices)
 
 
-def _dearest(costs: Sequence[tuple[Fraction, int]], moves: Moves) -> tuple[Fraction, Move]:
+def _most_expensive(costs: Sequence[tuple[Fraction, int]], moves: Moves) -> tuple[Fraction, Move]:
     """Return the largest sum of costs that moves of at most `reach`, `most` and `total` have."""
     reach, left = math.floor(moves.reach), None if moves.total is None else math.floor(moves.total)
     epsilon, move = Fraction(0), [0] * moves.size
