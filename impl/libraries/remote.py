@@ -317,7 +317,13 @@ def error_named(
     is_own: bool = False,
     is_unasked: bool = False,
 ) -> WorkerError:
-    """Return a `WorkerError` whose class has the name of the exception of the library."""
+    """Return a `WorkerError` whose class has the name of the exception of the library.
+
+    Parameters
+    ----------
+    type, message, is_own, is_unasked
+        As for `WorkerError`.
+    """
     error_class = builtins.type(type, (WorkerError,), {})
     error: WorkerError = error_class(type, message, is_own, is_unasked)
     return error

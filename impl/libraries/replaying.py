@@ -69,11 +69,16 @@ def _run(case: Mechanism, data: list[float], tape: _Tape) -> Any:
         for primitive in case.noise:
             stack.enter_context(_replaced(primitive.owner, primitive.name, _taped(primitive, tape)))
         for choice in case.choices:
-            stack.enter_context(_replaced(choice.owner, choice.name, lambda _, take=choice.take: take))
+            stack.enter_context(_replaced(choice.owner, choice.name, _constantly(choice.take)))
         try:
             return case.draw_one(data)
         except Exception as error:  # noqa: BLE001  # an exception is an outcome
             return Raised(type(error).__name__)
+
+
+def _constantly(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return what makes of any function the given one."""
+    return lambda _: function
 
 
 def _taped(primitive: NoisePrimitive, tape: _Tape) -> Callable[[Any], Any]:
@@ -111,7 +116,7 @@ def _chosen(read: dict[str, Any], shift: float) -> Any:
     if read["family"] == "selection":
         last = len(value) - 1
         return last if shift > 0 else 0 if shift < 0 else max(range(last + 1), key=lambda k: value[k])
-    if hasattr(value, "shape") and getattr(value, "shape", ()):
+    if getattr(value, "shape", None):
         return value + shift * float(read["sensitivity"])
     if isinstance(value, (list, tuple)):
         return [_moved(read, part, shift) for part in value]

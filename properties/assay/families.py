@@ -21,9 +21,15 @@ __all__ = ["check_family", "corners", "unless_member"]
 Arguments = dict[str, Any]
 Check = Callable[[RemoteMechanism, Settings], Finding]
 
-_DRAWS, _SAMPLED_DRAWS = 10, 2
+_DRAWS = 10
+"""Random parameters of a law that computes, after the corners: more take the time of other cases."""
+
+_SAMPLED_DRAWS = 2
+"""Parameters of a law that samples: at each of them a hunt must draw enough not to be weak."""
+
 _FAULTS = {FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER, FindingKind.ERROR}
 _MOST_CORNERS = 8
+"""Corners that are asked: an orthogonal array of seven parameters has eight rows."""
 
 
 class _FaultError(Exception):
@@ -133,7 +139,9 @@ class _Series:
         """Ask the law again, with samples, at the parameters of the last fault."""
         if self.faults and self.faults[-1].kind is FindingKind.WRONG_ANSWER:
             member = self._family.member(self._worst)
-            finding = self._check(member, settings)
+            limit = member.description["calls"]
+            calls = settings.calls if limit is None else min(settings.calls, limit)
+            finding = self._check(member, replace(settings, calls=calls))
             self.faults.append(replace(finding, detail=f"{member.name}: {finding.detail}"))
 
     def result(self) -> Finding:

@@ -22,7 +22,8 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import claim_in_words, exceeds_claim, mechanism_law, moves
 from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
 from dpassay.properties.hunting.verdicts import HuntVerdict
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["REPLAY_LAWS", "Difference", "compare_runs"]
@@ -33,10 +34,14 @@ _SHIFTS = (0.0, 7.0, -7.0)
 """The outputs are the values themselves, and values moved up and down by more than any sensitivity."""
 
 _DESIGNED, _BOUNDARY = 7, 5
+"""Numbers of pairs that are replayed at each parameter: more pairs leave less time for parameters."""
+
 _SLACK = 2.0**-20
 """Relative excess that counts as rounding of the account."""
 
 _EQUAL_OUTCOMES = 1e-9
+"""Relative difference of outcomes that counts as rounding."""
+
 _READ = ("value", "family", "sensitivity", "epsilon", "scale", "low", "high", "integer")
 _CLAIMS = (PureDP, ApproximateDP, ZCDP)
 

@@ -13,7 +13,7 @@ from dpassay.properties.neighbours.designed_pairs import designed_records, desig
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair, record_counts
 
-__all__ = ["Pair", "adversarial_pairs", "are_neighbours", "further_pairs"]
+__all__ = ["adversarial_pairs", "are_neighbours", "further_pairs"]
 
 Array = NDArray[np.float64]
 

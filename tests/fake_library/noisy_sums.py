@@ -15,7 +15,7 @@ class Noise:
         self.epsilon, self.sensitivity = epsilon, sensitivity
 
     def add(self, value):
-        return value + random.expovariate(self.epsilon / self.sensitivity) * random.choice((-1, 1))
+        return value + random.expovariate(self.epsilon / self.sensitivity) * (-1) ** random.getrandbits(1)
 
 
 class Gauss:

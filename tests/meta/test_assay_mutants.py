@@ -16,7 +16,7 @@ from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import RemoteCase, open_library
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.laws import LAWS
-from dpassay.properties.outcomes.symbols import lowest_bit
+from dpassay.properties.outcomes.numeric_features import lowest_bit
 
 ALPHA, CALLS = 1e-9, 8000
 SCALAR, VECTOR = "vector:size=1,linf=1", "vector:size=12,l1=1"

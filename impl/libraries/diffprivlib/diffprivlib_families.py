@@ -6,12 +6,14 @@ Bounds lie far from 0 and far apart, no factor is 1, and the noise of every aggr
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
+from diffprivlib.models import linear_regression
 
-from dpassay.adapter import Family, Mechanism, NoisePrimitive
+from dpassay.adapter import Choice, Family, Mechanism, NoisePrimitive
 
 _IMPORTS = (
     "import numpy as np\nfrom diffprivlib import models, tools\nfrom diffprivlib.accountant import BudgetAccountant\n"
@@ -89,7 +91,7 @@ def _member(neighbours, epsilon, sample_one, call, **more):
     )
 
 
-def _aggregate(name):
+def _aggregate(name, *, missing=False):
     function = getattr(tools, name)
 
     def make(epsilon, low, width, size, missing):
@@ -106,9 +108,8 @@ def _aggregate(name):
         )
         return _member(_records(*bounds, size), epsilon, sample_one, call)
 
-    missing = [False, True] if name.startswith("nan") else [False]
-    domain = {"epsilon": EPSILON, "low": LOW, "width": WIDTH, "size": (2, 7), "missing": missing}
-    return Family(f"tools.{name}, family", make, domain)
+    domain = {"epsilon": EPSILON, "low": LOW, "width": WIDTH, "size": (2, 7), "missing": [missing]}
+    return Family(f"tools.{name}{', missing values' if missing else ''}, family", make, domain)
 
 
 def _by_column(name):
@@ -197,7 +198,7 @@ def _histogram(dimensions):
     return Family("tools.histogram, family" if dimensions == 1 else "tools.histogramdd, family", make, domain)
 
 
-def _modelled(name, fit, call):
+def _modelled(name, fit, call, **more):
     """Return a model of two features; `fit(features, labels, epsilon, bounds)` returns what it releases."""
 
     def make(epsilon, low, width, size):
@@ -213,7 +214,7 @@ def _modelled(name, fit, call):
             "X, y = np.stack([records, 2 * records], axis=1), np.arange(len(records)) % 2\n"
             + call.replace("EPSILON", repr(epsilon)).replace("BOUNDS", repr(bounds))
         )
-        return _member(_records(low, low + width, size), epsilon, sample_one, text, releases_noise=False)
+        return _member(_records(low, low + width, size), epsilon, sample_one, text, releases_noise=False, **more)
 
     return Family(f"models.{name}, family", make, {"epsilon": EPSILON, "low": LOW, "width": WIDTH, "size": (2, 6)})
 
@@ -228,6 +229,11 @@ def _scaler(features, _labels, epsilon, bounds):
     model = models.StandardScaler(epsilon=epsilon, bounds=bounds, **_quiet())
     model.fit(features)
     return [*model.mean_.tolist(), *model.var_.tolist()]
+
+
+def _unsolved(_objective, start, **_):
+    """Return the start: how the noisy polynomial is minimised does not touch the data."""
+    return SimpleNamespace(x=np.asarray(start), message="")
 
 
 def _regression(features, labels, epsilon, bounds):
@@ -326,6 +332,7 @@ def families():
     """Yield the families of tools and models."""
     for name in ("mean", "sum", "var", "std", "nanmean", "nansum", "nanvar", "nanstd"):
         yield _aggregate(name)
+    yield _aggregate("nansum", missing=True)
     for name in ("mean", "sum", "var"):
         yield _by_column(name)
     yield _integer_sum()
@@ -346,4 +353,6 @@ def families():
         _regression,
         "models.LinearRegression(epsilon=EPSILON, bounds_X=BOUNDS, bounds_y=(-3.0, 2.0)"
         f"{accountant}.fit(X, y * 9.0 - 4)",
+        choices=(Choice(linear_regression, "minimize", _unsolved),),
+        calls=500,
     )

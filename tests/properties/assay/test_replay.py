@@ -15,7 +15,7 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fake_library"))
-import noisy_sums
+import noisy_sums  # type: ignore[import-not-found]
 
 (REPLAY,) = (law for law in LAWS if law.name == "replay")
 
@@ -85,7 +85,7 @@ def test_an_honest_family_passes() -> None:
 
 def test_every_pair_of_ends_is_a_corner() -> None:
     family = noisy_sums.family(noisy_sums.replaced_sum)
-    wide = Family("wide", family.make, {name: (0, 2) for name in "abcdefg"})
+    wide = Family("wide", family.make, dict.fromkeys("abcdefg", (0, 2)))
     (remote,) = open_library(InProcessWorker([wide]))
     assert isinstance(remote, RemoteFamily)
     found = list(corners(remote.parameters))
