@@ -208,7 +208,7 @@ def _own_instruction(error: BaseException, own_files: set[str]) -> str | None:
 
 
 def harness_files() -> set[str]:
-    """Return the modules of dpassay that run in a worker: what they raise is no refusal of a library either."""
+    """Return the modules of dpassay that run in a worker: their exceptions are not refusals of the library."""
     modules = {str(module) for folder in {HERE, Path(__file__).parent} for module in folder.glob("*.py")}
     return modules | {str(_ADAPTER), str(sys.modules["dpassay.adapter"].__file__)}
 

@@ -1,6 +1,6 @@
 """Power: the smallest violation that a run with a number of calls refutes in at least half of all runs.
 
-An ideal bettor, who knows both output distributions of a pair, gains a mean of g nats a call. The power is the
+An ideal bettor, which knows both output distributions of a pair, gains a mean of g nats a call. The power is the
 parameter of a reference mechanism (`reference`) on whose worst pair g is large enough for a real run, of which this is
 taken off:
 
@@ -146,7 +146,7 @@ def calls_that_look(calls: float, pairs: int) -> float:
 
 @dataclass(frozen=True)
 class Effort:
-    """What a test must gain, nats, on how many pairs.
+    """The gain that a test needs, in nats, and the number of pairs.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Effort:
             return np.maximum(to_refute, np.divide(FINDING, seen))
 
     def at(self, calls: float) -> LeastGain:
-        """Return the gains needed with so many calls, as a function of the costs of bets."""
+        """Return the gains needed with this number of calls, as a function of the costs of bets."""
         return partial(self.least_gain, calls)
 
     def calls_needed(self, gains: Array, costs: Array) -> int | None:
@@ -191,7 +191,7 @@ class Effort:
 
 
 def effort_of(alpha: float, log_weight: float, pairs: int, *, alone: bool = False) -> Effort:
-    """Return what a test must gain on a pair of some weight, with the parameters of `power_of`.
+    """Return the gain that a test needs on a pair of some weight.
 
     Parameters
     ----------

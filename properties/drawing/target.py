@@ -19,7 +19,7 @@ _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a target declares of itself.
+    """The claims and the neighbour relation that a target declares.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Declaration:
 
 
 def declaration_of(target: Any) -> Declaration:
-    """Return what a target declares.
+    """Return the declaration of a target.
 
     Raises
     ------

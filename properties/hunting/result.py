@@ -1,4 +1,4 @@
-"""What a hunt found, with the fields of the command line's contract."""
+"""The result of a hunt, with the fields of the command line's contract."""
 
 import shlex
 from collections.abc import Collection, Mapping
@@ -179,7 +179,7 @@ class HuntResult:
 
     @property
     def is_void(self) -> bool:
-        """Whether the run tested nothing that a pass could rest on, and refuted nothing."""
+        """Return whether the run refuted nothing and tested nothing on which a pass could rest."""
         return self.verdict is HuntVerdict.UNDECIDED
 
     def record(self) -> HuntRecord:
@@ -239,7 +239,7 @@ def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
 
 
 def is_target_name(target: str) -> bool:
-    """Whether a target can be loaded by its name; else it was an object, and the name describes it."""
+    """Return whether a target can be loaded by its name; else it was an object, and the name describes it."""
     place, _, name = target.rpartition(":")
     is_module = all(part.isidentifier() for part in place.split("."))
     return all(part.isidentifier() for part in name.split(".")) and (is_module or place.endswith(".py"))

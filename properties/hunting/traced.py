@@ -73,8 +73,8 @@ _FOR_A_PROOF, _FOR_A_SEARCH = 60, 300
 """Enclosed probabilities of the search close by, where the claim is proved and where it is not."""
 
 _FAR_OUT, _CLOSE_BY = (64,), (0, 1, 8, 1024)
-"""How far out in the direction of the worst move data are tried. Far out, the loss of some mechanisms approaches the
-bound of their alignments, by events that hardly ever occur; close by, a violation has a witness."""
+"""Distances in the direction of the worst move at which data are tried. Far out, the loss of some mechanisms
+approaches the bound of their alignments through very rare events; close by, a violation has a witness."""
 
 _SHOWN = 2
 """The stage of the search at which a violation has a witness close by, if it has one at the first pair there."""
@@ -114,7 +114,7 @@ def decide(
 
 
 class _Work:
-    """The steps of a decision, and what came of them."""
+    """The steps of a decision, and their results."""
 
     def __init__(
         self, sampler: Any, claim: Claim, relation: NeighbourRelation, seed: int, seconds: float
@@ -180,7 +180,7 @@ class _Work:
             return self._too_long()
 
     def _search(self, known: "_Known") -> Finding | str:
-        """Return what a pair far out and then a search close by certify; a reason if nothing was compared."""
+        """Return the certified result of a pair far out and of a search close by; a reason if nothing was compared."""
         found: Finding | str = "no pair of inputs was compared"
         most = _FOR_A_PROOF if known.implies(self.claim) else _FOR_A_SEARCH
         for number, (factors, limit) in enumerate(((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most))):
@@ -294,7 +294,7 @@ class _NotTracedError(Exception):
 
 
 class _Known:
-    """The exact distributions of a traced target, and what is proved of it."""
+    """The exact distributions of a traced target, and the proved bounds."""
 
     def __init__(self, work: _Work, model: LeafModel | None, proof: "_Proof | str") -> None:
         self.work, self.model, self.proof = work, model, proof

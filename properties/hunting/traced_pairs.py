@@ -40,7 +40,8 @@ _COST = 1.5
 """Time that the probability of a leaf takes, in units of the 5 ms of a Gaussian race."""
 
 _GRID, _REACH = 32, 8
-"""Cuts of noise without kinks: so many, within so many scales, and further ones at doubling distances."""
+"""Cuts of noise without kinks: their number, and the scales within which they lie; further ones have doubling
+distances."""
 
 _FAR = tuple(2**k for k in range(4, 11))
 _WITHOUT_KINKS = {NoiseKind.NORMAL, NoiseKind.LOGISTIC, NoiseKind.GUMBEL}
@@ -53,7 +54,7 @@ class WrongTraceError(Exception):
 
 
 class _Traced(LeafDistribution):
-    """The distribution of a traced model, with what its probabilities cost."""
+    """The distribution of a traced model, with the cost of its probabilities."""
 
     @property
     def cost(self) -> float:

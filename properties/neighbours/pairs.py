@@ -101,7 +101,7 @@ def _distinct(relation: NeighbourRelation, candidates: Iterable[Pair]) -> Iterat
 
 
 def are_neighbours(relation: NeighbourRelation, left: Array, right: Array) -> bool:
-    """Whether two arrays are a pair of the relation, in either order.
+    """Return whether two arrays are a pair of the relation, in either order.
 
     Data sets of an add-remove relation have between `size` and `max_size` records, `size + 1` if none is given.
     """

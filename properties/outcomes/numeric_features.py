@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 LOWEST_BIT = "lowest_bit(outcome)"
 
 FRACTION, LAST_DIGIT = "fraction(outcome)", "last_digit(outcome)"
-"""Of single numbers: what large random parts would hide from cells of the number itself."""
+"""Features of single numbers that large random parts would hide from cells of the number itself."""
 
 _SHOWN_COORDINATES = 6
 """Coordinates of an array that are features of their own; the others count through sums, extremes and learners."""

@@ -26,7 +26,7 @@ _ALLOWANCE = 32
 
 @dataclass(frozen=True)
 class TracedLeaf:
-    """A leaf, with what is needed to compare it with runs on numbers.
+    """A leaf, with the data for comparing it with runs on numbers.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class _Draws:
     _scratch: Any
 
     def _shape(self, method: str, parameters: Sequence[Any], size: Any) -> tuple[int, ...] | None:
-        """Return the shape of a draw, None for a single number; raise what numpy raises for such parameters."""
+        """Return the shape of a draw, None for a single number; raise the exceptions of numpy."""
         plain = [_without_noise(parameter) for parameter in parameters]
         with np.errstate(all="ignore"):
             drawn = getattr(self._scratch, method)(*plain, size=size)

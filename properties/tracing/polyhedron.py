@@ -20,7 +20,7 @@ Parallel = tuple[Fraction, bool]
 
 
 class Polyhedron:
-    """Rows, with what helps to see whether another one is possible.
+    """Rows, with data that help to decide whether another one is possible.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Polyhedron:
         self._point: dict[int, float] = {}
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Add rows; what supports of noises imply is known without them."""
+        """Add rows; the supports of noises are known without them."""
         for row in rows:
             if not self.implies(row):
                 self.rows.append(row)

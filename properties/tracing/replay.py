@@ -1,4 +1,4 @@
-"""Runs on numbers against the leaves: what silent type checks in the code under test would falsify shows here."""
+"""Runs on numbers against the leaves: they show errors that silent type checks in the code under test cause."""
 
 import functools
 import itertools
@@ -90,7 +90,7 @@ class NumberTape:
 
 @dataclass
 class Replays:
-    """How runs on numbers ended: inside the leaf that they belong to, or where no leaf can be told."""
+    """The ends of runs on numbers: inside their leaf, or where the leaf is uncertain."""
 
     agreed: int = 0
     near_a_boundary: int = 0
@@ -246,7 +246,7 @@ def _is_inside(constraint: Constraint, place: Place) -> bool:
 
 
 def _near(form: Affine, place: Place) -> tuple[float, float]:
-    """Return the value of a form in floats, and what is far above its rounding."""
+    """Return the value of a form in floats, and a margin far above its rounding."""
     noises, data = place
     parts = [float(form.constant), *(float(c) * noises[noise] for noise, c in form.noise.items())]
     parts += [float(c) * data[index] for index, c in form.data.items()]

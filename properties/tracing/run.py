@@ -33,7 +33,7 @@ def _says_nothing(_: int) -> Cell:
 
 @dataclass(frozen=True)
 class Mode:
-    """How arrays behave.
+    """The behaviour of arrays.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Affine:
 
     @property
     def is_constant(self) -> bool:
-        """Whether neither noise nor data occur."""
+        """Return whether neither noise nor data occur."""
         return not self.noise and not self.data
 
     @cached_property

@@ -35,7 +35,7 @@ __all__ = ["UndecidedLeafError", "exact_probability", "leaf_probability", "total
 PIECEWISE = frozenset({NoiseKind.LAPLACE, NoiseKind.EXPONENTIAL, NoiseKind.UNIFORM})
 GUARD = 24
 LIMIT = 8
-"""How many times the working precision a probability may need before it is decided exactly or given up."""
+"""The largest multiple of the working precision before a probability is decided exactly or given up."""
 
 
 class UndecidedLeafError(UndecidedError):

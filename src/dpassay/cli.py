@@ -237,7 +237,7 @@ def _print_card(record: dict[str, Any]) -> None:
     metavar="SECONDS",
     default="5s",
     show_default=True,
-    help="Time limit of the exact decision from the traced code; what it cannot decide is sampled.",
+    help="Time limit of the exact decision from the traced code; undecided claims are sampled.",
 )
 @click.option(
     "--certificate",

@@ -1,4 +1,4 @@
-"""Conditional release, and revising it: what is published of an outcome that is drawn once and kept.
+"""Conditional release and its revisions: the published part of an outcome that is drawn once and kept.
 
 Chapter after Cohen and Lyu (2023), Sections 2.2 and 2.3, Appendix D. A_T publishes the outcome of A if it is in T, and
 nothing otherwise. A revision with a target T', disjoint from T, publishes the kept outcome if it is in T'; given that
@@ -239,6 +239,6 @@ def release_and_revisions_publish_one_draw(several: Several, kept: Kept) -> Verd
             published |= {o: silent * call.probability(o) for o in target}
             silent, seen = silent * call.probability(NOTHING), seen | target
         drawn = {o: distribution.probability(o) for o in published}
-        verdicts.append(equal_exact(published, drawn, "what is published"))
+        verdicts.append(equal_exact(published, drawn, "the published outcomes"))
         verdicts.append(equal_exact(sum(published.values()), Fraction(1), "probability that anything is"))
     return conjunction(verdicts)
