@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 
 from dpassay.claims import BoundedRange, Claim, NeighbourRelation, PureDP, SamplerLostError, UsageError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteFamily, RemoteMechanism, WorkerError
@@ -9,6 +10,7 @@ from dpassay.properties.assay.families import check_family, unless_member
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.ideal_distributions import IdealDistribution, UnreadableLawError, ideal_loss
 from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.reproduction import reproduction
 from dpassay.properties.hunting.idle import EveryCallRaisesError
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.ball import ball, float_lower, precision
@@ -64,7 +66,7 @@ def mechanism_law(
     @functools.wraps(check)
     def guarded(case: RemoteMechanism, settings: Settings) -> Finding:
         try:
-            return check(case, settings)
+            return _with_call(case, check(case, settings))
         except SamplerLostError as error:
             return Finding(FindingKind.UNDECIDED, str(error), claim=claim_in_words(case))
         except (WorkerError, EveryCallRaisesError, UnreadableLawError) as error:
@@ -73,6 +75,15 @@ def mechanism_law(
             return Finding(FindingKind.UNDECIDED, f"{type(error).__name__}: {error}", claim=claim_in_words(case))
 
     return Law(name, sentence, applies, check_case, sampled=sampled)
+
+
+def _with_call(case: RemoteMechanism, finding: Finding) -> Finding:
+    """Return the finding with the library's own call in its witness, if the adapter states it."""
+    witness = finding.witness
+    if witness is None or finding.kind is FindingKind.OK:
+        return finding
+    text = reproduction(case.description["call"], witness, claim_in_words(case), finding.detail)
+    return finding if text is None else replace(finding, witness={**witness, "call": text})
 
 
 def claim_in_words(case: RemoteMechanism) -> str:

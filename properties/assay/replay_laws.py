@@ -48,7 +48,7 @@ _CLAIMS = (PureDP, ApproximateDP, ZCDP)
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between two replayed runs.
+    """Differences between two replayed runs.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class _Suspicion:
 
     @property
     def weight(self) -> float:
-        """How much it differs: worse is more."""
+        """The size of the difference, which ranks suspicions."""
         ratio = 0.0 if self.excess is None else _ratio(self.excess[0], max(self.excess[1], 1e-300))
         return ratio + len(self.found.faults) + len(self.found.wide)
 

@@ -92,3 +92,13 @@ def test_every_pair_of_ends_is_a_corner() -> None:
     for one in "abcdefg":
         for other in "abcdefg".replace(one, ""):
             assert {(corner[one], corner[other]) for corner in found} == {(0, 0), (0, 2), (2, 0), (2, 2)}
+
+
+def test_a_finding_holds_the_call_to_paste(capsys: pytest.CaptureFixture[str]) -> None:
+    found = replayed(noisy_sums.case(noisy_sums.unclipped, call="from math import fsum\nfsum({data})"))
+    assert found.witness is not None
+    text = found.witness["call"]
+    assert text.startswith("# expected: pure:0.5 for these two neighbours; found: what reaches the noise changes by")
+    exec(text)  # noqa: S102  # the text is to be pasted
+    left, right = found.witness["left"], found.witness["right"]
+    assert capsys.readouterr().out == f"{sum(left)}\n{sum(right)}\n"
