@@ -96,10 +96,10 @@ _FEW_PAIRS = 2
 _UNHURRIED = 1024
 """Calls up to which such batches stay small."""
 
-_OWN_SHARE = 1 / 16
+OWN_SHARE = 1 / 16
 """The share of the wealth that bets against each stronger claim on its own: the bet on the claim loses 0.06 nats."""
 
-_MOMENTS_SHARE = 1 / 4
+MOMENTS_SHARE = 1 / 4
 """The share of the wealth that bets on Renyi moments, if the claim bounds some."""
 
 
@@ -406,7 +406,7 @@ class Campaign:
         wealth = float(self._family_wealth(self._claimed, game, only)[0])
         if not self._moments:
             return wealth
-        shares = [math.log1p(-_MOMENTS_SHARE), *[math.log(_MOMENTS_SHARE / len(self._moments))] * len(self._moments)]
+        shares = [math.log1p(-MOMENTS_SHARE), *[math.log(MOMENTS_SHARE / len(self._moments))] * len(self._moments)]
         parts = [wealth, *(game.log_wealth_moment(alpha, epsilon) for alpha, epsilon in self._moments)]
         return float(logsumexp(np.add(parts, shares))) - 2.0**-44
 
@@ -437,7 +437,7 @@ class Campaign:
         if not self._has_evidence:
             return 0.0
         played = {k: np.array([self._claim_wealth(k)]) for k, game in enumerate(self.games) if game.calls}
-        return float(self._weighted(played)[0]) + math.log1p(-_OWN_SHARE)
+        return float(self._weighted(played)[0]) + math.log1p(-OWN_SHARE)
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
@@ -464,7 +464,7 @@ class Campaign:
             rows = slice(start, min(start + step, size))
             own = self._mixed(lambda game, rows=rows: self._family_wealth(family, game, rows))  # type: ignore[misc]
             stronger = np.arange(rows.start, rows.stop) <= family.claimed
-            shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
+            shared = np.logaddexp(own + math.log(OWN_SHARE), claimed)
             refuted = np.where(stronger, shared, own) >= needed
             bound = last_refuted(family.grid[rows], refuted, start=bound)
             if not refuted.all():

@@ -59,7 +59,7 @@ STRUCTURAL_SHARE = 1 / 32
 _LOG_RESERVE = math.log(2.0**-6)
 """The logarithm of the share of the wealth that is set aside for bets from the first call that raises on."""
 
-_LOG_STAKE = math.log1p(-(2.0**-6))
+LOG_STAKE = math.log1p(-(2.0**-6))
 """The logarithm of the share for bets while no call raises: the reserve costs 0.016 nats."""
 
 
@@ -229,6 +229,7 @@ class PairGame:
         self.calls = 0
         self.failures = 0
         self.unread: dict[str, str] = {}
+        self.partly: dict[str, str] = {}
         self.blanks = 0
         self._types: set[Any] = set()
         self._arrays_differ = False
@@ -340,6 +341,7 @@ class PairGame:
         failures = outcomes.failures
         self.failures += failures
         self.unread |= outcomes.unread
+        self.partly |= outcomes.partly
         self.blanks += outcomes.blanks
         raised_or_differs = self._books.failed or failures > 0 or self._arrays_differ
         self._one_by_one = self._apart or raised_or_differs or self.calls < FIRST_BATCH
@@ -382,7 +384,7 @@ class PairGame:
     def _with_reserve(self, logs: Array) -> Array:
         if self._books.failed:
             return logs + _LOG_RESERVE
-        combined: Array = np.logaddexp(logs + _LOG_STAKE, _LOG_RESERVE) - 2.0**-44
+        combined: Array = np.logaddexp(logs + LOG_STAKE, _LOG_RESERVE) - 2.0**-44
         return combined
 
 

@@ -11,7 +11,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from functools import partial
@@ -26,6 +26,7 @@ from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 
 __all__ = [
     "CALL_TIMEOUT",
+    "LOOKED_AT_IN_PART",
     "NOT_FRESH",
     "NOT_READ",
     "PARTLY_READ",
@@ -91,22 +92,29 @@ NOT_FRESH = frozenset({Habit.REPEATS_ITSELF, Habit.RELEASES_ONCE})
 NOT_READ, PARTLY_READ = "the target returns outcomes that cannot be read", "parts of outcomes cannot be read"
 """Beginnings of notes on unread outcomes. A hunt without readable outcomes that refutes nothing has no result."""
 
+LOOKED_AT_IN_PART = "parts of outcomes are too long to be looked at in every detail"
+
 _NAMED_PARTS = 8
 """Unreadable parts of an outcome that a message names."""
 
 
 def notes_on_reading(games: Sequence[PairGame]) -> list[str]:
     """Return notes for the user on unreadable outcomes, and on unreadable parts of outcomes."""
+    partly = {path: what for game in games for path, what in game.partly.items()}
+    long = [f"{LOOKED_AT_IN_PART}: {_listed(partly)}; a leak there would be missed"] if partly else []
     unread = {path: kind for game in games for path, kind in game.unread.items()}
     if not unread:
-        return []
-    named = [f"{path} ({kind})" for path, kind in list(unread.items())[:_NAMED_PARTS]]
-    more = [f"{len(unread) - len(named)} more"] if len(unread) > len(named) else []
+        return long
     blanks = sum(game.blanks for game in games)
     if not blanks:
-        return [f"{PARTLY_READ}: {', '.join(named + more)}; they were not tested"]
+        return [f"{PARTLY_READ}: {_listed(unread)}; they were not tested", *long]
     calls = sum(game.calls for game in games)
-    return [f"{NOT_READ}: {', '.join(named + more)}, {blanks:,} of {calls:,}; accepted types are {ACCEPTED}"]
+    return [f"{NOT_READ}: {_listed(unread)}, {blanks:,} of {calls:,}; accepted types are {ACCEPTED}", *long]
+
+
+def _listed(parts: Mapping[str, str]) -> str:
+    named = [f"{path} ({what})" for path, what in list(parts.items())[:_NAMED_PARTS]]
+    return ", ".join([*named, f"{len(parts) - len(named)} more"] if len(parts) > len(named) else named)
 
 
 def carry_out(sampler: Sampler, draw: Draw, call_timeout: float = CALL_TIMEOUT) -> tuple[Outcomes | None, set[Habit]]:

@@ -129,8 +129,10 @@ def _loader(target: str | None, sampler: Sampler | RemoteSampler, backend: str) 
     """Return the function that gives a worker the sampler."""
     if backend == "threading" and not isinstance(sampler, RemoteSampler):
         return lambda: sampler
-    thing: Any = target if target is not None else sampler
-    return _LoadSampler(Shipped.of(thing, f"the workers of backend {backend!r}"))
+    place = f"the workers of backend {backend!r}"
+    if target is None:
+        return _LoadSampler(Shipped.of(sampler, place))
+    return _LoadSampler(Shipped.of(target, place), getattr(sampler, "wrap", None))  # a name says nothing of a wrapper
 
 
 # --- at the workers -----------------------------------------------------------------------------------------
@@ -141,9 +143,11 @@ _Result = tuple[Outcomes | None, set[Habit]] | CallTimeoutError | UsageError
 @dataclass(frozen=True)
 class _LoadSampler:
     shipped: Shipped
+    wrap: Callable[[Sampler], Sampler] | None = None
 
     def __call__(self) -> Sampler:
-        return sampler_of(self.shipped())
+        sampler = sampler_of(self.shipped())
+        return sampler if self.wrap is None else self.wrap(sampler)
 
 
 def _draw_remotely(load: Callable[[], Sampler], draw: Draw, call_timeout: float) -> "_Result":

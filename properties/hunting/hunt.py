@@ -2,12 +2,22 @@
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, require_flag, shown
+from dpassay.claims import (
+    AnyNeighbours,
+    Claim,
+    EncodedNeighbours,
+    Mechanism,
+    NeighbourRelation,
+    UsageError,
+    require_flag,
+    shown,
+)
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
+from dpassay.properties.drawing.decoding import decoding_sampler
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
-from dpassay.properties.drawing.target import describe_target
+from dpassay.properties.drawing.target import describe_target, full_name
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError
 from dpassay.properties.drawing.workers import jobs_of
 from dpassay.properties.hunting.black_box import Progress, sample_pairs
@@ -26,7 +36,7 @@ from dpassay.properties.hunting.task import (
     require_seed,
 )
 from dpassay.properties.hunting.verdicts import HuntVerdict
-from dpassay.properties.hunting.witness import shrunk
+from dpassay.properties.hunting.witness import shrunk, with_inputs
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.notions.bounds import Bound
@@ -35,6 +45,8 @@ from dpassay.spec.leaves.certificates import sealed
 from dpassay.spec.verdict import Evidence, Scope
 
 if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
     from dpassay.properties.hunting.white_box import Finding
 
 __all__ = ["Investigation", "hunt", "investigate"]
@@ -43,7 +55,7 @@ __all__ = ["Investigation", "hunt", "investigate"]
 def hunt(
     target: str | Mechanism | Sampler,
     claim: Claim | str | None = None,
-    neighbours: NeighbourRelation | str | None = None,
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
     budget_seconds: float = 60.0,
     calls: int | None = None,
@@ -77,6 +89,7 @@ def hunt(
         size=1; a target that repeats the outcome of an input gets no verdict.
     claim, neighbours : optional
         Objects or their words on the command line; by default the first claim and the relation of the Mechanism.
+        `neighbours` may be a hypothesis strategy of pairs (left, right): the target receives what it draws.
     budget_seconds : float
         Time after which no further batch begins.
     calls : int, optional
@@ -157,13 +170,13 @@ class Investigation:
 
     result: HuntResult
     claim: Claim
-    neighbours: NeighbourRelation
+    neighbours: AnyNeighbours
 
 
 def investigate(
     target: str | Mechanism | Sampler,
     claim: Claim | str | None,
-    neighbours: NeighbourRelation | str | None,
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None",
     *,
     budget_seconds: float,
     calls: int | None,
@@ -192,6 +205,7 @@ def investigate(
     progress, white_box, low_bits, shrink, trace, trace_seconds
         As for `hunt`.
     """
+    target = full_name(target) if isinstance(target, str) else target
     limits = _Limits(
         None if calls is None else require_calls(calls),
         require_seconds("budget_seconds", budget_seconds),
@@ -222,14 +236,16 @@ def investigate(
             low_bits=low_bits,
             call_timeout_seconds=limits.call_timeout,
         )
-        result = _certify(task, opened) if white_box else None
-        decision = _decided(task, opened, tracing) if trace and result is None else None
+        relation = task.neighbours
+        exact = None if isinstance(relation, EncodedNeighbours) else relation  # exact decisions are about numbers
+        result = _certify(task, opened, exact) if white_box and exact is not None else None
+        decision = _decided(task, opened, exact, tracing) if trace and result is None and exact is not None else None
         if decision is not None:
             result = _exact(task, *decision)
         if result is None:
             result = _sample(task, opened, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])
-    return Investigation(result, task.claim, task.neighbours)
+    return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours)
 
 
 class _Limits(NamedTuple):
@@ -254,8 +270,9 @@ def _sample(
 ) -> HuntResult:
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
     further = further_pairs(task.neighbours, pairs, seed=task.seed)
-    result = sample_pairs(task, opened.sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
-    return shrunk(result, task, opened.sampler) if shrink else result
+    sampler = decoding_sampler(opened.sampler, task.neighbours)
+    result = sample_pairs(task, sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
+    return shrunk(result, task, sampler) if shrink else result
 
 
 class _Times(NamedTuple):
@@ -270,19 +287,19 @@ class _Times(NamedTuple):
         return _Times(self.seconds - began.seconds, self.cpu_seconds - began.cpu_seconds)
 
 
-def _certify(task: Task, opened: OpenedTarget) -> HuntResult | None:
+def _certify(task: Task, opened: OpenedTarget, relation: NeighbourRelation) -> HuntResult | None:
     began = _Times.now()
-    found = opened.certified(None if task.own_claim else task.claim, task.neighbours, task.seed)
+    found = opened.certified(None if task.own_claim else task.claim, relation, task.seed)
     if found is None:
         return None
     return _certified(task, found.verdict, found.scope, found.evidence, found, _Times.now().since(began))
 
 
-def _decided(task: Task, opened: OpenedTarget, seconds: float) -> tuple[Decision, _Times]:
+def _decided(task: Task, opened: OpenedTarget, relation: NeighbourRelation, seconds: float) -> tuple[Decision, _Times]:
     began = _Times.now()
     claim = None if task.own_claim else task.claim
     try:
-        decision = opened.traced(claim, task.neighbours, task.seed, seconds)
+        decision = opened.traced(claim, relation, task.seed, seconds)
     except WorkersLostError as error:
         raise UsageError(f"target {describe_target(task.target)!r}: while it was traced, {error}") from error
     return decision, _Times.now().since(began)

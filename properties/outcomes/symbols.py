@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from dpassay.claims import Mechanism, SamplerLostError, UsageError
 from dpassay.impl.libraries.plain import NAN, Record
 from dpassay.impl.libraries.reading import read
+from dpassay.impl.libraries.reading_arrays import rows_of_masked, rows_of_table
 from dpassay.keyboard import noting_interruptions
 from dpassay.properties.outcomes.columns import Columns
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME, Flat, flattened, to_float, type_words
-from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features, partly_of_vectors
 
 __all__ = [
     "LEFT_VALUES",
@@ -186,12 +187,18 @@ class Outcomes:
 
     def are_alike(self) -> bool:
         """Return whether all outcomes are one and the same, also in their types and in the signs of zeros."""
-        atoms = self.atoms()
-        if any(atom != atoms[0] for atom in atoms[1:]):
+        if self.rows.dtype.kind in "biuf" and any(row.tobytes() != self.rows[0].tobytes() for row in self.rows[1:]):
+            return False
+        if len({repr(symbol) for symbol in self.symbols()}) > 1:  # symbols that are equal may differ: -0.0, 1.0
+            return False
+        if any(not np.array_equal(values, values[:1].repeat(len(self)), equal_nan=True) for values in self._summary()):
             return False
         # a missing type is that of an array of many outcomes
         kinds = set() if self.types is None else set(self.types.tolist()) - {MISSING}
-        return len(kinds) <= 1 and len({repr(atom) for atom in atoms}) <= 1
+        return len(kinds) <= 1
+
+    def _summary(self) -> list[Array]:
+        return [] if self.summary is None else list(self.summary.values())
 
     @property
     def failures(self) -> int:
@@ -251,15 +258,16 @@ class Outcomes:
     def _flats(self) -> tuple[list[Flat], NDArray[np.intp]]:
         """The different structured outcomes of the batch, and which of them each outcome is; -1 for numbers."""
         flats: list[Flat] = []
-        known: dict[Hashable, int] = {}
+        known: dict[str, int] = {}
         kinds = np.full(len(self), -1, dtype=np.intp)
         if self.rows.dtype == object:
             for position, symbol in enumerate(self.rows):
                 if _shape_of(symbol) is None:
-                    if symbol not in known:
-                        known[symbol] = len(flats)
+                    key = repr(symbol)  # values that are equal may differ: -0.0 and 0.0
+                    if key not in known:
+                        known[key] = len(flats)
                         flats.append(flattened(symbol))
-                    kinds[position] = known[symbol]
+                    kinds[position] = known[key]
         return flats, kinds
 
     def _vector_features(self) -> dict[str, Array]:
@@ -272,8 +280,8 @@ class Outcomes:
             if shape is not None:
                 groups.setdefault(shape, []).append(position)
         for shape, positions in groups.items():
-            rows = _floats([self.rows[k] for k in positions], shape)
-            for name, values in numeric_features(rows, shape).items():
+            exact = [_numbers_of(self.rows[k]) for k in positions]
+            for name, values in numeric_features(_floats(exact, shape), shape, exact).items():
                 result.setdefault(name, np.full(len(self), np.nan))[positions] = values
         return result | self._lowest_bits(result.get(LOWEST_BIT))
 
@@ -314,7 +322,9 @@ class Outcomes:
         """Return the numbers of each outcome."""
         flats, kinds = self._flats
         pairs = zip(self.rows, kinds.tolist(), strict=True)
-        return [flats[kind].leaves if kind >= 0 else _numbers_of(symbol) for symbol, kind in pairs]
+        return [
+            flats[kind].leaves if kind >= 0 else list(map(to_float, _numbers_of(symbol))) for symbol, kind in pairs
+        ]
 
     def _numbers(self) -> tuple[Array, NDArray[np.intp]]:
         """Return all numbers in the outcomes, and which outcome each belongs to."""
@@ -400,6 +410,18 @@ class Outcomes:
         return {path: kind for flat in self._flats[0] for path, kind in flat.unread.items()}
 
     @property
+    def partly(self) -> dict[str, str]:
+        """The parts of outcomes that are looked at in part only, by expression, and what of them is left out."""
+        if self.summary is not None:
+            return {}
+        if self.rows.dtype != object:
+            vectors: Any = self.rows if self.rows.ndim > 1 else ()
+        else:
+            vectors = (list(map(to_float, _numbers_of(row))) for row in self.rows if _shape_of(row))
+        found = {path: what for flat in self._flats[0] for path, what in flat.partly.items()}
+        return found | partly_of_vectors(vectors, LONGEST_ATOM)
+
+    @property
     def blanks(self) -> int:
         """The number of outcomes of which only the type can be read."""
         if self.rows.dtype != object or self.summary is not None:
@@ -420,11 +442,13 @@ class Outcomes:
 
 
 def _listed(raw: Any) -> Sequence[Any]:
-    """Return the outcomes of a batch one by one: the rows of a table, not its columns."""
-    if sys.modules.get("pandas") is not None and hasattr(raw, "to_dict") and hasattr(raw, "columns"):
-        records: list[Any] = raw.to_dict("records")
-        return records
-    return list(raw)
+    """Return the outcomes of a batch one by one: the rows of a table, each with what the table says beside them."""
+    pandas = sys.modules.get("pandas")
+    rows: Any = rows_of_masked(np, raw)
+    if rows is NotImplemented and pandas is not None and hasattr(pandas, "DataFrame"):
+        rows = rows_of_table(pandas, raw, read)
+    listed: list[Any] = list(raw) if rows is NotImplemented else rows
+    return listed
 
 
 def _symbols_and_types(listed: Sequence[Any]) -> tuple[list[Any], NDArray[Any]]:
@@ -469,15 +493,15 @@ def _shape_of(symbol: Any) -> tuple[int, ...] | None:
     return None if others or first is None else (len(symbol), *first)
 
 
-def _floats(symbols: Sequence[Any], shape: tuple[int, ...]) -> Array:
-    """Return numbers or arrays of one shape as rows; integers beyond float64 become infinite."""
-    values = np.array([number for symbol in symbols for number in _numbers_of(symbol)], np.float64)
-    return values.reshape(len(symbols), -1) if shape else values
+def _floats(exact: Sequence[Sequence[float]], shape: tuple[int, ...]) -> Array:
+    """Return the numbers of outcomes of one shape as rows; integers beyond float64 become infinite."""
+    values = np.array([to_float(number) for row in exact for number in row], np.float64)
+    return values.reshape(len(exact), -1) if shape else values
 
 
 def _numbers_of(symbol: Any) -> list[float]:
     if isinstance(symbol, (int, float)):
-        return [to_float(symbol)]
+        return [symbol]
     return [number for part in symbol for number in _numbers_of(part)]
 
 

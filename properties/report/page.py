@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -105,6 +106,16 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A statement in the strip of its document: its name, its tightness and the place of its mark."""
+
+    name: str
+    value: float
+    place: int
+    height: int
+
+
+@dataclass(frozen=True)
 class Chapter:
     """The results of one document."""
 
@@ -120,6 +131,20 @@ class Chapter:
     def rows(self) -> Sequence[Row]:
         """All rows."""
         return [*self.statements, *self.errata, *self.items]
+
+    @property
+    def tightness(self) -> list["Mark"]:
+        """The marks of the statements whose tightness is known, the tightest first."""
+        known = [row for row in self.statements if isinstance(row.record.tightness, int | float)]
+        stacked: Counter[int] = Counter()
+        marks = []
+        for row in sorted(known, key=lambda row: float(row.record.tightness)):
+            decades = math.log10(min(max(float(row.record.tightness), 1.0), 100.0))
+            place = round(20 + 300 * decades)
+            height = max(6, 30 - 4 * stacked[place // 8])
+            stacked[place // 8] += 1
+            marks.append(Mark(row.name, row.record.tightness, place, height))
+        return marks
 
     @property
     def uncovered(self) -> int:

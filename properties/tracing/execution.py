@@ -198,7 +198,13 @@ def explore(
     Refusal
         If a run does something that has no exact counterpart.
     """
-    return _Explorer(sampler, data, size, generator, mode, limits, deadline).explore()
+    explorer = _Explorer(sampler, data, size, generator, mode, limits, deadline)
+    try:
+        return explorer.explore()
+    except Refusal as refusal:
+        noises = explorer.found.variables.noises
+        refusal.on_lattice = any(noise.kind is NoiseKind.GEOMETRIC for noise in noises)
+        raise
 
 
 def to_affine(symbol: Symbol, run: Run, variables: Variables) -> Affine | Fraction:

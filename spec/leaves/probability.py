@@ -103,6 +103,8 @@ def _decided(constraints: Iterable[Constraint]) -> list[Constraint] | None:
         form = constraint.form
         if form.data:
             raise UndecidedLeafError("the data are not numbers")
+        if any(noise.kind is NoiseKind.GEOMETRIC for noise in form.noise):
+            raise UndecidedLeafError("a decision depends on noise on a lattice")
         if form.noise:
             left.append(constraint)
         elif form.constant < 0 or (form.constant == 0 and constraint.relation is Relation.ABOVE):

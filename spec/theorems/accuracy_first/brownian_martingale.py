@@ -22,6 +22,7 @@ from dpassay.spec.domains.base import Reals
 from dpassay.spec.numerics.smoothing import Entire, exponential
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.sources import DPASSAY, ROGERS_2023
@@ -221,6 +222,14 @@ def product_of_stopped_evalues_is_martingale(run: Run, tilt: Tilt) -> Verdict:
     "loss of mass",
     examples=({"level": Fraction(1, 2), "tilt": Fraction(1)},),
     also=(("rogers2023", "backward_brownian_martingale"),),
+    pins=(
+        Pin(
+            {"level": Fraction(1, 2), "tilt": Fraction(1)},
+            "all paths have stopped, and the stopped value is c",
+            smaller=lambda: [None, Fraction(1, 2)],
+            larger=lambda: [Fraction(1, 2**60), 1],
+        ),
+    ),
 )
 def unbounded_stopping_loses_mass(level: Level, tilt: PositiveTilt) -> Verdict:
     """For an unbounded tau the mean may lie below 1: stop when M <= c < 1. That happens surely, so the stopped value

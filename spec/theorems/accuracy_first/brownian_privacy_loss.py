@@ -308,10 +308,10 @@ def stopping_on_the_noise_reveals_the_data(half_width: Width) -> Verdict:
     """
     c = exact("half_width", half_width)
     ends = [k * c / 8 for k in range(-7, 8)]
-    disjoint = all(stops_on_the_noise(y, Fraction(0), c) and not stops_on_the_noise(y, Fraction(1), c) for y in ends)
+    stops = [tuple(stops_on_the_noise(y, Fraction(answer), c) for answer in (0, 1)) for y in ends]
     ratio = max(last_log_ratio(ReleasedPath((Fraction(1),), (Fraction(0),), (Fraction(1),), ((y,),))) for y in ends)
     return conjunction([
-        equal_exact(disjoint, True, "releases that end the run on x only"),
+        equal_exact(stops, [(True, False)] * len(ends), "releases that end the run on x only"),
         at_least(lambda: normal_cdf(ball(c)) - normal_cdf(-ball(c)), lambda: ball(c) / 2),
         at_most_exact(ratio, Fraction(1, 2) + c, "loss of these releases"),
     ]).without_tightness()  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from math import prod
 
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.interactions.adaptive_rounds import (
     ExPostRound,
     ex_post,
@@ -246,6 +246,5 @@ def _image_is_private(complete: list[Branch], image: object, budget: Fraction, d
         cell = image(branch)
         left[cell] = left.get(cell, Fraction(0)) + branch.left
         right[cell] = right.get(cell, Fraction(0)) + branch.right
-    pair = FiniteDistribution(left), FiniteDistribution(right)
-    sticks = max(hockey_stick_exact(*order, budget) for order in (pair, pair[::-1]))
-    return at_most_exact(sticks, delta, "delta of a function of the transcript")
+    found = least_delta(FiniteDistribution(left), FiniteDistribution(right), budget)
+    return at_most_exact(found, delta, "delta of a function of the transcript")

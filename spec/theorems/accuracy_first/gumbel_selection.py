@@ -34,7 +34,11 @@ class CountVectors(Domain):
         if not (isinstance(value, tuple) and len(value) == 2 and all(isinstance(side, tuple) for side in value)):
             return False
         left, right = value
-        return len(left) == len(right) >= 1 and all(b - a in (0, 1) for a, b in zip(left, right, strict=True))
+        return (
+            len(left) == len(right) >= 1
+            and all(isinstance(count, int) for count in (*left, *right))
+            and all(b - a in (0, 1) for a, b in zip(left, right, strict=True))
+        )
 
 
 Counts = tuple[int, ...]

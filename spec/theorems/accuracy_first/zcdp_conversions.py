@@ -9,7 +9,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpassay.spec.ball import at_most, ball, exact, float_lower, precision
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.interactions.adaptive_rounds import ConcentratedRound, concentrated_response, levels_of
@@ -72,7 +72,7 @@ def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
     (1 - delta) Q', where P' and Q' are epsilon-DP, and their divergences of order lambda are at most
     lambda epsilon^2/2, in both orders of the pair and for all lambda > 1 (a walk over the orders).
     """
-    delta = max(hockey_stick_exact(a, b, pair.ratio) for a, b in _orders(pair))
+    delta = least_delta(pair.left, pair.right, pair.ratio)
     mass, p, q = pure_core(pair)
     weights = equal_exact((mass, _mass(p), _mass(q)), (1 - delta,) * 3, "weights of the core")
     if isinstance(weights, Violated):

@@ -18,7 +18,7 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import ball, less_than
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, least_delta
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Choices, Integers, Reals
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
@@ -177,7 +177,7 @@ def fair_two_sided_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: 
     direction; the caps are 2 (1 - w)/(e^epsilon + delta) and 2 w/(e^epsilon + delta). delta is the larger of the two
     divergences.
     """
-    delta = max(hockey_stick_exact(one.left, one.right, one.ratio) for one in (pair, pair.swapped))
+    delta = least_delta(pair.left, pair.right, pair.ratio)
     caps = largest_stakes(pair.ratio, delta, weight)
     up = stake_of_belief(belief, pair.ratio, weight, caps[0])
     down = stake_of_belief(belief.swapped, pair.ratio, 1 - weight, caps[1])

@@ -197,6 +197,7 @@ class ScorePairs(Domain):
         return (
             isinstance(value, tuple)
             and 1 <= len(value) <= self.largest_size
+            and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
             and all(isinstance(u, int) and abs(u) <= self.largest_score for pair in value for u in pair)
         )
 

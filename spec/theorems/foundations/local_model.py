@@ -33,9 +33,12 @@ def pure_dp_of_hadamard_response(values: Values, ratio: Ratio) -> Verdict:
     e^epsilon/(1 + e^epsilon), is epsilon-DP in that value; attained by every pair of values.
     """
     distributions = [hadamard_response_distribution(value, values, Fraction(ratio)) for value in range(values)]
-    pairs = [(left, right) for left in distributions for right in distributions if left is not right]
-    largest = {max(left.weights[o] / right.weights[o] for o in left.weights) for left, right in pairs}
-    return equal_exact(largest, {Fraction(ratio)} if values > 1 else set(), "the largest ratio of each pair")
+    largest = [
+        [max(left.weights[o] / right.weights[o] for o in left.weights) for right in distributions]
+        for left in distributions
+    ]
+    expected = [[Fraction(1) if i == j else Fraction(ratio) for j in range(values)] for i in range(values)]
+    return equal_exact(largest, expected, "the largest ratio of each pair")
 
 
 @statement(GABOARDI_2017, "local_heavy_hitters", cases=20)

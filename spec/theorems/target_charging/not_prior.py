@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import sympy as sp
 
 from dpassay.spec.ball import Exact, exact
-from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.indistinguishable import private_pair
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains.base import Reals
@@ -32,7 +32,7 @@ from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import Erratum, Severity, statement
-from dpassay.spec.theorems.target_charging.decomposition import least_delta, pure_with_errors
+from dpassay.spec.theorems.target_charging.decomposition import pure_with_errors
 from dpassay.spec.theorems.target_charging.quantifiers import Pair, Ratio, Share, Targeted, Test
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 

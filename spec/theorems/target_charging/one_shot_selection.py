@@ -21,7 +21,7 @@ from flint import arb
 
 from dpassay.spec.ball import Real, at_least, at_most, ball
 from dpassay.spec.distributions.binomial import binomial_at_most_exact
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, least_delta
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.interactions.charged_calls import not_prior_quality
 from dpassay.spec.proof.figures import Figures
@@ -261,6 +261,7 @@ def small_epsilon_top_k_costs_four_roots() -> Proof:
     alpha = symbolic_slack(log_inverse, k, 2 * u * v)
     s = u + v
     epsilon = 2 * x * sp.sqrt(2 * (sp.exp(2 * x) + 1) * log_inverse) * s + 2 * x**2 * (sp.exp(2 * x) + 1) * s**2
+    calls = s**2 * (sp.exp(2 * x) + 1)
     return proof(
         suppose(
             "u and v",
@@ -284,14 +285,22 @@ def small_epsilon_top_k_costs_four_roots() -> Proof:
         ),
         checked("hits", "(1 + alpha) k = s^2.", identity, (1 + alpha) * k, s**2, given=["root"]),
         checked(
+            "bound",
+            "epsilon' is R (2 epsilon)^2/2 + 2 epsilon sqrt(2 R L), the bound of Thm B.4 for R = (1 + alpha) k/q.",
+            identity,
+            calls * (2 * x) ** 2 / 2 + 2 * x * sp.sqrt(2 * calls * log_inverse),
+            epsilon,
+            given=["hits"],
+        ),
+        checked(
             "slope",
             "epsilon' has the slope 4 sqrt(L) s at epsilon = 0.",
             identity,
             sp.diff(epsilon, x).subs(x, 0),
             4 * sp.sqrt(log_inverse) * s,
-            given=["tail", "hits"],
+            given=["tail", "bound"],
         ),
-        checked("start", "epsilon' vanishes at epsilon = 0.", identity, epsilon.subs(x, 0), 0),
+        checked("start", "epsilon' vanishes at epsilon = 0.", identity, epsilon.subs(x, 0), 0, given=["bound"]),
         checked(
             "second term",
             "4 sqrt(L) v = 2 sqrt(2) L.",
@@ -350,7 +359,7 @@ def approximate_dp_of_best_of_candidates(m: Candidates, excess: ModerateExcess, 
     ratio = 1 + Fraction(excess)
     left, right = best_of_candidates(m, ratio)
     budget = ratio ** (2 * calls)
-    truth = max(hockey_stick_exact(left, right, budget), hockey_stick_exact(right, left, budget))
+    truth = least_delta(left, right, budget)
     return at_most_exact(truth, (1 - not_prior_quality(ratio**2)) ** calls, "delta")
 
 
@@ -401,7 +410,7 @@ def approximate_dp_of_best_k_of_candidates(
     ratio = 1 + Fraction(excess)
     left, right = best_k_of_candidates(m, k, ratio)
     budget = ratio ** (2 * calls)
-    truth = max(hockey_stick_exact(left, right, budget), hockey_stick_exact(right, left, budget))
+    truth = least_delta(left, right, budget)
     return at_most_exact(truth, binomial_at_most_exact(k - 1, calls, not_prior_quality(ratio**2)), "delta")
 
 
