@@ -144,7 +144,7 @@ class ErratumRecord(Record, kw_only=True, frozen=True):
 
 
 class BoundRecord(Struct, kw_only=True, frozen=True):
-    """What is known of one quantity of a claim."""
+    """The bounds of one quantity of a claim."""
 
     quantity: str
     lower: Number

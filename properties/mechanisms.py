@@ -1,4 +1,4 @@
-"""The mechanisms as the command line lists them: claims, neighbours, what is known of their distribution."""
+"""The mechanisms as the command line lists them: claims, neighbours, and whether their distribution is known."""
 
 from dpassay.impl.benchmark_names import names_of
 from dpassay.impl.catalogue import Entry, entries

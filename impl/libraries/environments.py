@@ -197,7 +197,7 @@ def _run(command: Sequence[str], what: str) -> subprocess.CompletedProcess[str]:
 
 
 def _complaint(text: str) -> str:
-    """Return the line that says what went wrong."""
+    """Return the line that names the error."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
     errors = [line for line in lines if "error" in line.lower()]
     return (errors or lines or ["no error message"])[0][:300]

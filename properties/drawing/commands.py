@@ -14,10 +14,13 @@ from dpassay.claims import UsageError
 __all__ = ["COMMAND", "Command"]
 
 COMMAND = "cmd:"
-"""How the name of a command as a target begins."""
+"""Prefix of the name of a command as a target."""
 
 _SEEDS = 1 << 32
+"""Number of seeds: more would not be accepted by programs that take 32 bits."""
+
 _LONGEST_COMPLAINT = 200
+"""Characters of the error output of a program that an exception repeats."""
 
 
 class CommandError(Exception):

@@ -18,6 +18,7 @@ _GENERATOR_NAMES = ("rng", "generator", "gen", "random_generator")
 _STATE_NAMES = ("random_state",)
 _SEED_NAMES = ("seed", "random_seed")
 _SEEDS = 1 << 32
+"""Number of seeds: `RandomState` accepts no more."""
 
 
 def per_call(function: Callable[..., Any], *, takes: Takes | Callable[[Any], Any] | None = None) -> "PerCall":
@@ -34,7 +35,7 @@ def per_call(function: Callable[..., Any], *, takes: Takes | Callable[[Any], Any
         ``function(data)``, ``function(data, rng)``, ``function(data, *, seed)``...
     takes : {"as given", "scalar", "list", "arguments"} or callable, optional
         What the function takes as its data: the data as they come (a float64 array, or a table), the only value of an
-        array, a list of Python numbers, each value as an argument of its own; or what a function makes of the data.
+        array, a list of Python numbers, each value as an argument of its own; or the result of a function of the data.
         By default what its annotation says (``float``, ``int`` or ``list``), else the data as they come.
 
     Raises

@@ -72,7 +72,7 @@ class Shipped:
 
 
 def pickled(thing: Any, owner: Any, place: str) -> bytes:
-    """Pickle what belongs to a target, with the code of functions that the other process could not import.
+    """Pickle the parts of a target, with the code of functions that the other process could not import.
 
     Parameters
     ----------

@@ -29,14 +29,14 @@ __all__ = [
 ]
 
 PER_CALL = "per-call:"
-"""How the name of a function begins that makes one release a call."""
+"""Prefix of the name of a function that makes one release a call."""
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a target declares of itself.
+    """The claims and the neighbour relation that a target declares.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Declaration:
 
 
 def declaration_of(target: Any) -> Declaration:
-    """Return what a target declares.
+    """Return the declaration of a target.
 
     Raises
     ------

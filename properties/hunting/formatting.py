@@ -85,7 +85,7 @@ def _violations(figures: Mapping[str, float], reference: str | None) -> str:
 
 
 def weakness_words(power: Power, claim: str, *, failures: int = 0) -> str | None:
-    """Return what a test that is too weak would have missed, and the calls that it needs; None if it is not weak.
+    """Return the violation that a weak test would have missed, and the calls that it needs; None if it is not weak.
 
     Parameters
     ----------

@@ -93,8 +93,8 @@ def hunt(
     budget_seconds : float
         Time after which no further batch begins.
     calls : int, optional
-        Number of calls to spend (a hunt of some hundred or more makes at most 48 besides, to see what the target
-        makes of its rng). Without it a hunt that refutes the claim spends as many calls again to sharpen its
+        Number of calls to spend (a hunt of some hundred or more makes at most 48 besides, to see how the target
+        uses its rng). Without it a hunt that refutes the claim spends as many calls again to sharpen its
         bounds, then stops.
     alpha : float
         Probability of a false alarm, in (0, 1).
@@ -120,7 +120,7 @@ def hunt(
     white_box : bool
         Whether to use the exact distribution where it is known.
     low_bits : bool
-        Whether to look at the low-order bits of numbers, by which noise computed in float64 gives answers away
+        Whether to look at the low-order bits of numbers, which reveal the input if noise is computed in float64
         (Mironov 2012). Without them the test is one of the ideal mechanism, as exact decisions always are.
     shrink : bool
         Whether to look for a simpler pair that shows a violation as well, with at most as many calls again; see
@@ -345,7 +345,7 @@ def _certified(
 
 
 def _with_exact_figures(result: HuntResult, decision: Decision) -> HuntResult:
-    """Add what an undecided trace certified to a sampled result, and why it decided nothing."""
+    """Add the certified bounds of an undecided trace to a sampled result, and the reason why it decided nothing."""
     known = {} if decision.finding is None else {bound.quantity: bound.lower for bound in decision.finding.bounds}
     bounds = tuple(_sharpened(bound, known.get(bound.quantity), decision.epsilon_upper) for bound in result.bounds)
     return replace(result, bounds=bounds, not_traced=decision.reason, notes=(*decision.notes, *result.notes))

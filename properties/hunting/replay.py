@@ -150,7 +150,7 @@ def _command(witness: Mapping[str, Any] | str | Path, target: str, alpha: float,
 
 @dataclass(frozen=True)
 class _Saved:
-    """What a witness file says, read and checked."""
+    """The contents of a witness file, read and checked."""
 
     target: str
     claim: str

@@ -1,4 +1,4 @@
-"""What a hunt found, with the fields of the command line's contract."""
+"""The result of a hunt, with the fields of the command line's contract."""
 
 import shlex
 from collections.abc import Collection, Mapping
@@ -187,7 +187,7 @@ class HuntResult:
 
     @property
     def is_void(self) -> bool:
-        """Whether the run tested nothing that a pass could rest on, and refuted nothing."""
+        """Return whether the run refuted nothing and tested nothing on which a pass could rest."""
         return self.verdict is HuntVerdict.UNDECIDED
 
     def record(self) -> HuntRecord:
@@ -247,7 +247,7 @@ def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
 
 
 def is_target_name(target: str) -> bool:
-    """Whether a target can be loaded by its name; else it was an object, and the name describes it."""
+    """Return whether a target can be loaded by its name; else it was an object, and the name describes it."""
     if target.startswith("cmd:"):
         return True
     place, _, name = target.removeprefix("per-call:").rpartition(":")

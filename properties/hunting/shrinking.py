@@ -29,7 +29,7 @@ Slot = tuple[float | None, float | None]
 """The values of one coordinate or record on the left and on the right; None where that side lacks the record."""
 
 _MOST_KINDS = 64
-"""Slots of further kinds stay as they are: a pair of so many different values has no simple form."""
+"""Slots of further kinds stay as they are: a pair with more different values has no simple form."""
 
 _MOST_STEPS = 1000
 """Simplifications of a pair of encoded inputs: a step that leads back ends here at the latest."""
@@ -148,7 +148,7 @@ def _shifts(pair: Pair) -> list[float]:
 
 
 def _forms(relation: NeighbourRelation, slot: Slot) -> Iterator[Slot | None]:
-    """Go through what a slot may become, the simplest first: dropped (None), at zero, rounded, as it is."""
+    """Go through the forms of a slot, the simplest first: dropped (None), at zero, rounded, as it is."""
     zero, one = (min(max(level, relation.low), relation.high) for level in (0.0, 1.0))
     left, right = slot
     if isinstance(relation, RecordNeighbours):

@@ -1,4 +1,4 @@
-"""What a hunt is asked to do: its parameters, read and checked once."""
+"""The task of a hunt: its parameters, read and checked once."""
 
 import math
 import sys

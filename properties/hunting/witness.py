@@ -34,8 +34,8 @@ MOST_CALLS = 50_000
 """Shrinking takes no more calls than the hunt did, and no more than this."""
 
 _PATIENCE, _LEAST_PATIENCE = 3, 512
-"""A simpler pair may take so many times the calls that the pair of the hunt took to refute the claim again, and so
-many in any case: fresh learners need some dozens to begin with."""
+"""Calls that a simpler pair may take to refute the claim again: as a multiple of those of the pair of the hunt, and at
+least. Fresh learners need some dozens to begin with."""
 
 _MEASURED = 1_000
 """Calls on the shrunk pair that are meant for the intervals of its probabilities."""
@@ -213,7 +213,7 @@ class _Trials:
         self._patience = max(_PATIENCE * self.spent, _LEAST_PATIENCE)
 
     def measured(self, pair: Pair) -> Witness:
-        """Return the witness on a pair that was refuted, from what it was refuted by and some more calls."""
+        """Return the witness on a pair that was refuted, from the calls that refuted it and some more."""
         game = self._refuted[pair[0].tobytes(), pair[1].tobytes()].games[0]
         self._enter(game, min(max(_MEASURED, game.calls), game.largest_batch))
         return measured_witness(game, self._task.claim, certified=True)

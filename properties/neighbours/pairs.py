@@ -109,7 +109,7 @@ def _distinct(relation: AnyNeighbours, candidates: Iterable[Pair]) -> Iterator[P
 
 
 def are_neighbours(relation: AnyNeighbours, left: Array, right: Array) -> bool:
-    """Whether two arrays are a pair of the relation, in either order.
+    """Return whether two arrays are a pair of the relation, in either order.
 
     Data sets of an add-remove relation have between `size` and `max_size` records, `size + 1` if none is given.
     """

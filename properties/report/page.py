@@ -325,7 +325,7 @@ def _is_beside_the_point(row: Row) -> bool:
 
 
 def _told(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
-    """Return by anchor what each statement says: in its own line, or in the registry if that knows the name."""
+    """Return the sentence of each statement by its anchor: from its own record, or from the registry."""
     known = {statement.name: statement for statement in all_statements()}
     unknown: dict[str, Any] = {"sentence": "", "quantifiers": [], "items": [], "where": "", "errata": []}
     told = {}
@@ -338,7 +338,7 @@ def _told(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
 
 
 def _number(value: Any, digits: int | None = None) -> str:
-    """Return a number as a cell, with a dash for what is not known; whole, or rounded to some digits.
+    """Return a number as a cell, a dash if it is unknown; whole, or rounded to some digits.
 
     Only what is not certified may be rounded: a lower bound that is rounded up is none.
     """
@@ -360,7 +360,7 @@ def _look(word: str) -> str:
 
 
 def _words(row: Row) -> str:
-    """Return in words what is not as expected of a row."""
+    """Return the unexpected parts of a row, in words."""
     record = row.record
     if row.result.kind is StatementRecord:
         open_cases = f" ({record.undecided} of {record.cases} cases undecided)" if record.undecided else ""
@@ -371,7 +371,7 @@ def _words(row: Row) -> str:
         return f"{record.verdict}{', ' if record.stopped else ''}{record.stopped or ''}"
     if row.result.kind is FindingRecord:
         return str(record.finding)
-    return "covered by nothing, without a reason"
+    return "not covered, without a reason"
 
 
 def _blocks(sentence: str) -> list[tuple[str, str]]:

@@ -62,7 +62,7 @@ Item = tuple[str, str]
 
 
 class UsageError(ValueError):
-    """Raised when an argument is outside what is accepted; the message names it, the value and the domain."""
+    """Raised for an argument outside its domain; the message names it, the value and the domain."""
 
 
 class SamplerLostError(Exception):
@@ -544,7 +544,7 @@ class VectorNeighbours:
         return math.floor(step) if self.integer else step
 
     def admits(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
-        """Whether (left, right) is a pair of this relation, decided exactly: a float is the rational that it is.
+        """Return whether (left, right) is a pair of this relation, exactly: a float stands for its rational value.
 
         A pair admitted by rounding alone would let a loss through that the claim does not speak of.
         """
@@ -737,11 +737,11 @@ def _options(
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """Something that can be sampled, with what it claims and for which neighbouring inputs."""
+    """A sampler, with its claims and the neighbour relation of its inputs."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What the mechanism asserts of itself."""
+        """The claims of the mechanism."""
         ...
 
     @property

@@ -264,7 +264,7 @@ def _card_lines(key: str, value: Any) -> list[str]:
     metavar="SECONDS",
     default="5s",
     show_default=True,
-    help="Time limit of the exact decision from the traced code; what it cannot decide is sampled.",
+    help="Time limit of the exact decision from the traced code; undecided claims are sampled.",
 )
 @click.option(
     "--certificate",

@@ -1,4 +1,4 @@
-"""Registries: what modules enter when they are imported, looked up by key."""
+"""Registries: entries that modules make when they are imported, looked up by key."""
 
 import difflib
 import sys
@@ -65,9 +65,9 @@ class Registry(Generic[K, V]):
         return tuple(self._entries.values())
 
     def _import_for(self, key: K) -> None:
-        """Import what may enter a key: for a type, the modules that mention it; other code has entered its own types.
+        """Import the modules that may enter a key: for a type of dpassay, those that mention it.
 
-        The modules of all types take seconds to import.
+        The modules of all types take seconds to import. Other code has entered its own types.
         """
         if not isinstance(key, type):
             self._import()
