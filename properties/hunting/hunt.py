@@ -243,7 +243,8 @@ def _sample(
     task: Task, opened: OpenedTarget, *, jobs: int, backend: str, progress: Progress | None, shrink: bool
 ) -> HuntResult:
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
-    further = further_pairs(task.neighbours, pairs, seed=task.seed)
+    numbers = opened.numbers_in_code()
+    further = further_pairs(task.neighbours, pairs, seed=task.seed, numbers=numbers)
     result = sample_pairs(task, opened.sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
     return shrunk(result, task, opened.sampler) if shrink else result
 
