@@ -15,6 +15,7 @@ from typing import Any
 from dpassay.claims import UsageError, shown
 from dpassay.properties.betting.game import Draw
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
+from dpassay.properties.drawing.sessions import SessionSampler
 from dpassay.properties.drawing.shipping import Shipped
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler, sampler_of
@@ -127,8 +128,9 @@ def _loader(target: str | None, sampler: Sampler | RemoteSampler, backend: str) 
     """Return what gives a worker the sampler."""
     if backend == "threading" and not isinstance(sampler, RemoteSampler):
         return lambda: sampler
-    thing: Any = target if target is not None else sampler
-    return _LoadSampler(Shipped.of(thing, f"the workers of backend {backend!r}"))
+    thing: Any = sampler if target is None or isinstance(sampler, SessionSampler) else target
+    wrap = sampler.wrap if isinstance(sampler, RemoteSampler) else None
+    return _LoadSampler(Shipped.of(thing, f"the workers of backend {backend!r}"), wrap)
 
 
 # --- at the workers -----------------------------------------------------------------------------------------
@@ -139,9 +141,11 @@ _Result = tuple[Outcomes | None, set[Habit]] | CallTimeoutError | UsageError
 @dataclass(frozen=True)
 class _LoadSampler:
     shipped: Shipped
+    wrap: Callable[[Sampler], Sampler] | None
 
     def __call__(self) -> Sampler:
-        return sampler_of(self.shipped())
+        sampler = sampler_of(self.shipped())
+        return sampler if self.wrap is None else self.wrap(sampler)
 
 
 def _draw_remotely(load: Callable[[], Sampler], draw: Draw, call_timeout: float) -> "_Result":

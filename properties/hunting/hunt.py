@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, require_flag, shown
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
+from dpassay.properties.drawing.sessions import in_sessions, require_session
 from dpassay.properties.drawing.target import describe_target
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError
 from dpassay.properties.drawing.workers import jobs_of
@@ -28,7 +29,7 @@ from dpassay.properties.hunting.task import (
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.witness import shrunk
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
-from dpassay.properties.notions.base import bounds_of
+from dpassay.properties.notions.base import bounds_of, composed_claim
 from dpassay.properties.notions.bounds import Bound
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.leaves.certificates import sealed
@@ -60,6 +61,7 @@ def hunt(
     shrink: bool = True,
     trace: bool = True,
     trace_seconds: float = TRACE_SECONDS,
+    session: int = 1,
 ) -> HuntResult:
     """Look for a violation of a privacy claim.
 
@@ -116,6 +118,12 @@ def hunt(
         Whether to trace the code of the target. It is run many times; what it prints meanwhile is dropped.
     trace_seconds : float
         Time that the exact decision may take; what it cannot decide by then is sampled.
+    session : int
+        Calls on one input that make one outcome, at most 1000. More than one finds noise that is reused and state that
+        is kept between calls: the outcomes of a session are tested against the claim composed `session` times (pure
+        DP, bounded range, RDP and zCDP: the sums; approximate and probabilistic DP: the sums of epsilon and of delta;
+        Gaussian DP: the root of `session` times mu). Each session begins with a copy of the target, as its attributes
+        and enclosed variables are when it is given. Sessions are sampled only; `calls` counts them.
 
     Returns
     -------
@@ -148,16 +156,30 @@ def hunt(
         shrink=shrink,
         trace=trace,
         trace_seconds=trace_seconds,
+        session=session,
     ).result
 
 
 @dataclass(frozen=True)
 class Investigation:
-    """A result with the claim and the relation that were tested, as objects."""
+    """A result with the claim and the relation that were tested, as objects.
+
+    Parameters
+    ----------
+    result : HuntResult
+        The result.
+    claim : Claim
+        What was tested: of a session, the composed claim.
+    neighbours : NeighbourRelation
+        The relation.
+    stated : Claim
+        The claim for one call.
+    """
 
     result: HuntResult
     claim: Claim
     neighbours: NeighbourRelation
+    stated: Claim
 
 
 def investigate(
@@ -180,6 +202,7 @@ def investigate(
     shrink: bool = True,
     trace: bool = True,
     trace_seconds: float = TRACE_SECONDS,
+    session: int = 1,
 ) -> Investigation:
     """Hunt, with the parameters of `hunt`, and return also the claim and the relation."""
     limits = _Limits(
@@ -191,7 +214,7 @@ def investigate(
         require_flag(name, flag)
     if progress is not None and not callable(progress):
         raise UsageError(f"progress must be a function or None, got {shown(progress)}")
-    tracing = require_seconds("trace_seconds", trace_seconds)
+    tracing, length = require_seconds("trace_seconds", trace_seconds), require_session(session)
     level, checked_seed, workers = require_level("alpha", alpha), require_seed(seed), jobs_of(jobs, backend)
     given = None if claim is None else read_claim(claim), None if neighbours is None else read_neighbours(neighbours)
     with open_target(
@@ -200,9 +223,10 @@ def investigate(
         import_timeout=require_seconds("import_timeout_seconds", import_timeout_seconds),
         call_timeout=limits.call_timeout,
     ) as opened:
+        stated = claim_of(opened.declaration, given[0])
         task = Task(
             target,
-            claim_of(opened.declaration, given[0]),
+            composed_claim(stated, length),
             neighbours_of(opened.declaration, given[1]),
             level,
             checked_seed,
@@ -211,15 +235,17 @@ def investigate(
             own_claim=claim is None,
             low_bits=low_bits,
             call_timeout_seconds=limits.call_timeout,
+            session=length,
+            stated=stated,
         )
-        result = _certify(task, opened) if white_box else None
-        decision = _decided(task, opened, tracing) if trace and result is None else None
+        result = _certify(task, opened) if white_box and length == 1 else None
+        decision = _decided(task, opened, tracing) if trace and length == 1 and result is None else None
         if decision is not None:
             result = _exact(task, *decision)
         if result is None:
             result = _sample(task, opened, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])
-    return Investigation(result, task.claim, task.neighbours)
+    return Investigation(result, task.claim, task.neighbours, stated)
 
 
 class _Limits(NamedTuple):
@@ -245,8 +271,9 @@ def _sample(
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
     numbers = opened.numbers_in_code()
     further = further_pairs(task.neighbours, pairs, seed=task.seed, numbers=numbers)
-    result = sample_pairs(task, opened.sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
-    return shrunk(result, task, opened.sampler) if shrink else result
+    sampler = in_sessions(opened.sampler, task.session)
+    result = sample_pairs(task, sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
+    return shrunk(result, task, sampler) if shrink else result
 
 
 class _Times(NamedTuple):

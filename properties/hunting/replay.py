@@ -23,6 +23,7 @@ from dpassay.claims import (
 )
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.opened import open_target
+from dpassay.properties.drawing.sessions import SessionSampler, require_session
 from dpassay.properties.drawing.target import Declaration, describe_target
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, RemoteSampler
 from dpassay.properties.hunting.black_box import sample_pairs
@@ -115,10 +116,11 @@ def replay(
             calls=limits[0],
             budget_seconds=limits[1],
             call_timeout_seconds=call_timeout,
+            session=saved.session,
         )
         # the event alone is seen: 0 if it occurred, None otherwise, or the bound of its outcome and None
         bounded = tested if isinstance(tested, ExPost) else ExPost(_no_bound)
-        sampler = _through(opened.sampler, _BoundsWithin(saved.event, bounded, saved.left, saved.right))
+        sampler = _through(opened.sampler, _BoundsWithin(saved.event, bounded, saved.left, saved.right, saved.session))
         result = sample_pairs(task, sampler, [saved.pair], shown=Interval(OUTCOME, -math.inf, math.inf))
     found = result.witness
     if found is not None:
@@ -150,6 +152,7 @@ class _Saved:
     event: Event
     left: Array
     right: Array
+    session: int
 
     @classmethod
     def read(cls, witness: Mapping[str, Any] | str | Path) -> "_Saved":
@@ -161,7 +164,8 @@ class _Saved:
                 f"witness left={shown(left.tolist())}, right={shown(right.tolist())} is not a pair of its neighbour "
                 f"relation {record['neighbours']}"
             )
-        return cls(record["target"], record["claim"], neighbours, event, left, right)
+        session = require_session(record.get("session", 1))
+        return cls(record["target"], record["claim"], neighbours, event, left, right, session)
 
     @property
     def pair(self) -> tuple[Array, Array]:
@@ -207,9 +211,11 @@ class _BoundsWithin:
     claim: ExPost
     left: Array
     right: Array
+    session: int = 1
 
     def __call__(self, sampler: Sampler) -> Sampler:
-        return lambda data, size, rng: self._sample(sampler, data, size, rng)
+        inner = sampler if self.session == 1 else SessionSampler(sampler, self.session)
+        return lambda data, size, rng: self._sample(inner, data, size, rng)
 
     def _sample(self, sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> list[float | None]:
         if size > 1 and f"{TYPE} in " in str(self.event):  # of an array of many outcomes, the type is not that of each

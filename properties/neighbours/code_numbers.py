@@ -1,4 +1,4 @@
-"""The numbers in the code of a target, at which its behaviour may change.
+"""The numbers in the code of a target, at which its behaviour may change, and the generators that it holds.
 
 A threshold that no designed input comes near is often written down: as a constant, a default, a variable of the
 enclosing function or of the module, an attribute, the length of a table, or the range of an integer type. Nothing is
@@ -8,6 +8,7 @@ executed here but `__code__` and attributes that are read. The numbers choose in
 import contextlib
 import dis
 import math
+import random
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["numbers_in_code"]
+__all__ = ["holds_generator", "numbers_in_code"]
 
 MOST_NUMBERS = 48
 _MOST_OBJECTS, _LARGEST_TABLE = 256, 64
@@ -33,6 +34,7 @@ _TYPE_LIMITS: dict[str, tuple[float, ...]] = {
 }
 """Where a type named in the code overflows, or stops to hold every integer."""
 
+_GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 _NUMERIC = frozenset({"numpy", "scipy"})
 _LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib"))
 
@@ -61,6 +63,21 @@ def numbers_in_code(target: Any) -> tuple[float, ...]:
     return tuple([*telling, *(value for value in found if value in _COMMON)][:MOST_NUMBERS])
 
 
+def holds_generator(target: Any) -> bool:
+    """Return whether a random generator is within reach of a target: an attribute, a variable of its own code.
+
+    Parameters
+    ----------
+    target : object
+        As for `numbers_in_code`.
+    """
+    reader = _Reader(_package_of(target))
+    for _ in reader.numbers(target):
+        if reader.met_generator:
+            return True
+    return reader.met_generator
+
+
 class _Reader:
     """A walk through functions and the objects that they name, each looked at once.
 
@@ -73,6 +90,7 @@ class _Reader:
     def __init__(self, package: str) -> None:
         self._seen: dict[int, Any] = {}  # the objects as well, so that no identity is used twice
         self._package = package
+        self.met_generator = False
 
     def numbers(self, thing: Any) -> Iterator[float]:
         """Yield the numbers in a thing and in what it names, in the order in which they are met."""
@@ -90,7 +108,9 @@ class _Reader:
         yield from self._inside(thing)
 
     def _inside(self, thing: Any) -> Iterator[float]:
-        if isinstance(thing, np.ndarray):
+        if isinstance(thing, _GENERATORS):
+            self.met_generator = True
+        elif isinstance(thing, np.ndarray):
             if thing.dtype.kind in "iuf":
                 yield from (float(len(thing)) for _ in range(thing.ndim > 0))
                 yield from map(float, thing.ravel()[:_LARGEST_TABLE])
