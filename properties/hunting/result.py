@@ -218,7 +218,12 @@ class HuntResult:
         if self.witness is None:
             return None
         game = {"left": list(self.witness.left), "right": list(self.witness.right), "event": self.witness.event}
-        saved = {"target": self.target, "claim": self.claim, "neighbours": self.neighbours, "witness": game}
+        saved: dict[str, Any] = {
+            "target": self.target,
+            "claim": self.claim,
+            "neighbours": self.neighbours,
+            "witness": game,
+        }
         saved |= {} if self.session == 1 else {"session": self.session}
         named = is_target_name(self.target)
         mechanism = repr(self.target) if named else f"...  # {self.target}"

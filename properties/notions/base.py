@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dpassay.claims import Claim, UsageError, rounded_up
 from dpassay.properties.betting.families import Family
@@ -145,7 +145,7 @@ def composed_claim(claim: Claim, count: int) -> Claim:
     return composed
 
 
-def times(count: int, value: float) -> float | Fraction:
+def times(count: int, value: float) -> Any:
     """Return a multiple of a parameter: exact for an exact ratio, rounded up for a float."""
     exact = count * Fraction(value)
     return exact if isinstance(value, Fraction) else rounded_up(exact)

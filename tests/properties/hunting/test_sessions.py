@@ -23,6 +23,7 @@ from dpassay.claims import (
     PureDP,
     RenyiDP,
     UsageError,
+    parse_claim,
 )
 from dpassay.properties.drawing.call_guard import Habit
 from dpassay.properties.drawing.sessions import SessionSampler
@@ -180,7 +181,7 @@ def test_an_assertion_takes_a_session() -> None:
 
 COMPOSED: list[tuple[Claim, Claim]] = [
     (PureDP(1.5), PureDP(6.0)),
-    (PureDP(Fraction(1, 3)), PureDP(Fraction(4, 3))),
+    (parse_claim("pure:1/3"), parse_claim("pure:4/3")),
     (ApproximateDP(1.0, 0.125), ApproximateDP(4.0, 0.5)),
     (ApproximateDP(1.0, 0.5), ApproximateDP(4.0, 1.0)),
     (ProbabilisticDP(1.0, 0.125), ProbabilisticDP(4.0, 0.5)),
