@@ -35,7 +35,7 @@ from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.pairs import adversarial_pairs
-from dpassay.properties.outcomes.symbols import LOWEST_BIT
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
 SHARE_OF_THE_BEST = 0.8
 _ABOUT_PEERS = (

@@ -25,7 +25,7 @@ from dpassay.properties.betting.game import sample_side
 from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.drawing.target import load_target
 from dpassay.properties.neighbours.pairs import adversarial_pairs
-from dpassay.properties.outcomes.symbols import LOWEST_BIT
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
 LEVELS = (0.05, 1e-3)
 CORRECT_ROWS = (

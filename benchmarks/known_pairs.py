@@ -25,7 +25,7 @@ from benchmarks.results import machine, markdown_table, write_section
 from dpassay.claims import ApproximateDP, Claim, PureDP
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import sample_side
-from dpassay.properties.outcomes.symbols import LOWEST_BIT
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
 Array = NDArray[np.float64]
 

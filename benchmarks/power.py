@@ -24,7 +24,7 @@ from dpassay.properties.betting.game import sample_side
 from dpassay.properties.betting.power import Effort, effort_of
 from dpassay.properties.betting.scales import Scale
 from dpassay.properties.notions.base import audited, families_of
-from dpassay.properties.outcomes.symbols import LOWEST_BIT
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
 Array = NDArray[np.float64]
 Draw = Callable[[bool, int, np.random.Generator], Array]

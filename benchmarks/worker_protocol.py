@@ -19,7 +19,7 @@ COUNT, REPEATS = 200_000, 5
 ADAPTER = """
 import random
 import numpy as np
-from dpassay.impl.libraries.kit import Mechanism
+from dpassay.adapter import Mechanism
 LIBRARY = "none"
 generator = np.random.default_rng()
 VECTOR = "vector:size=1,linf=1"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from dpassay.claims import Item, Mechanism
-from dpassay.registry import Registry, place_of
+from dpassay.registry import Registry, address_in
 
 __all__ = ["Entry", "Mutation", "catalogue", "entries"]
 
@@ -33,26 +33,31 @@ class Mutation:
 
 @dataclass(frozen=True)
 class Entry:
-    """One mechanism of the catalogue: its address, the items that it implements, and its fault if it is broken."""
+    """One mechanism of the catalogue: its module, the items that it implements, and its fault if it is broken."""
 
-    where: str
+    module: str
     mechanism: Mechanism
     items: tuple[Item, ...]
     mutation: Mutation | None
 
+    @property
+    def where(self) -> str:
+        """The address of the mechanism, ``module:name``."""
+        return address_in(self.module, self.mechanism)
 
-_ENTRIES: Registry[str, Entry] = Registry(
-    "mechanism", "dpassay.impl.mechanisms", "dpassay.impl.broken", where=lambda entry: place_of(entry.mechanism)
+
+_ENTRIES: Registry[int, Entry] = Registry(
+    "mechanism", "dpassay.impl.mechanisms", "dpassay.impl.broken", where=lambda entry: entry.where
 )
 
 
-def catalogue(where: str, mechanism: M, *, items: tuple[Item, ...] = (), mutation: Mutation | None = None) -> M:
-    """Enter `mechanism` under `where` (``module:object``) and return it.
+def catalogue(module: str, mechanism: M, *, items: tuple[Item, ...] = (), mutation: Mutation | None = None) -> M:
+    """Enter a mechanism and return it; its address is the module and the name that the module gives it.
 
     Parameters
     ----------
-    where : str
-        Address, ``module:object``.
+    module : str
+        ``__name__`` of the module.
     mechanism : Mechanism
         The mechanism.
     items : tuple of (str, str)
@@ -63,9 +68,9 @@ def catalogue(where: str, mechanism: M, *, items: tuple[Item, ...] = (), mutatio
     Raises
     ------
     ValueError
-        If the place is taken.
+        If the mechanism is in the catalogue already (both places are named).
     """
-    _ENTRIES.enter(where, Entry(where, mechanism, items, mutation))
+    _ENTRIES.enter(id(mechanism), Entry(module, mechanism, items, mutation))
     return mechanism
 
 

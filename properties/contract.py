@@ -5,6 +5,7 @@ The same classes write the records, read saved ones (`dpassay.properties.report.
 newer version may have them.
 """
 
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec import Meta, Struct, field
 
 from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
+from dpassay.spec.statement import ErratumClass, Severity
 from dpassay.spec.verdict import Evidence, Outcome, Scope
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "BoundRecord",
     "CheckRecord",
     "ConsequenceRecord",
+    "CoverageKind",
     "ErratumRecord",
     "FindingRecord",
     "HuntRecord",
@@ -109,7 +112,7 @@ class ConsequenceRecord(Struct, kw_only=True, frozen=True):
 
     erratum_of: str | None = None
     item: str
-    erratum_class: str | None = field(name="class", default=None)
+    erratum_class: ErratumClass | None = field(name="class", default=None)
     location: str | None = None
     printed: Outcome | None = None
     corrected: Outcome | None = None
@@ -124,8 +127,8 @@ class ErratumRecord(Record, kw_only=True, frozen=True):
     erratum_of: str
     source: str
     item: str
-    erratum_class: str = field(name="class")
-    severity: str | None = None
+    erratum_class: ErratumClass = field(name="class")
+    severity: Severity | None = None
     location: str | None = None
     printed: Outcome
     corrected: Outcome
@@ -233,6 +236,16 @@ class FindingRecord(Record, kw_only=True, frozen=True):
     detail: str | None = None
 
 
+class CoverageKind(StrEnum):
+    """The kind of the main object that covers an item, or `NONE`."""
+
+    STATEMENT = "statement"
+    NOTION = "notion"
+    MECHANISM = "mechanism"
+    EXPERIMENT = "experiment"
+    NONE = "none"
+
+
 class ItemRecord(Record, kw_only=True, frozen=True):
     """An item of a document and its coverage."""
 
@@ -240,7 +253,7 @@ class ItemRecord(Record, kw_only=True, frozen=True):
     item: str
     name: str
     kind: str
-    covered_by: str
+    covered_by: CoverageKind
     where: list[str]
     reason: str | None
 

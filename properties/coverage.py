@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dpassay.claims import Item
 from dpassay.impl.catalogue import entries
-from dpassay.properties.contract import ItemRecord
+from dpassay.properties.contract import CoverageKind, ItemRecord
 from dpassay.properties.experiments.base import all_experiments
 from dpassay.spec.notions.base import all_notions
 from dpassay.spec.sources import ItemRow, item_table, items_of
@@ -19,10 +19,8 @@ from dpassay.spec.statement import Statement, all_statements
 
 __all__ = ["NOT_COVERED_IN_FULL", "REASONS", "ItemCoverage", "coverage", "coverage_by"]
 
-Places = dict[Item, dict[str, list[str]]]
-"""By item, and by the kind of what covers it: the addresses of what covers it."""
-
-KINDS = ("statement", "notion", "mechanism", "experiment")
+Places = dict[Item, dict[CoverageKind, list[str]]]
+"""For each item and each kind, the addresses of the objects that cover the item."""
 
 NOT_STATED = "no statement covers it"
 
@@ -59,7 +57,7 @@ class ItemCoverage:
     """An item and its coverage."""
 
     row: ItemRow
-    covered_by: str
+    covered_by: CoverageKind
     where: tuple[str, ...]
     reason: str | None
 
@@ -97,9 +95,9 @@ def _coverage(rows: Mapping[Item, ItemRow], places: Places, source: str | None) 
         if source is not None and row.source != source:
             continue
         found = places.get(key, {})
-        kind = next((kind for kind in KINDS if kind in found), "none")
-        where = tuple(place for kind in KINDS for place in found.get(kind, ()))
-        reason = _reason(row) if kind == "none" else NOT_COVERED_IN_FULL.get(key)
+        kind = next((kind for kind in CoverageKind if kind in found), CoverageKind.NONE)
+        where = tuple(place for kind in CoverageKind for place in found.get(kind, ()))
+        reason = _reason(row) if kind is CoverageKind.NONE else NOT_COVERED_IN_FULL.get(key)
         yield ItemCoverage(row, kind, where, reason)
 
 
@@ -112,7 +110,7 @@ def _places_of(statements: Iterable[Statement]) -> Places:
     places: Places = defaultdict(lambda: defaultdict(list))
     for statement in statements:
         for key in statement.covered_items:
-            places[key]["statement"].append(statement.where)
+            places[key][CoverageKind.STATEMENT].append(statement.where)
     return places
 
 
@@ -120,11 +118,11 @@ def _places() -> Places:
     places = _places_of(all_statements())
     for notion in all_notions():
         for key in notion.items:
-            places[key]["notion"].append(notion.where)
+            places[key][CoverageKind.NOTION].append(notion.where)
     for entry in entries():
         for key in entry.items:
-            places[key]["mechanism"].append(entry.where)
+            places[key][CoverageKind.MECHANISM].append(entry.where)
     for experiment in all_experiments():
         for key in experiment.items:
-            places[key]["experiment"].append(experiment.where)
+            places[key][CoverageKind.EXPERIMENT].append(experiment.where)
     return places

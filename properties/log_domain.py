@@ -13,7 +13,11 @@ __all__ = ["expit", "log_expit", "log_gamma", "logit", "logsumexp", "xlogy"]
 Array = NDArray[np.float64]
 
 _SHIFT = 9
+"""Smaller arguments are moved up by this integer, where Stirling's series is accurate."""
+
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
+"""The coefficients of Stirling's series of the log-gamma function."""
+
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 

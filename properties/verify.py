@@ -30,6 +30,7 @@ Profile = Literal["quick", "thorough"]
 
 
 THOROUGH_FACTOR = 10
+"""Cases of the thorough profile for each case of the quick one."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class ErratumReport:
             source=self.statement.source.key,
             item=self.item,
             erratum_class=self.erratum.kind,
-            severity=str(self.erratum.severity),
+            severity=self.erratum.severity,
             location=self.erratum.location,
             printed=self.printed.outcome,
             corrected=self.corrected.outcome,

@@ -288,7 +288,7 @@ def at_least(left: Real, right: Real, *, slack: Fraction = Fraction(0), limit: i
     limit : int
         Largest working precision, bits.
     """
-    return at_most(right, left, slack=slack, limit=limit).with_(tightness=None)
+    return at_most(right, left, slack=slack, limit=limit).without_tightness()
 
 
 def less_than(left: Real, right: Real, *, limit: int = LIMIT_BITS) -> Verdict:

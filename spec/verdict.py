@@ -103,9 +103,9 @@ class Verdict:
     def __bool__(self) -> Never:
         raise TypeError("a verdict has three values; compare verdict.outcome with Outcome.HOLDS")
 
-    def with_(self, **changes: Any) -> "Verdict":
-        """Return a copy with some fields replaced."""
-        return replace(self, **changes)
+    def without_tightness(self) -> "Verdict":
+        """Return a copy that says nothing of tightness: the comparison is not a bound that could be tight."""
+        return replace(self, tightness=None)
 
 
 class Holds(Verdict):

@@ -49,7 +49,7 @@ def test_the_registries_of_the_project_refuse_a_second_entry() -> None:
         register_audited(all_audited()[0])
     entry = entries()[0]
     with pytest.raises(ValueError, match="two entries for the mechanism"):
-        catalogue(entry.where, entry.mechanism)
+        catalogue(entry.module, entry.mechanism)
 
 
 def test_a_misspelt_statement_is_suggested() -> None:

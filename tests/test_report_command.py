@@ -149,11 +149,11 @@ def test_nothing_of_a_line_becomes_markup(capsys: Capture, tmp_path: Path) -> No
         "verdict": "violated", "witness": {evil: evil}, "as_expected": False,
     }  # fmt: skip
     erratum = {
-        "schema": 2, "erratum_of": evil, "source": evil, "item": evil, "class": evil, "printed": "violated",
+        "schema": 2, "erratum_of": evil, "source": evil, "item": evil, "class": "false", "printed": "violated",
         "corrected": "undecided", "witness": {evil: evil}, "evidence": "exact", "text": evil, "as_expected": False,
     }  # fmt: skip
     finding = FINDING | dict.fromkeys(("library", "version", "mechanism", "law", "claim", "expected"), evil)
-    item = ITEM | dict.fromkeys(("source", "item", "name", "kind", "covered_by", "reason"), evil) | {"where": [evil]}
+    item = ITEM | dict.fromkeys(("source", "item", "name", "kind", "reason"), evil) | {"where": [evil]}
     mechanism = {
         "schema": 2, "where": evil, "claims": [evil], "neighbours": evil, "exact_distribution": True, "broken": True,
         "fault": evil, "caught_by": [evil], "sources": [evil],

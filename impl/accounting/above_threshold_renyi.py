@@ -234,6 +234,13 @@ def above_threshold_rdp_printed(
     """Return the closed-form bound on the Renyi divergence of order alpha, rounded up.
 
     Parameters, conditions, source and caveat as for :func:`above_threshold_affine_rdp`.
+
+    Parameters
+    ----------
+    alpha : array_like
+        Orders, above 1.
+    threshold, sigma_threshold, sigma_query, low, sensitivity : array_like
+        As for :func:`above_threshold_affine_rdp`; all arguments are broadcast against each other.
     """
     orders = real_array("alpha", alpha, low=1, strict=True)
     linear, constant = above_threshold_affine_rdp(threshold, sigma_threshold, sigma_query, low, sensitivity)

@@ -36,7 +36,6 @@ __all__ = [
 Array = NDArray[np.float64]
 Losses = Callable[[GaussianAboveThreshold], Array]
 
-_PLACE = "dpassay.impl.broken.above_threshold"
 _SEEN = ("privacy_of_claim",)
 _PARAMETERS: dict[str, Any] = {
     "size": 8, "threshold": 1.5, "sigma_threshold": 0.3, "sigma_query": 0.5, "low": 1.0, "high": 2.0,
@@ -184,43 +183,43 @@ def _upside_down(mechanism: GaussianAboveThreshold) -> Array:
 
 
 reuses_the_query_noise = catalogue(
-    f"{_PLACE}:reuses_the_query_noise",
+    __name__,
     _ReusedQueryNoise(**_PARAMETERS),
     mutation=Mutation("one noise is added to all answers of a run", _SEEN),
 )
 
 redraws_the_threshold_noise = catalogue(
-    f"{_PLACE}:redraws_the_threshold_noise",
+    __name__,
     RedrawnThresholdNoise(**_PARAMETERS),
     mutation=Mutation("the noise of the threshold is drawn anew for every answer", _SEEN),
 )
 
 adds_no_noise_to_threshold = catalogue(
-    f"{_PLACE}:adds_no_noise_to_threshold",
+    __name__,
     _BareThreshold(**_PARAMETERS),
     mutation=Mutation("noisy answers are compared with the bare threshold", _SEEN),
 )
 
 adds_no_noise_to_queries = catalogue(
-    f"{_PLACE}:adds_no_noise_to_queries",
+    __name__,
     _BareQueries(**_PARAMETERS),
     mutation=Mutation("bare answers are compared with the noisy threshold", _SEEN),
 )
 
 takes_variances_for_sigmas = catalogue(
-    f"{_PLACE}:takes_variances_for_sigmas",
+    __name__,
     VariancesForSigmas(**_PARAMETERS),
     mutation=Mutation("the noises have standard deviations sigma^2", _SEEN),
 )
 
 releases_the_noisy_answer = catalogue(
-    f"{_PLACE}:releases_the_noisy_answer",
+    __name__,
     _ReleasesAnswer(**_PARAMETERS),
     mutation=Mutation("the noisy answer that halted is released too, at no charge", _SEEN),
 )
 
 claims_the_main_text_formula = catalogue(
-    f"{_PLACE}:claims_the_main_text_formula",
+    __name__,
     WrongBound(
         size=3,
         threshold=0.5,
@@ -235,25 +234,25 @@ claims_the_main_text_formula = catalogue(
 )
 
 claims_the_appendix_formula = catalogue(
-    f"{_PLACE}:claims_the_appendix_formula",
+    __name__,
     WrongBound(**_PARAMETERS, wrong_losses=_appendix),
     mutation=Mutation("the logarithm of Thm 17 as printed, high - low in place of high, with low = 1", _SEEN),
 )
 
 forgets_the_shift_of_the_last_query = catalogue(
-    f"{_PLACE}:forgets_the_shift_of_the_last_query",
+    __name__,
     WrongBound(**_PARAMETERS, wrong_losses=_last_query_unmoved),
     mutation=Mutation("only the queries that stayed below are moved by the sensitivity", _SEEN),
 )
 
 charges_nothing_for_all_below = catalogue(
-    f"{_PLACE}:charges_nothing_for_all_below",
+    __name__,
     WrongBound(**_PARAMETERS, wrong_losses=_all_below_free),
     mutation=Mutation("a stream that ends without a halt is charged 0", _SEEN),
 )
 
 swaps_numerator_and_denominator = catalogue(
-    f"{_PLACE}:swaps_numerator_and_denominator",
+    __name__,
     WrongBound(**_PARAMETERS, wrong_losses=_upside_down),
     mutation=Mutation("the ratio is upside down, and the bound negative", _SEEN),
 )

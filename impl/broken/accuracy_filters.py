@@ -34,7 +34,6 @@ __all__ = [
     "refusal_restores_the_budget",
 ]
 
-_PLACE = "dpassay.impl.broken.accuracy_filters"
 _SEEN = ("privacy_of_claim",)
 
 Concentrated = ConcentratedOffer | NoiseReductionOffer
@@ -111,37 +110,37 @@ def _zcdp(make: type[ZCDPFilter], epsilons: tuple[float, ...]) -> FilteredStars:
 
 
 looks_back_only = catalogue(
-    f"{_PLACE}:looks_back_only",
+    __name__,
     _ex_post(_LooksBackOnly),
     mutation=Mutation("the guard looks at what is spent, as the precondition of Lemma 5.2 is printed", _SEEN),
 )
 
 needs_an_equality_to_stop = catalogue(
-    f"{_PLACE}:needs_an_equality_to_stop",
+    __name__,
     _ex_post(_NeedsAnEquality),
     mutation=Mutation("stops when the float64 sum equals epsilon, as Lemma 5.2 is printed: it never does", _SEEN),
 )
 
 refusal_restores_the_budget = catalogue(
-    f"{_PLACE}:refusal_restores_the_budget",
+    __name__,
     _PersistentStars((_ex_post_response(0.7),) * 6, lambda: _RefusalRestores(1.5), ApproximateDP(1.5, 0.0)),
     mutation=Mutation("a refusal restores the budget, so that asking twice is enough", _SEEN),
 )
 
 looks_back_only_at_rho = catalogue(
-    f"{_PLACE}:looks_back_only_at_rho",
+    __name__,
     _zcdp(_LooksBackOnlyAtRho, (6.0,)),
     mutation=Mutation("the sums leave out the mechanism about to run, so that the first one always runs", _SEEN),
 )
 
 charges_only_the_last_step = catalogue(
-    f"{_PLACE}:charges_only_the_last_step",
+    __name__,
     _zcdp(_ChargesOnlyTheLastStep, (0.7,) * 6),
     mutation=Mutation("of releases with fresh noise only the last is charged, as noise reduction may do", _SEEN),
 )
 
 forgets_the_deltas = catalogue(
-    f"{_PLACE}:forgets_the_deltas",
+    __name__,
     FilteredStars(
         (Star(0.02, math.inf, ConcentratedOffer(0.0, 0.02)),) * 20,
         lambda: _ForgetsDeltas(0.1, 0.03),
@@ -171,13 +170,13 @@ class HalfOfTheScale(GumbelSelection):
 
 
 gumbel_in_both_directions = catalogue(
-    f"{_PLACE}:gumbel_in_both_directions",
+    __name__,
     BothDirections(size=3, epsilon=1.0),
     mutation=Mutation("epsilon^2/8 and range epsilon are claimed of neighbours that are not monotone", _SEEN),
 )
 
 half_of_the_scale = catalogue(
-    f"{_PLACE}:half_of_the_scale",
+    __name__,
     HalfOfTheScale(size=3, epsilon=1.0),
     mutation=Mutation("Gumbel noise of scale 1/(2 epsilon), charged as that of scale 1/epsilon", _SEEN),
 )

@@ -36,7 +36,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.composition"
 _SEEN = ("privacy_of_claim",)
 
 
@@ -92,13 +91,13 @@ class TimidRange(GeneralizedRandomizedResponse):
 
 
 looks_at_one_half = catalogue(
-    f"{_PLACE}:looks_at_one_half",
+    __name__,
     ResponseSequence(6, _at(4, (1.0, 0.6)), lambda: _half_way(2, 4, 1.0, 2.0)),
     mutation=Mutation("Thm 3 with t = epsilon/2 in place of the best t", _SEEN),
 )
 
 counts_the_bounded_range_mechanisms = catalogue(
-    f"{_PLACE}:counts_the_bounded_range_mechanisms",
+    __name__,
     ResponseSequence(
         3, _at(1, (1.0, 0.25)), lambda: MixedBatch(pure=1, bounded_range=2, mechanism_epsilon=1.0).claim(0.5)
     ),
@@ -106,25 +105,25 @@ counts_the_bounded_range_mechanisms = catalogue(
 )
 
 takes_the_batch_for_adaptive = catalogue(
-    f"{_PLACE}:takes_the_batch_for_adaptive",
+    __name__,
     ResponseSequence(2, best_second(1.0, 0.2, first=0.5), lambda: BoundedRangeBatch(2, 1.0).claim(0.2)),
     mutation=Mutation("the optimal delta of a batch is claimed of adaptively chosen mechanisms, as in eq. (5)", _SEEN),
 )
 
 takes_bounded_range_for_half_of_it = catalogue(
-    f"{_PLACE}:takes_bounded_range_for_half_of_it",
+    __name__,
     ResponseSequence(4, _at(4, (3.0, 1.78)), lambda: PureComposition([1.5] * 4).claim(5.9)),
     mutation=Mutation("epsilon-bounded-range is treated as epsilon/2-DP", _SEEN),
 )
 
 takes_randomized_response_for_bounded_range = catalogue(
-    f"{_PLACE}:takes_randomized_response_for_bounded_range",
+    __name__,
     TimidRange(1.4, 0.7, BoundedRange(0.7)),
     mutation=Mutation("epsilon-DP is taken for bounded range epsilon; it is 2 epsilon", _SEEN),
 )
 
 ignores_the_other_direction = catalogue(
-    f"{_PLACE}:ignores_the_other_direction",
+    __name__,
     TimidRange(1.0, 0.2, _one_direction(0.2, 1.0, 0.3)),
     mutation=Mutation(
         "delta in one order of the neighbours only: the losses are t and t - epsilon, not symmetric", _SEEN
@@ -132,13 +131,13 @@ ignores_the_other_direction = catalogue(
 )
 
 samples_with_p_for_q = catalogue(
-    f"{_PLACE}:samples_with_p_for_q",
+    __name__,
     PForQ(1.0, 0.3),
     mutation=Mutation("p = e^-epsilon q in place of e^-t q", _SEEN),
 )
 
 divides_by_the_sensitivity = catalogue(
-    f"{_PLACE}:divides_by_the_sensitivity",
+    __name__,
     BareExponent(size=5, epsilon=1.0),
     mutation=Mutation(
         "the factor 2 is dropped though scores move both ways: the range of the losses is 2 epsilon", _SEEN

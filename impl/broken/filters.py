@@ -17,7 +17,6 @@ __all__ = [
     "never_stops",
 ]
 
-_PLACE = "dpassay.impl.broken.filters"
 _SEEN = ("privacy_of_claim",)
 
 _EPSILON = 2.5
@@ -75,31 +74,31 @@ def _dear_responses(make: type[FullyAdaptiveFilter]) -> FilteredStars:
 
 
 checks_after_running = catalogue(
-    f"{_PLACE}:checks_after_running",
+    __name__,
     _responses(_ChecksAfterRunning),
     mutation=Mutation("a round is admitted while the sum so far is below epsilon, without looking ahead", _SEEN),
 )
 
 never_stops = catalogue(
-    f"{_PLACE}:never_stops",
+    __name__,
     _responses(_NeverStops),
     mutation=Mutation("every round is admitted", _SEEN),
 )
 
 keeps_only_the_last_charge = catalogue(
-    f"{_PLACE}:keeps_only_the_last_charge",
+    __name__,
     _responses(_KeepsOnlyLastCharge),
     mutation=Mutation("a charge replaces the sum instead of being added to it", _SEEN),
 )
 
 charges_the_mean_loss = catalogue(
-    f"{_PLACE}:charges_the_mean_loss",
+    __name__,
     _responses(_ChargesMeanLoss),
     mutation=Mutation("the mean of the privacy loss is charged in place of the loss that the outcome reports", _SEEN),
 )
 
 advertises_the_delta_of_one_round = catalogue(
-    f"{_PLACE}:advertises_the_delta_of_one_round",
+    __name__,
     FilteredStars(
         (Star(truth=0.02, loss=6.0, offer=Offer(0.01, 0.02)),) * 40,
         lambda: _DeltaOfOneRound(4.0, 0.02),
@@ -109,13 +108,13 @@ advertises_the_delta_of_one_round = catalogue(
 )
 
 halts_and_continues_the_wrong_way_round = catalogue(
-    f"{_PLACE}:halts_and_continues_the_wrong_way_round",
+    __name__,
     _dear_responses(_Inverted),
     mutation=Mutation("halts while the budget lasts and continues once it is spent, as Def 21 is printed", _SEEN),
 )
 
 leaves_out_the_next_mechanism = catalogue(
-    f"{_PLACE}:leaves_out_the_next_mechanism",
+    __name__,
     _dear_responses(_LeavesOutNext),
     mutation=Mutation("the sums leave out the mechanism about to run, so that the first one always runs", _SEEN),
 )

@@ -32,7 +32,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.floats"
 _SEEN, _BITS = ("privacy_of_claim",), ("privacy_in_float64",)
 
 
@@ -148,32 +147,32 @@ class PolarGaussian(BoxMullerGaussian):
 
 
 inversion_laplace = catalogue(
-    f"{_PLACE}:inversion_laplace",
+    __name__,
     InversionLaplace(53),
     mutation=Mutation("the floats that noise by inversion can reach depend on the answer", _BITS),
 )
 box_muller = catalogue(
-    f"{_PLACE}:box_muller",
+    __name__,
     BoxMullerGaussian(53),
     mutation=Mutation("the floats that Box and Muller's noise can reach depend on the answer", _BITS),
 )
 polar = catalogue(
-    f"{_PLACE}:polar",
+    __name__,
     PolarGaussian(53),
     mutation=Mutation("the floats that polar noise can reach depend on the answer", _BITS),
 )
 inversion_laplace_of_few_bits = catalogue(
-    f"{_PLACE}:inversion_laplace_of_few_bits",
+    __name__,
     InversionLaplace(10),
     mutation=Mutation("2^10 floats carry all of the noise, and other ones for another answer", _SEEN),
 )
 box_muller_of_few_bits = catalogue(
-    f"{_PLACE}:box_muller_of_few_bits",
+    __name__,
     BoxMullerGaussian(3),
     mutation=Mutation("2^6 pairs of words carry all of Box and Muller's noise", _SEEN),
 )
 polar_of_few_bits = catalogue(
-    f"{_PLACE}:polar_of_few_bits",
+    __name__,
     PolarGaussian(3),
     mutation=Mutation("2^6 pairs of words carry all of the polar noise", _SEEN),
 )

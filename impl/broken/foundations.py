@@ -46,7 +46,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.foundations"
 _SEEN = ("privacy_of_claim",)
 
 
@@ -206,57 +205,57 @@ class ClaimsTheLastRound(DualQuery):
 
 
 inverts_the_scale = catalogue(
-    f"{_PLACE}:inverts_the_scale",
+    __name__,
     InvertedScale(5, 0.1, low=-10.0, high=10.0, l0=1, integer=True),
     mutation=Mutation("the noise has scale epsilon in place of 1/epsilon", _SEEN),
 )
 forgets_epsilon_in_the_scale = catalogue(
-    f"{_PLACE}:forgets_epsilon_in_the_scale",
+    __name__,
     UnscaledNoise(2, 0.5),
     mutation=Mutation("the noise is not scaled by 1/epsilon", _SEEN),
 )
 claims_the_maximum_norm = catalogue(
-    f"{_PLACE}:claims_the_maximum_norm",
+    __name__,
     MaximumNorm(5, 0.5),
     mutation=Mutation("the sensitivity is that of one answer, where all answers may change", _SEEN),
 )
 shares_the_laplace_noise = catalogue(
-    f"{_PLACE}:shares_the_laplace_noise",
+    __name__,
     SharedNoise(3, 1.0),
     mutation=Mutation("one noise is added to all answers, so that their differences are exact", _SEEN),
 )
 prefix_sum_of_all_answers = catalogue(
-    f"{_PLACE}:prefix_sum_of_all_answers",
+    __name__,
     AllDiffer(10, 0.1),
     mutation=Mutation("running sums calibrated for one answer that differs, where all differ", _SEEN),
 )
 noise_below_root_n = catalogue(
-    f"{_PLACE}:noise_below_root_n",
+    __name__,
     HadamardAnswers(16),
     mutation=Mutation("noise of scale sqrt(n)/8 on n sums of n bits, with a claim of 1", _SEEN),
 )
 claims_one_answer_of_a_noisy_database = catalogue(
-    f"{_PLACE}:claims_one_answer_of_a_noisy_database",
+    __name__,
     NoisyDatabase(2),
     mutation=Mutation("noise is added once to the database, and the cost of a single sum over it is claimed", _SEEN),
 )
 reports_each_bit_twice = catalogue(
-    f"{_PLACE}:reports_each_bit_twice",
+    __name__,
     AnswersRepeatedly(2, 1.0),
     mutation=Mutation("two responses about every bit at the price of one", _SEEN),
 )
 drops_the_factor_two = catalogue(
-    f"{_PLACE}:drops_the_factor_two",
+    __name__,
     DoubledExponent(size=5, epsilon=1.0),
     mutation=Mutation("exp(epsilon u / sensitivity), though scores move both ways", _SEEN),
 )
 halves_the_likelihood_bound = catalogue(
-    f"{_PLACE}:halves_the_likelihood_bound",
+    __name__,
     HalvesTheLikelihoodBound((0.25, 0.75)),
     mutation=Mutation("the cost of a posterior sample is taken to be the bound on one log-likelihood", _SEEN),
 )
 claims_the_last_round = catalogue(
-    f"{_PLACE}:claims_the_last_round",
+    __name__,
     ClaimsTheLastRound(((1, 0, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1)), records=2, rounds=3),
     mutation=Mutation("a query is paid for at half of its price, and in the last round only", _SEEN),
 )

@@ -27,7 +27,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.histograms"
 _SEEN = ("privacy_at_known_events",)
 
 
@@ -78,43 +77,43 @@ class _LabelsOnly(TwoPhaseTopK):
 
 
 charges_l2_for_l1 = catalogue(
-    f"{_PLACE}:charges_l2_for_l1",
+    __name__,
     _SquareRootOfL0(size=4, l0=4, linf=1.0, epsilon=0.5),
     mutation=Mutation("Laplace noise is charged with the l2 sensitivity, epsilon sqrt(l0)", _SEEN),
 )
 
 charges_linf_for_l2 = catalogue(
-    f"{_PLACE}:charges_linf_for_l2",
+    __name__,
     _LargestMove(size=9, l0=9, linf=1.0, sigma=2.0),
     mutation=Mutation("Gaussian noise is charged with the l_infinity sensitivity", _SEEN),
 )
 
 takes_the_multiplier_for_a_deviation = catalogue(
-    f"{_PLACE}:takes_the_multiplier_for_a_deviation",
+    __name__,
     _Multiplier(size=3, l0=2, linf=5.0, sigma=2.0),
     mutation=Mutation("the standard deviation is sigma, not linf sigma", _SEEN),
 )
 
 forgets_linf_in_count_mle = catalogue(
-    f"{_PLACE}:forgets_linf_in_count_mle",
+    __name__,
     _MultiplierMLE(size=2, sigma=2.0, linf=5.0),
     mutation=Mutation("the standard deviation is sigma, not linf sigma, before the fit", _SEEN),
 )
 
 fits_to_the_true_order = catalogue(
-    f"{_PLACE}:fits_to_the_true_order",
+    __name__,
     _TrueOrderMLE(size=2, sigma=4.0),
     mutation=Mutation("the order that is fitted to, and released, is that of the true counts", _SEEN),
 )
 
 halves_the_gumbel_scale = catalogue(
-    f"{_PLACE}:halves_the_gumbel_scale",
+    __name__,
     HalfTheScale(size=4, k=2, epsilon=0.5),
     mutation=Mutation("Gumbel noise has half of the scale that the range asks for", ("privacy_of_claim",)),
 )
 
 charges_the_labels_only = catalogue(
-    f"{_PLACE}:charges_the_labels_only",
+    __name__,
     _LabelsOnly(size=2, k=1, epsilon=0.1, sigma=1.0),
     mutation=Mutation("the counts of the second phase are released without being charged", _SEEN),
 )

@@ -19,7 +19,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.means"
 _SEEN = ("privacy_of_claim",)
 
 
@@ -74,12 +73,12 @@ class GaussianMeanOfTrueSize(LaplaceMeanOfTrueSize):
 
 
 laplace_mean_of_true_size = catalogue(
-    f"{_PLACE}:laplace_mean_of_true_size",
+    __name__,
     LaplaceMeanOfTrueSize(0.1),
     mutation=Mutation("the scale of the noise tells the number of records", _SEEN),
 )
 gaussian_mean_of_true_size = catalogue(
-    f"{_PLACE}:gaussian_mean_of_true_size",
+    __name__,
     GaussianMeanOfTrueSize(0.1),
     mutation=Mutation("the standard deviation of the noise tells the number of records", _SEEN),
 )

@@ -34,7 +34,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.noise_reduction"
 _SEEN = ("privacy_of_claim",)
 _STOPS_WRONGLY = ("privacy_of_claim", "stopping_on_releases")
 
@@ -132,25 +131,25 @@ class PostProcessedBound(LaplaceNoiseReduction):
 
 
 draws_fresh_noise = catalogue(
-    f"{_PLACE}:draws_fresh_noise",
+    __name__,
     FreshNoise(size=1, times=(1.6, 1.5, 1.4, 1.3, 1.2, 1.1, 1.0)),
     mutation=Mutation("the noise at each time is fresh, and only the last time is charged", _SEEN),
 )
 
 bridges_too_narrowly = catalogue(
-    f"{_PLACE}:bridges_too_narrowly",
+    __name__,
     NarrowBridge(size=1, times=(16.0, 1.0)),
     mutation=Mutation("the bridge from t to s has variance s (t - s)/t^2 in the place of s (t - s)/t", _SEEN),
 )
 
 takes_times_for_deviations = catalogue(
-    f"{_PLACE}:takes_times_for_deviations",
+    __name__,
     TimesForDeviations(size=1, times=(1.0, 0.25)),
     mutation=Mutation("the standard deviation at time t is t, not its root", _SEEN),
 )
 
 releases_the_least_noisy_first = catalogue(
-    f"{_PLACE}:releases_the_least_noisy_first",
+    __name__,
     ForwardRelease(size=1, times=(4.0, 2.0, 1.0), stop=StopsAbove(0.5)),
     mutation=Mutation(
         "the values are released with growing noise, so that a run that stops early has told most", _SEEN
@@ -158,31 +157,31 @@ releases_the_least_noisy_first = catalogue(
 )
 
 draws_fresh_laplace_noise = catalogue(
-    f"{_PLACE}:draws_fresh_laplace_noise",
+    __name__,
     FreshLaplaceNoise(size=1, times=(1.2, 1.1, 1.0)),
     mutation=Mutation("the Laplace noise at each time is fresh, and only the last time is charged", _SEEN),
 )
 
 keeps_the_noise_too_often = catalogue(
-    f"{_PLACE}:keeps_the_noise_too_often",
+    __name__,
     FlatTooOften(size=1, times=(4.0, 0.5), stop=StopsAbove(-1.0)),
     mutation=Mutation("increments vanish with probability s/t in the place of (s/t)^2", _SEEN),
 )
 
 ends_when_the_noise_is_small = catalogue(
-    f"{_PLACE}:ends_when_the_noise_is_small",
+    __name__,
     PeeksAtTheNoise(size=1, times=(4.0, 1.0), stop=StopsAbove(0.0)),
     mutation=Mutation("the stopping rule sees the true error", _STOPS_WRONGLY),
 )
 
 stops_on_the_next_release = catalogue(
-    f"{_PLACE}:stops_on_the_next_release",
+    __name__,
     LooksAhead(size=1, times=(4.0, 0.5), stop=StopsAbove(0.5)),
     mutation=Mutation("the stopping rule looks ahead: it sees the release that it decides about", _STOPS_WRONGLY),
 )
 
 charges_the_processed_outcome = catalogue(
-    f"{_PLACE}:charges_the_processed_outcome",
+    __name__,
     PostProcessedBound(size=1, times=(4.0, 0.5), stop=StopsAbove(1.0)),
     mutation=Mutation("an ex-post bound is evaluated at an outcome from which the time was dropped", _SEEN),
 )

@@ -28,7 +28,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.noisy_max"
 _SEEN = ("privacy_of_claim",)
 _PARAMETERS: dict[str, Any] = {"size": 5, "sigma": 0.5, "low": 0.0, "high": 1.0, "sensitivity": 0.2}
 
@@ -79,43 +78,43 @@ class WrongClaim(GaussianNoisyMax):
 
 
 shares_the_noise = catalogue(
-    f"{_PLACE}:shares_the_noise",
+    __name__,
     _SharedNoise(**_PARAMETERS),
     mutation=Mutation("one noise is added to all answers, so that the largest always wins", _SEEN),
 )
 
 takes_the_variance_for_sigma = catalogue(
-    f"{_PLACE}:takes_the_variance_for_sigma",
+    __name__,
     VarianceForSigma(**_PARAMETERS),
     mutation=Mutation("the noise has standard deviation sigma^2", _SEEN),
 )
 
 releases_the_noisy_value = catalogue(
-    f"{_PLACE}:releases_the_noisy_value",
+    __name__,
     _ReleasesValue(size=2, sigma=2.0, low=0.0, high=1.0, sensitivity=1.0),
     mutation=Mutation("the noisy answer of the winner is released too, which is not purely private", _SEEN),
 )
 
 halves_the_laplace_scale = catalogue(
-    f"{_PLACE}:halves_the_laplace_scale",
+    __name__,
     HalfScale(size=5, epsilon=1.0),
     mutation=Mutation("the Laplace scale is sensitivity/(2 epsilon), the factor 2 on the wrong side", _SEEN),
 )
 
 claims_a_gap_narrowed_once = catalogue(
-    f"{_PLACE}:claims_a_gap_narrowed_once",
+    __name__,
     WrongClaim(**_PARAMETERS, epsilon=float(gaussian_noisy_max_epsilon(5, 0.5, 1.0, 0.1))),
     mutation=Mutation("the gap is narrowed by the sensitivity once, not twice (sensitivity halved)", _SEEN),
 )
 
 claims_the_standard_analysis = catalogue(
-    f"{_PLACE}:claims_the_standard_analysis",
+    __name__,
     WrongClaim(**_PARAMETERS, epsilon=float(gaussian_noisy_max_epsilon(2, 0.5, 0.2, 0.2))),
     mutation=Mutation("the width is taken to be the sensitivity, and the rivals to be one", _SEEN),
 )
 
 claims_one_rival_too_many = catalogue(
-    f"{_PLACE}:claims_one_rival_too_many",
+    __name__,
     WrongClaim(**_PARAMETERS, epsilon=float(gaussian_noisy_max_epsilon(6, 0.5, 1.0, 0.2))),
     mutation=Mutation("the exponent is d in place of d - 1: private, but not the exact loss", ("tightness_of_claim",)),
 )

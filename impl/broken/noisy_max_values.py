@@ -16,7 +16,6 @@ __all__ = ["ExponentialValue", "HalfExponentialScale", "LaplaceValue", "NoiseOnT
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.noisy_max_values"
 _SEEN = ("privacy_of_claim",)
 _BENCHMARK: dict[str, Any] = {"size": 5, "epsilon": 0.1, "low": -10.0, "high": 10.0}
 
@@ -69,25 +68,25 @@ class NoiseOnTiesOnly(LaplaceNoisyMax):
 
 
 laplace_value = catalogue(
-    f"{_PLACE}:laplace_value",
+    __name__,
     LaplaceValue(**_BENCHMARK),
     mutation=Mutation("NoisyMax3: the largest noisy answer is released, which bounds all others", _SEEN),
 )
 
 exponential_value = catalogue(
-    f"{_PLACE}:exponential_value",
+    __name__,
     ExponentialValue(**_BENCHMARK),
     mutation=Mutation("NoisyMax4: the largest noisy answer is released, which no answer exceeds", _SEEN),
 )
 
 half_exponential_scale = catalogue(
-    f"{_PLACE}:half_exponential_scale",
+    __name__,
     HalfExponentialScale(size=5, epsilon=1.0, low=-10.0, high=10.0),
     mutation=Mutation("the factor 2 is dropped for answers that move both ways", _SEEN),
 )
 
 noise_on_ties_only = catalogue(
-    f"{_PLACE}:noise_on_ties_only",
+    __name__,
     NoiseOnTiesOnly(size=5, epsilon=1.0, low=-10.0, high=10.0),
     mutation=Mutation("ties are broken at random, everything else is not: the support reveals the data", _SEEN),
 )

@@ -30,7 +30,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.sparse_vector"
 _SEEN = ("privacy_of_claim",)
 _ITEMS = (("gaboardi2017", "sparse_vector"),)
 _BENCHMARK: dict[str, Any] = {"size": 10, "threshold": 1.0, "epsilon": 0.1, "low": -10.0, "high": 10.0}
@@ -182,7 +181,7 @@ class ThresholdFromData(LaplaceSparseVector):
 # --- the catalogue ------------------------------------------------------------------------------------------
 
 releases_tested_answer = catalogue(
-    f"{_PLACE}:releases_tested_answer",
+    __name__,
     ReleasesTestedAnswer(**_BENCHMARK),
     items=_ITEMS,
     mutation=Mutation(
@@ -191,7 +190,7 @@ releases_tested_answer = catalogue(
 )
 
 quarter_split = catalogue(
-    f"{_PLACE}:quarter_split",
+    __name__,
     QuarterSplit(**_BENCHMARK),
     items=_ITEMS,
     mutation=Mutation(
@@ -200,52 +199,52 @@ quarter_split = catalogue(
 )
 
 bare_queries = catalogue(
-    f"{_PLACE}:bare_queries",
+    __name__,
     BareQueries(**_BENCHMARK),
     items=_ITEMS,
     mutation=Mutation("SVT5: the answers have no noise, so that their order shows", _SEEN),
 )
 
 never_halts = catalogue(
-    f"{_PLACE}:never_halts",
+    __name__,
     NeverHalts(**_BENCHMARK),
     items=_ITEMS,
     mutation=Mutation("SVT6: no halt, so that the loss grows with the stream", _SEEN),
 )
 
 third_and_fourth = catalogue(
-    f"{_PLACE}:third_and_fourth",
+    __name__,
     ThirdAndFourth(**_BENCHMARK, cutoff=2),
     items=_ITEMS,
     mutation=Mutation("SVT34Parallel: SVT3 and SVT4 on the same input, together claimed as private as one", _SEEN),
 )
 
 one_move_forgotten = catalogue(
-    f"{_PLACE}:one_move_forgotten",
+    __name__,
     OneMoveForgotten(size=10, threshold=0.0, epsilon=1.0, low=-10.0, high=10.0),
     mutation=Mutation("noise for answers that all move the same way, on streams whose answers do not", _SEEN),
 )
 
 stale_threshold_noise = catalogue(
-    f"{_PLACE}:stale_threshold_noise",
+    __name__,
     StaleThresholdNoise(size=10, threshold=0.0, epsilon=1.0, cutoff=3, low=-10.0, high=10.0),
     mutation=Mutation("the threshold's noise is kept for several runs that are charged as one", _SEEN),
 )
 
 ignores_epsilon = catalogue(
-    f"{_PLACE}:ignores_epsilon",
+    __name__,
     IgnoresEpsilon(**_BENCHMARK),
     mutation=Mutation("the noise does not depend on epsilon", _SEEN),
 )
 
 halts_late = catalogue(
-    f"{_PLACE}:halts_late",
+    __name__,
     HaltsLate(size=10, threshold=-10.0, epsilon=2.0, low=-10.0, high=10.0),
     mutation=Mutation("one hit more than the noise is made for", _SEEN),
 )
 
 threshold_from_data = catalogue(
-    f"{_PLACE}:threshold_from_data",
+    __name__,
     ThresholdFromData(size=10, threshold=0.0, epsilon=1.0, low=-10.0, high=10.0),
     mutation=Mutation("the threshold is the first answer, and moves against the others", _SEEN),
 )

@@ -32,7 +32,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.target_charging"
 _SEEN = ("privacy_of_claim",)
 
 
@@ -137,37 +136,37 @@ def _leaky(session: type[TargetCharging]) -> LeakyCalls:
 
 
 charges_after_release = catalogue(
-    f"{_PLACE}:charges_after_release",
+    __name__,
     _leaky(_ChargesAfterRelease),
     mutation=Mutation("a call runs and is published before it is asked whether its delta fits", _SEEN),
 )
 
 forgets_the_deltas = catalogue(
-    f"{_PLACE}:forgets_the_deltas",
+    __name__,
     _leaky(_ForgetsDeltas),
     mutation=Mutation("the delta of each call is compared with the whole budget, and not added up", _SEEN),
 )
 
 claims_the_printed_bound = catalogue(
-    f"{_PLACE}:claims_the_printed_bound",
+    __name__,
     CountedResponses(hits=600, truth=0.5048828125, slack=0.4, delta=1e-13),
     mutation=Mutation("the second bound of Thm B.4 as printed, without the 2 under the root", _SEEN),
 )
 
 finishes_the_level = catalogue(
-    f"{_PLACE}:finishes_the_level",
+    __name__,
     FinishedLevel(size=200, k=1, truth=0.53125, delta=0.01),
     mutation=Mutation("the sweep finishes the level at which the k-th hit comes: more than k hits", _SEEN),
 )
 
 counts_records_by_value = catalogue(
-    f"{_PLACE}:counts_records_by_value",
+    __name__,
     CountsByValue(size=200, queries=3, hits=201, epsilon=0.05, threshold=100.0, delta=1e-6),
     mutation=Mutation("equal records share one counter, which grows by their number", _SEEN),
 )
 
 takes_epsilon_for_its_inverse = catalogue(
-    f"{_PLACE}:takes_epsilon_for_its_inverse",
+    __name__,
     EpsilonForItsInverse(size=3, queries=3, hits=2, epsilon=0.25, threshold=3.5, delta=1e-3),
     mutation=Mutation("the noise has the scale epsilon in place of 1/epsilon", _SEEN),
 )

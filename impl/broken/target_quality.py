@@ -29,7 +29,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.target_quality"
 _SEEN = ("privacy_of_claim",)
 
 # A rare outcome rises by 1.1 while the other non-dominant one, and with it the doubt, falls by 1.1; the doubt is at
@@ -88,37 +87,37 @@ class _PublishesScore(BetweenThresholds):
 
 
 boundary_at_the_doubt_itself = catalogue(
-    f"{_PLACE}:boundary_at_the_doubt_itself",
+    __name__,
     UncappedDoubt(_RISING_FROM_A_THIRD),
     mutation=Mutation("the boundary has probability min(1/3, pi) in place of min(1/3, pi/(1 + pi))", _SEEN),
 )
 
 boundary_up_to_one_half = catalogue(
-    f"{_PLACE}:boundary_up_to_one_half",
+    __name__,
     WiderCap(_RISING_RARITY),
     mutation=Mutation("the boundary has probability min(1/2, pi)", _SEEN),
 )
 
 charges_a_classifier_as_a_test = catalogue(
-    f"{_PLACE}:charges_a_classifier_as_a_test",
+    __name__,
     ClaimsTest(_RISING_RARITY),
     mutation=Mutation("a wrapped algorithm with three outcomes is charged the epsilon of a wrapped test", _SEEN),
 )
 
 charges_one_run_for_two = catalogue(
-    f"{_PLACE}:charges_one_run_for_two",
+    __name__,
     _OneRunCharged(FiniteMechanism((3, 1), (1, 3))),
     mutation=Mutation("two runs are charged as one", _SEEN),
 )
 
 takes_half_of_the_laplace_scale = catalogue(
-    f"{_PLACE}:takes_half_of_the_laplace_scale",
+    __name__,
     HalfAsMuchNoise(epsilon=0.5, low=-1.0, high=1.0),
     mutation=Mutation("the Laplace scale is sensitivity/(2 epsilon)", _SEEN),
 )
 
 publishes_the_score_of_what_it_hides = catalogue(
-    f"{_PLACE}:publishes_the_score_of_what_it_hides",
+    __name__,
     _PublishesScore(epsilon=0.5, low=-1.0, high=1.0),
     mutation=Mutation("the noiseless score is published beside the outcome", _SEEN),
 )

@@ -24,7 +24,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_PLACE = "dpassay.impl.broken.truncated_gaussian"
 _SEEN = ("privacy_at_known_events",)
 
 
@@ -79,43 +78,43 @@ class _TightLimit(TruncatedGaussianCounts):
 
 
 clips_the_noise = catalogue(
-    f"{_PLACE}:clips_the_noise",
+    __name__,
     _Clipped(size=1, sigma=10.0, delta=0.05),
     mutation=Mutation("the noise is clipped, not truncated: atoms at both ends tell the count", _SEEN),
 )
 
 forgets_l0_in_the_half_width = catalogue(
-    f"{_PLACE}:forgets_l0_in_the_half_width",
+    __name__,
     _NoL0(size=10, sigma=5.0, delta=0.02, l0=10),
     mutation=Mutation("T is computed for one moved count, not for l0 of them", _SEEN),
 )
 
 forgets_linf_in_the_half_width = catalogue(
-    f"{_PLACE}:forgets_linf_in_the_half_width",
+    __name__,
     _NoLinf(size=1, sigma=4.0, delta=0.01, linf=5.0),
     mutation=Mutation("T is computed for counts that move by 1, while they move by 5", _SEEN),
 )
 
 lowers_the_threshold = catalogue(
-    f"{_PLACE}:lowers_the_threshold",
+    __name__,
     _LowThreshold(size=1, sigma=2.0, delta=0.01),
     mutation=Mutation("the threshold is T - linf/2, below what eq (10) pays for", _SEEN),
 )
 
 takes_the_multiplier_for_a_deviation = catalogue(
-    f"{_PLACE}:takes_the_multiplier_for_a_deviation",
+    __name__,
     _Multiplier(size=1, sigma=4.0, delta=0.01, linf=5.0),
     mutation=Mutation("the standard deviation is sigma, not linf sigma", _SEEN),
 )
 
 releases_labels_in_the_order_of_true_counts = catalogue(
-    f"{_PLACE}:releases_labels_in_the_order_of_true_counts",
+    __name__,
     _TrueOrder(size=2, sigma=1.0, delta=0.05),
     mutation=Mutation("the labels come in the order of their true counts", _SEEN),
 )
 
 cuts_at_a_limit_below_the_number_of_labels = catalogue(
-    f"{_PLACE}:cuts_at_a_limit_below_the_number_of_labels",
+    __name__,
     _TightLimit(size=2, sigma=1.0, delta=0.05),
     mutation=Mutation("only the label with the largest true count is considered", _SEEN),
 )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
-from dpassay.impl.libraries.kit import Raised
+from dpassay.adapter import Raised
 from dpassay.impl.libraries.plain import Record, Scalar
 from dpassay.impl.libraries.reading import read
 

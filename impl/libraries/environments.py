@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from packaging.version import Version
+from platformdirs import user_cache_path
 
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.registry import EnvironmentRecipe, Library, parse_specifier, parse_version
@@ -52,13 +52,7 @@ def cache_folder() -> Path:
     chosen = os.environ.get("DPASSAY_CACHE")
     if chosen:
         return Path(chosen).expanduser().resolve()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", "~\\AppData\\Local"))
-    elif sys.platform == "darwin":
-        base = Path("~/Library/Caches")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-    return base.expanduser() / "dpassay"
+    return user_cache_path("dpassay", appauthor=False)
 
 
 def newest_version(library: Library, python: str = sys.executable) -> str:
@@ -221,25 +215,13 @@ def _complaint(text: str) -> str:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold a lock between processes; the system releases it if this one dies."""
+    from filelock import FileLock  # imports asyncio
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+") as file:
-            _lock(file)
+        with FileLock(path):
             yield
     except OSError as error:
         raise UsageError(
             f"the cache {str(path.parent)!r} cannot be written: {error.strerror}; set DPASSAY_CACHE"
         ) from None
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: IO[str]) -> None:
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(file: IO[str]) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX)

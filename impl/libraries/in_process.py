@@ -1,6 +1,6 @@
 """Cases of an adapter in this interpreter: for libraries installed with dpassay, and for testing a case.
 
->>> from dpassay.impl.libraries.kit import Nonsense
+>>> from dpassay.adapter import Nonsense
 >>> from dpassay.impl.libraries.remote import open_library
 >>> worker = InProcessWorker([Nonsense("square root", {"x=-1": lambda: (-1.0) ** 0.5})])
 >>> [case.name for case in open_library(worker)]
@@ -24,7 +24,7 @@ class InProcessWorker(Worker):
     Parameters
     ----------
     cases : sequence
-        Cases of :mod:`dpassay.impl.libraries.kit`.
+        Cases of :mod:`dpassay.adapter`.
     """
 
     def __init__(self, cases: Sequence[Any]) -> None:

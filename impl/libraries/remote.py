@@ -20,6 +20,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.adapter import Raised
 from dpassay.claims import (
     Claim,
     NeighbourRelation,
@@ -30,7 +31,6 @@ from dpassay.claims import (
     require_positive,
 )
 from dpassay.impl.libraries.codec import decode, encode
-from dpassay.impl.libraries.kit import Raised
 from dpassay.impl.libraries.plain import numbers_of
 
 __all__ = [
@@ -316,7 +316,13 @@ def error_named(
     is_own: bool = False,
     is_unasked: bool = False,
 ) -> WorkerError:
-    """Return a `WorkerError` whose class has the name of the exception of the library."""
+    """Return a `WorkerError` whose class has the name of the exception of the library.
+
+    Parameters
+    ----------
+    type, message, is_own, is_unasked
+        As for `WorkerError`.
+    """
     error_class = builtins.type(type, (WorkerError,), {})
     error: WorkerError = error_class(type, message, is_own, is_unasked)
     return error
@@ -347,7 +353,7 @@ class RemoteMechanism(_Remote):
     neighbours : NeighbourRelation
         The pairs for which it makes it.
     description : dict
-        What :meth:`dpassay.impl.libraries.kit.Mechanism.describe` says.
+        What :meth:`dpassay.adapter.Mechanism.describe` says.
     """
 
     def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
@@ -369,13 +375,13 @@ class RemoteMechanism(_Remote):
         WorkerLostError
             If the worker crashed or hung.
         """
-        if not self.description["bulk"]:
-            return self.sample_apart(data, size, rng)
+        if not self.description["sample_many"]:
+            return self.sample_one_by_one(data, size, rng)
         seed = self._seed(rng)
         outcomes = decode(self._worker.request("sample", case=self.name, data=_sent(data), size=int(size), seed=seed))
         return outcomes if isinstance(outcomes, np.ndarray) else list(outcomes)
 
-    def sample_apart(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
+    def sample_one_by_one(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
         """Draw `size` outcomes call by call, in few requests; a call that raised is the outcome ``<raises ...>``.
 
         Raises
@@ -413,7 +419,7 @@ class RemoteMechanism(_Remote):
         while size > 0:
             start = time.perf_counter()
             count = min(portion, size)
-            request = {"case": self.name, "data": sent, "size": count, "seed": seed, "apart": True}
+            request = {"case": self.name, "data": sent, "size": count, "seed": seed, "one_by_one": True}
             yield from decode(self._worker.request("sample", **request))
             seconds = max(time.perf_counter() - start, 1e-6)
             portion = max(1, min(int(count * _PORTION_SECONDS / seconds), 4 * portion, _LARGEST_PORTION))
@@ -432,7 +438,7 @@ class RemoteMechanism(_Remote):
 
 @dataclass(frozen=True)
 class RemoteSampler:
-    """Samples a mechanism in batches, or call by call (`apart`), where exceptions are outcomes.
+    """Samples a mechanism in batches, or call by call (`one_by_one`), where exceptions are outcomes.
 
     Parameters
     ----------
@@ -446,9 +452,9 @@ class RemoteSampler:
         """Draw `size` outcomes as :meth:`RemoteMechanism.sample` does."""
         return self.mechanism.sample(data, size, rng)
 
-    def apart(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
-        """Draw `size` outcomes as :meth:`RemoteMechanism.sample_apart` does."""
-        return self.mechanism.sample_apart(data, size, rng)
+    def one_by_one(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
+        """Draw `size` outcomes as :meth:`RemoteMechanism.sample_one_by_one` does."""
+        return self.mechanism.sample_one_by_one(data, size, rng)
 
     def raising(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:  # noqa: ARG002  # as a sampler
         """Draw `size` outcomes one by one as :meth:`RemoteMechanism.draw` does."""
@@ -463,7 +469,7 @@ class RemoteAnswer(_Remote):
     question : str
         Which question it answers.
     description : dict
-        What :meth:`dpassay.impl.libraries.kit.Answer.describe` says.
+        What :meth:`dpassay.adapter.Answer.describe` says.
     related : tuple of RemoteAnswer
         The other answers of the library that belong to the same account.
     """

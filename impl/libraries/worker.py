@@ -4,10 +4,10 @@ Started as ``python worker.py ADAPTER.py``. It needs the standard library, and w
 replies carry an ``id``; the first line that it writes is a greeting with the versions. What the library prints goes
 to standard error: standard output belongs to the protocol.
 
-Requests: ``describe``; ``sample`` (case, data, size, seed or null, apart); ``draw`` (case, data: one outcome, with
-what it raises as the error); ``law`` and ``noiseless`` (case, data); ``answer`` (case, arguments); ``attempt`` (case,
-attempt). A reply holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is broken, and
-`is_unasked`: whether the adapter's own code raised, so that the library was not asked or did not refuse).
+Requests: ``describe``; ``sample`` (case, data, size, seed or null, one_by_one); ``draw`` (case, data: one outcome,
+with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``answer`` (case, arguments); ``attempt``
+(case, attempt). A reply holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is
+broken, and `is_unasked`: whether the adapter's own code raised, so that the library was not asked or did not refuse).
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
+_ADAPTER = Path(__file__).absolute().parents[2] / "adapter.py"  # not resolved: `impl` may be a link
 
 
 def install_adapter_modules() -> None:
-    """Make ``dpassay.impl.libraries.kit`` and ``.codec`` importable if dpassay is not installed."""
+    """Make ``dpassay.adapter`` and ``dpassay.impl.libraries.codec`` importable if dpassay is not installed."""
     try:
+        import dpassay.adapter
         import dpassay.impl.libraries.codec  # noqa: F401  # an adapter may live where dpassay does
     except Exception:  # noqa: BLE001  # absent, or made for another version of Python: as good as absent
         for name in [name for name in sys.modules if name.split(".")[0] == "dpassay"]:
@@ -43,6 +45,18 @@ def install_adapter_modules() -> None:
             package = types.ModuleType(name)
             package.__path__ = [str(HERE)] if name.endswith("libraries") else []
             sys.modules[name] = package
+        _load("dpassay.adapter", _ADAPTER)
+
+
+def _load(name: str, path: Path) -> types.ModuleType:
+    """Run a file as a module of this name."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def load_adapter(path: Path) -> tuple[str, list[Any]]:
@@ -54,12 +68,7 @@ def load_adapter(path: Path) -> tuple[str, list[Any]]:
         If two cases have one name, or there is none.
     """
     sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location("dpassay_adapter", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["dpassay_adapter"] = module
-    spec.loader.exec_module(module)
+    module = _load("dpassay_adapter", path)
     cases = list(module.cases() if hasattr(module, "cases") else module.CASES)
     names = [case.name for case in cases]
     repeated = sorted({name for name in names if names.count(name) > 1})
@@ -97,7 +106,7 @@ class Adapter:
         if what == "sample":
             if request.get("seed") is not None and case.seed is not None:
                 case.seed(request["seed"])
-            return encode(case.draw(list(decode(request["data"])), request["size"], request.get("apart", False)))
+            return encode(case.draw(list(decode(request["data"])), request["size"], request.get("one_by_one", False)))
         if what == "draw":
             return encode(case.draw_one(list(decode(request["data"]))))
         if what in {"law", "noiseless"}:
@@ -149,9 +158,9 @@ def is_unasked(error: BaseException, own_files: set[str], refused_by: Sequence[s
 
     A refusal comes out of the library: a frame of its code lies below that of the adapter. Compiled code has no
     frames; an adapter names the exceptions by which it refuses. An adapter that reads a refusal from an answer of the
-    library raises `dpassay.impl.libraries.kit.Refused`. The parameters are those of :func:`is_own_error`.
+    library raises `dpassay.adapter.Refused`. The parameters are those of :func:`is_own_error`.
     """
-    from dpassay.impl.libraries.kit import Refused
+    from dpassay.adapter import Refused
 
     if isinstance(error, Refused) or _own_instruction(error, own_files) is None:
         return False
@@ -181,7 +190,8 @@ def _own_instruction(error: BaseException, own_files: set[str]) -> str | None:
 
 def harness_files() -> set[str]:
     """Return the modules of dpassay that run in a worker: what they raise is no refusal of a library either."""
-    return {str(module) for folder in {HERE, Path(__file__).parent} for module in folder.glob("*.py")}
+    modules = {str(module) for folder in {HERE, Path(__file__).parent} for module in folder.glob("*.py")}
+    return modules | {str(_ADAPTER), str(sys.modules["dpassay.adapter"].__file__)}
 
 
 def files_of(adapter: Path) -> set[str]:

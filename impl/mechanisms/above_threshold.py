@@ -137,7 +137,7 @@ class AboveThresholdSession(HaltingSession[GaussianAboveThreshold]):
 
 
 gaussian_above_threshold = catalogue(
-    "dpassay.impl.mechanisms.above_threshold:gaussian_above_threshold",
+    __name__,
     GaussianAboveThreshold(
         size=5, threshold=1.5, sigma_threshold=0.15, sigma_query=0.26, low=1.0, high=2.0, sensitivity=0.1
     ),

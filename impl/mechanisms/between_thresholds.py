@@ -84,7 +84,7 @@ class BetweenThresholds:
 
 
 between_thresholds = catalogue(
-    "dpassay.impl.mechanisms.between_thresholds:between_thresholds",
+    __name__,
     BetweenThresholds(epsilon=0.5, low=-1.0, high=1.0),
     items=(("cohen2023", "between_thresholds_target"),),
 )

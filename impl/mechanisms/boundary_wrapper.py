@@ -97,7 +97,7 @@ class BoundaryWrapper:
 
 
 boundary_wrapper = catalogue(
-    "dpassay.impl.mechanisms.boundary_wrapper:boundary_wrapper",
+    __name__,
     BoundaryWrapper(ExponentialMechanism(size=3, epsilon=0.5)),
     items=(("cohen2023", "boundary_wrapper"),),
 )

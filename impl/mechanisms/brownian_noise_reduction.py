@@ -116,7 +116,7 @@ class BrownianNoiseReduction(NoiseReduction):
 
 
 brownian_noise_reduction = catalogue(
-    "dpassay.impl.mechanisms.brownian_noise_reduction:brownian_noise_reduction",
+    __name__,
     BrownianNoiseReduction(size=1, times=(4.0, 1.0, 0.25), stop=StopsAbove(1.0)),
     items=(
         ("rogers2023", "brownian_noise_reduction"),

@@ -108,7 +108,7 @@ class CountMLE:
 
 
 count_mle = catalogue(
-    "dpassay.impl.mechanisms.count_mle:count_mle",
+    __name__,
     CountMLE(size=3, sigma=2.0),
     items=(("cesar2020", "count_mle"),),
 )

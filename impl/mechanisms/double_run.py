@@ -62,7 +62,7 @@ class DoubleRun:
 
 
 double_run = catalogue(
-    "dpassay.impl.mechanisms.double_run:double_run",
+    __name__,
     DoubleRun(FiniteMechanism((3, 1), (1, 3))),
     items=(("cohen2023", "double_run_target"),),
 )

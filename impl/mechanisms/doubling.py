@@ -90,7 +90,7 @@ class DoublingMethod(NoiseReduction):
 
 
 doubling_method = catalogue(
-    "dpassay.impl.mechanisms.doubling:doubling_method",
+    __name__,
     DoublingMethod(size=1, times=(4.0, 2.0, 1.0, 0.5), stop=RelativeError(0.5)),
     items=(("rogers2023", "doubling_method"), ("rogers2023", "relative_error_stopping_rule")),
 )

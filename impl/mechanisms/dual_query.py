@@ -108,7 +108,7 @@ class DualQuery:
 
 
 dual_query = catalogue(
-    "dpassay.impl.mechanisms.dual_query:dual_query",
+    __name__,
     DualQuery(queries=((1, 0, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1)), records=2, rounds=3),
     items=(("gaboardi2017", "dual_query"),),
 )

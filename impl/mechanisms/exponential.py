@@ -184,19 +184,19 @@ class PermuteAndFlip(_ScoreSelection):
 
 
 exponential_mechanism = catalogue(
-    "dpassay.impl.mechanisms.exponential:exponential_mechanism",
+    __name__,
     ExponentialMechanism(size=5, epsilon=1.0),
     items=(("lebensold2024", "exponential_mechanism"), ("cesar2020", "exponential_mechanism")),
 )
 
 range_exponential_mechanism = catalogue(
-    "dpassay.impl.mechanisms.exponential:range_exponential_mechanism",
+    __name__,
     RangeExponentialMechanism(size=5, epsilon=1.0),
     items=(("cesar2020", "exponential_mechanism"), ("cesar2020", "quality_score_range")),
 )
 
 permute_and_flip = catalogue(
-    "dpassay.impl.mechanisms.exponential:permute_and_flip",
+    __name__,
     PermuteAndFlip(size=5, epsilon=1.0),
     items=(("lebensold2024", "permute_and_flip"),),
 )

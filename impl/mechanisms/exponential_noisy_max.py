@@ -25,7 +25,7 @@ class ExponentialNoisyMax(ScaledNoisyMax):
 
 
 exponential_noisy_max = catalogue(
-    "dpassay.impl.mechanisms.exponential_noisy_max:exponential_noisy_max",
+    __name__,
     ExponentialNoisyMax(size=5, epsilon=0.1, low=-10.0, high=10.0),
     items=(("lebensold2024", "permute_and_flip"),),
 )

@@ -157,7 +157,7 @@ class FilteredStars:
 
 
 self_reporting_composition = catalogue(
-    "dpassay.impl.mechanisms.filtered_stars:self_reporting_composition",
+    __name__,
     FilteredStars(
         stream=(Star(truth=0.01, loss=3.0, offer=Offer(0.1, 0.01)),) * 20,
         make_filter=lambda: SelfReportingFilter(epsilon=2.0, delta=0.05),
@@ -167,7 +167,7 @@ self_reporting_composition = catalogue(
 )
 
 fully_adaptive_composition = catalogue(
-    "dpassay.impl.mechanisms.filtered_stars:fully_adaptive_composition",
+    __name__,
     FilteredStars(
         stream=(randomised_response(0.1),) * 10,
         make_filter=lambda: FullyAdaptiveFilter(epsilon=1.0, delta_slack=1e-5),
@@ -181,7 +181,7 @@ fully_adaptive_composition = catalogue(
 )
 
 concentrated_composition = catalogue(
-    "dpassay.impl.mechanisms.filtered_stars:concentrated_composition",
+    __name__,
     FilteredStars(
         stream=(Star(0.02, math.inf, ConcentratedOffer(0.0, 0.02)),) * 2
         + (Star(1 / (1 + math.exp(-0.5)), 0.5, ConcentratedOffer.of_approximate_dp(0.5)),) * 6,
@@ -192,7 +192,7 @@ concentrated_composition = catalogue(
 )
 
 ex_post_composition = catalogue(
-    "dpassay.impl.mechanisms.filtered_stars:ex_post_composition",
+    __name__,
     FilteredStars(
         stream=(Star(0.3, 0.7, ExPostOffer(0.7)),) * 10,
         make_filter=lambda: ExPostFilter(epsilon=1.5),
@@ -202,7 +202,7 @@ ex_post_composition = catalogue(
 )
 
 two_budget_composition = catalogue(
-    "dpassay.impl.mechanisms.filtered_stars:two_budget_composition",
+    __name__,
     FilteredStars(
         stream=(
             Star(0.3, 0.7, ExPostOffer(0.7)),

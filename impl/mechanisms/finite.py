@@ -110,7 +110,7 @@ class FiniteMechanism:
 
 
 randomised_bit = catalogue(
-    "dpassay.impl.mechanisms.finite:randomised_bit",
+    __name__,
     FiniteMechanism((3, 1), (1, 3)),
     items=(("cohen2023", "indistinguishability"),),
 )

@@ -68,7 +68,7 @@ class GaussianMechanism:
 
 
 gaussian_mechanism = catalogue(
-    "dpassay.impl.mechanisms.gaussian:gaussian_mechanism",
+    __name__,
     GaussianMechanism(size=2, sigma=1.0),
     items=(("lebensold2024", "gaussian_mechanism_rdp"),),
 )

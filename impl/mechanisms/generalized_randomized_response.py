@@ -173,13 +173,13 @@ def best_second(epsilon: float, level: float, first: float) -> Choice:
 _EPSILON, _LEVEL = 1.0, 0.2
 
 generalized_randomized_response = catalogue(
-    "dpassay.impl.mechanisms.generalized_randomized_response:generalized_randomized_response",
+    __name__,
     GeneralizedRandomizedResponse(epsilon=1.0, top=0.3),
     items=(("cesar2020", "generalized_rr"),),
 )
 
 response_batch = catalogue(
-    "dpassay.impl.mechanisms.generalized_randomized_response:response_batch",
+    __name__,
     ResponseSequence(
         length=6,
         choose=lambda history: (1.0, 0.6) if len(history) < 4 else (2.0, 1.0),
@@ -189,7 +189,7 @@ response_batch = catalogue(
 )
 
 response_sequence = catalogue(
-    "dpassay.impl.mechanisms.generalized_randomized_response:response_sequence",
+    __name__,
     ResponseSequence(
         length=2,
         choose=best_second(_EPSILON, _LEVEL, first=0.5),

@@ -95,7 +95,7 @@ def peeling_order(counts: Array, epsilon: float, runs: int, rng: np.random.Gener
 
 
 gumbel_selection = catalogue(
-    "dpassay.impl.mechanisms.gumbel_selection:gumbel_selection",
+    __name__,
     GumbelSelection(size=4, epsilon=1.0),
     items=(("rogers2023", "exponential_mechanism_gumbel"),),
 )

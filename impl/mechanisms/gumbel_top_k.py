@@ -89,7 +89,7 @@ class GumbelTopK:
 
 
 gumbel_top_k = catalogue(
-    "dpassay.impl.mechanisms.gumbel_top_k:gumbel_top_k",
+    __name__,
     GumbelTopK(size=4, k=2, epsilon=0.5),
     items=(("cesar2020", "linkedin_mechanism_grid"),),
 )

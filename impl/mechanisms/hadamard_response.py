@@ -128,7 +128,7 @@ def _whole(name: str, values: ArrayLike, end: int) -> NDArray[np.int64]:
 
 
 hadamard_response = catalogue(
-    "dpassay.impl.mechanisms.hadamard_response:hadamard_response",
+    __name__,
     HadamardResponse(values=7, epsilon=1.0),
     items=(("gaboardi2017", "local_heavy_hitters"),),
 )

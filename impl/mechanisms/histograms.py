@@ -124,13 +124,13 @@ class GaussianHistogram(_Histogram):
 
 
 laplace_histogram = catalogue(
-    "dpassay.impl.mechanisms.histograms:laplace_histogram",
+    __name__,
     LaplaceHistogram(size=3, l0=2, linf=1.0, epsilon=0.5),
     items=(("cesar2020", "laplace_l0_bound"), ("cesar2020", "linkedin_mechanism_grid")),
 )
 
 gaussian_histogram = catalogue(
-    "dpassay.impl.mechanisms.histograms:gaussian_histogram",
+    __name__,
     GaussianHistogram(size=3, l0=2, linf=5.0, sigma=2.0),
     items=(("cesar2020", "gaussian_histogram_zcdp"), ("cesar2020", "gaussian_l0_zcdp_bound")),
 )

@@ -245,7 +245,7 @@ class RepeatedSums:
 
 
 individual_svt = catalogue(
-    "dpassay.impl.mechanisms.individual_svt:individual_svt",
+    __name__,
     RepeatedSums(size=3, queries=5, hits=2, epsilon=0.5, threshold=3.0, delta=1e-3),
     items=(("cohen2023", "individual_svt"),),
 )

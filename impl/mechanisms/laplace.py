@@ -87,16 +87,11 @@ class LaplaceMechanism:
         return in_chunks(draw, size, self.size)
 
 
-_PLACE = "dpassay.impl.mechanisms.laplace"
 _ITEM = (("gaboardi2017", "split_budget_laplace_accuracy"),)
 
-laplace_mechanism = catalogue(f"{_PLACE}:laplace_mechanism", LaplaceMechanism(size=3, epsilon=1.0), items=_ITEM)
+laplace_mechanism = catalogue(__name__, LaplaceMechanism(size=3, epsilon=1.0), items=_ITEM)
 
-laplace_of_benchmark = catalogue(
-    f"{_PLACE}:laplace_of_benchmark", LaplaceMechanism(1, 0.1, low=-10.0, high=10.0), items=_ITEM
-)
+laplace_of_benchmark = catalogue(__name__, LaplaceMechanism(1, 0.1, low=-10.0, high=10.0), items=_ITEM)
 
-noisy_histogram = catalogue(
-    f"{_PLACE}:noisy_histogram", LaplaceMechanism(5, 0.1, low=-10.0, high=10.0, l0=1, integer=True), items=_ITEM
-)
+noisy_histogram = catalogue(__name__, LaplaceMechanism(5, 0.1, low=-10.0, high=10.0, l0=1, integer=True), items=_ITEM)
 """Counts of which a neighbour changes one, by 1: NoisyHist1 of the common benchmark."""

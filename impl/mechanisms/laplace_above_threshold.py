@@ -117,15 +117,12 @@ def leads_over(threshold: float, answers: Array) -> Array:
         return answers - threshold
 
 
-_PLACE = "dpassay.impl.mechanisms.laplace_above_threshold"
 _ITEMS = (("gaboardi2017", "laplace_above_threshold"),)
 
-laplace_above_threshold = catalogue(
-    f"{_PLACE}:laplace_above_threshold", LaplaceAboveThreshold(size=10, threshold=0.0, epsilon=1.0), items=_ITEMS
-)
+laplace_above_threshold = catalogue(__name__, LaplaceAboveThreshold(size=10, threshold=0.0, epsilon=1.0), items=_ITEMS)
 
 monotone_above_threshold = catalogue(
-    f"{_PLACE}:monotone_above_threshold",
+    __name__,
     LaplaceAboveThreshold(size=10, threshold=0.0, epsilon=1.0, monotone=True),
     items=_ITEMS,
 )

@@ -177,7 +177,7 @@ class LaplaceNoiseReduction(NoiseReduction):
 
 
 laplace_noise_reduction = catalogue(
-    "dpassay.impl.mechanisms.laplace_noise_reduction:laplace_noise_reduction",
+    __name__,
     LaplaceNoiseReduction(size=1, times=(4.0, 2.0, 1.0), stop=StopsAbove(1.0)),
     items=(("rogers2023", "laplace_noise_reduction"), ("rogers2023", "laplace_process")),
 )

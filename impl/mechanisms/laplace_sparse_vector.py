@@ -202,25 +202,24 @@ def interleaved(places: Places, numbers: Array) -> Array:
     return np.stack([places, np.where(places > 0, numbers, 0.0)], axis=2).reshape(rows, 2 * most)
 
 
-_PLACE = "dpassay.impl.mechanisms.laplace_sparse_vector"
 _ITEMS = (("gaboardi2017", "sparse_vector"),)
 
 sparse_vector = catalogue(
-    f"{_PLACE}:sparse_vector",
+    __name__,
     LaplaceSparseVector(size=10, threshold=0.5, epsilon=0.1, low=-10.0, high=10.0),
     items=_ITEMS,
 )
 """SVT1 of the common benchmark."""
 
 restarted_sparse_vector = catalogue(
-    f"{_PLACE}:restarted_sparse_vector",
+    __name__,
     RestartedSparseVector(size=10, threshold=1.0, epsilon=0.1, low=-10.0, high=10.0),
     items=_ITEMS,
 )
 """SVT2 of the common benchmark."""
 
 numeric_sparse_vector = catalogue(
-    f"{_PLACE}:numeric_sparse_vector",
+    __name__,
     NumericSparseVector(size=10, threshold=1.0, epsilon=0.1, cutoff=2, low=-10.0, high=10.0),
     items=_ITEMS,
 )

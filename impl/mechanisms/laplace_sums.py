@@ -119,8 +119,7 @@ class LaplacePrefixSum:
         return in_chunks(draw, size, self.size)
 
 
-_PLACE = "dpassay.impl.mechanisms.laplace_sums"
 _ITEM = (("gaboardi2017", "basic_composition"),)
 
-laplace_parallel = catalogue(f"{_PLACE}:laplace_parallel", LaplaceParallel(20, 0.005), items=_ITEM)
-laplace_prefix_sum = catalogue(f"{_PLACE}:laplace_prefix_sum", LaplacePrefixSum(10, 0.1), items=_ITEM)
+laplace_parallel = catalogue(__name__, LaplaceParallel(20, 0.005), items=_ITEM)
+laplace_prefix_sum = catalogue(__name__, LaplacePrefixSum(10, 0.1), items=_ITEM)

@@ -169,19 +169,19 @@ class LaplaceNoisyMax(ScaledNoisyMax):
 
 
 gaussian_noisy_max = catalogue(
-    "dpassay.impl.mechanisms.noisy_max:gaussian_noisy_max",
+    __name__,
     GaussianNoisyMax(size=5, sigma=1.0, low=0.0, high=1.0, sensitivity=0.2),
     items=(("lebensold2024", "gaussian_rnm"),),
 )
 
 laplace_noisy_max = catalogue(
-    "dpassay.impl.mechanisms.noisy_max:laplace_noisy_max",
+    __name__,
     LaplaceNoisyMax(size=5, epsilon=1.0),
     items=(("lebensold2024", "laplace_rnm"),),
 )
 
 noisy_max_of_benchmark = catalogue(
-    "dpassay.impl.mechanisms.noisy_max:noisy_max_of_benchmark",
+    __name__,
     LaplaceNoisyMax(size=5, epsilon=0.1, low=-10.0, high=10.0),
     items=(("lebensold2024", "laplace_rnm"),),
 )

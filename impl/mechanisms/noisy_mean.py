@@ -96,7 +96,7 @@ class NoisyMean:
 
 
 noisy_mean = catalogue(
-    "dpassay.impl.mechanisms.noisy_mean:noisy_mean",
+    __name__,
     NoisyMean(epsilon=1.0),
     items=(("gaboardi2017", "basic_composition"),),
 )

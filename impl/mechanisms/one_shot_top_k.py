@@ -304,7 +304,7 @@ class LaplaceTopK:
 
 
 response_top_k = catalogue(
-    "dpassay.impl.mechanisms.one_shot_top_k:response_top_k",
+    __name__,
     ResponseTopK(size=10, k=2, truth=0.53125, delta=0.01),
     items=(
         ("cohen2023", "one_shot_top_k"),
@@ -314,13 +314,13 @@ response_top_k = catalogue(
 )
 
 swept_top_k = catalogue(
-    "dpassay.impl.mechanisms.one_shot_top_k:swept_top_k",
+    __name__,
     SweptTopK(size=6, k=2, truth=0.625, delta=0.01),
     items=(("cohen2023", "sweep_selection"), ("cohen2023", "conditional_release_with_revisions")),
 )
 
 laplace_top_k = catalogue(
-    "dpassay.impl.mechanisms.one_shot_top_k:laplace_top_k",
+    __name__,
     LaplaceTopK(size=3, k=1, epsilon=0.5, delta=1e-3),
     items=(("cohen2023", "laplace_top_k"),),
 )

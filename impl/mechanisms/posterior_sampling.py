@@ -75,14 +75,13 @@ class PosteriorSample:
         return in_chunks(draw, size, len(grid))
 
 
-_PLACE = "dpassay.impl.mechanisms.posterior_sampling"
 _ITEM = (("gaboardi2017", "posterior_sampling"),)
 _GRID = (0.25, 0.375, 0.5, 0.625, 0.75)
 
-posterior_sample = catalogue(f"{_PLACE}:posterior_sample", PosteriorSample(_GRID), items=_ITEM)
+posterior_sample = catalogue(__name__, PosteriorSample(_GRID), items=_ITEM)
 
 posterior_sample_of_any_number = catalogue(
-    f"{_PLACE}:posterior_sample_of_any_number",
+    __name__,
     PosteriorSample(_GRID, size=0, max_size=3, relation="add-remove"),
     items=_ITEM,
 )

@@ -76,7 +76,7 @@ class RandomisedResponse:
 
 
 randomised_response = catalogue(
-    "dpassay.impl.mechanisms.randomised_response:randomised_response",
+    __name__,
     RandomisedResponse(size=3, epsilon=1.0),
     items=(("gaboardi2017", "basic_composition"),),
 )

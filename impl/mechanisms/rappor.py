@@ -105,8 +105,6 @@ class Rappor:
 
 _ITEM = (("gaboardi2017", "local_heavy_hitters"),)
 
-rappor = catalogue("dpassay.impl.mechanisms.rappor:rappor", Rappor(), items=_ITEM)
+rappor = catalogue(__name__, Rappor(), items=_ITEM)
 
-one_time_rappor = catalogue(
-    "dpassay.impl.mechanisms.rappor:one_time_rappor", Rappor(permanent=0.95, high=1.0), items=_ITEM
-)
+one_time_rappor = catalogue(__name__, Rappor(permanent=0.95, high=1.0), items=_ITEM)

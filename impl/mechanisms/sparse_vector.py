@@ -113,7 +113,7 @@ class GaussianSparseVector:
 
 
 gaussian_sparse_vector = catalogue(
-    "dpassay.impl.mechanisms.sparse_vector:gaussian_sparse_vector",
+    __name__,
     GaussianSparseVector(
         GaussianAboveThreshold(
             size=6, threshold=0.5, sigma_threshold=1.0, sigma_query=1.75, low=0.0, high=1.0, sensitivity=0.1

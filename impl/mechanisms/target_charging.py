@@ -326,19 +326,19 @@ class LeakyCalls:
 
 
 target_charging = catalogue(
-    "dpassay.impl.mechanisms.target_charging:target_charging",
+    __name__,
     ChargedResponses(size=16, hits=2, truth=0.53125, delta=0.01),
     items=(("cohen2023", "target_charging"),),
 )
 
 multi_target_charging = catalogue(
-    "dpassay.impl.mechanisms.target_charging:multi_target_charging",
+    __name__,
     ChargedResponses(size=10, hits=1, truth=0.53125, delta=0.01, both=True),
     items=(("cohen2023", "multi_target_charging"),),
 )
 
 target_charging_approx = catalogue(
-    "dpassay.impl.mechanisms.target_charging:target_charging_approx",
+    __name__,
     LeakyCalls(calls=5, leak=0.125, make_session=lambda: TargetCharging(1, 0.01, 0.49, delta_of_calls=0.25)),
     items=(("cohen2023", "target_charging_approx"),),
 )

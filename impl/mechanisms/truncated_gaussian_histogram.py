@@ -114,7 +114,7 @@ class TruncatedGaussianCounts:
 
 
 truncated_gaussian_counts = catalogue(
-    "dpassay.impl.mechanisms.truncated_gaussian_histogram:truncated_gaussian_counts",
+    __name__,
     TruncatedGaussianCounts(size=3, sigma=2.0, delta=0.05, l0=2),
     items=(("cesar2020", "trunc_gauss"), ("cesar2020", "truncated_gaussian")),
 )

@@ -90,7 +90,7 @@ class TruncatedGeometric:
 
 
 truncated_geometric = catalogue(
-    "dpassay.impl.mechanisms.truncated_geometric:truncated_geometric",
+    __name__,
     TruncatedGeometric.of_epsilon(5, 0.1),
     items=(("gaboardi2017", "basic_composition"),),
 )

@@ -84,7 +84,7 @@ class TwoPhaseTopK:
 
 
 two_phase_top_k = catalogue(
-    "dpassay.impl.mechanisms.two_phase_top_k:two_phase_top_k",
+    __name__,
     TwoPhaseTopK(size=3, k=2, epsilon=0.5, sigma=2.0),
     items=(("cesar2020", "two_phase_topk_gaussian"),),
 )

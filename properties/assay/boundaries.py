@@ -13,14 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
-from dpassay.properties.neighbours.pairs import Pair, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import are_neighbours
 
 __all__ = ["boundary_pairs", "nearby_pairs"]
 
 Array = NDArray[np.float64]
 
 _TINY = 2.0**-1074
+"""The smallest positive float64."""
+
 _MAGNITUDES = (2.0**53, 1e15, 1e300)
+"""Large inputs: the first integer without a successor in float64, and numbers near the ends of its range."""
 
 
 def boundary_pairs(relation: NeighbourRelation, *, seed: int, limit: int) -> list[Pair]:

@@ -20,8 +20,11 @@ from dpassay.properties.assay.questions import QUESTIONS, Arguments, Question, i
 __all__ = ["COMPOSITION_LAWS"]
 
 _BATCHES = 24
+"""Lists of parameters that each law tries."""
+
 _CHEAP = 24  # questions with fewer points are slow to answer
 _LONGEST_LIST = 40
+"""Entries of a list at most: the time of an accountant grows with them."""
 
 
 # --- no repetitions ------------------------------------------------------------------------------------------------

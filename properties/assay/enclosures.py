@@ -22,10 +22,13 @@ __all__ = [
 ]
 
 WORKING_BITS = 192
+"""The first precision of an enclosure."""
+
 LARGEST = 1e6
 """Largest parameter of the search for an inverse."""
 
 STEPS = 64
+"""Bisections for a least argument: each halves the distance of its two bounds."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,11 @@ THETAS = tuple(0.005 * 1.5**k for k in range(14))
 WEAK_DISTORTION = 0.25
 """Total variation that a test must detect in order not to be weak."""
 
-_LARGEST_TILT, _STEPS = 64.0, 40
+_LARGEST_TILT = 64.0
+"""The largest tilt of the null along a statistic that is considered."""
+
+_STEPS = 40
+"""Bisections for the smallest tilt that is seen."""
 
 
 def smallest_distortion(probabilities: Array, statistics: Array, *, calls: int, needed: float) -> float:

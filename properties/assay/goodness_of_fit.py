@@ -37,10 +37,19 @@ FINEST_GRID = 2.0**-30
 """In noise scales: numbers on a finer grid than this count as continuous."""
 
 _BITS = 96
+"""The precision of the probabilities of cells."""
+
 _TAILS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""Probabilities of the tails that are cells of their own: faults of samplers show in tails."""
+
 _AGREEMENTS = (-0.5, -0.1, -0.02, 0.02, 0.1, 0.5)
+"""Excess chances of agreeing signs, of successive outcomes and of coordinates, that are bet on."""
+
 _REPEATS = (2.0**-12, 0.5)
+"""Chances of a repeated outcome that are bet on."""
+
 _MOST_INTEGERS = 400
+"""Integer outcomes over a wider range are put into cells."""
 
 
 @dataclass

@@ -30,10 +30,19 @@ __all__ = ["DECIDED_CLAIMS", "IdealDistribution", "UnreadableLawError", "ideal_d
 
 DECIDED_CLAIMS = (PureDP, ApproximateDP, ZCDP, RenyiDP, BoundedRange)
 WORKING_BITS = 128
+"""The precision of the probabilities of cells."""
 
-_PIECES, _REACH = 96, 40
+_PIECES = 96
+"""Cells of a continuous distribution between its quantiles: more bring the lower bound nearer to the loss."""
+
+_REACH = 40
+"""Noise scales about the location whose integers are cells of their own."""
+
 _MOST_INTEGERS = 1500
+"""Integers that are cells of their own at most: it bounds the time."""
+
 _LEVELS = 400
+"""Levels to which the losses of a coordinate are rounded down in a composition: more bring the lower bound nearer."""
 
 
 @dataclass(frozen=True)

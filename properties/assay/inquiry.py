@@ -36,7 +36,10 @@ MONOTONE_ALLOWANCE = 2.0**-20
 """Relative differences up to this size count as rounding, in monotonicity and in agreement of answers."""
 
 _MOST_LOSSES = 2
+"""A worker that was lost this often is not asked again."""
+
 _CONTROLS = 8
+"""Random valid points at which an accountant is asked, until an answer is informative."""
 
 
 @dataclass

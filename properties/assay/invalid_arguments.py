@@ -11,6 +11,7 @@ from dpassay.spec.verdict import Evidence, Scope
 __all__ = ["NONSENSE_LAWS"]
 
 _MOST_LOSSES = 2
+"""A worker that was lost this often is not asked again."""
 
 
 def _applies(case: RemoteCase) -> str | None:

@@ -22,9 +22,16 @@ from dpassay.properties.assay.questions import Argument, inside, points_of
 __all__ = ["MOVEMENT_LAWS"]
 
 _LADDERS = 2
+"""Points from which a parameter is varied, if answers are cheap."""
+
 _RUNGS = 8
-_CHEAP = 24  # questions with fewer points are slow to answer
+"""Values of the parameter over its whole range."""
+
+_CHEAP = 24
+"""Questions with fewer points are slow to answer."""
+
 _NEAR = (1, 1.001, 1.01, 1.1, 1.3, 1.6)
+"""Values of the parameter near one another, as multiples: faults of a grid show between near values."""
 
 
 def _monotone_law(name: str) -> Law:
@@ -98,8 +105,13 @@ def _rungs(argument: Argument, bounds: tuple[float, float] | None, rng: np.rando
 # --- integer and fractional orders --------------------------------------------------------------------------
 
 _ORDERS = 12
+"""Points at which orders are varied."""
+
 _LARGEST_ORDER = 64
+"""The largest integer order that is tried."""
+
 _STEPS = (2.0**-10, 0.125, 0.5, 1.0)
+"""Distances of the three orders that are compared."""
 
 
 def _convex_applies(case: RemoteCase) -> str | None:

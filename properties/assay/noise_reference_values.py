@@ -23,7 +23,7 @@ from dpassay.spec.distributions.laplace_pair import (
 
 __all__ = ["NOISE_TRUTHS", "gaussian_delta"]
 
-_ALL = Truth(1.0, 1.0)
+_ALL = Truth(1.0, 1.0)  # the delta without noise
 
 
 # --- the Gaussian mechanism ---------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ from dpassay.properties.assay.mechanism_cases import (
     moves,
 )
 from dpassay.properties.hunting.idle import EveryCallRaisesError, exception_of
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
@@ -34,9 +35,16 @@ __all__ = ["PARAMETER_LAWS"]
 Array = NDArray[np.float64]
 
 _FIT_INPUTS = 4
+"""Inputs on which the distribution is tested: more find faults that depend on the data and share the calls."""
+
 _FIT_BATCH = 16_384
+"""Outcomes in one batch at most."""
+
 _PARAMETER_PAIRS = 32
+"""Pairs on which the stated parameters are compared with the claim."""
+
 _NEARLY_CERTAIN = 0.99
+"""An input on which one symbol has more than this probability is passed over: outcomes there say little."""
 
 
 def _fit_condition(case: RemoteMechanism) -> str | None:
@@ -134,7 +142,7 @@ def _drawn(case: RemoteMechanism, data: Array, size: int, rng: np.random.Generat
     try:
         return call(case.sample, data, size, rng)
     except CallFailedError:
-        return call(case.sample_apart, data, size, rng)
+        return call(case.sample_one_by_one, data, size, rng)
 
 
 def _parameters_condition(case: RemoteMechanism) -> str | None:

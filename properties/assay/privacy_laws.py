@@ -24,7 +24,8 @@ from dpassay.properties.hunting.formatting import WEAK_TEST, figures_words
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import decisive_bound
 from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
 from dpassay.properties.records import plain
@@ -42,6 +43,8 @@ MOST_SAMPLED_PAIRS = _DESIGNED + _BOUNDARY
 """Maximum number of pairs that share the calls of a sampled law."""
 
 _LEAST_CALLS = 500
+"""With fewer calls a hunt gives no verdict."""
+
 _MARGIN = 1.05  # factor on the calls that are just enough
 _LEAST_LOG_WEIGHT = -6.0  # log weight of a pair among some dozens
 
@@ -284,9 +287,9 @@ class _Marginal:
             return outcomes[:, self.place]
         return [_part(row, self.place) for row in outcomes]
 
-    def apart(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
+    def one_by_one(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
         """Draw call by call."""
-        return [_part(row, self.place) for row in self.case.sample_apart(data, size, rng)]
+        return [_part(row, self.place) for row in self.case.sample_one_by_one(data, size, rng)]
 
     def raising(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
         """Draw call by call and propagate exceptions."""

@@ -19,6 +19,7 @@ from dpassay.properties.assay.questions import QUESTIONS, Arguments, inside, poi
 __all__ = ["SAMPLING_LAWS"]
 
 _POINTS = 12
+"""Points at which a law of subsampling is tested."""
 
 
 def _points(case: RemoteCase, seed: list[int], rate: float) -> Iterator[Arguments]:

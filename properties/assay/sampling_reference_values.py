@@ -19,6 +19,7 @@ LARGEST_FRACTIONAL_ORDER = 64
 """Order from which the bound for a fractional order is that of the integer below."""
 
 _COARSE_STEPS = 20
+"""Bisections for an epsilon whose delta takes long to enclose."""
 
 
 @lru_cache(maxsize=32)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dpassay.claims import NeighbourRelation
 from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 
 __all__ = ["WidestGap", "as_vector", "certain_gap", "widest_gap"]
 
@@ -19,7 +20,11 @@ Array = NDArray[np.float64]
 Compute = Callable[[Array], Array | None]
 """Function that returns the noiseless value on an input as a vector, or None if it cannot be computed."""
 
-_DESIGNED, _REPEATS = 48, 8
+_DESIGNED = 48
+"""Adversarial pairs that are tried before the search; there are four times as many at the boundaries of the domain."""
+
+_REPEATS = 8
+"""Repeated evaluations that show whether a function is random."""
 NOISE_FACTOR = 1000
 """Bound on remaining noise, as a multiple of the range of eight evaluations: noise with an exponential tail exceeds it
 with probability below 1e-11."""

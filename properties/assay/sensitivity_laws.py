@@ -22,6 +22,8 @@ __all__ = ["SENSITIVITY_LAWS"]
 Array = NDArray[np.float64]
 
 _EVALUATIONS = 600
+"""Evaluations of a function in the search for its sensitivity."""
+
 
 EXACT_ALLOWANCE, IDEAL_ALLOWANCE = 2.0**-40, 2.0**-20
 """Relative excess over the sensitivity that counts as rounding, if the library claims privacy of its float64

@@ -56,10 +56,21 @@ _DIRECTIONS: tuple[Direction, ...] = ("both", "left over right", "right over lef
 PROCESSES: tuple[tuple[Direction, float], ...] = tuple((way, part) for way in _DIRECTIONS for part in CAP_FRACTIONS)
 """The processes that are mixed for delta > 0: a direction and a fraction of the largest cap."""
 
-_SMALL_DELTA, _FIRST_SHARE = 1e-3, 15 / 16
-"""For a delta this small fees hardly count, and the bet on both directions at the largest cap has this share."""
+_SMALL_DELTA = 1e-3
+"""For at most this delta the fees are negligible, and the first process gets most of the wealth."""
 
-_FINEST, _RATIO, _HALF = 2.0**-9, 2.0**-7, 1242
+_FIRST_SHARE = 15 / 16
+"""The share of the first process (both directions at the largest cap) for a small delta: the others keep the rest."""
+
+_FINEST = 2.0**-9
+"""The logit at which the levels change from constant to relative steps."""
+
+_RATIO = 2.0**-7
+"""The relative step of the levels beyond: smaller steps round less and make larger ledgers."""
+
+_HALF = 1242
+"""The number of positive levels: they reach a logit of 16."""
+
 LEVELS: Array = _FINEST * np.sinh(_RATIO * np.arange(-_HALF, _HALF + 1))
 """The logits to which predictions are rounded: steps of 2^-16 about 0, of 2^-7 relative beyond, up to +-16."""
 
@@ -67,7 +78,12 @@ WEIGHTS = (1 / 2, 1 / 8, 7 / 8)
 """The probabilities of the left side that a batch may have. Where only the left side has outcomes of some kind, the
 calls on the right one are the evidence: 1/8 gives 7/4 of the growth of fair sides, and no weight gives more than 2."""
 
-_WORTH_IT, _REACHES = 1.3, math.exp(-2)
+_WORTH_IT = 1.3
+"""Unfair sides must promise this multiple of the growth of fair sides: fair sides serve all claims and directions."""
+
+_REACHES = math.exp(-2)
+"""The growth against epsilon + 1 on fair sides must be this part of that against epsilon: else the predictions hardly
+reach beyond epsilon, and better ones need calls of both sides."""
 
 ERROR_PER_CALL = 2.0**-32
 """Bounds the float error of a logarithm of wealth, per call: fewer than 2^13 weights and levels, each logarithm below

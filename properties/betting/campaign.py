@@ -31,40 +31,76 @@ RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
 """Carries out draws, in any order and anywhere, and returns the results in the order of the draws."""
 
 _TOGETHER = 8
+"""Pairs that are played in one round. Those of the first round show whether the target always raises or returns
+outcomes that cannot be read."""
+
 _GROWTH = 1.5
-_OPEN_PLACES, _OPEN_SHARE = 24, 1 / 8
-"""Pairs that the screening may add, and the part of the wealth that is set aside for them, in equal shares: it costs
-the others 0.13 nats. What is set aside for a place that stays empty is not bet."""
+"""The factor by which a round lets the number of calls grow: larger rounds learn later, smaller ones cost time."""
+
+_OPEN_PLACES = 24
+"""Pairs that the screening may add."""
+
+_OPEN_SHARE = 1 / 8
+"""The part of the wealth that is set aside for these pairs, in equal shares: it costs the other pairs 0.13 nats. The
+share of a place that stays empty is not bet."""
 
 _FLATNESS = 3
 """The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
 
-_LOOKING, _RANK_POWER = 0.3, 3.0
-"""The part of the calls that looks for better pairs than the leaders, whatever these have shown: a leak on rare
-outcomes takes 10^4 calls or more to show at all. The shares of the leaders fall with this power of the rank."""
+_LOOKING = 0.3
+"""The part of the calls that looks for better pairs than the leaders, whatever the leaders have shown: a leak on rare
+outcomes needs 10^4 calls or more to show at all."""
 
-_LOOKED_LONG, _LOOKING_AT_LEAST = 1 << 20, 0.15
-"""From so many calls on that part falls with the square root of the calls while some pair is proven, down to this
-one: the calls that look still grow in number, and what they have not shown by then is rarer than what is known."""
+_RANK_POWER = 3.0
+"""The shares of the leaders fall with this power of the rank: a smaller power finds the best pair more surely and
+gives it fewer calls."""
+
+_LOOKED_LONG = 1 << 20
+"""Calls after which `_LOOKING` falls with the square root of the calls while some pair is proven: the number of calls
+that look still grows."""
+
+_LOOKING_AT_LEAST = 0.15
+"""The smallest part of the calls that looks for better pairs."""
 
 EVERYONES = 512
-"""So many calls are due to every pair, in equal shares of half of all calls: gross leaks show in as many anywhere."""
+"""Minimum calls per pair, paid in equal shares from at most half of all calls: gross leaks show in as many calls."""
 
-_REFERENCES, _COSTLY_REFERENCES = 48, 16
-"""How many claims pairs are compared at; the second number where delta > 0, of which each takes far longer."""
+_REFERENCES = 48
+"""Claims at which pairs are compared if delta = 0: more rank the pairs at more levels and take more time."""
 
-_FIRST_LOOK, _LOOK_AGAIN, _LOOKED_AT = 64, 1.5, 4
-"""Whether calls share noise is looked at on so many games, from so many calls on, whenever the calls have grown by
-half or the evidence by more than a nat."""
+_COSTLY_REFERENCES = 16
+"""Claims at which pairs are compared if delta > 0, where each takes far longer."""
+
+_FIRST_LOOK = 64
+"""Calls before the first test of whether calls share noise."""
+
+_LOOK_AGAIN = 1.5
+"""The test is repeated when the calls have grown by this factor, or the evidence by more than a nat."""
+
+_LOOKED_AT = 4
+"""Games that the test looks at."""
 
 _FRESH_INDEX = 1 << 20
+"""The offset of the indices of games that draw outcomes one by one: their seeds are fresh."""
+
 _CLAIMS_AT_ONCE = 16
+"""Claims whose wealth is computed in one pass if delta > 0: the search for a bound stops after the first such pass
+that refutes none."""
+
 _PROMISED = math.log(20)
+"""Nats that the weighted wealth of a pair is projected to reach; the bound at this level ranks the pairs."""
+
 _FEW_PAIRS = 2
+"""With at most this many pairs the first batches stay small: their outcomes are the only ones to learn from."""
+
 _UNHURRIED = 1024
+"""Calls up to which such batches stay small."""
+
 _OWN_SHARE = 1 / 16
+"""The share of the wealth that bets against each stronger claim on its own: the bet on the claim loses 0.06 nats."""
+
 _MOMENTS_SHARE = 1 / 4
-"""The share of the wealth that bets on Renyi moments, where the claim bounds some."""
+"""The share of the wealth that bets on Renyi moments, if the claim bounds some."""
 
 
 def _falling_weights(count: int) -> Array:

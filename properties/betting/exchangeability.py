@@ -24,9 +24,17 @@ Groups = NDArray[np.intp]
 SUSPICION = 14.0
 """Nats: the chance of a wrong suspicion is at most e^-14 for each score and look, of which there are some hundreds."""
 
-_MOST_FEATURES, _MOST_OF_A_CALL, _MOST_OUTCOMES = 4, 64, 2048
+_MOST_FEATURES = 4
+"""Features that are tested: each costs time and adds to the number of looks."""
+
+_MOST_OF_A_CALL = 64
+"""Outcomes of one call that are compared: pairs of outcomes grow with its square."""
+
+_MOST_OUTCOMES = 2048
+"""Outcomes of one side that are compared: more detect weaker dependence."""
+
 _LEAST_SHARE = 1 / 20
-"""A value that is rarer tells little of the calls, and its counts are far from normal."""
+"""The smallest share of a value that is counted: the counts of rarer values say little and are far from normal."""
 
 
 def shares_noise(games: Iterable[PairGame]) -> bool:

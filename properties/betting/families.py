@@ -22,9 +22,17 @@ Curve = Callable[[float, float], float]
 CURVE_DELTAS = (0.5, 0.2, 0.05, 1e-2, 1e-3, 1e-5)
 """The points of an implied curve that are bet against, in equal parts."""
 
-_SMALLEST, _LARGEST, _MOST_POINTS = 5e-324, 1.7e308, 1200
+_SMALLEST = 5e-324
+"""The smallest positive parameter of a grid."""
+
+_LARGEST = 1.7e308
+"""The largest parameter of a grid."""
+
+_MOST_POINTS = 1200
+"""Points of a grid at most: a claim far from the usual range has a coarser grid, which bounds the time."""
+
 _ROUNDING = 2.0**-40
-"""Relative to the terms of a sum, which float64 evaluates to far better than this."""
+"""A bound on the float error of a sum, relative to its terms."""
 
 
 @dataclass(frozen=True)

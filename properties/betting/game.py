@@ -32,20 +32,35 @@ Array = NDArray[np.float64]
 FIRST_BATCH = 32
 """The first batch of a game is drawn call by call, so that an exception stands for one outcome."""
 
-LARGEST_BATCH, MOST_NUMBERS = 1 << 18, 1 << 22
-"""Calls in one batch at most, and numbers in the outcomes of one batch, if that allows `FIRST_BATCH` calls."""
+LARGEST_BATCH = 1 << 18
+"""Calls in one batch at most: larger batches need more memory and learn later."""
+
+MOST_NUMBERS = 1 << 22
+"""Numbers in the outcomes of one batch at most, if that allows `FIRST_BATCH` calls: it bounds the memory."""
 
 LARGEST_CHUNK = 1 << 16
-ARCHIVED_CALLS = 200_000
+"""Outcomes that one call of the target returns at most: workers share larger batches."""
 
-_FIRST_UNFAIR, _LOOKS_REFUTED = 1 << 12, 8.0
+ARCHIVED_CALLS = 200_000
+"""Calls that are kept to find events for the witness: more find rarer events and take more memory."""
+
+_FIRST_UNFAIR = 1 << 12
+"""Calls before the sides may become unfair: the growth of a bet is estimated from the calls so far."""
+
+_LOOKS_REFUTED = 8.0
+"""Nats of evidence against some epsilon of `_STEEP` before the sides may become unfair."""
+
 _STEEP = np.arange(1.0, 16.0, 0.25)
-"""Sides stay fair until some of these epsilons looks refuted, by this much evidence: below, little can be gained."""
+"""The epsilons at which unfair sides can gain much; below them fair sides are nearly as good."""
 
 STRUCTURAL_SHARE = 1 / 32
 """The share of the wealth that bets on each kind of structural events: it costs 3.5 nats, and the rest 0.1."""
 
-_LOG_STAKE, _LOG_RESERVE = math.log1p(-(2.0**-6)), math.log(2.0**-6)
+_LOG_RESERVE = math.log(2.0**-6)
+"""The logarithm of the share of the wealth that is set aside for bets from the first call that raises on."""
+
+_LOG_STAKE = math.log1p(-(2.0**-6))
+"""The logarithm of the share for bets while no call raises: the reserve costs 0.016 nats."""
 
 
 CALLS_APART = 1 << 10
@@ -94,15 +109,15 @@ def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
     """Carry out a task; None if a call of many outcomes raised.
 
     Call by call an exception is an outcome like any other. Of a call for many outcomes that raised, nobody knows
-    how many of them would have; see `PairGame.enter`. A sampler may have a function `apart` that goes call by call
-    itself, with the symbols of exceptions among the outcomes.
+    how many of them would have; see `PairGame.enter`. A sampler may have a function `one_by_one` that goes call by
+    call itself, with the symbols of exceptions among the outcomes.
     """
     rng = np.random.default_rng(draw.seed)
-    apart: Sampler | None = getattr(sampler, "apart", None) if draw.one_by_one else None
-    if draw.one_by_one and apart is None:
+    one_by_one: Sampler | None = getattr(sampler, "one_by_one", None) if draw.one_by_one else None
+    if draw.one_by_one and one_by_one is None:
         return Outcomes.joined([_single(sampler, data, rng) for data, count in draw.runs() for _ in range(count)])
     try:
-        return Outcomes.joined([call(apart or sampler, data, count, rng) for data, count in draw.runs()])
+        return Outcomes.joined([call(one_by_one or sampler, data, count, rng) for data, count in draw.runs()])
     except CallFailedError:
         return None
 

@@ -29,13 +29,13 @@ __all__ = ["CAPS", "STAKES", "log_moment_wealth", "moment_factors"]
 Array = NDArray[np.float64]
 
 CAPS = (1.0, 2.0, 3.0, 5.0)
-"""Losses, nats, from which on h is 1."""
+"""Losses, nats, from which on h is 1: a larger cap bets on rarer outcomes."""
 
 STAKES = (1 / 2, 1 / 8, 1 / 32)
-"""Fractions of the largest s."""
+"""Stakes as fractions of the largest s: smaller ones lose less while the evidence is thin."""
 
 _RATIO = 1.1
-"""t in units of its best value where the moment is the claimed one; where it is larger, t should be."""
+"""t in units of its best value if the moment is the claimed one; a larger moment has a larger best t."""
 
 
 def moment_factors(
@@ -93,3 +93,4 @@ def log_moment_wealth(ledger: Ledger, alpha: float, epsilon: float) -> float:
 
 
 _LARGEST_EXPONENT = 300.0
+"""Beyond this exponent a moment is no float64, and no bet on it is made."""

@@ -73,8 +73,11 @@ LEARNING = 1.5
 LAG = 64
 """Calls of a pair before its first bet."""
 
-_SHARES = 0.125  # nats: the bet's own part of the mixture over claims, and the reserve for calls that raise
+_SHARES = 0.125
+"""Nats that the shares of other claims and the reserve for calls that raise cost."""
+
 _LARGEST_FACTOR = math.log(2)
+"""Nats that one call can gain at most at fair sides."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,19 @@ class Effort:
 
 
 def effort_of(alpha: float, log_weight: float, pairs: int, *, alone: bool = False) -> Effort:
-    """Return what a test must gain on a pair of some weight, with the parameters of `power_of`."""
+    """Return what a test must gain on a pair of some weight, with the parameters of `power_of`.
+
+    Parameters
+    ----------
+    alpha : float
+        Level of the test.
+    log_weight : float
+        Logarithm of the share of the wealth that is staked on the pair, at most 0.
+    pairs : int
+        Number of pairs among which the calls are shared.
+    alone : bool
+        As for `Effort`.
+    """
     return Effort(-math.log(alpha) - log_weight + _SHARES, pairs, alone)
 
 

@@ -35,14 +35,20 @@ Gain = Callable[[float], tuple[Array, Array]]
 LeastGain = Callable[[Array], Array]
 """Takes what bets have to pay; returns the mean gains that each must have, nats a call."""
 
-SLACK, DELTA_SLACK = 0.5, 2.0**-6
-"""What a test may miss beyond twice the claim before it is weak: nats (also of a multiplier); probability."""
+SLACK = 0.5
+"""Nats (or units of a multiplier) beyond twice the claim that a test may miss before it counts as weak."""
+
+DELTA_SLACK = 2.0**-6
+"""Probability beyond twice the claimed delta that a test may miss before it counts as weak."""
 
 LARGEST = 64.0
-"""Nats: beyond that no outcome tells more in fewer than e^64 calls."""
+"""The largest epsilon of a reference, nats: a larger one shows in fewer than e^64 calls no better."""
 
 _LARGEST_MULTIPLIER = math.sqrt(2 * LARGEST)
+"""The largest multiplier of a Gaussian reference: its zCDP parameter is `LARGEST`."""
+
 _PRECISION = 2.0**-14
+"""Relative accuracy of a smallest detectable parameter: it is printed with three digits."""
 
 
 @dataclass(frozen=True)

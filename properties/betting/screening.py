@@ -24,17 +24,47 @@ Pair = tuple[Array, Array]
 Point = tuple[float, float]
 """(epsilon, delta): one point of the curve that a claim implies."""
 
-_FIRST_GROUP, _LARGEST_GROUP = 16, 1024  # pairs of a tournament; groups double
-_FIRST_SAMPLES, _MORE_SAMPLES, _KEPT_PART, _FINALISTS = 8, 4, 8, 4
-"""Eight samples a side: with fewer, some tail of some of thirty features separates most pairs by chance."""
+_FIRST_GROUP = 16
+"""Pairs of the first tournament; groups double, so that early finalists cost few calls."""
 
-_SHARE = 0.2  # of all calls, halved with each pass through the pairs
-_CLEAR = 4.0  # nats of evidence beyond the claim with which a second finalist is named
-_MOST_NUMBERS = 1 << 22  # numbers in the inputs that are kept for the next pass
+_LARGEST_GROUP = 1024
+"""Pairs of a tournament at most."""
+
+_FIRST_SAMPLES = 8
+"""Samples of each side in the first round of a tournament: with fewer, some tail of some of thirty features separates
+most pairs by chance."""
+
+_MORE_SAMPLES = 4
+"""The factor by which samples grow from round to round."""
+
+_KEPT_PART = 8
+"""One of this many pairs reaches the next round: a larger number saves calls and loses more good pairs by chance."""
+
+_FINALISTS = 4
+"""A tournament ends with at most this many pairs."""
+
+_SHARE = 0.2
+"""The share of all calls that is spent on screening, halved with each pass through the pairs."""
+
+_CLEAR = 4.0
+"""Nats of evidence beyond the claim with which a second finalist is named."""
+
+_MOST_NUMBERS = 1 << 22
+"""Numbers in the inputs that are kept for the next pass: more keep more pairs and take more memory."""
+
 _MOST_COORDINATES = 64
-_AT_ONCE = 1 << 20  # numbers compared at once
-_ORDINARY = 0.01  # weight of evidence against equality, beside that beyond the claim: it orders pairs without any
-_LARGEST_EPSILON = 700.0  # of a larger one e^-epsilon is no float64; from 37 on no share exceeds the one allowed
+"""Coordinates of an outcome that are compared: more find signals in long outcomes and take more time."""
+
+_AT_ONCE = 1 << 20
+"""Numbers compared at once: it bounds the memory."""
+
+_ORDINARY = 0.01
+"""The weight of evidence against equality beside evidence beyond the claim: it orders pairs that show none of the
+latter."""
+
+_LARGEST_EPSILON = 700.0
+"""Beyond this epsilon e^-epsilon is no float64; from 37 on no share exceeds the one allowed."""
+
 _RAISED = "<raises>"
 
 

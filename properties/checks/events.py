@@ -22,7 +22,10 @@ __all__ = ["KnownEvent", "implied_points", "known_events", "privacy_at_known_eve
 Array = NDArray[np.float64]
 
 LEVEL = 1e-10
+"""The probability that a correct mechanism is accused."""
+
 DRAWS = 200_000
+"""Outcomes for each input of a pair."""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,19 @@ def failure_message(
 
     Its first line reads ``<quantity> = <value> (certified), but <claim> allows at most <bound> [law(arguments)]``,
     with ``>`` and the level in place of ``=`` and "certified" if the mechanism was sampled.
+
+    Parameters
+    ----------
+    result : HuntResult
+        The result, which refutes the claim.
+    claim : Claim
+        The claim.
+    neighbours : NeighbourRelation
+        The relation of the claim.
+    calls : int
+        The number of calls that the test allowed.
+    low_bits : bool
+        Whether the test looked at the low-order bits.
     """
     subject = str(claim) if result.session == 1 else f"{claim!s} for {result.session} calls"
     law = f"assert_private({result.target}, {subject}, {relation_words(neighbours)})"

@@ -40,9 +40,15 @@ Samplers compute scales and sums of answers in float64, with relative errors of 
 probability moves by at most the relative change of the noise's argument times its square. 2^13 roundings fit in.
 """
 MOST_UNDECIDED = Fraction(1, 2**30)
+"""Traces with more undecided mass are not compared."""
+
 PAIRS = 3
+"""Adversarial pairs on which distributions are compared."""
+
 LIMITS = Limits(leaves=4_000, seconds=20.0)
 _BITS = 128
+"""The precision of the comparison."""
+
 _EVENTS = (AllOf, AnyOf, Interval, NoneOf, Symbols)
 
 

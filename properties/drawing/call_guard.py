@@ -50,6 +50,7 @@ PROBED_CALLS, PROBES = 8, 6
 
 _GLOBAL_GENERATORS, _PROBE = 1 << 31, 1 << 29  # keys of seeds that no draw of a hunt has
 _SHOWN = 8
+"""Numbers of an input that a message shows."""
 
 
 class CallTimeoutError(Exception):
@@ -97,6 +98,7 @@ NOT_READ, PARTLY_READ = "the target returns outcomes that cannot be read", "part
 """How the notes begin that say so. Where whole outcomes were not read, a hunt that refuted nothing says nothing."""
 
 _NAMED_PARTS = 8
+"""Unreadable parts of an outcome that a message names."""
 
 
 def notes_on_reading(games: Sequence[PairGame]) -> list[str]:
@@ -147,9 +149,9 @@ class _Watched:
         self.is_abandoned = False
 
     @property
-    def apart(self) -> Sampler | None:
+    def one_by_one(self) -> Sampler | None:
         """The function of the sampler that goes call by call, under watch as well; None if it has none."""
-        inner: Sampler | None = getattr(self._sampler, "apart", None)
+        inner: Sampler | None = getattr(self._sampler, "one_by_one", None)
         return None if inner is None else partial(self._watch, inner)
 
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Any:
@@ -249,6 +251,17 @@ def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CA
     """Ask for the same outcomes twice, and for others, to see what a target makes of its rng.
 
     It takes `PROBED_CALLS` outcomes from each of at most `PROBES` calls; none of them enters a test.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        The target.
+    data : array of shape (n,)
+        One input.
+    seed : int
+        Seed of the hunt.
+    call_timeout : float
+        Seconds that each call may take.
 
     Raises
     ------

@@ -48,7 +48,19 @@ class OpenedTarget:
         return certified(self.loaded, claim, neighbours, seed)
 
     def traced(self, claim: Claim | None, neighbours: NeighbourRelation, seed: int, seconds: float) -> "Decision":
-        """Decide by the traced code of the target. Without a claim, take the first one declared."""
+        """Decide by the traced code of the target. Without a claim, take the first one declared.
+
+        Parameters
+        ----------
+        claim : Claim, optional
+            The claim.
+        neighbours : NeighbourRelation
+            The relation of the claim.
+        seed : int
+            Seed of the runs on numbers.
+        seconds : float
+            Time that the decision may take.
+        """
         if isinstance(self.sampler, RemoteSampler):
             return self.sampler.process.ask(traced, claim, neighbours, seed, seconds)
         return traced(self.loaded, claim, neighbours, seed, seconds)

@@ -34,6 +34,8 @@ _GRACE_SECONDS = 10.0
 """A process that is silent for so much longer than a call may take hangs in code that lets no other thread run."""
 
 _EXIT_SECONDS = 5.0
+"""Time that the process gets to end by itself before it is killed."""
+
 
 T = TypeVar("T")
 

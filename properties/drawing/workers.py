@@ -20,12 +20,14 @@ from dpassay.properties.drawing.shipping import Shipped
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler, sampler_of
 
-__all__ = ["BACKENDS", "Drawing", "WorkersLostError", "jobs_of", "most_jobs", "on_workers"]
+__all__ = ["BACKENDS", "Drawing", "jobs_of", "most_jobs", "on_workers"]
 
 BACKENDS = ("loky", "threading", "dask", "ray")
 
 _CLUSTERS = ("dask", "ray")
 _MOST_OF_A_CLUSTER = 10_000
+"""The largest accepted number of jobs on a cluster: a larger one is a typing error."""
+
 _OBJECT_STORE = 100 << 20  # bytes: outcomes of a round are all that it holds
 
 

@@ -6,7 +6,7 @@ the fully adaptive filter of advanced composition is the zCDP filter with 2 rho 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb
@@ -28,7 +28,11 @@ POINTS: tuple[tuple[Fraction, Fraction], ...] = tuple(
                        ("1353/1000", "1/1000000"))
 )  # fmt: skip
 RESPONSES = (1, 2, 3, 4, 6, 8, 12)
+"""Numbers of randomised responses among which the adversary chooses."""
+
 LEVELS = 144
+"""Levels of the budget: more let the adversary use it more evenly and take more time."""
+
 WIDTH = Fraction(1, 2**38)
 """Relative width of the enclosures of values, at the most."""
 
@@ -61,7 +65,7 @@ class FilterGame:
     def verdict(self) -> Verdict:
         """The verdict that the worst delta, rounded up, is at most the claim, enlarged by `WIDTH`."""
         worst = Fraction(self.game.value[1])
-        return at_most_exact(worst, self.delta * (1 + WIDTH), "worst delta").with_(slack=WIDTH)
+        return replace(at_most_exact(worst, self.delta * (1 + WIDTH), "worst delta"), slack=WIDTH)
 
     def row(self) -> dict[str, float | str]:
         """Return the row of the table."""

@@ -24,8 +24,13 @@ __all__ = ["LatticeGame", "LatticeMove", "LatticeOutcome"]
 Array = NDArray[np.float64]
 
 BITS = 96
+"""The precision of the probabilities before they are rounded."""
+
 UNIT_ROUNDOFF = 2.0**-53
+"""The unit roundoff of float64."""
+
 SMALLEST = 2.0**-1074
+"""The smallest positive float64."""
 
 
 @dataclass(frozen=True)

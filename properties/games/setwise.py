@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 LATTICE = 4
+"""Steps of the lattice of t: the menu of the analyst grows with it."""
 
 
 def lattice_menu(registered: Sequence[Parameter], lattice: int = LATTICE) -> list[Any]:

@@ -37,8 +37,11 @@ __all__ = [
 Array = NDArray[np.float64]
 
 MOST_LEVELS = 200_000
+"""The largest lattice of losses: it bounds time and memory."""
+
 LARGEST_EPSILON = 30.0  # of a call: above it, the likely answer has a probability that rounds to 1
 _NEGLIGIBLE = 1e-13
+"""Probability that the iterations leave out; the upper bound adds it."""
 
 
 @dataclass(frozen=True)

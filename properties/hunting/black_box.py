@@ -36,7 +36,7 @@ from dpassay.properties.hunting.result import HuntResult, is_void, refuted_claim
 from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.hunting.witness import ignored_features, measured_witness
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.outcomes.events import Event
 from dpassay.properties.outcomes.symbols import Sampler
@@ -48,6 +48,7 @@ _WORTH_A_PROBE = 10 * PROBES * PROBED_CALLS
 """Hunts of fewer calls are not probed: the calls of a target may be dear."""
 
 _SHARE_FOR_DISPLAY = 1 / 32
+"""The part of the running time that may go to bounds for the progress display."""
 
 
 class Progress(Protocol):

@@ -204,7 +204,17 @@ def investigate(
     trace_seconds: float = TRACE_SECONDS,
     session: int = 1,
 ) -> Investigation:
-    """Hunt, with the parameters of `hunt`, and return also the claim and the relation."""
+    """Hunt, with the parameters of `hunt`, and return also the claim and the relation.
+
+    Parameters
+    ----------
+    target, claim, neighbours
+        As for `hunt`.
+    budget_seconds, calls, alpha, seed, jobs, backend, call_timeout_seconds, import_timeout_seconds, isolate
+        As for `hunt`.
+    progress, white_box, low_bits, shrink, trace, trace_seconds
+        As for `hunt`.
+    """
     limits = _Limits(
         None if calls is None else require_calls(calls),
         require_seconds("budget_seconds", budget_seconds),

@@ -18,7 +18,10 @@ from dpassay.spec.distributions.discrete import max_divergence
 __all__ = ["PairProfile", "draw_profile", "profile_of"]
 
 _POINTS = 200
+"""Points of the drawn curve."""
+
 _LARGEST = 50.0
+"""The largest epsilon that is drawn, nats: the curve of a pair with unbounded loss ends here."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ from dpassay.properties.hunting.task import (
 from dpassay.properties.hunting.witness import fresh_seed
 from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.outcomes.events import Event, Interval, mirrored, parse_event
-from dpassay.properties.outcomes.symbols import OUTCOME, TYPE, CallFailedError, Outcomes, Sampler, call
+from dpassay.properties.outcomes.flattening import OUTCOME
+from dpassay.properties.outcomes.symbols import TYPE, CallFailedError, Outcomes, Sampler, call
 from dpassay.spec.notions.ex_post import ex_post_bound
 
 __all__ = ["replay"]

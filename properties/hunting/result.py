@@ -268,7 +268,25 @@ def replay_command(
     trace: bool = True,
     session: int = 1,
 ) -> str:
-    """Return the shell command that repeats a hunt; without a claim it takes the target's own."""
+    """Return the shell command that repeats a hunt; without a claim it takes the target's own.
+
+    Parameters
+    ----------
+    target : str
+        The target, as on the command line.
+    claim : str, optional
+        The claim, as text.
+    neighbours : str
+        The relation, as text.
+    alpha : float
+        Level of the test.
+    seed : int
+        Seed of the hunt.
+    calls : int, optional
+        The number of calls; without it the hunt ends by its time.
+    low_bits, trace : bool
+        As for `hunt`.
+    """
     words = ["dpassay", "hunt", target, *(() if claim is None else ("--claim", claim)), "--neighbours", neighbours]
     words += ["--alpha", repr(alpha), "--seed", str(seed)]
     words += [] if low_bits else ["--ignore-low-bits"]

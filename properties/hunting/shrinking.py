@@ -18,7 +18,8 @@ from hypothesis.errors import NoSuchExample
 from numpy.typing import NDArray
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours
-from dpassay.properties.neighbours.pairs import Pair, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import are_neighbours
 
 __all__ = ["simplest_pair"]
 

@@ -33,7 +33,8 @@ from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.white_box import Finding, hunt_known
-from dpassay.properties.neighbours.pairs import Pair, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.notions.base import audited
 from dpassay.properties.outcomes.symbols import sampler_of
 from dpassay.properties.pairing.registry import DistributionPair
@@ -66,6 +67,8 @@ _HANGS_SECONDS = 2.0
 """A target that does not stop so long after the time is over is left behind in its thread."""
 
 _MOST_MERGED = 512
+"""Models with more leaves are not merged before the proof: merging would take too long."""
+
 _FOR_A_PROOF, _FOR_A_SEARCH = 60, 300
 """Enclosed probabilities of the search close by, where the claim is proved and where it is not."""
 
@@ -80,6 +83,7 @@ _NEAR = 1 - 2.0**-20
 """A lower bound that comes so near to the upper one is not sharpened."""
 
 _LONGEST_CHAIN = 3
+"""Implications in a row from a proved claim to the tested one."""
 
 
 def decide(

@@ -45,6 +45,7 @@ _GRID, _REACH = 32, 8
 _FAR = tuple(2**k for k in range(4, 11))
 _WITHOUT_KINKS = {NoiseKind.NORMAL, NoiseKind.LOGISTIC, NoiseKind.GUMBEL}
 _JUMPS = 8
+"""Integers on each side of the middle at which discrete outcomes are cut."""
 
 
 class WrongTraceError(Exception):

@@ -28,7 +28,8 @@ from dpassay.properties.hunting.divergences import (
 from dpassay.properties.hunting.result import Witness
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.finite_pairs import all_pairs
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import audited, bounds_of, epsilon_delta_of
 from dpassay.properties.notions.bounds import Bound
 from dpassay.properties.outcomes.events import described
@@ -37,9 +38,6 @@ from dpassay.properties.pairing.registry import (
     PushedForward,
     exact_distribution,
     pair_distribution,
-    register_distribution,
-    register_pair_distribution,
-    register_worst_case,
     worst_case,
     worst_pairs,
 )
@@ -64,14 +62,9 @@ from dpassay.spec.verdict import Evidence, Outcome, Scope
 __all__ = [
     "Finding",
     "Known",
-    "exact_distribution",
     "has_distribution",
     "hunt_known",
     "hunt_white_box",
-    "register_distribution",
-    "register_pair_distribution",
-    "register_worst_case",
-    "worst_case",
 ]
 
 Array = NDArray[np.float64]
@@ -82,8 +75,13 @@ MOST_PROBABILITIES = 110
 _CHEAP = 50  # rational probabilities cost next to nothing: so many times more of them
 _MOST_LISTED = 1000  # pairs of a finite domain that are all tried; each takes about a millisecond
 _LIMIT_BITS = 512
+"""The largest precision of a decision whether a worst pair certifies the claim."""
+
 _FOR_SHRINKING = 1 / 4
+"""The part of the budget of probabilities that shrinking gets in any case."""
+
 _RARE = 1e-6
+"""A violation whose event has less than this mass is shown by all outcomes whose loss exceeds the claim."""
 
 
 class Known(Protocol):
@@ -290,7 +288,15 @@ def hunt_known(
     seed: int = 0,
     most_probabilities: int = MOST_PROBABILITIES,
 ) -> Finding:
-    """Search as `hunt_white_box` does, with the knowledge given."""
+    """Search as `hunt_white_box` does, with the knowledge given.
+
+    Parameters
+    ----------
+    known : Known
+        The exact distributions of the mechanism.
+    claim, neighbours, seed, most_probabilities
+        As for `hunt_white_box`.
+    """
     search = _Search(known, claim, most_probabilities)
     with precision(START_BITS):
         listed = all_pairs(neighbours, most=_MOST_LISTED) or []

@@ -17,10 +17,11 @@ from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitE
 from dpassay.properties.hunting.result import HuntResult, Witness
 from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.outcomes.events import Event, best_event, mirrored
-from dpassay.properties.outcomes.symbols import LOWEST_BIT, Outcomes, Sampler
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
+from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Evidence
 
@@ -55,7 +56,19 @@ def ignored_features(task: Task) -> frozenset[str]:
 
 
 def measured_witness(game: PairGame, claim: Claim, shown: Event | None = None, *, certified: bool = False) -> Witness:
-    """Measure an event: the one given on all calls, else one chosen from the earlier batches on the later ones."""
+    """Measure an event: the one given on all calls, else one chosen from the earlier batches on the later ones.
+
+    Parameters
+    ----------
+    game : PairGame
+        The game on the pair, with its calls.
+    claim : Claim
+        The claim, by which an event is chosen.
+    shown : Event, optional
+        The event to measure.
+    certified : bool
+        Whether the violation is certified; the witness says so.
+    """
     held_out = game.archive if shown is not None else game.archive[_first_held_out(game.archive) :]
     event = shown if shown is not None else _chosen_event(game, claim, game.archive[: -len(held_out)] or game.archive)
     batch, is_left = _joined(game, held_out)

@@ -17,10 +17,22 @@ Codes = NDArray[np.uint64]
 Sides = NDArray[np.bool_]
 
 _MOST_ATOMS = 50_000
+"""Different values that are counted: more find rarer atoms and take more memory and time for each batch."""
+
 _MANY = 2048
+"""Calls after which the learner retires if most values were seen once: earlier, frequent atoms may still be rare."""
+
 _EXACT = 2**53
-_MULTIPLIER, _START = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+"""The largest integer below which float64 holds every integer."""
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""The multiplier of the hash of rows: odd, with bits that look random."""
+
+_START = np.uint64(0xD1B54A32D192ED03)
+"""The first state of the hash of rows."""
+
 _ABOVE_WORDS = np.uint64(1 << 63)
+"""The bit that tells the codes of numbers from those of words."""
 
 
 class AtomLearner:

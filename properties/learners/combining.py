@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dpassay.properties.learners.logistic import CHUNK, StreamingLogistic, weighted_sums
 from dpassay.properties.learners.regressors import Regressors
-from dpassay.properties.outcomes.symbols import OUTCOME, Outcomes
+from dpassay.properties.outcomes.flattening import OUTCOME
+from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["MOST_COORDINATES", "CombiningLearner"]
 
@@ -20,16 +21,33 @@ Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
 
 MOST_COORDINATES = 32
+"""Coordinates that are weighed: the cost of a step grows with the cube of the number of weights."""
+
 OWN = {"coordinates": 1.0, "faint coordinates": 30.0, "fainter coordinates": 1e3, "faintest coordinates": 3e4}
+"""Prior precisions of independent weights: a high one learns faint signals in many coordinates with less noise, a low
+one strong signals in few calls."""
+
 ALIKE = {"coordinates alike": 10.0, "coordinates faintly alike": 1e3, "coordinates fainter alike": 1e5}
-"""Prior precisions of the weights, and of what the weights of all coordinates have in common."""
+"""Prior precisions of the part that the weights of all coordinates share: it learns a signal that is spread over all
+coordinates from fewer calls."""
 
 _FAR_FAINTER = 1e5
-_WARM_UP = 256
-_CACHED = 1 << 17
-"""Coordinates of the largest batch whose regressors are kept."""
+"""The prior precision of the independent parts of shared weights, relative to that of the shared part."""
 
-_PLENTY, _STRIDE, _SMALL_LOSS = 1 << 16, 4, 1 / 100
+_WARM_UP = 256
+"""Calls that fix centres, scales and indicated values: fewer start earlier, more choose better regressors."""
+
+_CACHED = 1 << 17
+"""Coordinates of the largest batch whose regressors are kept in memory between the opinion and the update."""
+
+_PLENTY = 1 << 16
+"""Calls after which part of a batch may suffice for an update."""
+
+_STRIDE = 4
+"""Such an update takes every fourth call: it saves three quarters of the time."""
+
+_SMALL_LOSS = 1 / 100
+"""The largest expected loss of such an update, as a part of the wealth that the learner has won."""
 
 
 class CombiningLearner:

@@ -20,8 +20,16 @@ Functions = Callable[[slice], Values]
 """The values of the regressors for a part of a batch, shape (calls, weights)."""
 
 CHUNK = 1 << 13
-_STEPS, _LEARNING = 3, 1 << 14
+"""Calls whose regressors are held at once: larger chunks need more memory, smaller ones more time."""
+
+_STEPS = 3
+"""Newton steps for each batch of the first calls: more come nearer to the mode and take more time."""
+
+_LEARNING = 1 << 14
+"""Calls after which one Newton step for each batch suffices."""
+
 _LARGEST = 20.0
+"""The largest absolute weight, nats: it keeps a separable sample from an infinite one."""
 
 
 class StreamingLogistic:

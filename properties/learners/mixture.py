@@ -21,7 +21,8 @@ from dpassay.properties.learners.supports import SupportLearner
 from dpassay.properties.learners.trees import TreeLearner
 from dpassay.properties.learners.two_sample import RampLearner, ScaleLearner
 from dpassay.properties.log_domain import expit, log_expit, logsumexp
-from dpassay.properties.outcomes.symbols import OUTCOME, Outcomes
+from dpassay.properties.outcomes.flattening import OUTCOME
+from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["Ensemble", "Learner"]
 
@@ -29,26 +30,37 @@ Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
 
 _HEAD_START = math.log(64)
-"""Odds on the learners of scales, which need the fewest calls, against one for each other: ahead of them, there is no
-time to find out which is right; the others lose these few nats once, of the many that they win."""
+"""Log-odds of each learner of scales against each other learner. The learners of scales need the fewest calls; the
+other learners lose these nats once."""
 
-_RAMPS_JOIN, _RAMPS_SHARE = 128, 1 / 4
-"""Ramps would take from the odds of the learners of scales while these are needed; they join later, and get this
-share of what all have then."""
+_RAMPS_JOIN = 128
+"""Calls after which the ramps join: earlier they would take weight from the learners of scales while few calls are
+known."""
+
+_RAMPS_SHARE = 1 / 4
+"""The weight of the ramps when they join: a larger one costs the other learners more."""
 
 NOTHING = ""
-"""Who knows nothing keeps the others from losing where there is nothing to learn."""
+"""The name of the constant expert (logit 0), which caps the loss of the mixture where outcomes carry no signal."""
 
 _TOGETHER = "all together"
-"""Different features of one outcome may each tell something: a weighted sum of all logits."""
+"""The name of the expert that weighs the logits of all learners: different features may carry different signals."""
 
 _MOST_TRUSTED = 16.0
-_MOST_WIDTHS = 4
+"""The largest absolute logit of a learner in the weighted sum: one wrong certain opinion costs at most this."""
 
-_FIRST_REVIEW, _FAR_BEHIND = 2048, 20.0
+_MOST_WIDTHS = 4
+"""Widths of outcomes with learners of their own: more serve outcomes of varying length and cost time and odds."""
+
+_FIRST_REVIEW = 2048
+"""Calls before the first review of the learners; later reviews follow when the calls have doubled."""
+
+_FAR_BEHIND = 20.0
+"""A learner retires if it is this many nats behind the best and has lost ground since the last review: a smaller value
+saves time and may retire a learner that would recover."""
+
 _AFFORDABLE = 1 / 500
-"""A learner retires once it is so many nats behind and fell further behind since the calls were half as many; what
-the weighted sum loses by it must be at most this part of what it has won."""
+"""The largest loss of the weighted sum by a retirement, as a part of what the sum has won."""
 
 
 class Learner(Protocol):

@@ -16,10 +16,20 @@ __all__ = ["Regressors"]
 Array = NDArray[np.float64]
 Values = NDArray[np.float32]
 
-FEW_VALUES, MOST_INDICATORS = 12, 128
+FEW_VALUES = 12
+"""A coordinate with at most this many values is discrete, with an indicator for each value."""
+
+MOST_INDICATORS = 128
+"""With more indicators than this none is used: each costs time and has a weight to learn."""
+
 _FAR = 8.0
+"""Scaled values are clipped here, so that outliers of heavy tails do not rule the linear weight."""
+
 _SHARPEST = 8.0
+"""The slope of the ramps at the levels, per scale: a steeper one tells steps apart and smooth slopes less well."""
+
 _STEPS = (0.5, 0.1, 0.3, 0.7, 0.9, 0.03, 0.97)
+"""Quantiles at which a single number has ramps; several coordinates have one at the first of them only."""
 
 
 @dataclass(frozen=True)

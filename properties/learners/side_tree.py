@@ -23,9 +23,17 @@ Counts = NDArray[np.int64]
 STRENGTHS = (0.5, 8.0, 128.0, 2048.0)
 """Calls of each side that the priors of a chance are worth, the first by Krichevsky and Trofimov."""
 
-_CELLS, _CALLS_PER_CELL = 256, 4
+_CELLS = 256
+"""The largest number of cells between quantiles: more resolve narrower sets and take more time."""
+
+_CALLS_PER_CELL = 4
+"""The fewest calls in a cell: with fewer its estimated chances are mostly noise."""
+
 _ATOM_SHARE = 1 / 64
+"""A value with at least this share of the calls gets a cell of its own."""
+
 _SAMPLE = 1 << 14
+"""The largest number of values that are sorted for the quantiles: more place the edges more exactly."""
 
 
 def quantile_edges(values: Array, is_left: NDArray[np.bool_] | None = None) -> Array:

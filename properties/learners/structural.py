@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dpassay.properties.learners.atoms import AtomLearner
 from dpassay.properties.learners.supports import SupportLearner
-from dpassay.properties.outcomes.symbols import LOWEST_BIT, STRUCTURAL, Outcomes
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
+from dpassay.properties.outcomes.symbols import STRUCTURAL, Outcomes
 
 __all__ = ["EventLearner", "StructuralLearners"]
 
@@ -25,9 +26,15 @@ KINDS = ("events", "exact values", "supports")
 """The kinds of structural evidence, each with wealth of its own."""
 
 _MOST_EVENTS = 4096
+"""Events that are counted: more find rarer events and take more memory."""
+
 _SLIP = 1 / 4
+"""The chance that a one-sided event occurs on the other side next, times the calls seen: it limits the loss if it
+does."""
+
 _ONE_SIDED = 1 / 2
-"""The prior chance that an event is one side's alone; else its odds have a Beta prior (Krichevsky and Trofimov's)."""
+"""The prior probability that an event occurs on one side only. Otherwise its odds have the prior Beta(1/2, 1/2) of
+Krichevsky and Trofimov."""
 
 
 class StructuralLearners:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.outcomes.symbols import OUTCOME, Outcomes
+from dpassay.properties.outcomes.flattening import OUTCOME
+from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["SupportLearner"]
 
@@ -20,8 +21,11 @@ Sides = NDArray[np.bool_]
 FEATURES = (OUTCOME, "outcome[0]", "max(outcome)", "min(outcome)", "sum(outcome)")
 _NAME = "beyond the other side"
 _KEPT = 256
+"""The smallest values of each side that are kept: more detect supports whose ends are rarely reached."""
+
 _PRIOR = 1 / 8
-"""The prior chance that the values beyond the other side's are one side's alone; else they are either's alike."""
+"""The prior probability that values beyond those of the other side belong to one side only; otherwise both sides are
+equally likely."""
 
 
 @dataclass

@@ -17,11 +17,16 @@ Sides = NDArray[np.bool_]
 
 _IN_ORDER = "outcome[0], then outcome[1]"
 _MEMORY = 1 << 18
-_MOST_FEATURES = 256
-"""Features of structured outcomes whose names are random have no end; the first ones are looked at."""
+"""Calls that are kept for new cells; afterwards the cells stay as they are, and memory stops growing."""
 
-_RECUT, _REFIT = 2.0, 1.2
-"""Cells are cut anew, and chances estimated anew, when the calls have grown by these factors."""
+_MOST_FEATURES = 256
+"""Features that are looked at: structured outcomes with random names have an unlimited number of them."""
+
+_RECUT = 2.0
+"""Cells are cut again when the number of calls has grown by this factor: more often costs time."""
+
+_REFIT = 1.2
+"""Chances are estimated again when the number of calls has grown by this factor: more often costs time."""
 
 
 @dataclass

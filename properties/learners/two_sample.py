@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.properties.log_domain import expit, log_gamma
-from dpassay.properties.outcomes.symbols import OUTCOME, Outcomes
+from dpassay.properties.outcomes.flattening import OUTCOME
+from dpassay.properties.outcomes.symbols import Outcomes
 
 __all__ = ["Family", "RampLearner", "ScaleLearner"]
 
@@ -23,14 +24,31 @@ Sides = NDArray[np.bool_]
 Family = Literal["gaussian", "laplace"]
 
 PRIOR_CALLS = 1.5
-"""What the prior of each side is worth, in calls."""
+"""The weight of the prior of each side, in calls: a heavier one learns later and loses less to chance."""
 
 CORNERS = (0.1, 0.4, 0.7, 1.0, 1.5, 2.5, 16.0)
 """Distances from the centre, in median deviations, beyond which a ramp is level."""
 
-_LEARNING = 4096  # from here on the centre stays
-_LEAST, _MOST_LOGIT = 2, 4.0
-_STEPS, _MOVING, _LARGEST, _TOGETHER = 3, 1 << 14, 20.0, 1 << 14
+_LEARNING = 4096
+"""Calls that estimate the centre and the spread; later calls do not move them."""
+
+_LEAST = 2
+"""Calls before the first opinion."""
+
+_MOST_LOGIT = 4.0
+"""The largest absolute logit of a scale: a wrong certain opinion costs at most this."""
+
+_STEPS = 3
+"""Newton steps for each batch of the first calls: more come nearer to the mode and take more time."""
+
+_MOVING = 1 << 14
+"""Calls after which one Newton step for each batch suffices."""
+
+_LARGEST = 20.0
+"""The largest absolute weight of a ramp, nats: it keeps a separable sample from an infinite one."""
+
+_TOGETHER = 1 << 14
+"""Calls whose ramps are held at once: larger parts need more memory, smaller ones more time."""
 
 
 class ScaleLearner:

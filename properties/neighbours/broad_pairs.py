@@ -28,7 +28,14 @@ __all__ = ["broad_pairs"]
 
 Array = NDArray[np.float64]
 
-_MOST_POSITIONS, _MOST_LEVELS, _MOST_LENGTHS = 256, 128, 64
+_MOST_POSITIONS = 256
+"""Positions at which a change is tried: more find position-dependent faults in longer inputs and cost calls."""
+
+_MOST_LEVELS = 128
+"""Values from which a change starts: more find faults in narrower ranges and cost calls."""
+
+_MOST_LENGTHS = 64
+"""Lengths of data sets that are tried."""
 _TIED = 4
 """Number of coordinates whose weak orderings are all listed: 75 of four."""
 

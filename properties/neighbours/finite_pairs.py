@@ -14,7 +14,11 @@ __all__ = ["all_pairs"]
 
 Array = NDArray[np.float64]
 
-_MOST_INPUTS, _MOST_CHANGES = 1 << 14, 1 << 16
+_MOST_INPUTS = 1 << 14
+"""Inputs of a domain that is listed in full: larger domains are searched instead."""
+
+_MOST_CHANGES = 1 << 16
+"""Changes of one input that are listed in full."""
 
 
 def all_pairs(relation: NeighbourRelation, *, most: int) -> list[tuple[Array, Array]] | None:

@@ -79,7 +79,19 @@ def with_support(pattern: Array, most: int) -> Array:
 
 
 def moved(relation: VectorNeighbours, base: Array, pattern: Array, *, at_most: float = math.inf) -> Pair:
-    """Move `base` along the sign pattern `pattern` as far as the norms, the range and `at_most` allow."""
+    """Move `base` along the sign pattern `pattern` as far as the norms, the range and `at_most` allow.
+
+    Parameters
+    ----------
+    relation : VectorNeighbours
+        The relation that the pair obeys.
+    base : array of shape (n,)
+        The input to move.
+    pattern : array of shape (n,)
+        Direction of each coordinate: -1, 0 or 1.
+    at_most : float
+        Largest change of a coordinate.
+    """
     pattern = with_support(pattern, widest_support(relation))
     if relation.monotone and pattern.min() < 0 < pattern.max():
         pattern = np.maximum(pattern, 0)
@@ -120,7 +132,19 @@ def record_counts(relation: RecordNeighbours) -> tuple[int, int]:
 
 
 def with_changed_record(base: Array, record: float, position: int, *, extra: bool) -> Pair:
-    """Return `base` and its neighbour with `record` inserted at `position` (extra), or put in its place there."""
+    """Return `base` and its neighbour with `record` inserted at `position` (extra), or put in its place there.
+
+    Parameters
+    ----------
+    base : array of shape (n,)
+        The records.
+    record : float
+        The new record.
+    position : int
+        Its place.
+    extra : bool
+        Whether it is added; otherwise it replaces the record there.
+    """
     if extra:
         return base, np.insert(base, position, record)
     changed = base.copy()

@@ -14,7 +14,7 @@ from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair, in_turns, record_counts
 from dpassay.properties.neighbours.threshold_pairs import threshold_pairs
 
-__all__ = ["Pair", "adversarial_pairs", "are_neighbours", "further_pairs"]
+__all__ = ["adversarial_pairs", "are_neighbours", "further_pairs"]
 
 Array = NDArray[np.float64]
 

@@ -13,6 +13,7 @@ __all__ = ["CONCENTRATED_DP"]
 
 
 _LARGEST_RHO = 1e307
+"""Larger parameters of zCDP would overflow in the bounds of moments."""
 
 
 def _rho(claim: ConcentratedDP) -> float:

@@ -17,6 +17,8 @@ CODE = "code({})"
 """The feature that stands for a word: a number of its own for each, which says nothing by its size."""
 
 _MANY = 16
+"""With this many outcomes a feature must occur twice: names that occur once are often random."""
+
 
 TYPE = "type(outcome)"
 

@@ -22,8 +22,8 @@ from dpassay.claims import UsageError
 from dpassay.impl.libraries.plain import written
 from dpassay.properties.learners.side_tree import quantile_edges
 from dpassay.properties.outcomes.columns import CODE
-from dpassay.properties.outcomes.flattening import MISSING
-from dpassay.properties.outcomes.symbols import LEFT_VALUES, OUTCOME, RIGHT_VALUES, Outcomes, comparable
+from dpassay.properties.outcomes.flattening import MISSING, OUTCOME
+from dpassay.properties.outcomes.symbols import LEFT_VALUES, RIGHT_VALUES, Outcomes, comparable
 from dpassay.properties.outcomes.value_words import is_expression, parse_values
 
 __all__ = [
@@ -45,6 +45,7 @@ Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
 
 _MOST_SYMBOLS = 12
+"""Symbols of an event at most: a reader understands few, and more fit the noise."""
 
 
 @dataclass(frozen=True)
@@ -343,6 +344,19 @@ def best_event(
     added to each count, so that single calls prove nothing. If each outcome has an epsilon of its own, that of an
     event is the largest one in it. Calls that propose an event do not choose it: among many symbols some always
     look telling.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+        The outcomes of n calls.
+    is_left : array of bool, shape (n,)
+        Whether a call was made on the left input.
+    epsilon : float or array of shape (n,)
+        In nats; an array has one for each outcome.
+    delta : float
+        In [0, 1].
+    ignored : frozenset of str
+        Features that no event may mention.
     """
     bounds = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), len(outcomes))
     if len(outcomes) < _SPLIT:

@@ -27,12 +27,21 @@ _NAMED_PARTS, _NAMED_WORDS, _NAMED_NUMBERS, _NAMED_BYTES, _NAMED_LETTERS = 32, 8
 """Parts of a container, and words, numbers, bytes and letters of a text, with names; others enter sums and ends."""
 
 _MOST_NAMES = 128
+"""Features of one outcome that have names of their own: more find signals deeper in large outcomes and take time."""
+
 _LONGEST_WORD = 1024
+"""Letters of a word that are compared; longer text is compared by its parts."""
+
 _LONGEST_FORM = 256
+"""Letters of the form of a text (its numbers replaced) that are compared."""
+
 _EXACT = 2**53
+"""Larger integers lose digits in float64 and are compared as words too."""
+
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _WORD = re.compile(r"[^\W\d_]+")
 _NAMED_TYPES = 16
+"""Parts of a record whose types are named."""
 
 
 @dataclass

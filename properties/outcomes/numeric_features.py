@@ -20,6 +20,7 @@ FRACTION, LAST_DIGIT = "fraction(outcome)", "last_digit(outcome)"
 """Of single numbers: what large random parts would hide from cells of the number itself."""
 
 _SHOWN_COORDINATES = 6
+"""Coordinates of an array that are features of their own; the others count through sums, extremes and learners."""
 
 
 def coordinate_names(shape: Shape, most: int) -> list[str]:

@@ -26,8 +26,6 @@ from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit,
 __all__ = [
     "LEFT_VALUES",
     "LONGEST_ATOM",
-    "LOWEST_BIT",
-    "OUTCOME",
     "RIGHT_VALUES",
     "STRUCTURAL",
     "TYPE",
@@ -37,7 +35,6 @@ __all__ = [
     "WrongCountError",
     "call",
     "comparable",
-    "lowest_bit",
     "sampler_of",
 ]
 
@@ -572,6 +569,17 @@ def sampler_of(target: Any) -> Sampler:
 
 def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> Outcomes:
     """Draw `size` outcomes.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        The target.
+    data : array of shape (n,)
+        The input; the target gets a copy.
+    size : int
+        Number of outcomes, at least 1.
+    rng : numpy.random.Generator
+        Source of randomness for the target.
 
     Raises
     ------

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import NeighbourRelation, VectorNeighbours
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.spec.ball import Exact, Real
 from dpassay.spec.distributions.selection import SelectionDistribution, selection_rate
 from dpassay.spec.theorems.foundations.noisy_max_values import corner_of_selection, selection_corner_loss
@@ -31,7 +31,19 @@ def bounded_selection_loss(mechanism: Any, epsilon: Exact, distribution: type[Se
 
 
 def corner_range(relation: VectorNeighbours, mechanism: Any, centre: float, reach: float) -> tuple[float, float]:
-    """Return the range that relation and mechanism accept; where it has no end, one is `reach` away from `centre`."""
+    """Return the range that relation and mechanism accept; where it has no end, one is `reach` away from `centre`.
+
+    Parameters
+    ----------
+    relation : VectorNeighbours
+        The relation, with its range.
+    mechanism : object
+        The mechanism, with `low` and `high`.
+    centre : float
+        A point of the range.
+    reach : float
+        Positive distance.
+    """
     low, high = max(relation.low, mechanism.low), min(relation.high, mechanism.high)
     return low if math.isfinite(low) else centre - reach, high if math.isfinite(high) else centre + reach
 
@@ -47,6 +59,17 @@ def corner_pair(
     """Return the pair where the answers marked fall to the low end, while all others rise to the high end.
 
     Without `rise` or `fall` those answers stay at their end: for relations whose answers all move the same way.
+
+    Parameters
+    ----------
+    relation : VectorNeighbours
+        The relation that the pair obeys.
+    ends : (float, float)
+        The low and the high end of the range.
+    falls : array of bool, shape (n,)
+        The answers that fall.
+    rise, fall : bool
+        Whether the answers move that are to rise, or to fall.
     """
     low, high = ends
     step = min(relation.largest_step, high - low)

@@ -20,6 +20,7 @@ from dpassay.spec.distributions.discrete import FiniteDistribution
 __all__ = ["MOST_WORD_BITS", "enumerated_distribution"]
 
 MOST_WORD_BITS = 12
+"""Random bits of an outcome whose distribution is enumerated: the time doubles with each bit."""
 
 
 def enumerated_distribution(mechanism: TextbookSampler, data: NDArray[np.float64]) -> FiniteDistribution | None:

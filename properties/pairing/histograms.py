@@ -22,6 +22,7 @@ Rows = NDArray[Any]
 Truths = NDArray[np.bool_]
 
 MOST_LISTS = 1000
+"""Lists of labels whose probabilities are enclosed."""
 
 
 # --- ranked lists -------------------------------------------------------------------------------------------

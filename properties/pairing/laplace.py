@@ -47,6 +47,8 @@ Box = tuple[tuple[int, Side], ...]
 Name = Callable[[int, int], str]
 
 MOST_CELLS = 100
+"""Cells of a product of intervals; for more coordinates two extreme boxes stand for them."""
+
 PIECES = 16
 """Of the interval between two answers, if a single one differs."""
 

@@ -40,7 +40,10 @@ from dpassay.spec.theorems.foundations.projects import dual_query_epsilon
 Array = NDArray[np.float64]
 
 MOST_BITS = 8
+"""Bits of a response whose distribution is enumerated."""
+
 MOST_PATHS = 5_000
+"""Sequences of chosen queries that are enumerated."""
 
 
 def _whole(data: Array, size: int, low: float, high: float) -> bool:

@@ -19,7 +19,7 @@ from dpassay.impl.broken.noisy_max_values import (
 )
 from dpassay.impl.mechanisms.exponential_noisy_max import ExponentialNoisyMax
 from dpassay.impl.mechanisms.noisy_max import LaplaceNoisyMax
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.outcomes.events import Interval
 from dpassay.properties.pairing.corners import (
     WIDE,
@@ -48,6 +48,7 @@ from dpassay.spec.distributions.noisy_max_values import (
 Array = NDArray[np.float64]
 
 LARGEST_SIZE = 500
+"""Queries up to which the exact distribution is used: its time grows with their number."""
 
 
 # --- the index ----------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, NeighbourRelation
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.registry import Registry
 from dpassay.spec.ball import Real
 from dpassay.spec.distributions.discrete import DiscreteDistribution

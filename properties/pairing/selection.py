@@ -15,7 +15,7 @@ from dpassay.impl.broken.noisy_max import HalfScale, VarianceForSigma, WrongClai
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.pairing.corners import bounded_selection_loss
 from dpassay.properties.pairing.registry import register_distribution, register_worst_case, register_worst_pairs
 from dpassay.spec.ball import Real, ball

@@ -33,7 +33,7 @@ from dpassay.impl.mechanisms.laplace_sparse_vector import (
     NumericSparseVector,
     RestartedSparseVector,
 )
-from dpassay.properties.neighbours.pairs import Pair
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.outcomes.events import AllOf, Interval, NoneOf
 from dpassay.properties.pairing.corners import WIDE, corner_pair, corner_range
 from dpassay.properties.pairing.registry import (
@@ -66,6 +66,7 @@ Cell = tuple[Places, tuple[Side, ...]]
 MOST_OUTCOMES = 2_000
 """With more places than this, and with longer streams than that, nothing is certified outcome by outcome."""
 LONGEST_STREAM = 500
+"""Queries up to which the exact distribution is used."""
 
 
 def _setting(mechanism: Any) -> LaplaceThreshold:
@@ -207,6 +208,7 @@ def _joint_event(cell: Cell, outcome: Places) -> AllOf:
 # --- worst pairs --------------------------------------------------------------------------------------------
 
 MOST_CORNERS = 2
+"""Worst patterns that are tried."""
 
 
 def _corner_losses(mechanism: Any, low: float, high: float, *, monotone: bool = False) -> CornerLosses:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.contract import (
+    CoverageKind,
     ErratumRecord,
     FindingRecord,
     HuntRecord,
@@ -123,7 +124,7 @@ class Chapter:
     @property
     def uncovered(self) -> int:
         """Number of items without coverage."""
-        return sum(row.record.covered_by == "none" for row in self.items)
+        return sum(row.record.covered_by is CoverageKind.NONE for row in self.items)
 
 
 @dataclass(frozen=True)

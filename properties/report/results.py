@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpassay.properties.contract import (
+    CoverageKind,
     ErratumRecord,
     FindingRecord,
     HuntRecord,
@@ -64,7 +65,7 @@ def _judged(record: Record) -> Result:
             cut_short = record.stopped is StopReason.INTERRUPTED or record.verdict is HuntVerdict.UNDECIDED
             return Result(HuntRecord, record, record.verdict is not HuntVerdict.VIOLATED and not cut_short)
         case ItemRecord():
-            return Result(ItemRecord, record, record.covered_by != "none" or bool(record.reason))
+            return Result(ItemRecord, record, record.covered_by is not CoverageKind.NONE or bool(record.reason))
         case StatementRecord() | ErratumRecord() | FindingRecord():
             return Result(type(record), record, record.as_expected)
         case _:

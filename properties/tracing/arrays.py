@@ -162,7 +162,19 @@ def _lowered_floats(values: NDArray[Any]) -> Any:
 
 
 def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Carry out a ufunc, or one of its methods, element by element."""
+    """Carry out a ufunc, or one of its methods, element by element.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        The function.
+    method : str
+        ``__call__`` or the name of a method, such as ``reduce``.
+    inputs : tuple
+        Arrays or elements, some of them symbolic.
+    options : dict
+        Keyword arguments; `out` and `where` are removed.
+    """
     out = options.pop("out", None)
     where = options.pop("where", True)
     if where is not True:
@@ -196,7 +208,19 @@ def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str,
 
 
 def reduced(ufunc: Any, operation: Callable[..., Any], values: NDArray[Any], options: dict[str, Any]) -> Any:
-    """Reduce along the axes of the options (the first by default; None: all)."""
+    """Reduce along the axes of the options (the first by default; None: all).
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        The function.
+    operation : callable
+        The same function of two elements.
+    values : array
+        The elements.
+    options : dict
+        Keyword arguments of ``ufunc.reduce``: `axis`, `keepdims`, `initial`.
+    """
     axis, keep = options.get("axis", 0), options.get("keepdims", False) is True
     start = [] if isinstance(options.get("initial", np._NoValue), type(np._NoValue)) else [options["initial"]]  # noqa: SLF001
     start = [] if start == [None] else start
@@ -216,7 +240,19 @@ def reduced(ufunc: Any, operation: Callable[..., Any], values: NDArray[Any], opt
 
 
 def over(function: Callable[[list[Any]], Any], values: NDArray[Any], axis: Any, *, keep_dims: bool = False) -> Any:
-    """Apply a function from a list to an element along an axis, along several, or to all elements (None)."""
+    """Apply a function from a list to an element along an axis, along several, or to all elements (None).
+
+    Parameters
+    ----------
+    function : callable
+        A function of the list of elements along the axes.
+    values : array
+        The elements.
+    axis : int, tuple of int or None
+        The axes.
+    keep_dims : bool
+        Whether the axes stay, with length 1.
+    """
     axes = tuple(range(values.ndim)) if axis is None else tuple(np.atleast_1d(axis) % max(values.ndim, 1))
     kept = [k for k in range(values.ndim) if k not in axes]
     shape = tuple(values.shape[k] for k in kept)
@@ -241,7 +277,15 @@ def along(function: Callable[[list[Any]], list[Any]], values: NDArray[Any], axis
 
 
 def apply_function(function: Any, types: Any, arguments: Any, options: Any) -> Any:
-    """Carry out a function of numpy: by our own rule, or by its own code on arrays of objects."""
+    """Carry out a function of numpy: by our own rule, or by its own code on arrays of objects.
+
+    Parameters
+    ----------
+    function : callable
+        The function of numpy.
+    types, arguments, options
+        As numpy passes them to ``__array_function__``.
+    """
     if function in RULES:
         return RULES[function](*arguments, **options)
     if function.__module__.split(".")[-1] in {"linalg", "fft"}:

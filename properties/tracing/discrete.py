@@ -30,7 +30,10 @@ MOST_VALUES = 4_096
 """An integer with more values than this is drawn as rounded noise."""
 
 _POISSON_TAIL = Fraction(1, 2**70)
+"""The tail of a Poisson distribution from which on its mass is undecided."""
+
 _BITS = 128
+"""Bits of a Poisson probability, beside those that its mean takes."""
 
 
 def rational(value: Any, name: str) -> Fraction:
@@ -108,7 +111,19 @@ def geometric(tape: Any, label: str, chance: Fraction) -> int:
 
 
 def multinomial(tape: Any, label: str, trials: int, chances: Sequence[Fraction]) -> list[int]:
-    """Draw counts one after the other, each binomial given those before; the last takes what is left."""
+    """Draw counts one after the other, each binomial given those before; the last takes what is left.
+
+    Parameters
+    ----------
+    tape : Tape
+        The run, which chooses among the weighted values of a draw.
+    label : str
+        Name of the draw.
+    trials : int
+        Sum of the counts.
+    chances : sequence of Fraction
+        Probability of each place; they sum to 1.
+    """
     counts, left = list[int](), Fraction(1)
     for chance in chances[:-1]:
         share = min(Fraction(1), chance / left) if left > 0 else Fraction(0)
@@ -118,7 +133,19 @@ def multinomial(tape: Any, label: str, trials: int, chances: Sequence[Fraction])
 
 
 def successive(tape: Any, label: str, weights: Sequence[Fraction], count: int) -> list[int]:
-    """Draw different places one after the other, each with the probabilities that are left."""
+    """Draw different places one after the other, each with the probabilities that are left.
+
+    Parameters
+    ----------
+    tape : Tape
+        The run, which chooses among the weighted values of a draw.
+    label : str
+        Name of the draw.
+    weights : sequence of Fraction
+        Weight of each place.
+    count : int
+        Number of places that are drawn.
+    """
     found: list[int] = []
     for _ in range(count):
         rest = [k for k in range(len(weights)) if k not in found]

@@ -21,6 +21,7 @@ Sampler = Callable[[Any, int, Any], Any]
 MakeGenerator = Callable[[Any], Any]
 
 _ALLOWANCE = 32
+"""New decisions that a run may make before it is paused: other runs get their turn."""
 
 
 @dataclass(frozen=True)

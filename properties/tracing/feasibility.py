@@ -18,8 +18,13 @@ from dpassay.properties.tracing.forms import Row
 __all__ = ["Feasibility", "feasibility", "is_contradiction"]
 
 _TOLERANCE = 1e-9
+"""A larger margin of the float programme counts as an interior point."""
+
 _DENOMINATOR = 10**6
+"""The largest denominator of proposed multipliers, before they are made exact."""
+
 _MOST_ROWS = 400
+"""Systems with more rows are not decided: the float programme becomes slow."""
 
 
 class Feasibility(Enum):

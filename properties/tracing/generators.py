@@ -21,6 +21,7 @@ from dpassay.spec.leaves.model import NoiseKind
 __all__ = ["SymbolicGenerator", "SymbolicRandomState", "Tape"]
 
 _MOST_EXPONENTIALS = 64
+"""The largest shape of gamma noise, which is a sum of exponential noise."""
 
 
 class Tape(Protocol):
@@ -295,19 +296,37 @@ class SymbolicGenerator(_Draws, np.random.Generator):
         method: str = "zig",  # noqa: ARG002 - one of numpy's algorithms
         out: Any = None,
     ) -> Any:
-        """Draw standard exponential noise."""
+        """Draw standard exponential noise.
+
+        Parameters
+        ----------
+        size, dtype, method, out
+            As for `numpy.random.Generator.standard_exponential`; `out` is refused.
+        """
         _refuse_out(dtype, out)
         return self._standard("standard_exponential", NoiseKind.EXPONENTIAL, size)
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Draw gamma noise with an integer shape."""
+        """Draw gamma noise with an integer shape.
+
+        Parameters
+        ----------
+        shape, size, dtype, out
+            As for `numpy.random.Generator.standard_gamma`; `out` is refused.
+        """
         _refuse_out(dtype, out)
         return super().standard_gamma(shape, size)
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
-        """Draw integers."""
+        """Draw integers.
+
+        Parameters
+        ----------
+        low, high, size, dtype, endpoint
+            As for `numpy.random.Generator.integers`.
+        """
         low, high = (0, low) if high is None else (low, high)
         drawn = self._integers("integers", low, np.add(high, 1) if endpoint else high, size)
         return drawn.astype(dtype) if isinstance(drawn, np.ndarray) else drawn
@@ -315,7 +334,13 @@ class SymbolicGenerator(_Draws, np.random.Generator):
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Any:
-        """Draw elements, with or without replacement."""
+        """Draw elements, with or without replacement.
+
+        Parameters
+        ----------
+        a, size, replace, p, axis, shuffle
+            As for `numpy.random.Generator.choice`; elements drawn without replacement must be shuffled.
+        """
         if not shuffle and not replace:
             refuse("choice with shuffle=False")
         return super().choice(a, size, replace, p, axis)
@@ -368,7 +393,13 @@ class SymbolicRandomState(_Draws, np.random.RandomState):
         return self._standard("standard_exponential", NoiseKind.EXPONENTIAL, size)
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
-        """Draw integers from low to high - 1."""
+        """Draw integers from low to high - 1.
+
+        Parameters
+        ----------
+        low, high, size, dtype
+            As for `numpy.random.RandomState.randint`.
+        """
         low, high = (0, low) if high is None else (low, high)
         drawn = self._integers("randint", low, high, size)
         return drawn.astype(dtype) if isinstance(drawn, np.ndarray) else drawn

@@ -20,6 +20,8 @@ from dpassay.spec.leaves.model import Affine, Image, Raised, Step
 __all__ = ["affine_of", "agrees", "first_outcome", "image_value", "normal_form"]
 
 _RELATIVE = 1e-7
+"""The relative distance at which a number agrees with its symbol: far above the rounding of a run in float64."""
+
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "exp": math.exp, "expm1": math.expm1, "log": math.log, "log1p": math.log1p, "sqrt": math.sqrt,
     "floor": math.floor, "ceil": math.ceil, "rint": round,

@@ -10,6 +10,8 @@ from dpassay.spec.leaves.model import NoiseKind
 __all__ = ["Polyhedron"]
 
 _MARGIN = 1e-7
+"""A float point that satisfies constraints by this relative margin is inside; otherwise the programme is solved."""
+
 _BELOW = {NoiseKind.EXPONENTIAL, NoiseKind.UNIFORM}
 """Noises that are bounded from below, by 0."""
 

@@ -67,7 +67,13 @@ class SymbolicRandom(random.Random):
         return seq[discrete.integer_below(self._tape, "choice", len(seq))]
 
     def choices(self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
-        """Draw elements with replacement."""
+        """Draw elements with replacement.
+
+        Parameters
+        ----------
+        population, weights, cum_weights, k
+            As for `random.choices`; `cum_weights` is refused.
+        """
         if cum_weights is not None:
             refuse("random.choices with cum_weights=")
         chances = discrete.uniform(len(population)) if weights is None else discrete.normalised(weights)

@@ -15,7 +15,8 @@ from typing import Any
 from flint import arb
 
 from dpassay.properties.outcomes.events import AllOf, AnyOf, Interval, NoneOf, Symbols
-from dpassay.properties.outcomes.symbols import OUTCOME, comparable
+from dpassay.properties.outcomes.flattening import OUTCOME
+from dpassay.properties.outcomes.symbols import comparable
 from dpassay.spec.ball import sum_balls
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Relation
 from dpassay.spec.leaves.polyhedra import negated

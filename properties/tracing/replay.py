@@ -22,7 +22,11 @@ from dpassay.spec.leaves.model import Affine, Constraint, Noise, NoiseKind, Rais
 __all__ = ["NumberTape", "Replays", "replay", "run_on_numbers"]
 
 _MARGIN = 1e-7
+"""Decisions whose two sides are this close, relatively, are not compared: rounding may turn them."""
+
 _MOST_OTHERS = 64
+"""Further leaves that are compared with a run on numbers."""
+
 _PLACE = "replay on numbers"
 
 _STANDARD: dict[NoiseKind, Callable[[np.random.Generator], float]] = {
@@ -96,7 +100,19 @@ class Replays:
 def run_on_numbers(
     sampler: Sampler, data: Sequence[float], tape: NumberTape, generator: Callable[[Any], Any]
 ) -> Hashable:
-    """Return the outcome of the mechanism on numbers in normal form."""
+    """Return the outcome of the mechanism on numbers in normal form.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        The mechanism.
+    data : sequence of float
+        The input.
+    tape : NumberTape
+        The numbers that stand for noise.
+    generator : callable
+        Makes the generator that the mechanism gets of the tape.
+    """
     try:
         with np.errstate(all="ignore"):
             returned = sampler(np.array(data, dtype=np.float64), 1, generator(tape))

@@ -24,6 +24,7 @@ __all__ = ["Interrupted", "Mode", "Run", "Variables"]
 
 _ONE = Fraction(1)
 _FEW = 3
+"""With at most this many answers a decision is checked for one that the constraints imply."""
 
 
 def _says_nothing(_: int) -> Cell:

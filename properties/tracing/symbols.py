@@ -22,6 +22,8 @@ from dpassay.properties.tracing.refusal import refuse
 __all__ = ["Symbol", "constant_of", "symbol_sum"]
 
 _EAGER_TERMS = 16
+"""Sums of at most this many terms are computed at once; longer ones are when they are needed."""
+
 _ORDER = itertools.count()
 
 

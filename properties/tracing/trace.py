@@ -41,6 +41,7 @@ _GENERATORS: dict[str, Callable[[Any], Any]] = {
 }
 _MODES = [Mode(is_lifted, is_lazy) for is_lazy in (True, False) for is_lifted in (False, True)]
 _GRACE_SECONDS = 1.0
+"""Time after the deadline in which a run may end by itself before it is interrupted."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ _SHARE = 1 / 4
 """Part of the time that is left which the check may take."""
 
 _SPREAD = 4
+"""The width of the data that are tried about 0."""
+
 
 Domain = tuple[float, float]
 """The least and the largest value of a coordinate of the data; infinite where there is no bound."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 __all__ = ["OutOfTime", "time_limit"]
 
 _AGAIN_SECONDS = 0.5
+"""Time after which a thread that caught the interruption is interrupted again."""
 
 
 class OutOfTime(BaseException):

@@ -11,7 +11,7 @@ from dpassay.spec.distributions.above_threshold import ALL_BELOW
 from dpassay.spec.distributions.laplace import log_laplace_cdf, log_laplace_sf
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 
-__all__ = ["ALL_BELOW", "LaplaceAboveThresholdDistribution", "PublicThresholdDistribution"]
+__all__ = ["LaplaceAboveThresholdDistribution", "PublicThresholdDistribution"]
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,17 @@ def product(left: Terms[C], right: Terms[C]) -> Terms[C]:
 
 
 def substituted(terms: Terms[C], slope: Fraction, offset: Fraction, lift: Lift[C]) -> Terms[C]:
-    """Return the function of v that arises from t = slope v + offset."""
+    """Return the function of v that arises from t = slope v + offset.
+
+    Parameters
+    ----------
+    terms : Terms
+        The function of t.
+    slope, offset : Fraction
+        Coefficients of t.
+    lift : Lift
+        Makes coefficients.
+    """
     result: Terms[C] = {}
     for (k, r), x in terms.items():
         for i in range(k + 1):

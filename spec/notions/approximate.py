@@ -47,7 +47,6 @@ APPROXIMATE_DP = register(
             ("rogers2023", "approx_dp"),
         ),
         decide=approximate_dp_holds,
-        where="dpassay.spec.notions.approximate:APPROXIMATE_DP",
         divergence=lambda claim, left, right: hockey_stick(left, right, ball(claim.epsilon)),
         bound=lambda claim: ball(claim.delta),
         enlarged=lambda claim: replace(claim, delta=min(grown(claim.delta), Fraction(1))),

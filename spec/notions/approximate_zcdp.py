@@ -53,7 +53,15 @@ def implied_delta(delta: Fraction, tail: Fraction) -> Fraction:
 def implied_excess(
     rho: Fraction, delta: Fraction, xi: Fraction, left: DiscreteDistribution, right: DiscreteDistribution
 ) -> arb:
-    """Enclose the largest excess of hockey-stick divergences over what the claim implies: at most 0 if it holds."""
+    """Enclose the largest excess of hockey-stick divergences over what the claim implies: at most 0 if it holds.
+
+    Parameters
+    ----------
+    rho, delta, xi : Fraction
+        Parameters of the claim.
+    left, right : DiscreteDistribution
+        The output distributions.
+    """
     return max_balls(
         hockey_stick(left, right, implied_epsilon(rho, xi, tail)) - ball(implied_delta(delta, tail))
         for tail in IMPLIED_TAILS
@@ -139,7 +147,6 @@ APPROXIMATE_ZCDP = register(
         "alpha > 1 is at most xi + rho alpha.",
         items=(("cesar2020", "approx_zcdp"), ("rogers2023", "conditional_approx_zcdp")),
         decide=approximate_zcdp_holds,
-        where="dpassay.spec.notions.approximate_zcdp:APPROXIMATE_ZCDP",
         divergence=lambda claim, left, right: implied_excess(
             Fraction(claim.rho), Fraction(claim.delta), Fraction(claim.xi), left, right
         ),

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from flint import arb
 
 from dpassay.claims import Claim, Item
-from dpassay.registry import Registry
+from dpassay.registry import Registry, address_in
 from dpassay.spec.ball import float_lower
 from dpassay.spec.distributions.discrete import DiscreteDistribution, privacy_loss
 from dpassay.spec.verdict import Verdict
@@ -108,13 +108,17 @@ class Notion(Generic[C]):
     definition: str
     items: tuple[Item, ...]
     decide: Callable[[C, DiscreteDistribution, DiscreteDistribution], Verdict]
-    where: str
     divergence: Callable[[C, DiscreteDistribution, DiscreteDistribution], arb]
     bound: Callable[[C], arb]
     enlarged: Callable[[C], C]
     event: Callable[[C, DiscreteDistribution, DiscreteDistribution], Event] = largest_loss_event
     over_all_orders: bool = False
     through_cells: Callable[[C], Claim] = lambda claim: claim
+
+    @property
+    def where(self) -> str:
+        """The address of the notion: its name in the module of its decision."""
+        return address_in(self.decide.__module__, self)
 
 
 _NOTIONS: Registry[type, "Notion[Claim]"] = Registry(

@@ -73,7 +73,6 @@ BOUNDED_RANGE = register(
         definition="The privacy losses of any two outcomes differ by at most epsilon.",
         items=(("cesar2020", "bounded_range"),),
         decide=bounded_range_holds,
-        where="dpassay.spec.notions.bounded_range:BOUNDED_RANGE",
         divergence=lambda _, left, right: loss_span(left, right),
         bound=lambda claim: ball(claim.epsilon),
         enlarged=lambda claim: BoundedRange(grown(claim.epsilon)),

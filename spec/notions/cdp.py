@@ -10,6 +10,7 @@ which gives the first step. From there a parabola of curvature R^2 / 8 bounds K 
 |lambda| >= 2 R / tau^2 the claim holds trivially, and for tau >= R / 2 everywhere (Hoeffding).
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -56,7 +57,7 @@ def subgaussian_holds(tau: Fraction, left: DiscreteDistribution, right: Discrete
     for share in SUSPECTS:
         verdict = _at_order(tau, share, left, right)
         if verdict.outcome is Outcome.VIOLATED:
-            return verdict.with_(detail=f"at lambda = {float(share):g} over the range: {verdict.detail}")
+            return replace(verdict, detail=f"at lambda = {float(share):g} over the range: {verdict.detail}")
     for sign in (1, -1):
         if refine(partial(_walk, tau, sign, left, right), limit=LIMIT_BITS) is None:
             return Undecided(evidence=Evidence.ENCLOSED, detail="attained or nearly so")
@@ -118,7 +119,6 @@ CONCENTRATED_DP = register(
         definition="The privacy loss has mean at most mu and is subgaussian about its mean with scale tau.",
         items=(("cesar2020", "cdp"),),
         decide=cdp_holds,
-        where="dpassay.spec.notions.cdp:CONCENTRATED_DP",
         divergence=_implied_excess,
         bound=lambda _: arb(0),
         enlarged=lambda claim: ConcentratedDP(grown(claim.mu), grown(claim.tau)),

@@ -360,7 +360,7 @@ def best_order(rho: float, delta: float) -> float:
         return rho * excess - math.log1p(1 / excess) - (math.log(delta) + math.log1p(excess)) / excess
 
     low, high = -20.0, 40.0
-    for _ in range(120):
+    for _ in range(120):  # comparisons alone: the parabolas of Brent's method fail where a value is infinite
         third = (high - low) / 3
         if converted(low + third) < converted(high - third):
             high -= third

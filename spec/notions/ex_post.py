@@ -43,7 +43,7 @@ def _outcome_holds(
     if isinstance(left, FiniteDistribution) and isinstance(right, FiniteDistribution):
         return _on_rationals(Fraction(bound), left, right, outcome)
     verdict = at_most(lambda: privacy_loss(left, right, outcome), lambda: ball(bound))
-    return verdict.with_(witness={"outcome": outcome})
+    return replace(verdict, witness={"outcome": outcome})
 
 
 def _on_rationals(bound: Fraction, left: FiniteDistribution, right: FiniteDistribution, outcome: Hashable) -> Verdict:
@@ -104,7 +104,6 @@ EX_POST_DP = register(
         definition="The privacy loss of every outcome is at most a non-negative bound that depends on the outcome.",
         items=(("lebensold2024", "ex_post_dp"),),
         decide=ex_post_dp_holds,
-        where="dpassay.spec.notions.ex_post:EX_POST_DP",
         divergence=lambda claim, left, right: max_balls(_excesses(claim, left, right).values()),
         bound=lambda _: arb(0),
         enlarged=_enlarged,

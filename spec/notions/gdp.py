@@ -207,7 +207,6 @@ GAUSSIAN_DP = register(
         definition="Telling neighbouring inputs apart is at least as hard as telling N(0, 1) from N(mu, 1).",
         items=(),
         decide=gaussian_dp_holds,
-        where="dpassay.spec.notions.gdp:GAUSSIAN_DP",
         divergence=lambda _, left, right: gaussian_dp_of(left, right),
         bound=lambda claim: ball(claim.mu),
         enlarged=lambda claim: GaussianDP(grown(claim.mu)),

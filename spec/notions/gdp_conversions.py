@@ -45,13 +45,11 @@ from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Verdict, Violated, conjunction
 
 __all__ = [
-    "composed_gaussian",
     "gaussian_implying_approximate",
     "gaussian_implying_zcdp",
     "gaussian_mu_of_pure",
     "gaussian_to_approximate",
     "gaussian_to_zcdp",
-    "group_gaussian",
     "pure_implying_gaussian",
     "pure_to_gaussian",
 ]
@@ -115,18 +113,6 @@ def gaussian_implying_zcdp(target: ZCDP) -> tuple[GaussianDP, ...]:
     """Return GaussianDP of sqrt(2 rho), rounded down."""
     with precision(WORKING_BITS):
         return (GaussianDP(max(float_lower((2 * ball(target.rho)).sqrt()), 0.0)),)
-
-
-def composed_gaussian(*claims: GaussianDP) -> GaussianDP:
-    """Return the claim of the composition: the root of the sum of the squares, rounded up."""
-    with precision(WORKING_BITS):
-        return GaussianDP(float_upper(ball(sum((Fraction(each.mu) ** 2 for each in claims), Fraction(0))).sqrt()))
-
-
-def group_gaussian(claim: GaussianDP, size: int) -> GaussianDP:
-    """Return the claim for inputs that differ in `size` steps: size times mu, rounded up."""
-    with precision(WORKING_BITS):
-        return GaussianDP(float_upper(ball(Fraction(claim.mu) * size)))
 
 
 # --- duality ------------------------------------------------------------------------------------------------

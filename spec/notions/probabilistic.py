@@ -39,7 +39,6 @@ PROBABILISTIC_DP = register(
             ("rogers2023", "privacy_loss"),
         ),
         decide=probabilistic_dp_holds,
-        where="dpassay.spec.notions.probabilistic:PROBABILISTIC_DP",
         divergence=lambda claim, left, right: loss_tail(left, right, ball(claim.epsilon)),
         bound=lambda claim: ball(claim.delta),
         enlarged=lambda claim: replace(claim, delta=min(grown(claim.delta), Fraction(1))),

@@ -39,7 +39,6 @@ PURE_DP = register(
         definition="The max divergence between neighbouring output distributions is at most epsilon.",
         items=(("lebensold2024", "pure_dp_pointwise"), ("lebensold2024", "neighbouring_relation")),
         decide=pure_dp_holds,
-        where="dpassay.spec.notions.pure:PURE_DP",
         divergence=lambda _, left, right: max_divergence(left, right),
         bound=lambda claim: ball(claim.epsilon),
         enlarged=lambda claim: PureDP(grown(claim.epsilon)),

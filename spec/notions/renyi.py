@@ -57,7 +57,6 @@ RENYI_DP = register(
             ("rogers2023", "renyi_divergence"),
         ),
         decide=renyi_dp_holds,
-        where="dpassay.spec.notions.renyi:RENYI_DP",
         divergence=lambda claim, left, right: renyi_divergence(left, right, ball(claim.alpha)),
         bound=lambda claim: ball(claim.epsilon),
         enlarged=lambda claim: replace(claim, epsilon=grown(claim.epsilon)),

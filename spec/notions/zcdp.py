@@ -9,7 +9,7 @@ parabola never crosses. Bun and Steinke 2016, Def. 1.1.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -90,17 +90,17 @@ def affine_renyi_holds(
         return Violated(evidence=Evidence.EXACT, detail="the right cannot produce all outcomes of the left")
     entropy = at_most(lambda: relative_entropy(left, right), lambda: ball(rho + xi))
     if entropy.outcome is Outcome.VIOLATED:
-        return entropy.with_(detail=f"the limit of D_alpha for alpha -> 1 is {entropy.detail}")
+        return replace(entropy, detail=f"the limit of D_alpha for alpha -> 1 is {entropy.detail}")
     order = _most_suspicious_order(left, right)
     at_order = at_most(lambda: _log_moment(left, right, order), lambda: ball(order * (rho * (order + 1) + xi)))
     if at_order.outcome is Outcome.VIOLATED:
-        return at_order.with_(witness={"alpha": 1 + order}, detail=f"(alpha - 1) D_alpha = {at_order.detail}")
+        return replace(at_order, witness={"alpha": 1 + order}, detail=f"(alpha - 1) D_alpha = {at_order.detail}")
     proved = refine(lambda: _walk(Cumulants.of(left, right), rho, xi), limit=LIMIT_BITS) if rho > 0 else None
     if proved is None:
         return Undecided(
             evidence=Evidence.ENCLOSED, detail=f"attained or nearly so, at alpha = {float(1 + order):.6g}"
         )
-    return proved.with_(tightness=min(filter(None, (entropy.tightness, at_order.tightness)), default=None))
+    return replace(proved, tightness=min(filter(None, (entropy.tightness, at_order.tightness)), default=None))
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,6 @@ ZCDP_NOTION = register(
         definition="The Renyi divergence of every order alpha > 1 is at most rho alpha.",
         items=(),
         decide=zcdp_holds,
-        where="dpassay.spec.notions.zcdp:ZCDP_NOTION",
         divergence=zcdp_divergence,
         bound=lambda claim: ball(claim.rho),
         enlarged=lambda claim: ZCDP(grown(claim.rho)),

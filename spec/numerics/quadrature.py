@@ -6,9 +6,6 @@ integrals of this field). Its error is at most ``2 M / (e^(2 pi a / h) - 1)`` fo
 ``a``, where ``M`` bounds the integral of the modulus along the edge of the strip [TrefethenWeideman2014]_, Thm 5.1.
 The edge is enclosed by balls, the truncated tails by the slope of the logarithm (log-concavity).
 
-`normal_sandwich` gives lower and upper sums for the normal mean of a product of an increasing and a decreasing
-function, for integrands whose strip is not at hand.
-
 References
 ----------
 .. [TrefethenWeideman2014] L. N. Trefethen and J. A. C. Weideman. The exponentially convergent trapezoidal rule.
@@ -25,9 +22,9 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from dpassay.spec.ball import normal_cdf, precision, sum_balls
+from dpassay.spec.ball import precision, sum_balls
 
-__all__ = ["StripDensity", "log_line_integral", "normal_sandwich"]
+__all__ = ["StripDensity", "log_line_integral"]
 
 Array = NDArray[np.float64]
 
@@ -273,44 +270,3 @@ def _first_pieces(density: StripDensity, plan: _Plan, allowed: arb) -> tuple[lis
             end, width = further, 1.125 * width
         tails = tails + tail
     return pieces, tails
-
-
-def normal_sandwich(
-    increasing: Callable[[arb], arb],
-    decreasing: Callable[[arb], arb],
-    nodes: list[float],
-    tails: arb,
-    *,
-    mean: arb | None = None,
-) -> arb:
-    """Enclose E[increasing(x) decreasing(x)] for x normal with variance 1.
-
-    Parameters
-    ----------
-    increasing, decreasing : callable
-        Positive functions, monotone as named on [nodes[0], nodes[-1]].
-    nodes : list of float
-        Ascending cell boundaries.
-    tails : arb
-        An enclosure of the contribution from outside the nodes.
-    mean : arb, optional
-        Mean of x, 0 if not given.
-
-    Returns
-    -------
-    arb
-        Half as wide as the upper minus the lower sum: first order in the width of the cells.
-    """
-    centre = arb(0) if mean is None else mean
-    points = [arb(x) for x in nodes]
-    ups = [increasing(x) for x in points]
-    downs = [decreasing(x) for x in points]
-    # the smaller of the two tails, so that a weight far out keeps its relative accuracy
-    cdfs = [normal_cdf(x - centre) for x in points]
-    survivals = [normal_cdf(centre - x) for x in points]
-    total = tails
-    for k in range(len(points) - 1):
-        right_half = bool(points[k] > centre)
-        weight = survivals[k] - survivals[k + 1] if right_half else cdfs[k + 1] - cdfs[k]
-        total = total + weight * (ups[k] * downs[k + 1]).union(ups[k + 1] * downs[k])
-    return total

@@ -104,7 +104,7 @@ class Pin:
         checks = list(self._checks(comparisons))
         if not checks:
             return Violated(evidence=Evidence.EXACT, detail="the pin says nothing of any inequality")
-        return conjunction([verdict, *(check.with_(tightness=None) for check in checks)])
+        return conjunction([verdict, *(check.without_tightness() for check in checks)])
 
     def _checks(self, sides: Sequence[Comparison]) -> Iterable[Verdict]:
         if self.tightness is not None:

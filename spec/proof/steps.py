@@ -96,7 +96,7 @@ class Step:
             return None
         found = self.check()
         detail = self.name if found.outcome is Outcome.HOLDS else f"{self.name}: {found.detail}"
-        return found.with_(detail=detail, tightness=None)
+        return replace(found, detail=detail, tightness=None)
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Proof:
         verdicts = [verdict for step in self.steps if (verdict := step.verdict()) is not None]
         own = sum(step.kind is Kind.PROSE for step in self.steps)
         joined = conjunction(verdicts)
-        return joined.with_(prose_steps=own + sum(verdict.prose_steps for verdict in verdicts))
+        return replace(joined, prose_steps=own + sum(verdict.prose_steps for verdict in verdicts))
 
     def _refuse_duplicates(self) -> None:
         for name in self.names:
@@ -258,7 +258,7 @@ def computed(name: str, sentence: str, check: Check, *, given: Sequence[str] = (
         sentence,
         tuple(given),
         Kind.CHECKED,
-        check if scope is None else lambda: check().with_(scope=scope),
+        check if scope is None else lambda: replace(check(), scope=scope),
     )
 
 

@@ -147,7 +147,19 @@ def _set(record: Any, **values: Any) -> None:
 
 
 def require_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """Return `value` as an int if it is an integer in [low, high]; raise `UsageError` naming `name` otherwise."""
+    """Return `value` as an int if it is an integer in [low, high]; raise `UsageError` naming `name` otherwise.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    value : object
+        The value given.
+    low : int
+        The smallest accepted value.
+    high : int, optional
+        The largest accepted value.
+    """
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not (is_integer and value >= low and (high is None or value <= high)):
         accepted = f"at least {low}" if high is None else f"from {low} to {high}"

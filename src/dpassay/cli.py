@@ -351,7 +351,7 @@ def _status_of(result: "HuntResult") -> int:
 
 def _print_hunt(result: "HuntResult") -> None:
     from dpassay.properties.hunting.formatting import power_words
-    from dpassay.properties.outcomes.symbols import LOWEST_BIT
+    from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
     click.echo(str(result))
     if result.witness is not None:

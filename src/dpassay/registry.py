@@ -1,13 +1,14 @@
 """Registries: what modules enter when they are imported, looked up by key."""
 
 import difflib
+import sys
 from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 from dpassay.claims import UsageError
 from dpassay.discovery import import_all_below, import_below_mentioning
 
-__all__ = ["Registry", "place_of"]
+__all__ = ["Registry", "address_in", "place_of"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -85,6 +86,13 @@ def place_of(entry: object) -> str:
     """Return the address of a function or class, ``module:name``; of any other object that of its class."""
     named = entry if hasattr(entry, "__qualname__") else type(entry)
     return f"{named.__module__}:{named.__qualname__}"
+
+
+def address_in(module: str, entry: object) -> str:
+    """Return the address of a module-level object, ``module:NAME``; the module alone while it has no name there."""
+    names = (name for name, value in vars(sys.modules[module]).items() if value is entry)
+    name = next(names, None)
+    return module if name is None else f"{module}:{name}"
 
 
 def _words(key: Hashable) -> str:

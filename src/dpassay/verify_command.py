@@ -129,7 +129,21 @@ def _sources(statement: "Statement") -> set[str]:
 def statement_reports(
     statements: Sequence["Statement"], profile: str, seed: int, jobs: int, modules: tuple[str, ...] = ()
 ) -> Iterator["StatementReport"]:
-    """Verify statements, in their order, with a progress bar; options are checked before the run."""
+    """Verify statements, in their order, with a progress bar; options are checked before the run.
+
+    Parameters
+    ----------
+    statements : sequence of Statement
+        The statements.
+    profile : {"quick", "thorough"}
+        Number of cases for each statement.
+    seed : int
+        Seed of the cases.
+    jobs : int
+        Number of worker processes, -1 for one per core.
+    modules : tuple of str
+        Places of statements of the user, which workers import.
+    """
     from dpassay.properties.verify import verify as run
 
     if jobs == 0:

@@ -36,7 +36,7 @@ def on_the_safe_side(bound: float, truth: Real, accuracy: Exact = ACCURACY) -> V
     value, allowance = exact("bound", bound), exact("accuracy", accuracy)
     return conjunction([
         at_most(truth, lambda: ball(value)),
-        at_most(lambda: ball(value), lambda: (truth() * (1 + ball(allowance))).max(SMALLEST)).with_(tightness=None),
+        at_most(lambda: ball(value), lambda: (truth() * (1 + ball(allowance))).max(SMALLEST)).without_tightness(),
     ])  # fmt: skip
 
 
@@ -66,5 +66,5 @@ def safe_at_a_rounded_level(
 
     return conjunction([
         at_most(lambda: truth(at), lambda: ball(value)),
-        at_most(lambda: ball(value), above).with_(tightness=None),
+        at_most(lambda: ball(value), above).without_tightness(),
     ])  # fmt: skip

@@ -62,7 +62,7 @@ def self_reporting_filter_is_private(
     stick = Game(menu, rule, horizon, hockey_stick_payoff(rule.budget)).value
     return conjunction([
         at_most_exact(tail, promised, "worst Pr[loss > epsilon]"),
-        at_most_exact(stick, promised, "worst delta").with_(tightness=None),
+        at_most_exact(stick, promised, "worst delta").without_tightness(),
     ])  # fmt: skip
 
 

@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 
-from dpassay.impl.libraries import kit
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
+import dpassay.adapter
+from dpassay.adapter import Answer, Mechanism, Nonsense
 
 LIBRARY = "numpy"
 VECTOR = "vector:size=1,linf=1,integer"
@@ -24,10 +24,10 @@ def seed(number):
 def geometric(stop):
     """Two-sided geometric noise of this probability to stop: the claim is log(1 / (1 - stop))."""
 
-    def bulk(data, size):
+    def sample_many(data, size):
         return data[0] + generator.geometric(stop, size) - generator.geometric(stop, size)
 
-    return bulk
+    return sample_many
 
 
 def leaky(data):
@@ -59,22 +59,22 @@ def unable():
 
 
 CASES = [
-    Mechanism("correct", VECTOR, "pure:1", bulk=geometric(1 - math.exp(-1)), seed=seed),
-    Mechanism("broken", VECTOR, "pure:1", bulk=geometric(1 - math.exp(-3)), seed=seed),
-    Mechanism("leaky", VECTOR, "pure:1", once=leaky, seed=seed, calls=900),
-    Mechanism("raises", VECTOR, "pure:1", bulk=raises),
-    Mechanism("talkative", VECTOR, "pure:1", once=talkative),
-    Mechanism("crash", VECTOR, "pure:1", bulk=crash),
-    Mechanism("hang", VECTOR, "pure:1", bulk=lambda data, size: time.sleep(1000)),
-    Mechanism("slow", VECTOR, "pure:1", once=lambda data: time.sleep(0.02)),
-    Mechanism("ends itself", VECTOR, "pure:1", once=lambda data: exit(3)),  # noqa: PLR1722  # closes stdin
-    Mechanism("unable", VECTOR, unable, once=leaky),
-    Mechanism("unreadable", VECTOR, "very private", once=leaky),
+    Mechanism("correct", VECTOR, "pure:1", sample_many=geometric(1 - math.exp(-1)), seed=seed),
+    Mechanism("broken", VECTOR, "pure:1", sample_many=geometric(1 - math.exp(-3)), seed=seed),
+    Mechanism("leaky", VECTOR, "pure:1", sample_one=leaky, seed=seed, calls=900),
+    Mechanism("raises", VECTOR, "pure:1", sample_many=raises),
+    Mechanism("talkative", VECTOR, "pure:1", sample_one=talkative),
+    Mechanism("crash", VECTOR, "pure:1", sample_many=crash),
+    Mechanism("hang", VECTOR, "pure:1", sample_many=lambda data, size: time.sleep(1000)),
+    Mechanism("slow", VECTOR, "pure:1", sample_one=lambda data: time.sleep(0.02)),
+    Mechanism("ends itself", VECTOR, "pure:1", sample_one=lambda data: exit(3)),  # noqa: PLR1722  # closes stdin
+    Mechanism("unable", VECTOR, unable, sample_one=leaky),
+    Mechanism("unreadable", VECTOR, "very private", sample_one=leaky),
     Mechanism(
         "described",
         VECTOR,
         lambda: "zcdp:0.5",
-        once=leaky,
+        sample_one=leaky,
         law=lambda data: {"family": "gaussian", "location": data[0], "scale": 1.0},
         noiseless=lambda data: data[0],
         sensitivity=1.0,
@@ -95,7 +95,7 @@ CASES = [
             "sys.exit": lambda: sys.exit(1),
             "exit": lambda: exit(3),  # noqa: PLR1722  # which raises in a module of Python
             "undeclared": lambda: int("word"),
-            "not readable": lambda: kit._require_finite("x", "y", -1),
+            "not readable": lambda: dpassay.adapter._require_finite("x", "y", -1),
         },
         refused_by=("RuntimeError",),
     ),

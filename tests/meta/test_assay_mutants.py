@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpassay.adapter import Answer, Mechanism, Nonsense, Refused
 from dpassay.impl.accounting.calibration import gaussian_sigma
 from dpassay.impl.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpassay.impl.accounting.pure_composition import response_epsilon
 from dpassay.impl.libraries.in_process import InProcessWorker
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, Refused
 from dpassay.impl.libraries.remote import RemoteCase, open_library
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.laws import LAWS
-from dpassay.properties.outcomes.symbols import lowest_bit
+from dpassay.properties.outcomes.numeric_features import lowest_bit
 
 ALPHA, CALLS = 1e-9, 8000
 SCALAR, VECTOR = "vector:size=1,linf=1", "vector:size=12,l1=1"
@@ -45,7 +45,7 @@ def mechanism(draw: Callable[[list[float], int], Any], **fields: Any) -> Mechani
         "claim": "pure:1.0",
         "floats": False,
         "seed": reseed,
-        "bulk": draw,
+        "sample_many": draw,
     } | fields
     return Mechanism("liar", **given)
 

@@ -7,8 +7,9 @@ import pytest
 from flint import arb
 
 from dpassay.properties.verify import verify_statement
+from dpassay.spec.distributions.above_threshold import ALL_BELOW
 from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
-from dpassay.spec.distributions.laplace_above_threshold import ALL_BELOW, LaplaceAboveThresholdDistribution
+from dpassay.spec.distributions.laplace_above_threshold import LaplaceAboveThresholdDistribution
 from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribution
 from dpassay.spec.distributions.noisy_max_values import NoisyMaxValueDistribution
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold

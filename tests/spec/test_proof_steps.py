@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from typing import get_type_hints
 
 import pytest
@@ -86,7 +87,7 @@ def test_a_withdrawn_step_takes_what_rests_on_it_with_it() -> None:
 
 
 def test_the_scope_of_a_computed_step_can_be_set() -> None:
-    point = lambda: positive(sp.Integer(1), "-").with_(scope=Scope.POINTS)
+    point = lambda: replace(positive(sp.Integer(1), "-"), scope=Scope.POINTS)
     assert proof(computed("point", "1 > 0.", point)).decide().scope is Scope.POINTS
     assert proof(computed("fact", "1 > 0.", point, scope=Scope.ALL)).decide().scope is Scope.ALL
 

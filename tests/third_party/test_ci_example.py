@@ -50,7 +50,7 @@ def test_the_example_draws_the_same_in_every_run(checkout: Path, monkeypatch: py
     monkeypatch.syspath_prepend(str(checkout))
     adapter: dict[str, Any] = runpy.run_path(str(checkout / "privacy" / "adapter.py"))
     monkeypatch.delitem(sys.modules, "mylibrary")
-    mechanisms = [case for case in adapter["CASES"] if hasattr(case, "once")]
+    mechanisms = [case for case in adapter["CASES"] if hasattr(case, "sample_one")]
     assert len(mechanisms) == 2
     for case in mechanisms:
         runs = []

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 from autodp import calibrator_zoo, converter, dp_bank, mechanism_zoo, rdp_bank, transformer_zoo
 
-from dpassay.impl.libraries.kit import Answer, Nonsense, present_cases
+from dpassay.adapter import Answer, Nonsense, present_cases
 
 LIBRARY = "autodp"
 

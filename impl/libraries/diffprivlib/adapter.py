@@ -15,7 +15,7 @@ from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.mechanisms.base import bernoulli_neg_exp
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, present_cases
+from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
 
 LIBRARY = "diffprivlib"
 
@@ -38,12 +38,12 @@ def _number(make, *, name, step=1.0, bounds="", integer=False, **more):
         law = more.pop("law")
         more["law"] = lambda data: law(make(), data)
 
-    def bulk(data, size):
+    def sample_many(data, size):
         mechanism = make()
         value = int(data[0]) if integer else data[0]
         return np.array([mechanism.randomise(value) for _ in range(size)])
 
-    return Mechanism(name, neighbours, lambda: _words(make()), bulk=bulk, **more)
+    return Mechanism(name, neighbours, lambda: _words(make()), sample_many=sample_many, **more)
 
 
 # --- mechanisms that add noise to a number ---------------------------------------------------------------------
@@ -171,12 +171,12 @@ def _beyond_float64(geometric):
     """Return the geometric mechanism on integers that float64 cannot tell from their neighbours."""
     base = 2**53
 
-    def bulk(data, size):
+    def sample_many(data, size):
         mechanism, value = geometric(epsilon=1.0, sensitivity=1), base + int(data[0])
         return [mechanism.randomise(value) - base for _ in range(size)]
 
     name = "Geometric(epsilon=1, sensitivity=1) at 2^53"
-    return Mechanism(name, "vector:size=1,linf=1,integer,low=0,high=8", "pure:1.0", bulk=bulk)
+    return Mechanism(name, "vector:size=1,linf=1,integer,low=0,high=8", "pure:1.0", sample_many=sample_many)
 
 
 # --- mechanisms that select or respond ---------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def _selection():
             def make(data, c=cls, mono=monotonic):
                 return c(epsilon=1.0, sensitivity=1.0, utility=list(data), monotonic=mono)
 
-            def bulk(data, size, make=make):
+            def sample_many(data, size, make=make):
                 mechanism = make(data)
                 return np.array([mechanism.randomise() for _ in range(size)])
 
@@ -198,7 +198,7 @@ def _selection():
                 f"{cls.__name__}(epsilon=1, sensitivity=1, monotonic={monotonic}), 4 candidates",
                 f"vector:size=4,linf=1{direction}",
                 "pure:1.0",
-                bulk=bulk,
+                sample_many=sample_many,
                 law=_exponential_distribution(monotonic) if cls is mechanisms.Exponential else None,
             )
 
@@ -211,7 +211,7 @@ def _selection():
         return {"family": "finite", "symbols": [truth, other], "probabilities": [math.e, 1.0]}
 
     one_bit = "vector:size=1,linf=1,low=0,high=1,integer"
-    yield Mechanism("Binary(epsilon=1)", one_bit, "pure:1.0", bulk=respond, law=response_law)
+    yield Mechanism("Binary(epsilon=1)", one_bit, "pure:1.0", sample_many=respond, law=response_law)
 
     labels = ["a", "b", "c"]
     distances = [["a", "b", 1], ["a", "c", 2], ["b", "c", 2]]
@@ -221,15 +221,15 @@ def _selection():
         return [mechanism.randomise(labels[int(data[0])]) for _ in range(size)]
 
     any_label = "vector:size=1,linf=2,low=0,high=2,integer"
-    yield Mechanism("ExponentialCategorical(epsilon=1)", any_label, "pure:1.0", bulk=categorise)
+    yield Mechanism("ExponentialCategorical(epsilon=1)", any_label, "pure:1.0", sample_many=categorise)
 
     def climb(data, size):
         mechanism = mechanisms.ExponentialHierarchical(epsilon=1.0, hierarchy=[["a", "b"], ["c", "d"]])
         return [mechanism.randomise("abcd"[int(data[0])]) for _ in range(size)]
 
     any_leaf = "vector:size=1,linf=3,low=0,high=3,integer"
-    yield Mechanism("ExponentialHierarchical(epsilon=1)", any_leaf, "pure:1.0", bulk=climb)
-    yield Mechanism("bernoulli_neg_exp(0.7)", "vector:size=1,linf=1", "pure:0.0", bulk=_coins, law=_coin_law)
+    yield Mechanism("ExponentialHierarchical(epsilon=1)", any_leaf, "pure:1.0", sample_many=climb)
+    yield Mechanism("bernoulli_neg_exp(0.7)", "vector:size=1,linf=1", "pure:0.0", sample_many=_coins, law=_coin_law)
 
 
 def _exponential_distribution(monotonic):
@@ -263,10 +263,10 @@ def _quiet():
 def _tool(name, function, *, size=5, relation=None, calls=3000):
     neighbours = relation or _UNIT.format(size=size)
 
-    def once(data):
+    def sample_one(data):
         return function(np.array(data), 1.0)
 
-    return Mechanism(name, neighbours, "pure:1.0", once=once, calls=calls)
+    return Mechanism(name, neighbours, "pure:1.0", sample_one=sample_one, calls=calls)
 
 
 def _tools():
@@ -384,7 +384,7 @@ def _models():
     bit = "vector:size=1,linf=1,low=0,high=1,integer"
     # near 0 the fit takes long
     pairs = "records:low=0.25,high=1,size=2,relation=replace"
-    for name, once, relation, calls in (
+    for name, sample_one, relation, calls in (
         ("models.GaussianNB, class counts and means", _bayes, labelled, 3000),
         ("models.LinearRegression, coefficient", _regression, pairs, 3000),
         ("models.KMeans, centres", _means, bit, 1500),
@@ -393,7 +393,7 @@ def _models():
         ("models.PCA, first component", _components, plain, None),
         ("models.RandomForestClassifier, predictions", _forest, labelled, None),
     ):
-        yield Mechanism(name, relation, "pure:1.0", once=once, floats=False, calls=calls, slow=True)
+        yield Mechanism(name, relation, "pure:1.0", sample_one=sample_one, floats=False, calls=calls, slow=True)
 
 
 # --- accountant and calibrators --------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 from dp_accounting import pld, rdp
 from dp_accounting.pld import accountant as composition
 
-from dpassay.impl.libraries.kit import Answer, Nonsense
+from dpassay.adapter import Answer, Nonsense
 
 LIBRARY = "dp-accounting"
 

@@ -33,7 +33,7 @@ from opacus import accountants  # noqa: E402  # after the stand-ins
 from opacus.accountants.analysis import rdp  # noqa: E402
 from opacus.accountants.utils import get_noise_multiplier  # noqa: E402
 
-from dpassay.impl.libraries.kit import Answer, Nonsense  # noqa: E402
+from dpassay.adapter import Answer, Nonsense  # noqa: E402
 
 warnings.simplefilter("ignore")
 _DOMAIN = {

@@ -9,7 +9,7 @@ import opendp.prelude as dp
 from opendp_building import Collector, atom, constructor, l1, measurement_case, vector
 
 if TYPE_CHECKING:
-    from dpassay.impl.libraries.kit import Mechanism
+    from dpassay.adapter import Mechanism
 
 __all__ = ["aggregate_cases"]
 
@@ -34,7 +34,7 @@ def aggregate(
     turn = (lambda data: [int(value) for value in data]) if kind is int else list
     noise = constructor("laplace")(vector(output), l1(output), scale=scale)
 
-    def bulk(data: list[float], count: int) -> Any:
+    def sample_many(data: list[float], count: int) -> Any:
         return noise([transformation(turn(data))] * count)
 
     family = "discrete laplace" if output is int else "laplace"
@@ -45,7 +45,7 @@ def aggregate(
         d_in,
         f"records:low={float(bounds[0])!r},high={float(bounds[1])!r},{relation}",
         turn,
-        bulk=bulk if size is not None and size > 3 else None,
+        sample_many=sample_many if size is not None and size > 3 else None,
         law=(lambda data: {"family": family, "location": transformation(turn(data)), "scale": scale})
         if scale
         else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dpassay.impl.libraries.kit import Answer, Mechanism
+from dpassay.adapter import Answer, Mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ def _noise(name: str, words: str, kind: type, scale: float, family: str, notion:
         f"make_{name}({words}, scale={scale!r})",
         neighbours="vector:size=1,linf=1" + (_INTEGERS if kind is int else ""),
         claim=f"{notion}:{float(one.map(kind(1)))!r}",
-        bulk=lambda data, count: many([kind(data[0])] * count),
+        sample_many=lambda data, count: many([kind(data[0])] * count),
         law=lambda data: {"family": family, "location": data[0], "scale": scale},
     )
 
@@ -42,7 +42,7 @@ def _bounded_geometric() -> Mechanism:
         "make_base_geometric(scale=1.0, bounds=(0, 10))",
         neighbours="vector:size=1,linf=1,low=-3,high=13,integer",
         claim=f"pure:{float(measurement.map(1))!r}",
-        once=lambda data: measurement(int(data[0])),
+        sample_one=lambda data: measurement(int(data[0])),
     )
 
 
@@ -53,7 +53,7 @@ def _threshold() -> Mechanism:
     delta = 0.05
     epsilon = measurement.map(1.0).epsilon(delta)
 
-    def once(data: list[float]) -> tuple[float | None, ...]:
+    def sample_one(data: list[float]) -> tuple[float | None, ...]:
         # this release cannot pass on an empty histogram: a key that everybody knows keeps it from being empty
         known = {"known to all": 100.0}
         release = measurement({**known, **{f"key {i}": float(count) for i, count in enumerate(data) if count}})
@@ -63,7 +63,7 @@ def _threshold() -> Mechanism:
         "make_base_ptr(scale=1.0, threshold=4.0)",
         neighbours="vector:size=2,l1=1,linf=1,low=0,high=100,integer",
         claim=f"approx:{float(epsilon)!r},{delta!r}",
-        once=once,
+        sample_one=sample_one,
         floats=False,
         notes="this release asks for its flag of idealised floats here",
     )
@@ -77,7 +77,7 @@ def _response(probability: float, *, constant_time: bool) -> Mechanism:
         f"make_randomized_response_bool(prob={probability!r}, {constant_time=})",
         neighbours="vector:size=1,linf=1,low=0,high=1,integer",
         claim=f"pure:{float(measurement.map(1))!r}",
-        once=lambda data: measurement(data[0] >= 1),
+        sample_one=lambda data: measurement(data[0] >= 1),
     )
 
 
@@ -89,7 +89,7 @@ def _categories(count: int, probability: float) -> Mechanism:
         f"make_randomized_response({count} categories, prob={probability!r})",
         neighbours=f"vector:size=1,linf={count - 1},low=0,high={count - 1},integer",
         claim=f"pure:{float(measurement.map(1))!r}",
-        once=lambda data: measurement(int(data[0])),
+        sample_one=lambda data: measurement(int(data[0])),
     )
 
 
@@ -104,7 +104,7 @@ def _aggregate(name: str, size: int, bounds: tuple[float, float]) -> Mechanism:
         f"make_sized_bounded_{name} with Laplace noise, {bounds=}, {size=}",
         neighbours=f"records:low={bounds[0]!r},high={bounds[1]!r},size={size},relation=replace",
         claim=f"pure:{float(single.map(2))!r}",
-        bulk=lambda data, count: noise([transformation(list(data))] * count),
+        sample_many=lambda data, count: noise([transformation(list(data))] * count),
         law=lambda data: {"family": "laplace", "location": transformation(list(data)), "scale": sensitivity},
         noiseless=lambda data: transformation(list(data)),
         sensitivity=sensitivity,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import opendp.prelude as dp
 
-from dpassay.impl.libraries.kit import Mechanism
+from dpassay.adapter import Mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -83,7 +83,7 @@ def measurement_case(
     argument: Callable[[list[float]], Any],
     *,
     outcome: Callable[[Any], Any] | None = None,
-    bulk: Callable[[list[float], int], Any] | None = None,
+    sample_many: Callable[[list[float], int], Any] | None = None,
     law: Callable[[list[float]], Mapping[str, Any]] | None = None,
     **options: Any,
 ) -> Mechanism:
@@ -103,19 +103,19 @@ def measurement_case(
         Turns data into what the measurement takes.
     outcome : callable, optional
         Turns a release into a plain outcome.
-    bulk : callable, optional
-        ``bulk(data, size)``: many releases at once.
+    sample_many : callable, optional
+        ``sample_many(data, size)``: many releases at once.
     law : callable, optional
         See `Mechanism`.
     options
         Further fields of `Mechanism`.
     """
-    if bulk is None:  # a thousand calls into the library take a second or so
+    if sample_many is None:  # a thousand calls into the library take a second or so
         options.setdefault("slow", "calls" not in options)
     if not options.setdefault("floats", True):
         options.setdefault("notes", "no floats are released")
 
-    def once(data: list[float]) -> Any:
+    def sample_one(data: list[float]) -> Any:
         release = measurement(argument(data))
         return release if outcome is None else outcome(release)
 
@@ -123,8 +123,8 @@ def measurement_case(
         name,
         neighbours=neighbours,
         claim=claim_of(measurement, d_in),
-        once=once if bulk is None else None,
-        bulk=bulk,
+        sample_one=sample_one if sample_many is None else None,
+        sample_many=sample_many,
         law=law,
         **options,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import opendp.prelude as dp
 from opendp_building import Collector, atom, concentrated_divergence, constructor, max_divergence, measurement_case
 
-from dpassay.impl.libraries.kit import Mechanism
+from dpassay.adapter import Mechanism
 
 __all__ = ["composition_cases"]
 
@@ -101,7 +101,7 @@ def odometer(kind: str) -> Mechanism:
         f"make_fully_adaptive_composition({kind})",
         neighbours=_RELATION,
         claim=f"{'pure' if kind == 'pure' else 'zcdp'}:{spent!r}",
-        once=lambda data: ask(data[0], second=None)[0],
+        sample_one=lambda data: ask(data[0], second=None)[0],
         slow=True,
     )
 

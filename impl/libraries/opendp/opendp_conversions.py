@@ -15,7 +15,7 @@ from opendp_building import (
     max_divergence,
 )
 
-from dpassay.impl.libraries.kit import Answer, Refused
+from dpassay.adapter import Answer, Refused
 
 __all__ = ["conversion_answers"]
 

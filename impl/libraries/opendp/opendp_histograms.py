@@ -9,7 +9,7 @@ import opendp.prelude as dp
 from opendp_building import Collector, atom, constructor, idealised, measurement_case
 
 if TYPE_CHECKING:
-    from dpassay.impl.libraries.kit import Mechanism
+    from dpassay.adapter import Mechanism
 
 __all__ = ["histogram_cases"]
 
@@ -57,7 +57,7 @@ def threshold(
         delta = measurement.map(d_in)[1]
         measurement = constructor("fix_delta")(constructor("zCDP_to_approxDP")(measurement), delta * fixed_delta)
 
-    def bulk(data: list[float], count: int) -> list[Any]:
+    def sample_many(data: list[float], count: int) -> list[Any]:
         # one histogram of many groups of keys: what happens to a key has nothing to do with the other keys
         present = [(i, kind(value)) for i, value in enumerate(data) if value]
         release = measurement({f"{j} {i}": value for j in range(count) for i, value in present})
@@ -72,7 +72,7 @@ def threshold(
         d_in,
         f"vector:size={keys},{norm},linf=1,low=0,high={most},integer",
         list,
-        bulk=bulk,
+        sample_many=sample_many,
         slow=slow,
         floats=triple and kind is float,
         notes=""
@@ -88,7 +88,7 @@ def zero_count(noise: str) -> Mechanism:
     metric, triple = _metric(noise, int)
     measurement = constructor(f"{noise}_threshold")(_domain(int), metric, scale=1.0, threshold=1)
 
-    def bulk(data: list[float], count: int) -> list[Any]:
+    def sample_many(data: list[float], count: int) -> list[Any]:
         release = measurement(dict.fromkeys(map(str, range(count)), 0) if data[0] else {})
         return [release.get(str(i)) for i in range(count)]
 
@@ -98,7 +98,7 @@ def zero_count(noise: str) -> Mechanism:
         (0, 0, 0) if triple else 0,
         "vector:size=1,linf=1,low=0,high=1,integer",
         list,
-        bulk=bulk,
+        sample_many=sample_many,
         floats=False,
     )
 

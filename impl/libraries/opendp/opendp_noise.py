@@ -8,7 +8,7 @@ import opendp.prelude as dp
 from opendp_building import Collector, atom, constructor, l1, l2, measurement_case, vector
 
 if TYPE_CHECKING:
-    from dpassay.impl.libraries.kit import Mechanism
+    from dpassay.adapter import Mechanism
 
 __all__ = ["noise_cases"]
 
@@ -67,7 +67,7 @@ def vectors(noise: str, kind: Any, scale: float, size: int, *, d_in: float = 1.0
     make = constructor(noise)
     one = make(vector(kind, size), metric(kind), scale=scale, **options)
 
-    def bulk(data: list[float], count: int) -> list[Any]:
+    def sample_many(data: list[float], count: int) -> list[Any]:
         many = make(vector(kind, size * count), metric(kind), scale=scale, **options)
         values = many([_exactly(kind, value) for value in data] * count)
         return values if size == 1 else [values[size * i : size * (i + 1)] for i in range(count)]
@@ -81,7 +81,7 @@ def vectors(noise: str, kind: Any, scale: float, size: int, *, d_in: float = 1.0
         _exactly(kind, d_in),
         f"vector:size={size},{norm}={d_in!r}" + (f",{_INTEGERS}" if whole else ""),
         lambda data: data,
-        bulk=bulk,
+        sample_many=sample_many,
         floats=not whole,
         law=_distribution(noise, kind, scale) if k is None and kind in (float, int) else None,
         slow=not whole,  # the noise of floats is drawn exactly, in a tenth of a millisecond or more

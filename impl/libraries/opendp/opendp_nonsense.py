@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import opendp.prelude as dp
 from opendp_building import Collector, atom, concentrated_divergence, constructor, linf, max_divergence, vector
 
-from dpassay.impl.libraries.kit import Nonsense, Refused, answer_in_time
+from dpassay.adapter import Nonsense, Refused, answer_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

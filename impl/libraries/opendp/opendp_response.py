@@ -9,7 +9,7 @@ import opendp.prelude as dp
 from opendp_building import Collector, constructor, measurement_case
 
 if TYPE_CHECKING:
-    from dpassay.impl.libraries.kit import Mechanism
+    from dpassay.adapter import Mechanism
 
 __all__ = ["response_cases"]
 

@@ -17,7 +17,7 @@ from opendp_building import (
     vector,
 )
 
-from dpassay.impl.libraries.kit import Mechanism
+from dpassay.adapter import Mechanism
 
 __all__ = ["selection_cases"]
 
@@ -129,7 +129,7 @@ def private_candidate_calls(stop_probability: float) -> Mechanism:
     calls = [0]
     measurement = constructor("select_private_candidate")(_counting_measurement(0.0, calls), stop_probability, 1.0)
 
-    def once(_: Any) -> int:
+    def sample_one(_: Any) -> int:
         calls[0] = 0
         measurement(0.0)
         return min(calls[0], 40)
@@ -144,7 +144,7 @@ def private_candidate_calls(stop_probability: float) -> Mechanism:
         f"make_select_private_candidate(stop_probability={stop_probability!r}) number of candidates",
         neighbours="vector:size=1,linf=1,low=0,high=0",  # one input: the fit alone is of interest
         claim=claim_of(measurement, 0.0),
-        once=once,
+        sample_one=sample_one,
         law=lambda _: law,
         calls=4000,
         floats=False,

@@ -16,7 +16,7 @@ import pipeline_dp as dp
 from pipeline_dp import combiners, dp_computations, partition_selection
 from pipeline_dp.aggregate_params import MechanismType, NormKind
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, answer_in_time, present_cases
+from dpassay.adapter import Answer, Mechanism, Nonsense, answer_in_time, present_cases
 
 LIBRARY = "pipeline-dp"
 
@@ -32,7 +32,7 @@ _Strategies = dp.PartitionSelectionStrategy
 
 
 def _noise(make, *, name, claim, family, step=1.0, slow=False):
-    def bulk(data, size):
+    def sample_many(data, size):
         mechanism = make()
         return np.array([mechanism.add_noise(data[0]) for _ in range(size)])
 
@@ -41,7 +41,9 @@ def _noise(make, *, name, claim, family, step=1.0, slow=False):
 
     notes = "the noise is drawn on a grid that is finer than its scale by a large power of two"
     neighbours = f"vector:size=1,linf={step!r}"
-    return Mechanism(name, neighbours, claim, bulk=bulk, law=law, exact_distribution=False, notes=notes, slow=slow)
+    return Mechanism(
+        name, neighbours, claim, sample_many=sample_many, law=law, exact_distribution=False, notes=notes, slow=slow
+    )
 
 
 def _numbers():
@@ -93,7 +95,7 @@ def _keeping(make, *, name, claim, least=0, most=12, calls=None):
     """Return the decision whether to keep a partition, by the number of people who contribute to it."""
     make = functools.lru_cache(maxsize=1)(make)
 
-    def bulk(data, size):
+    def sample_many(data, size):
         strategy, people = make(), int(data[0])
         return np.array([int(strategy.should_keep(people)) for _ in range(size)])
 
@@ -102,7 +104,7 @@ def _keeping(make, *, name, claim, least=0, most=12, calls=None):
         return {"family": "finite", "symbols": [0, 1], "probabilities": [1 - kept, kept]}
 
     neighbours = f"vector:size=1,linf=1,low={least},high={most},integer"
-    return Mechanism(name, neighbours, claim, bulk=bulk, law=law, calls=calls)
+    return Mechanism(name, neighbours, claim, sample_many=sample_many, law=law, calls=calls)
 
 
 def _selections():
@@ -126,7 +128,7 @@ def _selections():
             return [mechanism.noised_value_if_should_keep(int(data[0])) for _ in range(size)]
 
         name = f"ThresholdingMechanism, {kind.value}, noised value"
-        yield Mechanism(name, "vector:size=1,linf=1,low=0,high=12,integer", "approx:1.0,0.1", bulk=noised)
+        yield Mechanism(name, "vector:size=1,linf=1,low=0,high=12,integer", "approx:1.0,0.1", sample_many=noised)
     for kind in kinds:
         yield _selected(kind, 5.0)
     for name, make in (
@@ -151,7 +153,7 @@ def _weighted(epsilon, delta):
     def make():
         return partition_selection.create_weighted_gaussian_thresholding(epsilon, delta, 2)
 
-    def bulk(data, size):
+    def sample_many(data, size):
         strategy, weight = make(), data[0] / np.sqrt(2)
         return [int(strategy.should_keep(weight)) + 2 * int(strategy.should_keep(weight)) for _ in range(size)]
 
@@ -167,7 +169,7 @@ def _weighted(epsilon, delta):
         f"Weighted Gaussian(epsilon={epsilon}, delta={delta}), two partitions of everybody",
         "vector:size=1,linf=1,low=0,high=12,integer",
         _slack(epsilon, delta),
-        bulk=bulk,
+        sample_many=sample_many,
         law=law,
         notes="what select_partitions does with max_partitions_contributed=2 when nobody contributes elsewhere",
     )
@@ -176,7 +178,7 @@ def _weighted(epsilon, delta):
 def _selected(kind, epsilon):
     """Return the engine's selection; everybody contributes to both partitions."""
 
-    def once(data):
+    def sample_one(data):
         rows = [(person, key) for person in range(len(data)) for key in (0, 1)]
         accountant = dp.NaiveBudgetAccountant(epsilon, 0.1)
         engine = dp.DPEngine(accountant, dp.LocalBackend())
@@ -190,7 +192,7 @@ def _selected(kind, epsilon):
         f"select_partitions, {kind.value}, epsilon={epsilon}, two partitions of everybody",
         "records:low=0,high=1,size=1,max-size=2,relation=add-remove",
         f"approx:{epsilon!r},0.1",
-        once=once,
+        sample_one=sample_one,
         slow=True,
     )
 
@@ -232,7 +234,7 @@ def _engine(
         bounds["max_contributions_per_partition"] = 1
     arguments = {**bounds, **params, "metrics": metrics}
 
-    def once(data):
+    def sample_one(data):
         contributed = rows or (lambda person, value: [(person, 0, value)])
         table = [row for person, value in enumerate(data) for row in contributed(person, value)]
         if selected and not table:
@@ -250,7 +252,7 @@ def _engine(
 
     claim = f"approx:1.0,{delta!r}" if delta else "pure:1.0"
     neighbours = _PEOPLE.format(low=low, high=high)
-    return Mechanism(f"aggregate, {name}", neighbours, claim, once=once, calls=calls, floats=floats)
+    return Mechanism(f"aggregate, {name}", neighbours, claim, sample_one=sample_one, calls=calls, floats=floats)
 
 
 def _engines():
@@ -351,7 +353,7 @@ def _three_sums(low, high):
             total = combiner.merge_accumulators(total, combiner.create_accumulator([value]))
         return [float(number) / unit for number, unit in zip(total, units)]
 
-    def once(data):
+    def sample_one(data):
         total = combiner.create_accumulator([])
         for value in data:
             total = combiner.merge_accumulators(total, combiner.create_accumulator([value]))
@@ -369,7 +371,7 @@ def _three_sums(low, high):
         f"VarianceCombiner in [{low}, {high}], its sums in units of their sensitivities",
         _PEOPLE.format(low=low, high=high),
         "pure:1.0",
-        once=once,
+        sample_one=sample_one,
         law=law,
         noiseless=noiseless,
         sensitivity=3.0,
@@ -389,7 +391,7 @@ def _normalised_sum(low, high):
     def noiseless(data):
         return float(sum(float(np.clip(value, low, high)) - middle for value in data))
 
-    def bulk(data, size):
+    def sample_many(data, size):
         mechanism = dp_computations.create_additive_mechanism(_spec(), sensitivities)
         total = noiseless(data)
         return np.array([mechanism.add_noise(total) for _ in range(size)])
@@ -398,7 +400,7 @@ def _normalised_sum(low, high):
         f"the normalised sum of MEAN in [{low!r}, {high!r}]",
         _PEOPLE.format(low=low, high=high),
         "pure:1.0",
-        bulk=bulk,
+        sample_many=sample_many,
         law=lambda data: {"family": "laplace", "location": noiseless(data), "scale": float(sensitivities.l1)},
         noiseless=noiseless,
         sensitivity=float(sensitivities.l1),
@@ -418,7 +420,7 @@ def _vector_sum(kind, norm):
         max_contributions_per_partition=1,
     )
 
-    def once(data):
+    def sample_one(data):
         accountant = dp.NaiveBudgetAccountant(1.0, 0.01)
         spec = accountant.request_budget(params.noise_kind.convert_to_mechanism_type())
         accountant.compute_budgets()
@@ -431,7 +433,7 @@ def _vector_sum(kind, norm):
     claim = "pure:1.0" if kind == "laplace" else "approx:1.0,0.01"
     name = f"VectorSumCombiner, {kind}, {norm.value}"
     calls = 2 * _CALLS if kind == "gaussian" else _CALLS  # the lowest bits of little noise take many calls
-    return Mechanism(name, _PEOPLE.format(low=0.0, high=1.0), claim, once=once, calls=calls)
+    return Mechanism(name, _PEOPLE.format(low=0.0, high=1.0), claim, sample_one=sample_one, calls=calls)
 
 
 def _budgeted(kind, *, weight, count, delta):
@@ -444,7 +446,7 @@ def _budgeted(kind, *, weight, count, delta):
         accountant.compute_budgets()
         return spec.noise_standard_deviation / math.sqrt(2) if kind is MechanismType.LAPLACE else 1 / spec.eps
 
-    def bulk(data, size):
+    def sample_many(data, size):
         noise = np.random.default_rng().laplace(0.0, scale(), (size, count))
         return data[0] + noise
 
@@ -452,7 +454,7 @@ def _budgeted(kind, *, weight, count, delta):
         f"PLDBudgetAccountant(1, {delta}), {kind.value}, weight {weight}, count {count}",
         "vector:size=1,linf=1",
         f"approx:1.0,{delta!r}" if delta else "pure:1.0",
-        bulk=bulk,
+        sample_many=sample_many,
         law=lambda data: {"family": "laplace", "location": [data[0]] * count, "scale": scale()},
         floats=False,
         notes="the accountant's noise parameter is the subject; the noise is drawn here. It is called experimental",
@@ -496,7 +498,7 @@ class _Scores(dp_computations.ExponentialMechanism.ScoringFunction):
 def _exponential():
     for low, high, monotonic in ((-3.0, 3.0, False), (-3.0, 3.0, True), (-1491.0, -1490.0, False)):
 
-        def once(data, mono=monotonic):
+        def sample_one(data, mono=monotonic):
             mechanism = dp_computations.ExponentialMechanism(_Scores(data, mono))
             return int(mechanism.apply(1.0, list(range(len(data)))))
 
@@ -512,7 +514,7 @@ def _exponential():
             f"ExponentialMechanism, 2 scores in [{low:g}, {high:g}], monotonic={monotonic}",
             f"vector:size=2,linf=1,low={low},high={high}{direction}",
             "pure:1.0",
-            once=once,
+            sample_one=sample_one,
             law=law if high < 700 and low > -700 else None,  # where exp neither under- nor overflows
             calls=_CALLS,
         )
@@ -650,7 +652,7 @@ def _refusals():
         | {
             f"PERCENTILE({rank})": lambda r=rank: _engine(
                 "refused", [dp.Metrics.PERCENTILE(r)], min_value=0.0, max_value=1.0
-            ).once([0.5])
+            ).sample_one([0.5])
             for rank in (-1, 101, nan)
         },
     )

@@ -12,7 +12,7 @@ import warnings
 from prv_accountant import PRVAccountant
 from prv_accountant import privacy_random_variables as variables
 
-from dpassay.impl.libraries.kit import Answer, Nonsense
+from dpassay.adapter import Answer, Nonsense
 
 LIBRARY = "prv-accountant"
 

@@ -13,7 +13,7 @@ import sys
 
 from pydp.algorithms import laplacian, numerical_mechanisms, partition_selection
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, Refused
+from dpassay.adapter import Answer, Mechanism, Nonsense, Refused
 
 LIBRARY = "python-dp"
 
@@ -53,7 +53,7 @@ def _noise():
             f"LaplaceMechanism(epsilon={epsilon}, sensitivity={sensitivity})",
             _NUMBER.format(step=sensitivity),
             f"pure:{mechanism.epsilon!r}",
-            bulk=lambda data, size, m=mechanism: [m.add_noise(float(data[0])) for _ in range(size)],
+            sample_many=lambda data, size, m=mechanism: [m.add_noise(float(data[0])) for _ in range(size)],
             law=lambda data, m=mechanism: {"family": "laplace", "location": data[0], "scale": m.diversity},
             notes=_SAFE_NOISE,
             calls=_MANY if epsilon == 8.0 else None,
@@ -63,7 +63,7 @@ def _noise():
         "LaplaceMechanism(epsilon=1), integers",
         "vector:size=1,linf=1,integer",
         f"pure:{whole.epsilon!r}",
-        bulk=lambda data, size: [whole.add_noise(int(data[0])) for _ in range(size)],
+        sample_many=lambda data, size: [whole.add_noise(int(data[0])) for _ in range(size)],
     )
     for epsilon, delta in ((1.0, 1e-5), (0.1, 0.01), (8.0, 1e-5), (1.0, 0.3)):
         mechanism = numerical_mechanisms.GaussianMechanism(epsilon, delta)
@@ -71,7 +71,7 @@ def _noise():
             f"GaussianMechanism(epsilon={epsilon}, delta={delta})",
             _NUMBER.format(step=1),
             f"approx:{mechanism.epsilon!r},{mechanism.delta!r}",
-            bulk=lambda data, size, m=mechanism: [m.add_noise(float(data[0])) for _ in range(size)],
+            sample_many=lambda data, size, m=mechanism: [m.add_noise(float(data[0])) for _ in range(size)],
             law=lambda data, m=mechanism: {"family": "gaussian", "location": data[0], "scale": m.std},
             notes=_SAFE_NOISE,
             calls=_MANY if epsilon == 8.0 else 10_000 if delta == 0.3 else None,  # the lowest bits take a while
@@ -81,7 +81,7 @@ def _noise():
         "LaplaceMechanism(epsilon=1).noised_value_above_threshold(2)",
         _NUMBER.format(step=1),
         "pure:1.0",
-        bulk=lambda data, size: [mechanism.noised_value_above_threshold(data[0], 2.0) for _ in range(size)],
+        sample_many=lambda data, size: [mechanism.noised_value_above_threshold(data[0], 2.0) for _ in range(size)],
     )
 
 
@@ -97,14 +97,14 @@ def _aggregate(name, epsilon=1.0, low=0.0, high=1.0, dtype="float", **more):
     def make():
         return cls(epsilon=epsilon, dtype=dtype, **bounds, **more)
 
-    def bulk(data, size):
+    def sample_many(data, size):
         algorithm, records = make(), [convert(record) for record in data]
         return [algorithm.quick_result(records) for _ in range(size)]
 
     relation = _ADD_REMOVE.format(low=float(low), high=float(high))
     words = ", ".join(f"{key}={value}" for key, value in more.items())
     title = f"{name}(epsilon={epsilon}, [{low}, {high}], {dtype}{', ' + words if words else ''})"
-    return Mechanism(title, relation, f"pure:{make().epsilon!r}", bulk=bulk)
+    return Mechanism(title, relation, f"pure:{make().epsilon!r}", sample_many=sample_many)
 
 
 def _aggregates():
@@ -124,7 +124,7 @@ def _many(name):
     """Return a case with about 2^31 / 2^20 records at an upper bound of 2^20, where a 32-bit sum is full."""
     bound, cls = 2**20, getattr(laplacian, name)
 
-    def bulk(data, size):
+    def sample_many(data, size):
         algorithm = cls(epsilon=1.0, lower_bound=0, upper_bound=bound, dtype="int")
         records = [bound] * int(data[0])
         return [algorithm.quick_result(records) for _ in range(size)]
@@ -133,7 +133,7 @@ def _many(name):
         f"{name}(epsilon=1.0, [0, 2^20], int), about 2^11 records",
         "vector:size=1,linf=1,integer,low=2044,high=2052",
         "pure:1.0",
-        bulk=bulk,
+        sample_many=sample_many,
         notes="the input says how many records there are, all at the upper bound",
         calls=6000,  # the mean wraps around in some calls only
     )
@@ -143,7 +143,7 @@ def _accurate_percentile(dtype):
     """Return whether the 0.9 percentile of many records is about right at a huge epsilon, where noise is no excuse."""
     records = [(float if dtype == "float" else int)(record) for record in range(100)] * 20
 
-    def bulk(data, size):
+    def sample_many(data, size):
         percentile = laplacian.Percentile(epsilon=1e3, percentile=0.9, lower_bound=0, upper_bound=100, dtype=dtype)
         added = [*records, records[int(data[0])]]
         return [abs(percentile.quick_result(added) - 90) <= 5 for _ in range(size)]
@@ -152,7 +152,7 @@ def _accurate_percentile(dtype):
         f"Percentile(epsilon=1000, 0.9, [0, 100], {dtype}) of 0 to 99 lies near 90",
         "vector:size=1,linf=1,integer,low=0,high=0",
         "pure:1000.0",
-        bulk=bulk,
+        sample_many=sample_many,
         law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
         calls=60,
     )
@@ -161,7 +161,7 @@ def _accurate_percentile(dtype):
 def _trees():
     quantile_tree = importlib.import_module("pydp.algorithms.quantile_tree")
 
-    def bulk(data, size):
+    def sample_many(data, size):
         found = []
         for _ in range(size):
             tree = quantile_tree.QuantileTree(0.0, 1.0, 3, 4)
@@ -171,7 +171,9 @@ def _trees():
         return found
 
     relation = _ADD_REMOVE.format(low=0, high=1)
-    yield Mechanism("QuantileTree.compute_quantiles(epsilon=1), laplace", relation, "pure:1.0", bulk=bulk)
+    yield Mechanism(
+        "QuantileTree.compute_quantiles(epsilon=1), laplace", relation, "pure:1.0", sample_many=sample_many
+    )
 
 
 # --- partition selection -------------------------------------------------------------------------------------------
@@ -194,7 +196,7 @@ def _partitions():
                 f"should_keep, {kind}(epsilon={epsilon}, delta={delta}{words})",
                 one,
                 f"approx:{strategy.epsilon!r},{strategy.delta!r}",
-                bulk=lambda data, size, s=strategy: [s.should_keep(int(data[0])) for _ in range(size)],
+                sample_many=lambda data, size, s=strategy: [s.should_keep(int(data[0])) for _ in range(size)],
                 law=law,
                 relative_error=1e-9,  # nothing is promised of the last digits of float64
             )
@@ -203,7 +205,9 @@ def _partitions():
             f"should_keep, {kind}(epsilon=1, delta=0.05), 3 partitions",
             three,
             "approx:1.0,0.05",
-            bulk=lambda data, size, s=several: [[s.should_keep(int(users)) for users in data] for _ in range(size)],
+            sample_many=lambda data, size, s=several: [
+                [s.should_keep(int(users)) for users in data] for _ in range(size)
+            ],
         )
         if kind == "truncated_geometric":
             continue
@@ -212,7 +216,7 @@ def _partitions():
             f"noised_value_if_should_keep, {kind}(epsilon=1, delta=0.05)",
             one,
             f"approx:{alone.epsilon!r},{alone.delta!r}",
-            bulk=lambda data, size, s=alone: [s.noised_value_if_should_keep(int(data[0])) for _ in range(size)],
+            sample_many=lambda data, size, s=alone: [s.noised_value_if_should_keep(int(data[0])) for _ in range(size)],
         )
 
 
@@ -229,14 +233,16 @@ def _learning():
         mechanism = geometric.Geometric().set_epsilon(1.0).set_sensitivity(1).set_probability(probability)
         return [mechanism.randomise(int(data[0])) for _ in range(size)]
 
-    yield Mechanism("ml.Geometric(epsilon=1)", whole, "pure:1.0", bulk=one_sided)
+    yield Mechanism("ml.Geometric(epsilon=1)", whole, "pure:1.0", sample_many=one_sided)
 
     def truncated(data, size):
         mechanism = geometric.GeometricTruncated().set_epsilon(1.0).set_sensitivity(1).set_probability(probability)
         mechanism.set_bounds(0, 8)
         return [mechanism.randomise(int(data[0])) for _ in range(size)]
 
-    yield Mechanism("ml.GeometricTruncated(epsilon=1, [0, 8])", whole + ",low=0,high=8", "pure:1.0", bulk=truncated)
+    yield Mechanism(
+        "ml.GeometricTruncated(epsilon=1, [0, 8])", whole + ",low=0,high=8", "pure:1.0", sample_many=truncated
+    )
 
     def plain(data):
         return laplace.Laplace().set_epsilon(1.0).set_sensitivity(1).randomise(data[0])
@@ -245,7 +251,7 @@ def _learning():
         return {"family": "laplace", "location": data[0], "scale": 1.0}
 
     yield Mechanism(
-        "ml.Laplace(epsilon=1)", _NUMBER.format(step=1), "pure:1.0", once=plain, law=plain_law, floats=False
+        "ml.Laplace(epsilon=1)", _NUMBER.format(step=1), "pure:1.0", sample_one=plain, law=plain_law, floats=False
     )
 
     def bounded(data, size):
@@ -262,7 +268,7 @@ def _learning():
         "ml.LaplaceBoundedDomain(epsilon=1, sensitivity=0.5, [0, 1])",
         "vector:size=1,linf=0.5,low=0,high=1",
         "pure:1.0",
-        bulk=bounded,
+        sample_many=bounded,
         law=bounded_law,
         floats=False,
     )

@@ -18,7 +18,7 @@ from snsql.sql._mechanisms.approx_bounds import approx_bounds
 from snsql.sql.dpsu import policy_laplace
 from snsql.sql.odometer import Odometer, OdometerHeterogeneous
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, Refused, present_cases
+from dpassay.adapter import Answer, Mechanism, Nonsense, Refused, present_cases
 
 LIBRARY = "smartnoise-sql"
 
@@ -52,7 +52,7 @@ def _noise():
             f"Laplace(epsilon={epsilon}, {words})",
             _NUMBER.format(step=step),
             f"pure:{mechanism.epsilon!r}",
-            bulk=_released(mechanism),
+            sample_many=_released(mechanism),
             law=lambda data, m=mechanism: {"family": "laplace", "location": data[0], "scale": m.scale},
         )
     for epsilon, delta in ((1.0, 1e-5), (0.5, 0.1), (4.0, 1e-3)):
@@ -61,7 +61,7 @@ def _noise():
             f"Gaussian(epsilon={epsilon}, delta={delta})",
             _NUMBER.format(step=1),
             f"approx:{mechanism.epsilon!r},{mechanism.delta!r}",
-            bulk=_released(mechanism),
+            sample_many=_released(mechanism),
             law=lambda data, m=mechanism: {"family": "gaussian", "location": data[0], "scale": m.scale},
         )
 
@@ -74,7 +74,7 @@ def _thresholds():
             mechanism.delta = delta  # as the reader does for the count of keys
             threshold = float(mechanism.threshold)
 
-            def bulk(data, size, m=mechanism, t=threshold):
+            def sample_many(data, size, m=mechanism, t=threshold):
                 if not data[0]:
                     return [None] * size  # no row of the table has the key
                 return [value if value > t else None for value in m.release([data[0]] * size)]
@@ -83,14 +83,14 @@ def _thresholds():
                 f"{make.__name__}(epsilon={epsilon}, delta={delta}).threshold",
                 "vector:size=1,linf=1,integer,low=0,high=20",
                 f"approx:{mechanism.epsilon!r},{mechanism.delta!r}",
-                bulk=bulk,
+                sample_many=sample_many,
             )
 
 
 def _discoveries():
     relation = "records:low=-4,high=4,size=3,max-size=4,relation=add-remove"
     yield Mechanism(
-        "approx_bounds(epsilon=1)", relation, "pure:1.0", once=lambda data: approx_bounds(data, 1.0), slow=True
+        "approx_bounds(epsilon=1)", relation, "pure:1.0", sample_one=lambda data: approx_bounds(data, 1.0), slow=True
     )
 
     def union(data):
@@ -99,7 +99,7 @@ def _discoveries():
 
     items = "records:low=0,high=3,size=3,max-size=4,relation=add-remove"
     yield Mechanism(
-        "policy_laplace(epsilon=1, delta=0.1, max_contrib=1)", items, "approx:1.0,0.1", once=union, slow=True
+        "policy_laplace(epsilon=1, delta=0.1, max_contrib=1)", items, "approx:1.0,0.1", sample_one=union, slow=True
     )
 
 
@@ -155,7 +155,7 @@ def _query(name, query, *, low=0.0, high=1.0, epsilon=1.0, delta=0.02, exact=Fal
     def outcomes(data):
         return itertools.chain.from_iterable(block(data) for _ in itertools.count())
 
-    def once(data):
+    def sample_one(data):
         return next(outcomes(tuple(data)))
 
     def claim():
@@ -174,7 +174,7 @@ def _query(name, query, *, low=0.0, high=1.0, epsilon=1.0, delta=0.02, exact=Fal
         mechanism = make([low, high])
         (mechanism,) = mechanism._get_mechanisms(mechanism._rewrite(query)[0])
         more = {"noiseless": aggregate, "sensitivity": mechanism.scale * epsilon}
-    return Mechanism(f"PrivateReader, {name}", relation, claim, once=once, slow=True, **more)
+    return Mechanism(f"PrivateReader, {name}", relation, claim, sample_one=sample_one, slow=True, **more)
 
 
 def _queries():

@@ -24,7 +24,7 @@ from tmlt.core.measures import ApproxDP, ApproxDPBudget, PureDP, PureDPBudget, R
 from tmlt.core.utils.exact_number import ExactNumber
 from tmlt.core.utils.parameters import calculate_noise_scale
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, present_cases
+from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
 
 LIBRARY = "tmlt.core"
 
@@ -66,7 +66,7 @@ def _number(make, *, name, family, scale, step=1, integer=False, offset=0):
     measurement = make()
     cast = int if integer else float
 
-    def bulk(data, size):
+    def sample_many(data, size):
         value = cast(data[0]) + offset
         if not integer:
             return np.array([measurement(value) for _ in range(size)])
@@ -80,7 +80,7 @@ def _number(make, *, name, family, scale, step=1, integer=False, offset=0):
         name,
         f"vector:size=1,linf={step!r}{bounds}",
         lambda: _claim(measurement, step),
-        bulk=bulk,
+        sample_many=sample_many,
         law=law,
         slow=family != "gaussian",  # the lowest bits of Gaussian noise take some thousand calls
     )
@@ -143,21 +143,23 @@ def _series(make, *, name, integer, step):
     noise = make()
     measurement = AddNoiseToSeries(noise)
 
-    def once(data):
+    def sample_one(data):
         values = pd.Series([int(x) for x in data] if integer else list(map(float, data)))
         return measurement(values).tolist()
 
     norm = "l1" if measurement.output_measure == PureDP() else "l2"
     bounds = ",integer" if integer else ""
     neighbours = f"vector:size=2,{norm}={step}{bounds}"
-    return Mechanism(name, neighbours, lambda: _claim(measurement, step), once=once, slow=True)
+    return Mechanism(name, neighbours, lambda: _claim(measurement, step), sample_one=sample_one, slow=True)
 
 
 def _combined(measurement, name, *, claim=None):
-    def once(data):
+    def sample_one(data):
         return [float(answer) for answer in np.ravel(measurement(float(data[0])))]
 
-    return Mechanism(name, "vector:size=1,linf=1", claim or (lambda: _claim(measurement)), once=once, slow=True)
+    return Mechanism(
+        name, "vector:size=1,linf=1", claim or (lambda: _claim(measurement)), sample_one=sample_one, slow=True
+    )
 
 
 def _combinations():
@@ -189,7 +191,7 @@ def _quantile(quantile, epsilon, *, low=0.0, high=1.0, zcdp=False, integer=False
     )
     kind = int if integer else float
 
-    def once(data):
+    def sample_one(data):
         values = pd.Series([kind(value) for value in data], dtype="int64" if integer else float)
         return float(measurement(values))
 
@@ -198,7 +200,7 @@ def _quantile(quantile, epsilon, *, low=0.0, high=1.0, zcdp=False, integer=False
         f"NoisyQuantile({quantile}, epsilon={epsilon}, [{low}, {high}], {measure})",
         f"records:low={low - 1.0!r},high={high + 1.0!r},size=3,max-size=4,relation=add-remove",
         lambda: _claim(measurement),
-        once=once,
+        sample_one=sample_one,
         slow=True,
     )
 
@@ -210,7 +212,7 @@ def _quantile_cells(quantile, epsilon):
     """Return the quarter of [0, 1] that the quantile falls into, of which the law is known."""
     measurement = NoisyQuantile(PandasSeriesDomain(NumpyFloatDomain()), PureDP(), quantile, 0.0, 1.0, epsilon)
 
-    def once(data):
+    def sample_one(data):
         return min(int(measurement(pd.Series(data, dtype=float)) * _CELLS), _CELLS - 1)
 
     def law(data):
@@ -227,7 +229,7 @@ def _quantile_cells(quantile, epsilon):
         f"NoisyQuantile({quantile}, epsilon={epsilon}), its quarter of [0, 1]",
         "records:low=-1,high=2,size=3,max-size=4,relation=add-remove",
         lambda: _claim(measurement),
-        once=once,
+        sample_one=sample_one,
         law=law,
         slow=True,
     )

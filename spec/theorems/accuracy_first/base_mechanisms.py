@@ -38,7 +38,17 @@ def laplace_mechanism_epsilon(left: Vector, right: Vector, epsilon: Fraction) ->
 
 
 def laplace_mechanism_loss(outcome: Vector, left: Vector, right: Vector, epsilon: Fraction) -> Fraction:
-    """Return the log-ratio of the densities (epsilon/2)^d e^(-epsilon |y - f|_1) at an outcome."""
+    """Return the log-ratio of the densities (epsilon/2)^d e^(-epsilon |y - f|_1) at an outcome.
+
+    Parameters
+    ----------
+    outcome : Vector
+        The outcome y.
+    left, right : Vector
+        The values f of the query on both inputs.
+    epsilon : Fraction
+        Inverse of the scale of the noise.
+    """
     pairs = zip(outcome, left, right, strict=True)
     return epsilon * sum((abs(y - b) - abs(y - a) for y, a, b in pairs), Fraction(0))
 
@@ -58,7 +68,7 @@ def pure_dp_of_laplace_noise_on_each_coordinate(path: Path, epsilon: Epsilon) ->
     outcomes = [tuple(a + b for a, b in zip(path.left, noise, strict=True)) for noise in path.noise]
     losses = [laplace_mechanism_loss(y, path.left, path.right, rate) for y in (*outcomes, path.left, path.right)]
     return conjunction([
-        *(at_most_exact(loss, bound, "the loss").with_(tightness=None) for loss in losses),
+        *(at_most_exact(loss, bound, "the loss").without_tightness() for loss in losses),
         equal_exact(laplace_mechanism_loss(path.left, path.left, path.right, rate), bound, "the loss at f(x)"),
     ])  # fmt: skip
 

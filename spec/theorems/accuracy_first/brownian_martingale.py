@@ -241,8 +241,8 @@ def unbounded_stopping_loses_mass(level: Level, tilt: PositiveTilt) -> Verdict:
 
     return conjunction([
         agree(lambda: passage(1), lambda: ball(c) * passage(-1), "mass of the stopped paths, two ways"),
-        at_most(lambda: 1 - passage(-1), lambda: arb(2) ** -60).with_(tightness=None),
-        less_than(lambda: passage(1), lambda: arb(1)).with_(tightness=None),
+        at_most(lambda: 1 - passage(-1), lambda: arb(2) ** -60).without_tightness(),
+        less_than(lambda: passage(1), lambda: arb(1)).without_tightness(),
     ])  # fmt: skip
 
 

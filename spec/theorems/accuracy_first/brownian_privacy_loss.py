@@ -285,7 +285,7 @@ def sign_of_the_loss_matters_under_stopping() -> Verdict:
     return conjunction([
         less_than(lambda: ball(Fraction(22, 100)), lambda: loss_tail(STOPS_IF_POSITIVE, LEVEL, 1)),
         less_than(lambda: loss_tail(STOPS_IF_POSITIVE, LEVEL, -1), lambda: ball(Fraction(9, 100))),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 # --- stopping functions -------------------------------------------------------------------------------------
@@ -314,4 +314,4 @@ def stopping_on_the_noise_reveals_the_data(half_width: Width) -> Verdict:
         equal_exact(disjoint, True, "releases that end the run on x only"),
         at_least(lambda: normal_cdf(ball(c)) - normal_cdf(-ball(c)), lambda: ball(c) / 2),
         at_most_exact(ratio, Fraction(1, 2) + c, "loss of these releases"),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip

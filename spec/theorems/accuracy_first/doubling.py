@@ -105,7 +105,7 @@ def doubling_costs_at_most_four_times_the_ideal(smallest: Smallest, ideal: Ideal
     last = doubled_precisions(smallest, smallest * ideal)[-1]
     verdicts = [_cost(smallest, ideal)]
     if ideal >= Fraction(1, 2):
-        verdicts.append(at_most_exact(last, 2 * smallest * ideal, "the last precision").with_(tightness=None))
+        verdicts.append(at_most_exact(last, 2 * smallest * ideal, "the last precision").without_tightness())
     return conjunction(verdicts)
 
 

@@ -107,7 +107,7 @@ def ex_post_bounds_and_deltas_add(interaction: ExPostPrivate) -> Verdict:
     excess = (excess_probability(interaction, reverse=reverse) for reverse in (False, True))
     return conjunction([
         *(at_most_exact(each, composed_delta(deltas), "Pr[L > sum of E]") for each in excess),
-        at_most_exact(composed_delta(deltas), sum(deltas, Fraction(0)), "the product form").with_(tightness=None),
+        at_most_exact(composed_delta(deltas), sum(deltas, Fraction(0)), "the product form").without_tightness(),
     ])  # fmt: skip
 
 

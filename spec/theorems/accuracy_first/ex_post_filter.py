@@ -77,7 +77,7 @@ def probabilistic_dp_of_ex_post_filter(interaction: ExPostPrivate, budget: Budge
     distributions = filtered_distributions(interaction, ExPostRule(budget, delta))
     return conjunction([
         *(at_most_exact(distribution.tail(budget), delta, "Pr[L > epsilon]") for distribution in distributions),
-        keeps_delta(distributions, budget, delta).with_(tightness=None),
+        keeps_delta(distributions, budget, delta).without_tightness(),
     ])  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def _product_form(delta: Fraction) -> Verdict:
     return conjunction([
         _leaks_of_both_kinds(delta, rule.composed_delta),
         equal_exact(filtered_loss([concentrated_leak(delta), ex_post_leak(delta)], rule, rule.budget), exact, "delta"),
-        at_most_exact(rule.composed_delta, exact + SLACK, "the product form").with_(tightness=None),
+        at_most_exact(rule.composed_delta, exact + SLACK, "the product form").without_tightness(),
     ])  # fmt: skip
 
 

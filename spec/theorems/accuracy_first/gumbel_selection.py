@@ -137,6 +137,6 @@ def bounded_range_of_gumbel_selection(counts: Pair, ratio: Ratio) -> Verdict:
     losses = [left.probability(o) / right.probability(o) for o in left.outcomes]
     return conjunction([
         at_most_exact(max(losses) / min(losses), ratio, "e^range of the loss"),
-        at_most_exact(max(losses), ratio, "e^loss").with_(tightness=None),
-        at_most_exact(1 / min(losses), ratio, "e^-loss").with_(tightness=None),
+        at_most_exact(max(losses), ratio, "e^loss").without_tightness(),
+        at_most_exact(1 / min(losses), ratio, "e^-loss").without_tightness(),
     ])  # fmt: skip

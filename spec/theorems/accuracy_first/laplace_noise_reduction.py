@@ -6,6 +6,7 @@ and |.| sums over them.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -103,7 +104,17 @@ def laplace_increment_is_flat_or_laplace() -> Proof:
 
 
 def symbolic_backward_kernel(z: Any, s: Any, t: Any, y: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the backward kernel from z >= 0: the atom at z, and the densities at -y < 0, y in (0, z) and z + y."""
+    """Return the backward kernel from z >= 0: the atom at z, and the densities at -y < 0, y in (0, z) and z + y.
+
+    Parameters
+    ----------
+    z : sympy expression
+        The starting point, at least 0.
+    s, t : sympy expression
+        Scales of the noise, s < t; the kernel leads from t to s.
+    y : sympy expression
+        Distance of the end point, positive.
+    """
     rise, fall = 1 / s + 1 / t, 1 / s - 1 / t
     density = (t**2 - s**2) / (2 * s * t**2)
     return (
@@ -272,7 +283,7 @@ def ex_post_privacy_of_laplace_noise_reduction(path: Path) -> Verdict:
     bound, ratio = laplace_ex_post_bound(v, t), _joint_ratio(path)
     along = ReleasedPath(path.times[-1:], path.left, path.right, (v,))
     return conjunction([
-        at_most_exact(ratio.exponent, bound, "the loss").with_(tightness=None),
+        at_most_exact(ratio.exponent, bound, "the loss").without_tightness(),
         equal_exact(_joint_ratio(along).exponent, bound, "the loss where the noise is v"),
     ])  # fmt: skip
 
@@ -313,7 +324,7 @@ def stopped_laplace_loss_exceeds_the_constant_of_zcdp() -> Verdict:
     looks = Fraction(1, 22), Fraction(1, 11)
     mean = lambda: stopped_laplace_mean(looks, Fraction(7, 8), Fraction(10), Fraction(1))
     verdict = less_than(lambda: ball(Fraction(1011, 1000)), mean)
-    return verdict.with_(tightness=None, scope=Scope.POINTS)
+    return replace(verdict, tightness=None, scope=Scope.POINTS)
 
 
 @statement(

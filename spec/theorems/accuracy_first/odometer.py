@@ -237,4 +237,4 @@ def fixed_time_quantiles_are_no_odometer(information: Information, share: Widely
     looks = v * exact("share", share), v
     reading: Callable[[Fraction], arb] = lambda u: fixed_time_reading(u, d)
     verdict = less_than(lambda: ball(d), lambda: loss_crossing_probability(looks, Fraction(1), reading))
-    return verdict.with_(tightness=None)
+    return verdict.without_tightness()

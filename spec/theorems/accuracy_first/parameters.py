@@ -1,6 +1,7 @@
 """The quantifiers that the statements on filters share, and how a delta is decided at an irrational epsilon."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -109,10 +110,10 @@ def within_delta(distributions: Iterable[LossDistribution], epsilon: Real, delta
 
 
 def _between(distribution: LossDistribution, low: Fraction, high: Fraction, delta: Fraction) -> Verdict:
-    verdict = at_most_exact(distribution.hockey_stick(low), delta, "delta").with_(evidence=Evidence.ENCLOSED)
+    verdict = replace(at_most_exact(distribution.hockey_stick(low), delta, "delta"), evidence=Evidence.ENCLOSED)
     if isinstance(verdict, Holds):
         return verdict
-    verdict = at_most_exact(distribution.hockey_stick(high), delta, "delta").with_(evidence=Evidence.ENCLOSED)
+    verdict = replace(at_most_exact(distribution.hockey_stick(high), delta, "delta"), evidence=Evidence.ENCLOSED)
     if verdict.outcome is Outcome.VIOLATED:
         return verdict
     detail = f"delta at e^epsilon in [{float(low)}, {float(high)}] is too close"

@@ -92,7 +92,7 @@ def sensitivity_bounds_every_path(query: Query) -> Verdict:
                     steps**power * sensitivity_power(query, power),
                 )
                 verdicts.append(at_most_exact(Fraction(change), Fraction(allowed), f"change from {a} to {b}"))
-    return conjunction(verdict.with_(tightness=None) for verdict in verdicts)
+    return conjunction(verdict.without_tightness() for verdict in verdicts)
 
 
 @statement(ROGERS_2023, "lp_sensitivity", also=(("cesar2020", "lp_sensitivity"),))

@@ -356,7 +356,7 @@ def mixture_bounds_hold_at_many_looks(
     share: Callable[[arb], arb] = lambda crossing: crossing / ball(d)
     return conjunction([
         at_most(lambda: either(times), lambda: ball(d)),
-        at_most(lambda: above(times), lambda: ball(d)).with_(tightness=None),
+        at_most(lambda: above(times), lambda: ball(d)).without_tightness(),
         agree(lambda: share(either(ends)), lambda: share(two_sided_crossing_probability(ends, psi)), "|S|, two ways"),
         agree(lambda: share(above(ends)), lambda: share(loss_crossing_probability(ends, moved, threshold)),
               "the loss, two ways"),
@@ -526,4 +526,4 @@ def half_normal_boundary_is_sharper(information: Information, tuning: Tuning, de
     ]
     if 2 * d < 1:
         verdicts.append(at_least(boundary, lambda: mixture_boundary(v, g, 2 * d)))
-    return conjunction(verdicts).with_(tightness=None)
+    return conjunction(verdicts).without_tightness()

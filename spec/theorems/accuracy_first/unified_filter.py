@@ -74,7 +74,7 @@ def _printed_is_weaker(rho: Fraction, slack_delta: Fraction) -> Verdict:
     printed: Real = lambda: printed_epsilon(rho, slack_delta)
     return conjunction([
         _exhausted(rho, slack_delta, printed),
-        less_than(lambda: unified_epsilon(rho, slack_delta), printed).with_(tightness=None),
+        less_than(lambda: unified_epsilon(rho, slack_delta), printed).without_tightness(),
     ])  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def unified_filter_agrees_with_its_increments(interaction: NoiseReducing, rho: R
         refused = branch.refused
         if isinstance(refused, ConcentratedRun) and _admitted_step_by_step(refused, spent, rho):
             return Violated(evidence=Evidence.EXACT, detail=f"refused after {branch.transcript}, but it would fit")
-        verdicts.append(at_most_exact(spent, rho, "spent of rho").with_(tightness=None))
+        verdicts.append(at_most_exact(spent, rho, "spent of rho").without_tightness())
         verdicts.append(at_most_exact(abs(spent - branch.state[0]), Fraction(0), "charges and state"))
     return conjunction(verdicts)
 
@@ -319,5 +319,5 @@ def cores_weigh_what_is_left_of_delta(interaction: NoiseReducing, rho: Rho, delt
             for offer, outcome in zip(branch.rounds, branch.transcript, strict=True):
                 part = offer.core if isinstance(offer, ConcentratedRound) and offer.core is not None else offer
                 core *= getattr(part, side).probability(outcome)
-            verdicts.append(at_most_exact((1 - delta) * core, whole, f"core, {side}").with_(tightness=None))
+            verdicts.append(at_most_exact((1 - delta) * core, whole, f"core, {side}").without_tightness())
     return conjunction(verdicts)

@@ -88,7 +88,7 @@ def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
     core = [FiniteDistribution({o: w / mass for o, w in part.items()}) for part in (p, q)] if mass else []
     rho = half_square_below(pair.ratio)
     verdicts += [affine_renyi_holds(rho, Fraction(0), *both) for both in _both(core)]
-    return conjunction(verdict.with_(tightness=None) for verdict in verdicts)
+    return conjunction(verdict.without_tightness() for verdict in verdicts)
 
 
 def _orders(pair: PairAtRatio) -> tuple[tuple[FiniteDistribution, FiniteDistribution], ...]:
@@ -122,7 +122,7 @@ def _sum_is_weaker(shift: Fraction, delta: Fraction, slack_delta: Fraction) -> V
     printed, sharper = delta + slack_delta, delta + (1 - delta) * slack_delta
     return conjunction([
         _gaussian_that_fails(shift, delta, slack_delta, printed),
-        at_most_exact(sharper, printed * Fraction(99, 100), "the sharper delta").with_(tightness=None),
+        at_most_exact(sharper, printed * Fraction(99, 100), "the sharper delta").without_tightness(),
     ])  # fmt: skip
 
 
@@ -241,6 +241,6 @@ def parameters_of_approximate_zcdp_add(interaction: Concentrated) -> Verdict:
 def _core_fits(whole: FiniteDistribution, core: FiniteDistribution, weight: Fraction) -> Verdict:
     """Decide whether weight * core <= whole everywhere, so that the rest over 1 - weight is a distribution."""
     return conjunction(
-        at_most_exact(weight * p, whole.probability(o), f"core at {o}").with_(tightness=None)
+        at_most_exact(weight * p, whole.probability(o), f"core at {o}").without_tightness()
         for o, p in core.weights.items()
     )

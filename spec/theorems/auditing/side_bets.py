@@ -53,6 +53,17 @@ def stake_of_belief(belief: PairAtRatio, ratio: Fraction, weight: Fraction, cap:
     """Return the growth-optimal stake for a believed pair: 2 (a (w + (1 - w)/r) - w), between 0 and the cap.
 
     a is the posterior probability of the left side; an outcome that the bettor thinks impossible gets no stake.
+
+    Parameters
+    ----------
+    belief : PairAtRatio
+        The believed output distributions.
+    ratio : Fraction
+        r = e^epsilon of the claim.
+    weight : Fraction
+        w, the probability of the left side.
+    cap : Fraction
+        The largest stake.
     """
 
     def stake(outcome: Hashable) -> Fraction:
@@ -66,7 +77,19 @@ def stake_of_belief(belief: PairAtRatio, ratio: Fraction, weight: Fraction, cap:
 
 
 def side_bet(stake: Fraction, ratio: Fraction, delta: Fraction, weight: Fraction, cap: Fraction) -> Factor:
-    """Return the factors of a bet left over right; the fee depends on the cap, whatever was staked."""
+    """Return the factors of a bet left over right; the fee depends on the cap, whatever was staked.
+
+    Parameters
+    ----------
+    stake : Fraction
+        The stake on the outcome, between 0 and the cap.
+    ratio, delta : Fraction
+        r = e^epsilon and delta of the claim.
+    weight : Fraction
+        w, the probability of the left side.
+    cap : Fraction
+        The largest stake.
+    """
     fee = delta * cap / 2
     return 1 + stake / (2 * weight) - fee, 1 - ratio * stake / (2 * (1 - weight)) - fee
 
@@ -82,7 +105,19 @@ def largest_stakes(ratio: Fraction, delta: Fraction, weight: Fraction) -> tuple[
 def two_sided_bet(
     up: Fraction, down: Fraction, ratio: Fraction, delta: Fraction, weight: Fraction, caps: tuple[Fraction, Fraction]
 ) -> Factor:
-    """Return the factors of a bet left over right (`up`) or right over left (`down`): the fee of both caps is due."""
+    """Return the factors of a bet left over right (`up`) or right over left (`down`): the fee of both caps is due.
+
+    Parameters
+    ----------
+    up, down : Fraction
+        The stakes on left over right and on right over left.
+    ratio, delta : Fraction
+        r = e^epsilon and delta of the claim.
+    weight : Fraction
+        w, the probability of the left side.
+    caps : (Fraction, Fraction)
+        The largest stakes in both directions.
+    """
     fee = delta * sum(caps) / 2
     on_left = 1 + up / (2 * weight) - ratio * down / (2 * weight) - fee
     return on_left, 1 - ratio * up / (2 * (1 - weight)) + down / (2 * (1 - weight)) - fee
@@ -255,6 +290,17 @@ def stopped_wealth(
 
     The bettor stakes by the first belief and draws sides by the first weight, by the second ones after a call from
     the right side: stakes and weights depend on the past. The stopping rule sees all of it.
+
+    Parameters
+    ----------
+    pair : PairAtRatio
+        The output distributions, and r = e^epsilon.
+    beliefs : (PairAtRatio, PairAtRatio)
+        The beliefs before and after a call from the right side.
+    weights : (Fraction, Fraction)
+        The probabilities of the left side, likewise.
+    rounds : int
+        Largest number of calls.
     """
     delta = hockey_stick_exact(pair.left, pair.right, pair.ratio)
     caps = [largest_stake(pair.ratio, delta, weight) for weight in weights]

@@ -237,4 +237,4 @@ def non_adaptive_delta_at_most_adaptive(sequence: Short) -> Verdict:
             ),
             below_exact(optimal_mixed_delta(STRICT), adaptive, "delta of a batch of two"),
         ]
-    ).with_(tightness=None)
+    ).without_tightness()

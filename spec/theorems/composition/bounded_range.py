@@ -86,9 +86,9 @@ def pure_dp_of_bounded_range(pair: Pair) -> Verdict:
     largest, smallest = _extreme_ratios(pair)
     span = largest / smallest
     window = [
-        at_most_exact(largest, span, "e^(largest loss)").with_(tightness=None),
-        at_most_exact(1 / smallest, span, "e^-(smallest loss)").with_(tightness=None),
-        at_most_exact(Fraction(1), largest, "1").with_(tightness=None),
+        at_most_exact(largest, span, "e^(largest loss)").without_tightness(),
+        at_most_exact(1 / smallest, span, "e^-(smallest loss)").without_tightness(),
+        at_most_exact(Fraction(1), largest, "1").without_tightness(),
     ]
     if span == 1:
         return conjunction([*window, equal_exact(pair.left, pair.right, "a pair of range 0")])

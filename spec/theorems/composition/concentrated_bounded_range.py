@@ -48,7 +48,7 @@ from dpassay.spec.theorems.composition.second_derivations import loss_of_21, mea
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import binomial_hockey_stick
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["curvature_coefficient", "extremal_log_moment", "response_moment"]
+__all__ = ["curvature_coefficient", "response_moment"]
 
 LABEL = "bounded range gives kappa-zCDP"
 
@@ -184,11 +184,6 @@ def response_moment(u: Any, width: Any, s: Any) -> Any:
 def log_sinh_quotient(x: Any) -> Any:
     """Return h(x) = log(sinh(x/2)/(x/2)) for a symbol."""
     return sp.log(sp.sinh(x / 2) / (x / 2))
-
-
-def extremal_log_moment(width: Any, s: Any) -> Any:
-    """Return (s + 1) h((s + 1) a) - s h(s a) - h(a): the largest log-moment over all t."""
-    return (s + 1) * log_sinh_quotient((s + 1) * width) - s * log_sinh_quotient(s * width) - log_sinh_quotient(width)
 
 
 @statement(DPASSAY, LABEL)

@@ -23,7 +23,17 @@ __all__ = ["mixed_delta"]
 
 
 def mixed_delta(bounded: int, pure: int, epsilon: Exact, level: Exact) -> arb:
-    """Enclose Thm 3: delta_OPT of a batch of `bounded` and `pure` mechanisms at epsilon_g = `level`, any real."""
+    """Enclose Thm 3: delta_OPT of a batch of `bounded` and `pure` mechanisms at epsilon_g = `level`, any real.
+
+    Parameters
+    ----------
+    bounded, pure : int
+        Numbers of bounded-range and of pure mechanisms.
+    epsilon : Exact
+        Parameter of each mechanism, positive.
+    level : Exact
+        epsilon_g, any real.
+    """
     e, g = exact("epsilon", epsilon), exact("level", level)
     tops = candidate_tops(bounded, pure, e, g) if bounded else [Fraction(0)]
     return max_balls(product_delta(bounded, pure, ball(e).exp(), ball(top).exp(), ball(g).exp()) for top in tops)
@@ -71,9 +81,9 @@ def three_to_four_times_as_many_bounded_range_mechanisms(
     count, epsilon, level, number = case
     own = lambda: mixed_delta(0, count, epsilon, level)
     return conjunction([
-        at_most(lambda: mixed_delta(number, 0, epsilon, level), own).with_(tightness=None),
-        less_than(own, lambda: mixed_delta(number + 1, 0, epsilon, level)).with_(tightness=None),
-        at_most(own, lambda: ball(Fraction(101, 100 * 10**6))).with_(tightness=None),
-        at_most_exact(Fraction(3 * count), Fraction(number), "3 k").with_(tightness=None),
-        at_most_exact(Fraction(number), Fraction(4 * count), "the number").with_(tightness=None),
+        at_most(lambda: mixed_delta(number, 0, epsilon, level), own).without_tightness(),
+        less_than(own, lambda: mixed_delta(number + 1, 0, epsilon, level)).without_tightness(),
+        at_most(own, lambda: ball(Fraction(101, 100 * 10**6))).without_tightness(),
+        at_most_exact(Fraction(3 * count), Fraction(number), "3 k").without_tightness(),
+        at_most_exact(Fraction(number), Fraction(4 * count), "the number").without_tightness(),
     ])  # fmt: skip

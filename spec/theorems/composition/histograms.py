@@ -73,6 +73,17 @@ def laplace_composition_upper(ratio: Fraction, size: int, epsilon: arb, cells: i
 
     The loss of one count is at most l with probability e^(-(epsilon_0 - l)/2)/2 for l < epsilon_0, an atom of 1/2 at
     epsilon_0. Rounded up to a grid of [-epsilon_0, epsilon_0], what (1 - e^(epsilon - loss))_+ gains is the error.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        e^epsilon_0, epsilon_0 = tau over the scale of the noise.
+    size : int
+        Number of counts.
+    epsilon : arb
+        The level at which delta is bounded.
+    cells : int
+        Number of cells of the grid.
     """
     step = 2 * ball(ratio).log() / cells
     masses = _convolved_losses(ratio, size, cells, ctx.prec)
@@ -355,7 +366,7 @@ def gaussian_overtakes_laplace_at_the_crossover(
     return conjunction([
         _separated(gaussian(size), laplace(size), 2 * size * base),
         _separated(laplace(size - 1), gaussian(size - 1), 2 * size * base),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 def _separated(less: Callable[[Fraction], arb], more: Callable[[Fraction], arb], top: Fraction) -> Verdict:
@@ -384,4 +395,4 @@ def constants_of_the_word_counts(digits: Annotated[int, Integers("decimal places
         less_than(target, laplace(epsilon - unit)),
         at_most(gaussian(sigma + unit), lambda: ball(epsilon + unit)),
         at_least(gaussian(sigma - unit), lambda: ball(epsilon - unit)),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip

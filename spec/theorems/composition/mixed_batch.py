@@ -61,6 +61,17 @@ def candidate_tops(bounded: int, pure_count: int, epsilon: Fraction, level: Frac
     """Return t_l = (epsilon_g + epsilon (l + 1 - m)) / (k - m + 1), l = 0..k+m, clipped to [0, epsilon].
 
     For epsilon_g > 0 the last one is never needed, since F_(k+m)(t) = 1 - e^epsilon_g; the text says "k + m terms".
+
+    Parameters
+    ----------
+    bounded : int
+        Number of bounded-range mechanisms, k - m in the paper.
+    pure_count : int
+        Number of pure mechanisms, m.
+    epsilon : Fraction
+        Parameter of each mechanism.
+    level : Fraction
+        epsilon_g.
     """
     free = ((level + epsilon * (ell + 1 - pure_count)) / (bounded + 1) for ell in range(bounded + 2 * pure_count + 1))
     return sorted({min(max(t, Fraction(0)), epsilon) for t in free})
@@ -188,7 +199,7 @@ def averaging_two_parameters_never_lowers_delta(
     middle = averaged(first, second)
     before = _delta_of(base, [(steps, first), (steps, second), *beside], level)
     after = _delta_of(base, [(steps, middle[0]), (steps, middle[1]), *beside], level)
-    return at_most_exact(before, after, "delta before averaging").with_(tightness=None)
+    return at_most_exact(before, after, "delta before averaging").without_tightness()
 
 
 def _eq_5_for_adaptive_choice(batch: LatticeBatch) -> Verdict:
@@ -232,6 +243,23 @@ def partial_sum(  # the formula has these parameters
     """Return F_l(t), the sum of the cells with n = i + 2j <= l, positive or not.
 
     The print has the exponent j where (1 - q) needs i, in Section 4 and in App. B.1.
+
+    Parameters
+    ----------
+    ell : int
+        Index l of the sum.
+    bounded : int
+        Number of bounded-range mechanisms.
+    pure_count : int
+        Number of pure mechanisms.
+    ratio : Number
+        e^epsilon.
+    top : Number
+        e^t, between 1 and the ratio.
+    budget : Number
+        e^epsilon_g.
+    printed : bool
+        Whether to use the exponent of the paper.
     """
     q, own = keep_probability(ratio, top), ratio / (1 + ratio)
     total = 0 * q
@@ -263,6 +291,11 @@ def derivative_formula(  # the formula has these parameters
 ) -> Number:
     """Return Lemma 4.5: (e^(epsilon_g - epsilon(m-l) - t(k-m)) - e^(t-epsilon)) / (1 - e^-epsilon) times
     sum_{i+2j=l} alpha_{i,j} (k-m-i) q^(k-m-i-1) (1-q)^i.
+
+    Parameters
+    ----------
+    ell, bounded, pure_count, ratio, top, budget
+        As for :func:`partial_sum`.
     """
     q, own = keep_probability(ratio, top), ratio / (1 + ratio)
     total = 0 * q
@@ -466,5 +499,5 @@ def mixed_batch_interpolates_between_pure_and_bounded_range(batch: Batch) -> Ver
         equal_exact(optimal_mixed_delta(only_bounded), optimal_bounded_range_delta(only_bounded), "Thm 3 at m = 0"),
         at_most_exact(
             batch_delta(batch.base, fewer, level), batch_delta(batch.base, more, level), "delta with fewer pure"
-        ).with_(tightness=None),
+        ).without_tightness(),
     ])  # fmt: skip

@@ -127,8 +127,8 @@ def optimal_delta_is_its_own_dual(sequence: Mixed) -> Verdict:
     dual = opposite_delta(curve[1], sequence.budget)
     return conjunction([
         equal_exact(adaptive_delta(base, classes, -level), dual, "delta(-epsilon_g)"),
-        at_most_exact(curve[2], curve[1], "delta further on").with_(tightness=None),
-        at_most_exact(curve[1], (1 - share) * curve[0] + share * curve[2], "delta between").with_(tightness=None),
-        at_most_exact(hinge(1 - sequence.budget), curve[1], "[1 - e^epsilon_g]_+").with_(tightness=None),
+        at_most_exact(curve[2], curve[1], "delta further on").without_tightness(),
+        at_most_exact(curve[1], (1 - share) * curve[0] + share * curve[2], "delta between").without_tightness(),
+        at_most_exact(hinge(1 - sequence.budget), curve[1], "[1 - e^epsilon_g]_+").without_tightness(),
         equal_exact(adaptive_delta(base, classes, total), Fraction(0), "delta at the sum of the epsilons"),
     ])  # fmt: skip

@@ -81,7 +81,7 @@ def bounded_range_after_pure_is_worse(sequence: Fine) -> Verdict:
     ]
     if not verdicts:
         return Holds(evidence=Evidence.EXACT, detail="nothing to exchange")
-    return conjunction(verdicts).with_(tightness=None)
+    return conjunction(verdicts).without_tightness()
 
 
 # --- Lemma C.1 ----------------------------------------------------------------------------------------------
@@ -149,6 +149,17 @@ def single_positions(count: int, steps: int) -> list[Classes]:
 def active_index(count: int, shift: int, steps: int, level: int) -> int | None:
     """Return the i in 0..N-2 for which epsilon_g + (shift + 2i - (N-2)) epsilon lies strictly inside (-epsilon,
     epsilon), where a term of the sum depends on t; None if there is none.
+
+    Parameters
+    ----------
+    count : int
+        N, the number of mechanisms.
+    shift : int
+        An integer of the level.
+    steps : int
+        epsilon, in steps of the lattice.
+    level : int
+        epsilon_g, in steps of the lattice.
     """
     indices = range(count - 1)
     return next((i for i in indices if abs(level + (shift + 2 * i - (count - 2)) * steps) < steps), None)
@@ -299,7 +310,19 @@ def after_pure(rest: Callable[[arb], arb], epsilon: Fraction, level: arb) -> arb
 
 
 def after_response(rest: Callable[[arb], arb], epsilon: Fraction, top: arb, level: arb) -> arb:
-    """Enclose q rest(level - t) + (1 - q) rest(level + epsilon - t)."""
+    """Enclose q rest(level - t) + (1 - q) rest(level + epsilon - t).
+
+    Parameters
+    ----------
+    rest : callable
+        delta of the mechanisms that follow, as a function of the level.
+    epsilon : Fraction
+        Width of the range of losses.
+    top : arb
+        t, the largest loss, in [0, epsilon].
+    level : arb
+        epsilon_g before the response.
+    """
     e = ball(epsilon)
     keep = (-(top - e).expm1()) / (-(-e).expm1())
     return keep * rest(level - top) + (1 - keep) * rest(level + e - top)
@@ -320,12 +343,12 @@ def _supremum_between(
     return conjunction([
         prove_on_box(margin, {"top": (0, epsilon)}),
         at_most(lambda: ball(low), lambda: after_response(rest, epsilon, ball(best), ball(level))),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 def _between(value: Callable[[], arb], ends: Ends) -> Verdict:
     low, high = ends
-    return conjunction([at_most(lambda: ball(low), value), at_most(value, lambda: ball(high))]).with_(tightness=None)
+    return conjunction([at_most(lambda: ball(low), value), at_most(value, lambda: ball(high))]).without_tightness()
 
 
 RECURSION = prose(

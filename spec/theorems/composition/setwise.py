@@ -204,6 +204,13 @@ def mixed_epsilon(
     """Enclose eq (3) for (count, mean, scale) of the three classes.
 
     The scales are epsilon, alpha/2 and tau; the class constants come from Lemma 3.2 (the text says Lemma 3.1).
+
+    Parameters
+    ----------
+    pure, ranged, gaussian : (int, arb, arb)
+        Count, mean and scale of each class.
+    delta : Fraction
+        In (0, 1).
     """
     classes = (pure, ranged, gaussian)
     mean = sum_balls(count * mu for count, mu, _ in classes)

@@ -409,8 +409,8 @@ def orders_of_two_and_two_form_three_groups(
         equal_exact(value["DBDB"], value["DBBD"], "DBDB against DBBD"),
         equal_exact(value["BDDB"], value["BDBD"], "BDDB against BDBD"),
         equal_exact(value["BDBD"], value["BBDD"], "BDBD against BBDD"),
-        at_most_exact(value["DBDB"], value["DDBB"], "DBDB").with_(tightness=None),
-        at_most_exact(value["BBDD"], value["DBDB"], "BBDD").with_(tightness=None),
+        at_most_exact(value["DBDB"], value["DDBB"], "DBDB").without_tightness(),
+        at_most_exact(value["BBDD"], value["DBDB"], "BBDD").without_tightness(),
         below_exact(apart["DBDB"], apart["DDBB"], "DBDB at 10/9 epsilon"),
         below_exact(apart["BBDD"], apart["DBDB"], "BBDD at 10/9 epsilon"),
     ])  # fmt: skip

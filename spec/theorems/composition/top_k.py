@@ -118,9 +118,7 @@ def each_peel_is_bounded_range(labels: Labels, k: Length, ratio: Ratio) -> Verdi
         steps.append(at_most_exact(max(ratios) / min(ratios), Fraction(ratio), "e^range of a peel"))
     quotients = [peeling_probability_exact(left, r) / peeling_probability_exact(right, r) for r in lists]
     whole = max(*quotients, *(1 / x for x in quotients)) if len(quotients) > 1 else Fraction(1)
-    return conjunction(
-        [*steps, at_most_exact(whole, Fraction(ratio) ** k, "e^loss of the list").with_(tightness=None)]
-    )
+    return conjunction([*steps, at_most_exact(whole, Fraction(ratio) ** k, "e^loss of the list").without_tightness()])
 
 
 # --- Alg 1 --------------------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ def overlap_of_truncated_gaussians_has_the_rest(excess: Excess, sigma: Multiplie
         less_than(delta, lambda: arb(size)),
         less_than(lambda: truncation_delta(width * Fraction(11, 10), scale, size), delta),
         agree(lambda: truncation_delta(Fraction(1, 2), scale, size), lambda: arb(size), "value at tau/2"),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 # --- Lemma 6.4 ----------------------------------------------------------------------------------------------
@@ -291,6 +291,17 @@ def released_labels(histogram: Mapping[str, Exact], least: Fraction, limit: int,
     """Return the labels that are released for certain, counts above `least`, the `limit` largest ones.
 
     In the order of their true counts (ties by label), or, as is private, in an order that the data do not decide.
+
+    Parameters
+    ----------
+    histogram : mapping
+        Count of each label.
+    least : Fraction
+        The threshold.
+    limit : int
+        Largest number of labels.
+    by_label : bool
+        Whether the labels are returned in their own order, in place of that of their counts.
     """
     ranked = sorted(histogram, key=lambda label: (-histogram[label], label))[:limit]
     kept = [label for label in ranked if histogram[label] > least]

@@ -256,9 +256,9 @@ def advanced_split_beats_basic_split_iff_many(copies: Copies, epsilon: Epsilon, 
             lambda: ball(budget),
             "crossover shares and the budget",
         ),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
     many = less_than(crossover, lambda: ball(copies))
     shares: list[Any] = [lambda: ball(budget / copies), lambda: advanced_share(copies, ball(budget), delta)]
     if isinstance(many, Holds):
-        return conjunction([between, less_than(*shares)]).with_(tightness=None)
-    return conjunction([between, less_than(*shares[::-1])]).with_(tightness=None)
+        return conjunction([between, less_than(*shares)]).without_tightness()
+    return conjunction([between, less_than(*shares[::-1])]).without_tightness()

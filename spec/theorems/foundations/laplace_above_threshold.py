@@ -16,8 +16,8 @@ from typing import Annotated
 from flint import arb
 
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, max_balls, sum_balls
+from dpassay.spec.distributions.above_threshold import ALL_BELOW
 from dpassay.spec.distributions.laplace_above_threshold import (
-    ALL_BELOW,
     LaplaceAboveThresholdDistribution,
     PublicThresholdDistribution,
 )

@@ -62,6 +62,17 @@ def hadamard_estimate_tail(users: int, holders: int, ratio: Fraction, error: Fra
 
     Of n users m hold the value; the entry of its row is +1 with probability e^epsilon/(1 + e^epsilon) for them and
     1/2 for the others.
+
+    Parameters
+    ----------
+    users : int
+        n.
+    holders : int
+        m, at most n.
+    ratio : Fraction
+        e^epsilon, above 1.
+    error : Fraction
+        The distance of the estimated share from m/n.
     """
     truth, gain = ratio / (1 + ratio), (ratio + 1) / (ratio - 1)
     own = [math.comb(holders, a) * truth**a * (1 - truth) ** (holders - a) for a in range(holders + 1)]
@@ -152,7 +163,7 @@ def hadamard_accuracy_has_the_best_exponent(crowd: LargeCrowd, ratio: Ratio, err
     return conjunction([
         at_most(tail, lambda: 2 * ball(-exponent).exp()),
         at_most(lambda: 2 * ball(-exponent * Fraction(101, 100)).exp(), tail),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 def rappor_ratio(hashes: int, permanent: Fraction, high: Fraction) -> Fraction:

@@ -156,7 +156,17 @@ def gumbel_noisy_max_is_the_exponential_mechanism() -> Proof:
 
 
 def corner_of_selection(low: Fraction, high: Fraction, sensitivity: Fraction, size: int) -> NeighbouringAnswers:
-    """Return the worst pair of a range: all rivals rise to its top, while the last block falls to its bottom."""
+    """Return the worst pair of a range: all rivals rise to its top, while the last block falls to its bottom.
+
+    Parameters
+    ----------
+    low, high : Fraction
+        Ends of the range of answers.
+    sensitivity : Fraction
+        Largest change of an answer.
+    size : int
+        Number of answers, at least 1.
+    """
     step = min(sensitivity, high - low)
     rivals = (Block(high - step, high, size - 1),) if size > 1 else ()
     return NeighbouringAnswers((*rivals, Block(low + step, low)), low, high, sensitivity)

@@ -40,7 +40,19 @@ Rounds = Annotated[int, Integers("a number of rounds", 1, 4, (1, 2, 4))]
 
 
 def dual_query_epsilon(rounds: int, samples: int, eta: Exact, records: int) -> Fraction:
-    """Return s eta T (T - 1)/n: in round t each of s draws is an exponential mechanism that costs 2 eta (t - 1)/n."""
+    """Return s eta T (T - 1)/n: in round t each of s draws is an exponential mechanism that costs 2 eta (t - 1)/n.
+
+    Parameters
+    ----------
+    rounds : int
+        T.
+    samples : int
+        s.
+    eta : Exact
+        The learning rate.
+    records : int
+        n.
+    """
     return samples * exact("eta", eta) * rounds * (rounds - 1) / records
 
 
@@ -142,11 +154,11 @@ def dual_query_error_at_most_its_regret(losses: Losses, eta: Rate) -> Verdict:
         return ball(queries).log() + ball(rate) * errors_of_player(losses, rate) + ball(rate**2 * rounds / 2)
 
     if queries == 1:
-        return at_most_exact(Fraction(0), rate / 2, "the regret of a single query").with_(tightness=None)
+        return at_most_exact(Fraction(0), rate / 2, "the regret of a single query").without_tightness()
     return conjunction([
         at_most(lambda: ball(rate * max(totals)), potential),
         at_most(potential, bound),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 # --- posterior sampling -------------------------------------------------------------------------------------

@@ -305,7 +305,7 @@ def bits_are_right_with_conditional_chance_at_most_c(table: Mechanisms) -> Verdi
                 )
                 for bit in (0, 1)
             ]
-            verdicts.append(at_most_exact(max(masses), ratio * min(masses), "odds of a bit").with_(tightness=None))
+            verdicts.append(at_most_exact(max(masses), ratio * min(masses), "odds of a bit").without_tightness())
     return conjunction(verdicts)
 
 

@@ -255,7 +255,7 @@ def _approaches(pattern: Pattern, halvings: int, threshold: Fraction, query: Fra
     loss: Real = lambda: corner.loss(pattern)
     return conjunction([
         at_least(loss, lambda: ball(bound)),
-        at_most(loss, lambda: ball(cost), slack=ATTAINED).with_(tightness=None),
+        at_most(loss, lambda: ball(cost), slack=ATTAINED).without_tightness(),
     ])  # fmt: skip
 
 

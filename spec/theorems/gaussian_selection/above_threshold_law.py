@@ -50,7 +50,7 @@ def above_threshold_distribution_is_a_distribution(stream: Short) -> Verdict:
 
 
 def _agree(left: Real, right: Real) -> tuple[Verdict, Verdict]:
-    return at_most(left, right, slack=ATTAINED).with_(tightness=None), at_least(left, right, slack=ATTAINED)
+    return at_most(left, right, slack=ATTAINED).without_tightness(), at_least(left, right, slack=ATTAINED)
 
 
 def _first_chance(setting: ThresholdSetting, answer: Fraction) -> arb:

@@ -102,7 +102,7 @@ def enlarged_ratio_moves_with_the_answers(stream: AnyStreams, move: Move) -> Ver
     return conjunction([
         at_most(_ratio(setting, first, last), _ratio(setting, raised, last), slack=ATTAINED),
         at_most(_ratio(setting, first, raised_last), _ratio(setting, first, last), slack=ATTAINED),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 def _ratio(setting: ThresholdSetting, below: list[tuple[Fraction, int]], last: Fraction) -> Real:
@@ -238,7 +238,19 @@ def log_tilted_ratio(
     tilt: Fraction,
     lead: Fraction,
 ) -> arb:
-    """Enclose log(sum other_j e^((tilt + lead) atom_j)) - log(sum base_j e^(tilt atom_j))."""
+    """Enclose log(sum other_j e^((tilt + lead) atom_j)) - log(sum base_j e^(tilt atom_j)).
+
+    Parameters
+    ----------
+    atoms : tuple of Fraction
+        The support, common to both measures.
+    base, other : tuple of Fraction
+        Weight of each atom.
+    tilt : Fraction
+        Exponent of the base measure.
+    lead : Fraction
+        The exponent of the other measure, less the tilt.
+    """
 
     def log_sum(weights: tuple[Fraction, ...], s: Fraction) -> arb:
         return sum_balls(ball(w) * ball(s * z).exp() for z, w in zip(atoms, weights, strict=True)).log()
@@ -261,7 +273,7 @@ def tilted_ratio_moves_with_the_tilt(
         lambda: log_tilted_ratio(atoms, base, other, s, tau).exp(),
         lambda: log_tilted_ratio(atoms, base, other, s + exact("move", move), tau).exp(),
         slack=ATTAINED,
-    ).with_(tightness=None)
+    ).without_tightness()
 
 
 @statement(LEBENSOLD_2024, "mlr_ratio_monotone")
@@ -439,7 +451,7 @@ def late_loss_falls_in_the_threshold(
     higher = rho + (1 - rho) * exact("part", part)
     noise = exact("sigma_threshold", sigma_threshold)
     setting = ThresholdSetting(Fraction(0), Fraction(1), sensitivity, rho, noise, sigma)
-    return _falls(setting, time, higher).with_(tightness=None)
+    return _falls(setting, time, higher).without_tightness()
 
 
 @statement(LEBENSOLD_2024, "at_loss_decreases_in_threshold")

@@ -85,7 +85,7 @@ def _filtered(analyst: Analyst, rule: FilterRule, budget: Fraction, delta: Fract
     what = f"beyond e^epsilon = {show_ratio(budget)}"
     return conjunction([
         at_most_exact(distribution.tail(budget), allowed, f"Pr[loss > epsilon] {what}"),
-        at_most_exact(distribution.hockey_stick(budget), allowed, f"delta {what}").with_(tightness=None),
+        at_most_exact(distribution.hockey_stick(budget), allowed, f"delta {what}").without_tightness(),
     ])  # fmt: skip
 
 
@@ -223,7 +223,7 @@ def self_reporting_filter_protects_both_orders(interaction: Adaptive, budget: Bu
     complete = list(branches(two_sided(interaction), SelfReportingRule(budget)))
     allowed = largest_accumulated_delta(complete)
     return conjunction([
-        at_most_exact(found, allowed, what).with_(tightness=None)
+        at_most_exact(found, allowed, what).without_tightness()
         for each in both_loss_distributions(complete)
         for found, what in ((each.tail(budget), "Pr[loss > epsilon]"), (each.hockey_stick(budget), "delta"))
     ])  # fmt: skip
@@ -271,7 +271,7 @@ def _summable_delta_is_kept(delta: Fraction, rounds: int) -> Verdict:
 
     return conjunction([
         at_most(truth, lambda: ball(delta)),
-        at_least(truth, lambda: ball(total - total**2 / 2)).with_(tightness=None),
+        at_least(truth, lambda: ball(total - total**2 / 2)).without_tightness(),
     ])  # fmt: skip
 
 

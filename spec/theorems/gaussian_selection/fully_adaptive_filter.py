@@ -375,8 +375,8 @@ def running_before_the_check_changes_nothing(
     return conjunction([
         equal_exact(_positive(ran[0]), _positive(checked[0]), "distribution of the released vector, left"),
         equal_exact(_positive(ran[1]), _positive(checked[1]), "distribution of the released vector, right"),
-        at_most_exact(hockey_stick_exact(*ran, budget), rule.total_delta, "delta").with_(tightness=None),
-        at_most_exact(hockey_stick_exact(ran[1], ran[0], budget), rule.total_delta, "delta").with_(tightness=None),
+        at_most_exact(hockey_stick_exact(*ran, budget), rule.total_delta, "delta").without_tightness(),
+        at_most_exact(hockey_stick_exact(ran[1], ran[0], budget), rule.total_delta, "delta").without_tightness(),
     ])  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def _corrected(rounds: int, lead: Fraction, sensitivity: Fraction, width: Fracti
     runs = RestartedAboveThreshold(rounds, lead, sensitivity, width)
     return conjunction([
         at_most(runs.loss_tail, lambda: runs.accumulated_delta, slack=ATTAINED),
-        at_most(runs.hockey_stick, lambda: runs.accumulated_delta).with_(tightness=None),
+        at_most(runs.hockey_stick, lambda: runs.accumulated_delta).without_tightness(),
     ])  # fmt: skip
 
 

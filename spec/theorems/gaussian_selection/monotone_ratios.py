@@ -214,7 +214,7 @@ def mgf_ratio_monotone(atoms: Atoms, shift: Shift, s: Place, step: Step) -> Verd
     def quotient(at: Fraction) -> arb:  # not its logarithm, which may be 0: a relative slack is none there
         return (_log_mgf(atoms, at + t) - _log_mgf(atoms, at)).exp()
 
-    return at_most(lambda: quotient(a), lambda: quotient(b), slack=ATTAINED).with_(tightness=None)
+    return at_most(lambda: quotient(a), lambda: quotient(b), slack=ATTAINED).without_tightness()
 
 
 def covariance_form_steps() -> list[ProofStep]:
@@ -340,7 +340,7 @@ def noisy_max_ratio_monotone(offsets: Offsets, shift: Shift, x: Place, step: Ste
     return at_most(
         lambda: _log_race(t, a, offsets) - _log_race(zero, a, offsets),
         lambda: _log_race(t, b, offsets) - _log_race(zero, b, offsets),
-    ).with_(tightness=None)
+    ).without_tightness()
 
 
 @statement(LEBENSOLD_2024, "rnm_ratio_monotone")
@@ -444,9 +444,9 @@ def equal_answers_win_equally_often(rivals: Count) -> Verdict:
     """With equal answers each of d indices is reported with probability 1/d (an agreement to 60 bits)."""
     log_win = lambda: GaussianRace(Hurdle.of(1, 0, rivals)).log_expectation().exp()
     fair = lambda: ball(Fraction(1, rivals + 1))
-    return conjunction([at_most(log_win, fair, slack=ATTAINED), at_most(fair, log_win, slack=ATTAINED)]).with_(
-        tightness=None
-    )
+    return conjunction(
+        [at_most(log_win, fair, slack=ATTAINED), at_most(fair, log_win, slack=ATTAINED)]
+    ).without_tightness()
 
 
 @statement(LEBENSOLD_2024, "gaussian_rnm")
@@ -456,6 +456,6 @@ def two_answers_race_in_closed_form(
     """With two answers the first wins with probability Phi((q_1 - q_2)/(sigma sqrt 2)) (an agreement to 60 bits)."""
     race = lambda: GaussianRace(Hurdle.of(1, lead)).log_expectation().exp()
     closed = lambda: normal_cdf(ball(lead) / arb(2).sqrt())
-    return conjunction([at_most(race, closed, slack=ATTAINED), at_most(closed, race, slack=ATTAINED)]).with_(
-        tightness=None
-    )
+    return conjunction(
+        [at_most(race, closed, slack=ATTAINED), at_most(closed, race, slack=ATTAINED)]
+    ).without_tightness()

@@ -48,6 +48,17 @@ def noisy_max_epsilon(size: int, sigma: Exact, width: Exact, sensitivity: Exact)
     epsilon = log E[Phi(z - (c - 2 Delta) / sigma)^(d-1)] - log E[Phi(z - c / sigma)^(d-1)], z standard normal,
     with Delta replaced by min(Delta, c): no query can move further than its range is wide. Thm 8 = Thm 12 with
     the logarithm that the print omits.
+
+    Parameters
+    ----------
+    size : int
+        d, the number of queries.
+    sigma : Exact
+        Standard deviation of the noise, positive.
+    width : Exact
+        c, the width of the range of answers.
+    sensitivity : Exact
+        Delta, the largest change of an answer.
     """
     c, scale = exact("width", width), exact("sigma", sigma)
     step = min(exact("sensitivity", sensitivity), c)
@@ -177,7 +188,7 @@ def noisy_max_epsilon_depends_on_the_width(
         less_than(epsilon, lambda: noisy_max_epsilon(size, sigma, 2, step)),
         at_most(scaled, epsilon, slack=ATTAINED),
         at_least(scaled, epsilon, slack=ATTAINED),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 @statement(LEBENSOLD_2024, "rnm_no_pure_dp_unbounded")

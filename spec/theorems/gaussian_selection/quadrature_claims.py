@@ -83,7 +83,7 @@ def _agrees(approximation: Any, size: int, sigma: Fraction, sensitivity: Fractio
         return abs(claimed - noisy_max_epsilon(size, sigma, 1, sensitivity))
 
     verdict = at_most(error, lambda: ball(AGREEMENT) * noisy_max_epsilon(size, sigma, 1, sensitivity))
-    return verdict.with_(tightness=None)
+    return verdict.without_tightness()
 
 
 def _windowed_agrees(size: int, sigma: Fraction, sensitivity: Fraction) -> Verdict:

@@ -79,7 +79,7 @@ def renyi_divergence_increases_with_order(pair: PositivePair, alpha: Order, gap:
         lambda: renyi_divergence(pair.left, pair.right, ball(low)),
         lambda: renyi_divergence(pair.left, pair.right, ball(high)),
         slack=ATTAINED,
-    ).with_(tightness=None)
+    ).without_tightness()
 
 
 @statement(LEBENSOLD_2024, "renyi_divergence")
@@ -93,7 +93,7 @@ def renyi_divergence_tends_to_max_divergence(pair: PositivePair, alpha: Order) -
         at_least(
             divergence, lambda: largest() + ball(weight).log() / ball(exact("alpha", alpha) - 1), slack=ATTAINED
         ),
-    ]).with_(tightness=None)  # fmt: skip
+    ]).without_tightness()  # fmt: skip
 
 
 def _ratios(pair: PairAtRatio) -> dict[Hashable, Fraction]:
@@ -116,7 +116,7 @@ def renyi_divergence_tends_to_relative_entropy(pair: PositivePair, alpha: Order)
     if len(set(_ratios(pair).values())) == 1:
         return agree(divergence, entropy, "divergence of a constant loss and its mean")
     sandwich = [at_most(entropy, divergence, slack=ATTAINED), at_most(divergence, upper, slack=ATTAINED)]
-    return conjunction(sandwich).with_(tightness=None)
+    return conjunction(sandwich).without_tightness()
 
 
 _BITS = FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1)

@@ -25,7 +25,7 @@ log(1 + e^-E) <= log 2: G >= log(C (1 + 9 R^2))/2 - c - log 2. The box t in [0, 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -141,8 +141,8 @@ def prove_gap(inequality: ScalarInequality, margin: Fraction = Fraction(1, 20), 
     box = {"t": (Fraction(0), Fraction(1)), "r": (Fraction(0), Fraction(inequality.tail_start))}
     inside = prove_on_box(lambda t, r: inequality.gap(t, r) - ball(margin), box, leaves=leaves)
     tail = at_least(inequality.tail_gap, lambda: ball(margin))
-    verdict = conjunction([inside, tail.with_(evidence=Evidence.BOX)])
-    return verdict.with_(scope=Scope.ALL) if verdict.outcome is Outcome.HOLDS else verdict
+    verdict = conjunction([inside, replace(tail, evidence=Evidence.BOX)])
+    return replace(verdict, scope=Scope.ALL) if verdict.outcome is Outcome.HOLDS else verdict
 
 
 @statement(LEBENSOLD_2024, "at_rdp_nonneg", "at_rdp_direct")

@@ -35,6 +35,17 @@ def field_stays_below(field: Field, sigma: Fraction, level: Fraction, spread: Fr
     If the largest noisy answer belongs to group j, its noise x has the density n_j phi(x) Phi(x)^(n_j - 1) times the
     chance that all other groups stay below; the level exceeds it with probability
     Phi((level - q_j - sigma x) / spread).
+
+    Parameters
+    ----------
+    field : Field
+        Answers with the number of queries that have each.
+    sigma : Fraction
+        Standard deviation of the noise of the queries.
+    level : Fraction
+        Mean of the noisy threshold.
+    spread : Fraction
+        Standard deviation of the noise of the threshold.
     """
     groups = [(answer, count) for answer, count in field if count]
     if not groups:

@@ -166,7 +166,7 @@ def f1_score_is_a_share(true_positives: Count, false_positives: Count, false_neg
     mistakes = false_positives + false_negatives
     return conjunction([
         at_most_exact(Fraction(0), score, "0"),
-        at_most_exact(score, Fraction(1), "F1").with_(tightness=None),
+        at_most_exact(score, Fraction(1), "F1").without_tightness(),
         equal_exact(score == 1, mistakes == 0, "perfect"),
         equal_exact(score, f1_score(true_positives, false_negatives, false_positives), "exchanged"),
     ])  # fmt: skip

@@ -49,6 +49,17 @@ def best_charged_delta(menu: Sequence[ChargedRound], rule: ChargingRule, calls: 
     """Return the largest delta at e^epsilon' = `budget` of adversaries with at most `calls` calls from a menu.
 
     By backward induction over the calls left, the state of the rule and the likelihood ratio.
+
+    Parameters
+    ----------
+    menu : sequence of ChargedRound
+        The calls that the adversary may make.
+    rule : ChargingRule
+        The rule that admits and charges calls.
+    calls : int
+        Largest number of calls.
+    budget : Fraction
+        e^epsilon', at least 1.
     """
     known: dict[tuple[int, Any, Ratio], Fraction] = {}
 
@@ -103,4 +114,4 @@ def advanced_bound_holds_for_adaptive_calls_of_different_parameters(
     menu = calls_of_different_parameters(root, leak)
     truth = best_charged_delta(menu, rule, calls, _budget(charged, root, slack))
     tail = binomial_at_most_exact(hits - 1, charged, not_prior_quality(ratio))
-    return at_most(lambda: ball(truth), lambda: ball(slack + spent + tail)).with_(tightness=None)
+    return at_most(lambda: ball(truth), lambda: ball(slack + spent + tail)).without_tightness()

@@ -132,7 +132,7 @@ def between_thresholds_quality_is_attained(ratio: Ratio, width: Width, position:
     room = e * narrow  # at least 1: how far apart the two may be beyond the thresholds
     straddling = between_distribution(1 / room, narrow), between_distribution(e / room, narrow)
     verdicts.append(
-        at_most_exact(between_quality(e, narrow), target_quality(*straddling, target, e), "q").with_(tightness=None)
+        at_most_exact(between_quality(e, narrow), target_quality(*straddling, target, e), "q").without_tightness()
     )
     return conjunction(verdicts)
 

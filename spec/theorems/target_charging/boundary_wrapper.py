@@ -210,7 +210,7 @@ def wrapped_classifier_epsilon_is_approached(ratio: Ratio, rare: Rare) -> Verdic
     """
     e, eta = exact("ratio", ratio), exact("rare", rare) / (10 * exact("ratio", ratio))
     reached = worst_ratio(*wrap(_rising_rarity(e, eta)))
-    return at_most_exact(wrapped_classifier_ratio(e) * (1 - e * eta), reached, "ratio").with_(tightness=None)
+    return at_most_exact(wrapped_classifier_ratio(e) * (1 - e * eta), reached, "ratio").without_tightness()
 
 
 @statement(
@@ -340,7 +340,7 @@ def _boundary_reaches(pair: TargetedPair, e: Fraction, r: Fraction) -> Verdict:
 
 def _printed_quality_is_weaker(e: Fraction, r: Fraction, rare: Fraction) -> Verdict:
     weaker = at_most_exact(printed_boundary_quality(e, r) * Fraction(107, 100), boundary_quality(e, r), "printed q")
-    return conjunction([_quality_reaches(e, r, rare, printed_boundary_quality(e, r)), weaker.with_(tightness=None)])
+    return conjunction([_quality_reaches(e, r, rare, printed_boundary_quality(e, r)), weaker.without_tightness()])
 
 
 LOOSE_BY_SEVEN_PER_CENT = Erratum(

@@ -97,7 +97,7 @@ def restriction_is_post_processing(pair: Pair, kept: Kept) -> Verdict:
     """If B^0 and B^1 are (epsilon, delta)-indistinguishable, so are their restrictions to a set of outcomes."""
     hidden = release((pair.left, pair.right), frozenset(range(kept)))
     delta = least_delta(pair.left, pair.right, pair.ratio)
-    return at_most_exact(least_delta(*hidden, pair.ratio), delta, "delta of the restriction").with_(tightness=None)
+    return at_most_exact(least_delta(*hidden, pair.ratio), delta, "delta of the restriction").without_tightness()
 
 
 @statement(
@@ -161,7 +161,7 @@ def two_epsilon_of_a_revision_is_approached(ratio: Ratio, rare: Rare) -> Verdict
     eta = exact("rare", rare) / (10 * r**2)
     distributions = revise(_bulk_and_rare(r, eta), frozenset({"t"}), frozenset({"a"}))
     reached = max(distributions[1].probability("a") / distributions[0].probability("a"), Fraction(0))
-    return at_most_exact(revision_ratio(r) * (1 - 4 * r**2 * eta), reached, "ratio").with_(tightness=None)
+    return at_most_exact(revision_ratio(r) * (1 - 4 * r**2 * eta), reached, "ratio").without_tightness()
 
 
 # --- revisions ----------------------------------------------------------------------------------------------

@@ -41,6 +41,15 @@ def pure_part(left: FiniteDistribution, right: FiniteDistribution, ratio: Fracti
 
     min(left, ratio right) is indistinguishable from its counterpart; where it is too heavy it is moved towards its
     counterpart divided by the ratio, the least that it may be, and both are scaled down to 1 - delta in the end.
+
+    Parameters
+    ----------
+    left, right : FiniteDistribution
+        The pair.
+    ratio : Fraction
+        e^epsilon.
+    delta : Fraction
+        The mass that is left out, at least the `least_delta` of the pair.
     """
     own, other = (
         {o: min(a.probability(o), ratio * b.probability(o)) for o in outcomes_of(left, right)}
@@ -56,6 +65,15 @@ def pure_part(left: FiniteDistribution, right: FiniteDistribution, ratio: Fracti
 
 def pure_with_errors(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction, delta: Fraction) -> Mixture:
     """Return the decomposition Z^b = (1 - delta) N^b + delta E^b with N^0, N^1 indistinguishable.
+
+    Parameters
+    ----------
+    left, right : FiniteDistribution
+        The pair.
+    ratio : Fraction
+        e^epsilon.
+    delta : Fraction
+        The weight of the errors.
 
     Raises
     ------

@@ -86,7 +86,7 @@ def _printed_f_is_weaker(x: Fraction) -> Verdict:
     share, truth = x**2 / (1 + x**2), double_run_quality(x)
     return conjunction([
         at_most_exact((1 - two_runs_quality(*_random_response(x), x)) ** 2, share, "(1 - q)^2"),
-        at_most_exact((1 - truth * Fraction(5, 9)) ** 2, share, "(1 - 5 q/9)^2").with_(tightness=None),
+        at_most_exact((1 - truth * Fraction(5, 9)) ** 2, share, "(1 - 5 q/9)^2").without_tightness(),
     ])  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def disagreement_of_two_runs_is_a_target(targeted: Targeted) -> Verdict:
     loss = at_most_exact(worst_ratio(run_twice(pair.left), run_twice(pair.right)), pair.ratio**2, "likelihood ratio")
     quality = two_runs_quality(pair.left, pair.right, pair.ratio)
     bound = at_most_exact(double_run_quality(pair.ratio), quality, "quality")
-    return conjunction([loss.with_(tightness=None), bound])
+    return conjunction([loss.without_tightness(), bound])
 
 
 @statement(COHEN_2023, "double_run_target")
@@ -177,7 +177,7 @@ def double_run_quality_is_attained(ratio: Ratio, rare: Rare) -> Verdict:
     rarity = two_runs_quality(*_binary(eta, x * eta), x)
     return conjunction([
         equal_exact(two_runs_quality(*_random_response(x), x), _quality_of_response(x), "quality"),
-        at_most_exact(rarity, _quality_of_rarity(x) * (1 + 2 * x * eta), "quality").with_(tightness=None),
+        at_most_exact(rarity, _quality_of_rarity(x) * (1 + 2 * x * eta), "quality").without_tightness(),
     ])  # fmt: skip
 
 
@@ -197,7 +197,7 @@ def merging_outcomes_lowers_the_quality_of_disagreement(targeted: Targeted) -> V
         return equal_exact(targeted.left, targeted.right, "distributions without an outcome that rises")
     coarse = two_runs_quality(merged.left, merged.right, targeted.ratio)
     fine = two_runs_quality(targeted.left, targeted.right, targeted.ratio)
-    return at_most_exact(coarse, fine, "quality").with_(tightness=None)
+    return at_most_exact(coarse, fine, "quality").without_tightness()
 
 
 @statement(COHEN_2023, "double_run_target")

@@ -139,7 +139,7 @@ def holder_calls_within_chernoff_tail(hits: Hits, quality: Quality, slack: Slack
     raw = lambda: raw_chernoff_tail(arb(hits), ball(slack))
     return conjunction([
         at_most(exact, raw),
-        at_most(raw, lambda: chernoff_tail(arb(hits), ball(slack))).with_(tightness=None),
+        at_most(raw, lambda: chernoff_tail(arb(hits), ball(slack))).without_tightness(),
     ])  # fmt: skip
 
 
@@ -224,6 +224,6 @@ def _constant_rounded_up(slack: Fraction, factor: Fraction) -> Verdict:
     digit = Fraction(1, 10) if factor > 10 else Fraction(1, 100) if factor > 1 else Fraction(1, 1000)
     truth = lambda: hits_needed(ball(slack), arb(1))
     return conjunction([
-        at_most(truth, lambda: ball(factor)).with_(tightness=None),
-        less_than(lambda: ball(factor - digit), truth).with_(tightness=None),
+        at_most(truth, lambda: ball(factor)).without_tightness(),
+        less_than(lambda: ball(factor - digit), truth).without_tightness(),
     ])  # fmt: skip

@@ -167,8 +167,6 @@ Queries = Annotated[
 ]
 FewHits = Annotated[int, Integers("tau", 1, 4, (1, 2, 4))]
 
-Update = Callable[[Sequence[str], Query, dict[int, int]], None]
-
 
 def count_each_record(records: Sequence[str], query: Query, counts: dict[int, int]) -> None:
     """Count the hit of every record, by its place in the data set: one counter for each copy."""

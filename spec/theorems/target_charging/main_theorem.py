@@ -96,6 +96,15 @@ def delta_of_misses(hits: int, rare: Fraction, frequent: Fraction, epsilon: arb)
 
     On the right it is `frequent`, which is larger. The loss log((1 - rare)/(1 - frequent)) of a miss is positive, that
     of a hit negative.
+
+    Parameters
+    ----------
+    hits : int
+        tau, the number of hits after which the tests end.
+    rare, frequent : Fraction
+        Probability of a hit on the left and on the right side, rare < frequent.
+    epsilon : arb
+        The level.
     """
     miss, hit = ball((1 - rare) / (1 - frequent)).log(), ball(rare / frequent).log()
     level = midpoint((epsilon - hits * hit) / miss)
@@ -108,7 +117,19 @@ def delta_of_misses(hits: int, rare: Fraction, frequent: Fraction, epsilon: arb)
 
 
 def family_delta(family: str, hits: int, ratio: Fraction, epsilon: arb) -> arb:
-    """Enclose the exact delta at epsilon of a family of adversaries against `hits` hits."""
+    """Enclose the exact delta at epsilon of a family of adversaries against `hits` hits.
+
+    Parameters
+    ----------
+    family : str
+        ``misses``, or any other word for the randomised responses.
+    hits : int
+        tau, the number of hits after which the calls end.
+    ratio : Fraction
+        e^epsilon of each call.
+    epsilon : arb
+        The level.
+    """
     if family == "misses":
         return misses_delta(hits, ratio, epsilon)
     return binomial_hockey_stick(ratio, hits, epsilon)
@@ -308,7 +329,21 @@ def _response_distribution(count: int, ratio: Fraction) -> LossDistribution:
 
 
 def truncated_delta(hits: int, ratio: Fraction, quality: Fraction, calls: int, budget: Fraction) -> Fraction:
-    """Return delta_RR(R, epsilon') + Pr[Bin(R, q) <= tau - 1]: calls beyond R are counted as failures."""
+    """Return delta_RR(R, epsilon') + Pr[Bin(R, q) <= tau - 1]: calls beyond R are counted as failures.
+
+    Parameters
+    ----------
+    hits : int
+        tau.
+    ratio : Fraction
+        e^epsilon of each call.
+    quality : Fraction
+        q, the smallest probability of a hit.
+    calls : int
+        R.
+    budget : Fraction
+        e^epsilon'.
+    """
     return response_delta_exact(calls, ratio, budget) + binomial_at_most_exact(hits - 1, calls, quality)
 
 

@@ -57,6 +57,15 @@ def not_prior_mixture(
     """Return the decomposition of App C: C is the prior, and B^b(prior) has the ratio e^epsilon exactly.
 
     p = 1 - (r pi' - pi)/(r - 1); where pi = pi' the residuals are those given an outcome other than the prior.
+
+    Parameters
+    ----------
+    left, right : FiniteDistribution
+        The pair.
+    prior : Hashable
+        The outcome that is not a hit.
+    ratio : Fraction
+        e^epsilon.
     """
     others = frozenset(o for o in left.outcomes if o != prior)
     if of_target(left, others) > of_target(right, others):

@@ -77,7 +77,19 @@ def explicit_epsilon(k: arb, epsilon: arb, log_inverse: arb) -> arb:
 
 
 def leading_epsilon(k: arb, epsilon: arb, log_inverse: arb, constant: arb) -> arb:
-    """Enclose C epsilon (sqrt(k L) + L), what is printed as O(.) without the term k epsilon^2."""
+    """Enclose C epsilon (sqrt(k L) + L), what is printed as O(.) without the term k epsilon^2.
+
+    Parameters
+    ----------
+    k : arb
+        Number of selected scores.
+    epsilon : arb
+        Parameter of each selection.
+    log_inverse : arb
+        L, the logarithm of 1/delta.
+    constant : arb
+        C.
+    """
     return constant * epsilon * ((k * log_inverse).sqrt() + log_inverse)
 
 
@@ -194,7 +206,7 @@ def approximate_dp_of_one_shot_top_k(k: Released, excess: ModerateExcess, delta:
 
     return conjunction([
         _released_within(k, excess, delta),
-        at_most(compared(top_k_epsilon), compared(explicit_epsilon)).with_(tightness=None),
+        at_most(compared(top_k_epsilon), compared(explicit_epsilon)).without_tightness(),
     ])  # fmt: skip
 
 

@@ -42,7 +42,17 @@ def responses_delta(count: int, ratio: Fraction, epsilon: arb) -> arb:
 
 
 def misses_before_hits_delta(hits: int, rare: Fraction, frequent: Fraction, epsilon: arb) -> arb:
-    """Enclose the delta of tests until `hits` hits: the event of too many misses before them."""
+    """Enclose the delta of tests until `hits` hits: the event of too many misses before them.
+
+    Parameters
+    ----------
+    hits : int
+        The number of hits after which the tests end.
+    rare, frequent : Fraction
+        Probability of a hit on the left and on the right side, rare < frequent.
+    epsilon : arb
+        The level.
+    """
     miss, hit = ball((1 - rare) / (1 - frequent)).log(), ball(frequent / rare).log()
     trials = _first_above((epsilon + hits * hit) / miss) + hits - 1
     left, right = (binomial_below(hits, trials, chance) for chance in (rare, frequent))
@@ -65,6 +75,17 @@ def top_k_delta_by_enumeration(m: int, k: int, ratio: Fraction, budget: Fraction
     """Return the larger delta, over both orders, of the k best of m tests: by sorting all vectors of scores 0 and 1.
 
     A test scores 1 with odds 1 to `ratio` on the left and `ratio` to 1 on the right; `budget` is e^epsilon'.
+
+    Parameters
+    ----------
+    m : int
+        Number of tests; the run time grows as 2^m.
+    k : int
+        Number of selected tests.
+    ratio : Fraction
+        e^epsilon of a test.
+    budget : Fraction
+        e^epsilon'.
     """
     masses: dict[tuple[tuple[int, int], ...], list[Fraction]] = {}
     for scores in itertools.product((0, 1), repeat=m):

@@ -37,6 +37,19 @@ def silent_hits_delta(hits: int, ratio: Fraction, quality: Fraction, budget: Fra
     """Return the exact delta at e^epsilon' = `budget` of calls until `hits` hits, but `horizon` calls at most.
 
     The number of calls does not depend on the data: given it, the answers are that many randomised responses.
+
+    Parameters
+    ----------
+    hits : int
+        tau, the number of hits after which the calls end.
+    ratio : Fraction
+        e^epsilon of each call.
+    quality : Fraction
+        Probability of a hit, which is not released.
+    budget : Fraction
+        e^epsilon'.
+    horizon : int
+        Largest number of calls.
     """
     ended = {
         calls: comb(calls - 1, hits - 1) * quality**hits * (1 - quality) ** (calls - hits)

@@ -248,10 +248,6 @@ CONDITIONING_IS_NOT_TRUNCATION = Erratum(
 )
 
 
-def _three_calls() -> Interaction:
-    return chain(*[not_prior_response(Fraction(3))] * 3)
-
-
 @statement(
     COHEN_2023,
     "nonfailure_composition",

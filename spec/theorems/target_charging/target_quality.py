@@ -93,7 +93,7 @@ def quality_of_target_in_closed_form(targeted: Targeted) -> Verdict:
             return Violated(evidence=Evidence.EXACT, detail=f"the common mass {common} is not admissible")
         hits = of_target(rarer, pair.target) - sum((m for o, m in common.items() if o in pair.target), Fraction(0))
         reached = hits / (1 - sum(common.values(), Fraction(0)))
-        verdicts.append(at_most_exact(reached, quality, "quality").with_(tightness=None))
+        verdicts.append(at_most_exact(reached, quality, "quality").without_tightness())
     return conjunction(verdicts)
 
 
@@ -105,8 +105,8 @@ def quality_grows_with_target_and_epsilon(targeted: Targeted, growth: Growth) ->
     wider = target_quality(pair.left, pair.right, frozenset(range(pair.hits + 1)), pair.ratio)
     later = target_quality(pair.left, pair.right, pair.target, pair.ratio * exact("growth", growth))
     return conjunction([
-        at_most_exact(quality, wider, "quality with one more outcome").with_(tightness=None),
-        at_most_exact(quality, later, "quality at a larger epsilon").with_(tightness=None),
+        at_most_exact(quality, wider, "quality with one more outcome").without_tightness(),
+        at_most_exact(quality, later, "quality at a larger epsilon").without_tightness(),
     ])  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def approximate_dp_iff_whole_range_is_target(pair: Pair, targeted: Targeted) -> 
     delta = Fraction(1, 3)
     mixed = Mixture(best.weight, best.common, best.left, best.right, delta, errors.left, errors.right)
     left, right = (FiniteDistribution(mixed.side(left=left)) for left in (True, False))
-    verdicts = [at_most_exact(least_delta(left, right, core.ratio), delta, "delta").with_(tightness=None)]
+    verdicts = [at_most_exact(least_delta(left, right, core.ratio), delta, "delta").without_tightness()]
     least = least_delta(pair.left, pair.right, pair.ratio)
     if least < 1:
         whole = frozenset(outcomes_of(pair.left, pair.right))
@@ -159,5 +159,5 @@ def quality_of_algorithm_is_the_worst_over_its_pairs(targeted: Targeted) -> Verd
         if not indistinguishable(side, middle, pair.ratio):
             return Violated(evidence=Evidence.EXACT, detail="a mixture left the range of its parts")
         near = target_quality(side, middle, pair.target, pair.ratio)
-        verdicts.append(at_most_exact(far, near, "quality of the farther pair").with_(tightness=None))
+        verdicts.append(at_most_exact(far, near, "quality of the farther pair").without_tightness())
     return conjunction(verdicts)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpassay.adapter import Raised
 from dpassay.impl.libraries.codec import decode, encode
-from dpassay.impl.libraries.kit import Raised
 from dpassay.impl.libraries.plain import Record, Scalar
 
 

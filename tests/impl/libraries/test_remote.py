@@ -110,7 +110,7 @@ def test_a_bulk_call_that_raises_is_one_observation_by_the_librarys_name(cases: 
 
 def test_apart_a_bulk_mechanism_is_called_one_by_one(cases: dict[str, RemoteCase]) -> None:
     case = mechanism(cases, "raises")
-    assert case.sample_apart(ONE, 3, rng()) == ["<raises ZeroDivisionError>"] * 3
+    assert case.sample_one_by_one(ONE, 3, rng()) == ["<raises ZeroDivisionError>"] * 3
     draw = Draw(ONE, 3, np.random.SeedSequence(0), one_by_one=True)
     apart, whole = sample_side(case.sampler, draw), sample_side(case.sampler, replace(draw, one_by_one=False))
     assert apart is not None
@@ -236,7 +236,7 @@ def test_nothing_is_asked_after_the_deadline(worker: Worker, cases: dict[str, Re
 BAD_ADAPTERS = {
     "def broken(": "SyntaxError",
     "LIBRARY = 'x'\nCASES = []": "must have different names, got none",
-    "from dpassay.impl.libraries.kit import Nonsense\nLIBRARY = 'x'\nCASES = [Nonsense('a', {}), Nonsense('a', {})]": (
+    "from dpassay.adapter import Nonsense\nLIBRARY = 'x'\nCASES = [Nonsense('a', {}), Nonsense('a', {})]": (
         r"got \['a'\]"
     ),
     "CASES = 1": "TypeError",
@@ -272,7 +272,7 @@ def test_an_adapter_needs_nothing_of_dpassay_but_its_words(tmp_path: Path) -> No
     adapter = tmp_path / "adapter.py"
     adapter.write_text(
         "import sys\n"
-        "from dpassay.impl.libraries.kit import Nonsense\n"
+        "from dpassay.adapter import Nonsense\n"
         "LIBRARY = 'nothing'\n"
         "CASES = [Nonsense('numpy' if 'numpy' in sys.modules else 'stdlib', {'none': lambda: None})]\n"
     )

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from dpassay.adapter import Answer, Refused
 from dpassay.impl.libraries.in_process import InProcessWorker
-from dpassay.impl.libraries.kit import Answer, Refused
 from dpassay.impl.libraries.remote import RemoteAnswer, open_library
 from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
 from dpassay.properties.assay.consistency import Asked, agreement, costs_nothing

@@ -17,7 +17,7 @@ FAILURE = (
     '[[failure]]\nmechanism = "{}"\nlaw = "{}"\nversions = ""\nfinding = "{}"\nreason = "known"\nupstream = "-"\n'
 )
 ADAPTER = """
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense
+from dpassay.adapter import Answer, Mechanism, Nonsense
 LIBRARY = "numpy"
 CASES = [
     Answer("liar", "gaussian_delta", lambda sigma, epsilon, count: 0.1),

@@ -9,7 +9,7 @@ pytest_plugins = ["pytester"]
 IMPORTED_BEFORE = (library_suite,)  # pytester forgets what an inner run imports first
 
 ADAPTER = """
-from dpassay.impl.libraries.kit import Nonsense
+from dpassay.adapter import Nonsense
 LIBRARY = "numpy"
 CASES = [
     Nonsense("careful", {"a word": lambda: int("word")}, refused_by=("ValueError",)),

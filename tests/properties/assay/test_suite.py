@@ -222,8 +222,8 @@ def test_budget_and_jobs_are_checked(some: Target, laws: list[Law]) -> None:
 def test_an_adapter_that_cannot_describe_its_cases_is_named(tmp_path: Path) -> None:
     adapter = tmp_path / "adapter.py"
     adapter.write_text(
-        "import os\nfrom dpassay.impl.libraries.kit import Mechanism\nLIBRARY = 'x'\n"
-        "CASES = [Mechanism('a', 'vector:size=1,linf=1', lambda: os._exit(4), once=print)]\n"
+        "import os\nfrom dpassay.adapter import Mechanism\nLIBRARY = 'x'\n"
+        "CASES = [Mechanism('a', 'vector:size=1,linf=1', lambda: os._exit(4), sample_one=print)]\n"
     )
     with pytest.raises(UsageError, match="cannot describe its cases: the worker ended with status 4"):
         make_plan(Target(sys.executable, str(adapter)), [])
@@ -268,10 +268,12 @@ def test_the_calls_of_a_law_are_enough_for_the_claim_unless_the_adapter_limits_t
         "too large, limited": "claim='pure:9', calls=300_000",
         "too large, allowed": "claim='pure:9', calls=10_000_000",
     }
-    cases = [f"Mechanism({name!r}, 'vector:size=1,linf=1', bulk=draw, {more})" for name, more in mechanisms.items()]
+    cases = [
+        f"Mechanism({name!r}, 'vector:size=1,linf=1', sample_many=draw, {more})" for name, more in mechanisms.items()
+    ]
     adapter = tmp_path / "adapter.py"
     adapter.write_text(
-        "from dpassay.impl.libraries.kit import Mechanism\nLIBRARY = 'numpy'\n"
+        "from dpassay.adapter import Mechanism\nLIBRARY = 'numpy'\n"
         f"draw = lambda data, size: [0.0] * size\nCASES = [{', '.join(cases)}]\n"
     )
     plan = make_plan(Target(sys.executable, str(adapter)), LAWS, law="privacy_of_claim")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpassay.adapter import Answer, Mechanism, Nonsense, Refused
 from dpassay.cli import main
 from dpassay.impl.libraries.in_process import InProcessWorker
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, Refused
 from dpassay.impl.libraries.remote import open_library
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.fit_power import WEAK_DISTORTION, smallest_distortion
@@ -49,8 +49,8 @@ def laplace_words(data: list[float]) -> dict[str, Any]:
     return {"family": "laplace", "location": data[0], "scale": 1.0}
 
 
-def mechanism(once: Callable[[list[float]], Any], **fields: Any) -> Mechanism:
-    given: dict[str, Any] = {"neighbours": LINE, "claim": "pure:1", "once": once} | fields
+def mechanism(sample_one: Callable[[list[float]], Any], **fields: Any) -> Mechanism:
+    given: dict[str, Any] = {"neighbours": LINE, "claim": "pure:1", "sample_one": sample_one} | fields
     return Mechanism("case", **given)
 
 
@@ -63,7 +63,7 @@ def test_a_mechanism_whose_every_call_raises_is_an_error_of_every_sampled_law() 
 
 
 def test_a_bulk_mechanism_whose_every_call_raises_is_an_error() -> None:
-    case = Mechanism("case", LINE, "pure:1", bulk=lambda data, size: misspelt(data))
+    case = Mechanism("case", LINE, "pure:1", sample_many=lambda data, size: misspelt(data))
     found = findings(case)
     assert {finding.kind for finding in found.values()} == {"error"}
     assert "NameError" in found["privacy_of_claim"].detail
@@ -72,12 +72,12 @@ def test_a_bulk_mechanism_whose_every_call_raises_is_an_error() -> None:
 def test_a_bulk_call_that_raises_now_and_then_is_drawn_call_by_call() -> None:
     """One call of a hundred raises, so nearly every call for many outcomes does: the law cannot give that outcome."""
 
-    def bulk(data: list[float], size: int) -> Any:
+    def sample_many(data: list[float], size: int) -> Any:
         if (RNG.random(size) < 0.01).any():
             raise ValueError("cannot convert NaN")
         return RNG.laplace(data[0], size=size)
 
-    case = Mechanism("case", LINE, "pure:1", bulk=bulk, law=laplace_words)
+    case = Mechanism("case", LINE, "pure:1", sample_many=sample_many, law=laplace_words)
     found = findings(case, only="goodness_of_fit")["goodness_of_fit"]
     assert (found.kind, "<raises ValueError>" in found.detail) == ("wrong answer", True), found
 
@@ -119,7 +119,7 @@ def test_each_coordinate_has_the_calls_that_its_test_needs() -> None:
         "case",
         "vector:size=8,l1=1",
         "pure:1",
-        bulk=lambda data, size: np.array(data) + RNG.laplace(size=(size, len(data))),
+        sample_many=lambda data, size: np.array(data) + RNG.laplace(size=(size, len(data))),
     )
     found = findings(case, calls=2500, only="coordinates")["coordinates"]
     assert found.kind == "ok", found
@@ -142,12 +142,12 @@ def test_calls_that_raise_do_not_count_for_the_power() -> None:
     """One call of a hundred returns: a test of 30 calls would have seen nothing."""
     calls = itertools.count()
 
-    def once(data: list[float]) -> Any:
+    def sample_one(data: list[float]) -> Any:
         if next(calls) % 100:
             raise ValueError("nearly always")
         return data[0] + RNG.laplace()
 
-    found = findings(mechanism(once))
+    found = findings(mechanism(sample_one))
     for law in ("privacy_of_claim", "privacy_in_float64"):
         assert found[law].kind == "undecided", found[law]
         assert "weak test" in found[law].detail
@@ -390,10 +390,10 @@ def test_the_stated_distortion_is_seen_in_about_half_of_the_runs() -> None:
 # --- the command ----------------------------------------------------------------------------------------------
 
 ADAPTER = """
-from dpassay.impl.libraries.kit import Answer, Mechanism, Nonsense, Refused
+from dpassay.adapter import Answer, Mechanism, Nonsense, Refused
 LIBRARY = "numpy"
 CASES = [
-    Mechanism("typo", "vector:size=1,linf=1", "pure:1", once=lambda data: nosuchfunction(data)),
+    Mechanism("typo", "vector:size=1,linf=1", "pure:1", sample_one=lambda data: nosuchfunction(data)),
     Answer("unknown", "gausian_delta", lambda **_: 0.5),
     Nonsense("attempts", {"minus one": lambda: nosuchfunction(-1)}),
 ]

@@ -12,7 +12,7 @@ from dpassay.properties.betting.bets import LEVELS, Ledger, to_levels
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import sample_side
 from dpassay.properties.betting.moments import CAPS, STAKES, log_moment_wealth, moment_factors
-from dpassay.properties.outcomes.symbols import LOWEST_BIT
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
 Array = NDArray[np.float64]
 

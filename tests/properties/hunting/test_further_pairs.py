@@ -9,7 +9,8 @@ from tests.properties.neighbours.test_pairs import vector_relations
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours, parse_neighbours
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.neighbours.finite_pairs import all_pairs
-from dpassay.properties.neighbours.pairs import MOST_PAIRS, Pair, adversarial_pairs, are_neighbours, further_pairs
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import MOST_PAIRS, adversarial_pairs, are_neighbours, further_pairs
 
 
 def as_set(pair: Pair) -> frozenset[tuple[float, ...]]:

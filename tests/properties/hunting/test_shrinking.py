@@ -4,7 +4,8 @@ from numpy.typing import NDArray
 
 from dpassay.claims import VectorNeighbours, parse_neighbours
 from dpassay.properties.hunting.shrinking import simplest_pair
-from dpassay.properties.neighbours.pairs import Pair, adversarial_pairs, are_neighbours
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from dpassay.spec.ball import ball, max_balls, midpoint, normal_cdf, normal_pdf,
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.distributions.noisy_max import log_win_probability
 from dpassay.spec.numerics import quadrature
-from dpassay.spec.numerics.quadrature import log_line_integral, normal_sandwich
+from dpassay.spec.numerics.quadrature import log_line_integral
 
 # (d, c / sigma, Delta / sigma) with the value by rescaled quadrature, 30 digits (see below for the recomputation)
 KNOWN = [
@@ -175,19 +175,6 @@ def test_a_density_is_the_derivative_of_the_cdf() -> None:
     with precision(128):
         quotient = (normal_cdf(1 + step) - normal_cdf(1 - step)) / (2 * step)
     assert abs(quotient - normal_pdf(arb(1))) < arb("1e-10")
-
-
-def test_the_sandwich_encloses_and_tightens() -> None:
-    def sandwich(cells: int) -> arb:
-        nodes = [float(x) for x in np.linspace(-12, 12, cells + 1)]
-        tails = arb(0).union(2 * normal_cdf(arb(-12)))
-        return normal_sandwich(normal_cdf, lambda x: normal_cdf(1 - x), nodes, tails)
-
-    truth = GaussianRace(Hurdle.of(1, 0), Hurdle.of(-1, 1)).log_expectation().exp()
-    coarse, fine = sandwich(50), sandwich(400)
-    assert coarse.contains(truth)
-    assert fine.contains(truth)
-    assert fine.rad() < coarse.rad() / 4
 
 
 def modulus(race: GaussianRace, x: arb, y: arb) -> arb:

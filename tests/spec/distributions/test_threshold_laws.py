@@ -11,10 +11,9 @@ import pytest
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import sum_balls
-from dpassay.spec.distributions.above_threshold import IndependentComparisonsDistribution
+from dpassay.spec.distributions.above_threshold import ALL_BELOW, IndependentComparisonsDistribution
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.distributions.laplace_above_threshold import (
-    ALL_BELOW,
     LaplaceAboveThresholdDistribution,
     PublicThresholdDistribution,
 )

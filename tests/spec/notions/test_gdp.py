@@ -16,12 +16,10 @@ from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDist
 from dpassay.spec.notions import gdp
 from dpassay.spec.notions.gdp import from_deltas, gaussian_dp_holds, gaussian_dp_of, trade_off
 from dpassay.spec.notions.gdp_conversions import (
-    composed_gaussian,
     gaussian_implying_approximate,
     gaussian_implying_zcdp,
     gaussian_to_approximate,
     gaussian_to_zcdp,
-    group_gaussian,
     pure_implying_gaussian,
     pure_to_gaussian,
 )
@@ -203,5 +201,3 @@ def test_conversions_are_those_of_the_paper() -> None:
     assert gaussian_implying_approximate(ApproximateDP(0.5, 0.0)) == ()
     assert gaussian_to_zcdp(GaussianDP(3.0)) == ZCDP(4.5)
     assert gaussian_implying_zcdp(ZCDP(4.5)) == (GaussianDP(3.0),)
-    assert composed_gaussian(GaussianDP(3.0), GaussianDP(4.0)) == GaussianDP(5.0)
-    assert group_gaussian(GaussianDP(0.75), 4) == GaussianDP(3.0)

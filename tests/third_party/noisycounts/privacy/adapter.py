@@ -3,7 +3,7 @@
 import numpy as np
 from noisycounts import approximate_histogram, noisy_count, noisy_sign
 
-from dpassay.impl.libraries.kit import Mechanism, Nonsense
+from dpassay.adapter import Mechanism, Nonsense
 
 LIBRARY = "noisycounts"
 RECORDS = "records:low=0,high=1,size=0,max-size=3,relation=add-remove"
@@ -22,7 +22,7 @@ CASES = [
         "noisy_count(epsilon=1)",
         neighbours=RECORDS,
         claim="pure:1",
-        bulk=lambda data, size: noisy_count(data, 1.0, size, rng),
+        sample_many=lambda data, size: noisy_count(data, 1.0, size, rng),
         seed=seed,
         law=lambda data: {"family": "discrete laplace", "location": len(data), "scale": 1.0},
     ),
@@ -30,14 +30,14 @@ CASES = [
         "noisy_sign(epsilon=0.5)",
         neighbours=NUMBER,
         claim="pure:0.5",
-        once=lambda data: noisy_sign(data[0], 0.5, rng),
+        sample_one=lambda data: noisy_sign(data[0], 0.5, rng),
         seed=seed,
     ),
     Mechanism(
         "approximate_histogram(epsilon=1)",
         neighbours=RECORDS,
         claim="pure:1",
-        bulk=lambda data, size: approximate_histogram(data, 1.0, size, rng),
+        sample_many=lambda data, size: approximate_histogram(data, 1.0, size, rng),
         seed=seed,
     ),
     Nonsense(

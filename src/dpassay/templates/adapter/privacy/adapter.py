@@ -1,7 +1,7 @@
 """The adapter: how dpassay calls the library, and which claims the library makes."""
 
 import numpy as np
-from dpassay.impl.libraries.kit import Mechanism, Nonsense
+from dpassay.adapter import Mechanism, Nonsense
 from PROJECT import noisy_count, noisy_sum
 
 LIBRARY = "PROJECT"
@@ -19,14 +19,14 @@ CASES = [
         "noisy_count(epsilon=0.7)",
         neighbours=RECORDS,
         claim="pure:0.7",
-        once=lambda data: noisy_count(data, 0.7, rng),
+        sample_one=lambda data: noisy_count(data, 0.7, rng),
         seed=seed,
     ),
     Mechanism(
         "noisy_sum(low=-2, high=3, epsilon=0.7)",
         neighbours=RECORDS,
         claim="pure:0.7",
-        once=lambda data: noisy_sum(data, -2, 3, 0.7, rng),
+        sample_one=lambda data: noisy_sum(data, -2, 3, 0.7, rng),
         seed=seed,
     ),
     Nonsense("noisy_count", {"epsilon=-1": lambda: noisy_count([], -1.0, rng)}),

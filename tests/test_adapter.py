@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from dpassay.impl.libraries.kit import Answer, Mechanism, answer_in_time
+from dpassay.adapter import Answer, Mechanism, answer_in_time
 
 
 def refuse() -> None:
@@ -31,7 +31,7 @@ def test_what_kills_the_process_is_said_in_words() -> None:
 
 def test_calls_of_a_slow_case_are_described() -> None:
     answer = Answer("slow", "laplace_scale", lambda epsilon: 1 / epsilon, calls=5)
-    mechanism = Mechanism("slow", "vector:size=1,linf=1", "pure:1.0", once=lambda data: data[0], calls=7)
+    mechanism = Mechanism("slow", "vector:size=1,linf=1", "pure:1.0", sample_one=lambda data: data[0], calls=7)
     assert (answer.describe()["calls"], mechanism.describe()["calls"]) == (5, 7)
 
 
@@ -40,4 +40,4 @@ def test_no_calls_at_all_are_refused(calls: int) -> None:
     with pytest.raises(ValueError, match="calls must be at least 1"):
         Answer("slow", "laplace_scale", lambda epsilon: 1 / epsilon, calls=calls)
     with pytest.raises(ValueError, match="calls must be at least 1"):
-        Mechanism("slow", "vector:size=1,linf=1", "pure:1.0", once=lambda data: data[0], calls=calls)
+        Mechanism("slow", "vector:size=1,linf=1", "pure:1.0", sample_one=lambda data: data[0], calls=calls)

@@ -1,13 +1,21 @@
-"""Classes for adapters: mechanisms to sample, answers of accountants and calibrators, and invalid calls.
+"""The public interface of adapters: mechanisms to sample, answers of accountants and calibrators, and invalid calls.
 
 An adapter is a file with the name of a distribution, ``LIBRARY``, and a list ``CASES`` (or a function ``cases()`` that
-returns one; cases that this version of the library cannot build are left out there). It runs in a worker, in the
-interpreter of the library, which needs only the standard library and the library itself. Of dpassay only this module,
-:mod:`dpassay.impl.libraries.codec` and the modules that it imports are available there. Python 3.9 or newer.
+returns one; cases that this version of the library cannot build are left out there). ``dpassay assay ADAPTER.py``
+checks its cases, and ``dpassay init adapter`` writes an example. It runs in a worker, in the interpreter of the
+library, Python 3.9 or newer, which needs only the standard library and the library itself: of dpassay, only this
+module can be imported there.
+
+Cases
+    `Mechanism`, a mechanism with its claim and neighbours; `Answer`, a function of an accountant or calibrator;
+    `Nonsense`, invalid calls that must raise
+Helpers
+    `present_cases`, which leaves out what a version lacks; `answer_in_time`, for calls that may hang; `Refused`, for
+    answers that amount to a refusal; `Raised`, the outcome of a call that raised
 
 >>> def noisy(data):
 ...     return data[0] + 1
->>> case = Mechanism("plus one", neighbours="vector:size=1,linf=1", claim="pure:1.0", once=noisy)
+>>> case = Mechanism("plus one", neighbours="vector:size=1,linf=1", claim="pure:1.0", sample_one=noisy)
 >>> case.draw([2.0], 2)
 [3.0, 3.0]
 """
@@ -57,11 +65,11 @@ class Mechanism:
         of floats that obeys it; the adapter converts it to the input of the library.
     claim : str or callable
         The claim of the library in the form of the command line, or a function that reads it from the library.
-    once : callable, optional
-        ``once(data)`` returns one outcome. An exception is an outcome.
-    bulk : callable, optional
-        ``bulk(data, size)`` returns `size` independent outcomes at once (a numpy array or a sequence). It is faster,
-        but an exception loses all of them. Exactly one of `once` and `bulk` must be given.
+    sample_one : callable, optional
+        ``sample_one(data)`` returns one outcome. An exception is an outcome.
+    sample_many : callable, optional
+        ``sample_many(data, size)`` returns `size` independent outcomes at once (a numpy array or a sequence). It is
+        faster, but an exception loses all of them. Exactly one of `sample_one` and `sample_many` must be given.
     seed : callable, optional
         ``seed(number)`` seeds the random generator of the library, if possible.
     law : callable, optional
@@ -97,8 +105,8 @@ class Mechanism:
     name: str
     neighbours: str
     claim: str | Callable[[], str]
-    once: Callable[[Data], Any] | None = None
-    bulk: Callable[[Data, int], Any] | None = None
+    sample_one: Callable[[Data], Any] | None = None
+    sample_many: Callable[[Data, int], Any] | None = None
     seed: Callable[[int], None] | None = None
     law: Callable[[Data], Mapping[str, Any]] | None = None
     noiseless: Callable[[Data], Any] | None = None
@@ -111,8 +119,8 @@ class Mechanism:
     slow: bool = False
 
     def __post_init__(self) -> None:
-        if (self.once is None) == (self.bulk is None):
-            raise ValueError(f"{self.name}: exactly one of once and bulk must be given")
+        if (self.sample_one is None) == (self.sample_many is None):
+            raise ValueError(f"{self.name}: exactly one of sample_one and sample_many must be given")
         if (self.noiseless is None) != (self.sensitivity is None):
             raise ValueError(f"{self.name}: noiseless and sensitivity must be given together")
         if self.sensitivity is not None:
@@ -125,19 +133,19 @@ class Mechanism:
         """Return the claim as text, reading it from the library if necessary."""
         return self.claim if isinstance(self.claim, str) else self.claim()
 
-    def draw(self, data: Data, size: int, apart: bool = False) -> Any:
-        """Return `size` outcomes; with `once`, or if drawn `apart`, exceptions are outcomes."""
-        bulk = self.bulk
-        if bulk is not None and not apart:
-            return bulk(list(data), size)
+    def draw(self, data: Data, size: int, one_by_one: bool = False) -> Any:
+        """Return `size` outcomes; with `sample_one`, or if drawn `one_by_one`, exceptions are outcomes."""
+        sample_many = self.sample_many
+        if sample_many is not None and not one_by_one:
+            return sample_many(list(data), size)
         return [_attempt(self.draw_one, data) for _ in range(size)]
 
     def draw_one(self, data: Data) -> Any:
         """Return one outcome; exceptions of the library propagate."""
-        if self.once is not None:
-            return self.once(list(data))
-        assert self.bulk is not None
-        return self.bulk(list(data), 1)[0]
+        if self.sample_one is not None:
+            return self.sample_one(list(data))
+        assert self.sample_many is not None
+        return self.sample_many(list(data), 1)[0]
 
     def describe(self) -> dict[str, Any]:
         """Return the description that the parent process reads."""
@@ -147,7 +155,7 @@ class Mechanism:
             "neighbours": self.neighbours,
             "claim": self.claimed(),
             "seeded": self.seed is not None,
-            "bulk": self.bulk is not None,
+            "sample_many": self.sample_many is not None,
             "law": self.law is not None,
             "noiseless": self.noiseless is not None,
             "sensitivity": self.sensitivity,
@@ -166,9 +174,9 @@ def _require_finite(name: str, what: str, number: float) -> None:
         raise ValueError(f"{name}: {what} must be a finite number of at least 0, got {number!r}")
 
 
-def _attempt(once: Callable[[Data], Any], data: Data) -> Any:
+def _attempt(sample_one: Callable[[Data], Any], data: Data) -> Any:
     try:
-        return once(list(data))
+        return sample_one(list(data))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  # any exception of a library is an outcome
