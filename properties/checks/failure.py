@@ -25,7 +25,7 @@ def failure_message(
     low_bits: bool = True,
     stated: Claim | None = None,
 ) -> str:
-    """Return the report of a violated claim; `stated` is the claim for one call, where a session was tested.
+    """Return the report of a violated claim.
 
     Its first line reads ``<quantity> = <value> (certified), but <claim> allows at most <bound> [law(arguments)]``,
     with ``>`` and the level in place of ``=`` and "certified" if the mechanism was sampled.
@@ -42,6 +42,8 @@ def failure_message(
         The number of calls that the test allowed.
     low_bits : bool
         Whether the test looked at the low-order bits.
+    stated : Claim, optional
+        The claim for one call, where a session was tested.
     """
     subject = str(claim) if result.session == 1 else f"{claim!s} for {result.session} calls"
     law = f"assert_private({result.target}, {subject}, {relation_words(neighbours)})"

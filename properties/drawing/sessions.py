@@ -26,6 +26,7 @@ __all__ = ["MOST_CALLS_OF_SESSION", "SessionSampler", "generators_of", "in_sessi
 Array = NDArray[np.float64]
 
 MOST_CALLS_OF_SESSION = 1000
+"""Calls of a session at most: they are made one by one, and the composed claim of more allows nearly anything."""
 
 
 def require_session(session: int) -> int:

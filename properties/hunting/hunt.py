@@ -212,7 +212,7 @@ def investigate(
         As for `hunt`.
     budget_seconds, calls, alpha, seed, jobs, backend, call_timeout_seconds, import_timeout_seconds, isolate
         As for `hunt`.
-    progress, white_box, low_bits, shrink, trace, trace_seconds
+    progress, white_box, low_bits, shrink, trace, trace_seconds, session
         As for `hunt`.
     """
     limits = _Limits(

@@ -286,6 +286,8 @@ def replay_command(
         The number of calls; without it the hunt ends by its time.
     low_bits, trace : bool
         As for `hunt`.
+    session : int
+        As for `hunt`.
     """
     words = ["dpassay", "hunt", target, *(() if claim is None else ("--claim", claim)), "--neighbours", neighbours]
     words += ["--alpha", repr(alpha), "--seed", str(seed)]

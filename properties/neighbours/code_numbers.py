@@ -22,7 +22,14 @@ import numpy as np
 __all__ = ["holds_generator", "numbers_in_code"]
 
 MOST_NUMBERS = 48
-_MOST_OBJECTS, _LARGEST_TABLE = 256, 64
+"""Numbers of a target at most: each makes some dozens of pairs."""
+
+_MOST_OBJECTS = 256
+"""Objects that are looked at: more cost time, and bring numbers that have little to do with the target."""
+
+_LARGEST_TABLE = 64
+"""Numbers that are taken from a table, for the same reason."""
+
 _COMMON = (0.0, 1.0, -1.0, 2.0)
 """Numbers that nearly every function holds, and that inputs reach in any case: they come last."""
 

@@ -28,8 +28,15 @@ __all__ = ["threshold_pairs"]
 
 Array = NDArray[np.float64]
 
-_MOST_POSITIONS, _MOST_COMBINED = 64, 8
+_MOST_POSITIONS = 64
+"""Coordinates that are tried at each number: more leave fewer calls for each."""
+
+_MOST_COMBINED = 8
+"""Numbers that are tried two by two, the first ones: their pairs grow with the square."""
+
 _MOST_RECORDS = 4096
+"""Records of an input at most: an array of more takes longer to build than the calls on it."""
+
 _WIDEST = 2.0**52
 """Numbers beyond it are left out: there a float64 hardly sees a unit."""
 
