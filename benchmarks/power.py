@@ -120,7 +120,7 @@ def effort(claim: Claim, setting: Setting) -> Effort:
     known = list(itertools.islice(pairs, setting.pairs))
     weights = Campaign(claim, known, seed=0, further=pairs if setting.pairs > 1 else None).weights
     weight = float(weights.max() if setting.everywhere else weights.min())
-    return effort_of(ALPHA, math.log(weight), setting.pairs, alone=not setting.everywhere)
+    return effort_of(claim, ALPHA, math.log(weight), setting.pairs, alone=not setting.everywhere)
 
 
 def row(claim: Claim, place: int, setting: Setting, calls: int, runs: int) -> list[str] | None:

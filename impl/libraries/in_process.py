@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from dpassay.impl.libraries.remote import Worker, error_named
 from dpassay.impl.libraries.worker import Adapter, blame_for
+from dpassay.keyboard import noting_interruptions
 
 __all__ = ["InProcessWorker"]
 
@@ -41,13 +42,16 @@ class InProcessWorker(Worker):
         Raises
         ------
         WorkerError
-            If the case raised.
+            If the case raised, also SystemExit or KeyboardInterrupt; Ctrl-C itself passes.
         """
-        try:
-            value = self._adapter.answer(json.loads(json.dumps({"do": do, **fields})))
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a library raises
-            blame = blame_for(error, self._own_files, self._adapter.refused_by(fields))
-            raise error_named(type(error).__name__, str(error), **blame) from None
+        with noting_interruptions() as is_interrupted:
+            try:
+                value = self._adapter.answer(json.loads(json.dumps({"do": do, **fields})))
+            except BaseException as error:  # whatever a library raises
+                if is_interrupted():
+                    raise KeyboardInterrupt from error
+                blame = blame_for(error, self._own_files, self._adapter.refused_by(fields))
+                raise error_named(type(error).__name__, str(error), **blame) from None
         return json.loads(json.dumps(value))
 
 

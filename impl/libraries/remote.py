@@ -293,7 +293,7 @@ class _Process:
         return f"was killed by signal {-status}{last}" if status < 0 else f"ended with status {status}{last}"
 
     def kill(self) -> None:
-        """End the process and what reads from it."""
+        """End the process and its reading thread."""
         self._popen.kill()
         self._popen.wait()
         for thread in self._threads:

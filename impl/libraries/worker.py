@@ -18,6 +18,7 @@ import json
 import os
 import platform
 import queue
+import signal
 import sys
 import threading
 import time
@@ -134,8 +135,8 @@ _WRONG_CALLS = (
 def is_own_error(error: BaseException, own_files: set[str], refused_by: Sequence[str] = ()) -> bool:
     """Return whether an exception indicates a mistake in the adapter, not a refusal by the library.
 
-    It does if it ends the process, or if the line that raised it is in one of the adapter's own files, and it is a
-    name that does not exist or a call that does not fit a signature.
+    It does if it would end the process, or if the line that raised it is in one of the adapter's own files, and it
+    is a name that does not exist or a call that does not fit a signature.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def is_own_error(error: BaseException, own_files: set[str], refused_by: Sequence
     refused_by : sequence of str
         Names of the exceptions by which compiled functions of the library refuse.
     """
-    if isinstance(error, SystemExit):
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
         return type(error).__name__ not in refused_by
     if _own_instruction(error, own_files) is None or is_compiled_refusal(error, own_files, refused_by):
         return False
@@ -189,7 +190,7 @@ def _own_instruction(error: BaseException, own_files: set[str]) -> str | None:
 
 
 def harness_files() -> set[str]:
-    """Return the modules of dpassay that run in a worker: what they raise is no refusal of a library either."""
+    """Return the modules of dpassay that run in a worker: their exceptions are not refusals of the library."""
     modules = {str(module) for folder in {HERE, Path(__file__).parent} for module in folder.glob("*.py")}
     return modules | {str(_ADAPTER), str(sys.modules["dpassay.adapter"].__file__)}
 
@@ -257,8 +258,6 @@ def serve(adapter: Adapter, requests: queue.SimpleQueue[str | None], replies: An
         request = json.loads(line)
         try:
             reply: dict[str, Any] = {"id": request["id"], "value": adapter.answer(request)}
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # noqa: BLE001  # whatever a library raises goes to the parent, a panic too
             told = {"type": type(error).__name__, "message": str(error)[:2000]}
             blame = blame_for(error, own_files, adapter.refused_by(request))
@@ -278,6 +277,8 @@ def main(arguments: list[str]) -> int:
         os.dup2(nothing.fileno(), 0)
     install_adapter_modules()
     greeting: dict[str, Any] = {"python": platform.python_version()}
+    # Ctrl-C is for the parent, which ends this process: a KeyboardInterrupt is raised by the library
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     adapter = None
     try:
         library, cases = load_adapter(Path(arguments[0]))

@@ -132,7 +132,7 @@ def _plain(number: Any) -> Any:
 
 
 def ideal_loss(claim: Claim, left: IdealDistribution, right: IdealDistribution) -> arb:  # noqa: PLR0911  # a branch for each notion
-    """Enclose what the claim bounds, for the left over the right, or a lower bound on it.
+    """Enclose the quantity that the claim bounds, for the left over the right, or a lower bound on it.
 
     Parameters
     ----------

@@ -82,8 +82,8 @@ _WORTH_IT = 1.3
 """Unfair sides must promise this multiple of the growth of fair sides: fair sides serve all claims and directions."""
 
 _REACHES = math.exp(-2)
-"""The growth against epsilon + 1 on fair sides must be this part of that against epsilon: else the predictions hardly
-reach beyond epsilon, and better ones need calls of both sides."""
+"""The growth against epsilon + 1 on fair sides must be this part of that against epsilon: otherwise the predictions
+barely reach beyond epsilon, and better ones need calls of both sides."""
 
 ERROR_PER_CALL = 2.0**-32
 """Bounds the float error of a logarithm of wealth, per call: fewer than 2^13 weights and levels, each logarithm below
@@ -206,11 +206,11 @@ class Ledger:
 
     @property
     def calls(self) -> int:
-        """How many calls were bet on."""
+        """The number of calls that were bet on."""
         return int(self.left.sum() + self.right.sum())
 
     def record(self, levels: NDArray[np.int64], is_left: NDArray[np.bool_], weight: float = 0.5) -> None:
-        """Enter a batch whose weight (one of `WEIGHTS`) and levels were fixed by what came before it."""
+        """Enter a batch whose weight (one of `WEIGHTS`) and levels were fixed before it."""
         row = WEIGHTS.index(weight)
         self.left[row] += np.bincount(levels[is_left], minlength=len(LEVELS))
         self.right[row] += np.bincount(levels[~is_left], minlength=len(LEVELS))

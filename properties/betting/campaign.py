@@ -96,10 +96,10 @@ _FEW_PAIRS = 2
 _UNHURRIED = 1024
 """Calls up to which such batches stay small."""
 
-_OWN_SHARE = 1 / 16
+OWN_SHARE = 1 / 16
 """The share of the wealth that bets against each stronger claim on its own: the bet on the claim loses 0.06 nats."""
 
-_MOMENTS_SHARE = 1 / 4
+MOMENTS_SHARE = 1 / 4
 """The share of the wealth that bets on Renyi moments, if the claim bounds some."""
 
 
@@ -110,7 +110,7 @@ def _falling_weights(count: int) -> Array:
 
 
 def _looking_share(total: int) -> float:
-    """Return the part of so many calls that looks for better pairs than those that are proven."""
+    """Return the part of this number of calls that looks for better pairs than the proven ones."""
     return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
 
 
@@ -285,12 +285,12 @@ class Campaign:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether every call on the first pairs raised: then there is a mistake to report, not a leak to find."""
+        """Return whether every call on the first pairs raised: the target is then reported as faulty."""
         return all(game.calls and game.only_failures for game in self.games[:_TOGETHER])
 
     @property
     def is_blind(self) -> bool:
-        """Whether all outcomes on the first pairs are of one type that cannot be read: no further call tells more."""
+        """Return whether all outcomes on the first pairs have one unreadable type: further calls are then useless."""
         first = self.games[:_TOGETHER]
         types = {kind for game in first for kind in game.unread.values()}
         return len(types) == 1 and all(game.calls and game.blanks == game.calls for game in first)
@@ -359,7 +359,7 @@ class Campaign:
         return first - 1 + (above - needed) / (above - below)
 
     def _next_size(self, game: PairGame) -> int:
-        """Return half of what was played before: the learners never lag behind by more than a third.
+        """Return half of the calls so far: the learners never lag behind by more than a third.
 
         On few pairs there is time to begin call by call: gross violations show within some dozens of calls.
         """
@@ -406,7 +406,7 @@ class Campaign:
         wealth = float(self._family_wealth(self._claimed, game, only)[0])
         if not self._moments:
             return wealth
-        shares = [math.log1p(-_MOMENTS_SHARE), *[math.log(_MOMENTS_SHARE / len(self._moments))] * len(self._moments)]
+        shares = [math.log1p(-MOMENTS_SHARE), *[math.log(MOMENTS_SHARE / len(self._moments))] * len(self._moments)]
         parts = [wealth, *(game.log_wealth_moment(alpha, epsilon) for alpha, epsilon in self._moments)]
         return float(logsumexp(np.add(parts, shares))) - 2.0**-44
 
@@ -437,7 +437,7 @@ class Campaign:
         if not self._has_evidence:
             return 0.0
         played = {k: np.array([self._claim_wealth(k)]) for k, game in enumerate(self.games) if game.calls}
-        return float(self._weighted(played)[0]) + math.log1p(-_OWN_SHARE)
+        return float(self._weighted(played)[0]) + math.log1p(-OWN_SHARE)
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
@@ -464,7 +464,7 @@ class Campaign:
             rows = slice(start, min(start + step, size))
             own = self._mixed(lambda game, rows=rows: self._family_wealth(family, game, rows))  # type: ignore[misc]
             stronger = np.arange(rows.start, rows.stop) <= family.claimed
-            shared = np.logaddexp(own + math.log(_OWN_SHARE), claimed)
+            shared = np.logaddexp(own + math.log(OWN_SHARE), claimed)
             refuted = np.where(stronger, shared, own) >= needed
             bound = last_refuted(family.grid[rows], refuted, start=bound)
             if not refuted.all():

@@ -1,6 +1,6 @@
 """Power: the smallest violation that a run with a number of calls refutes in at least half of all runs.
 
-An ideal bettor, who knows both output distributions of a pair, gains a mean of g nats a call. The power is the
+An ideal bettor, which knows both output distributions of a pair, gains a mean of g nats a call. The power is the
 parameter of a reference mechanism (`reference`) on whose worst pair g is large enough for a real run, of which this is
 taken off:
 
@@ -50,13 +50,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import MOST_CALLS, Claim
-from dpassay.properties.betting.campaign import EVERYONES
-from dpassay.properties.betting.game import FIRST_BATCH
+from dpassay.properties.betting.bets import process_shares
+from dpassay.properties.betting.campaign import EVERYONES, MOMENTS_SHARE, OWN_SHARE
+from dpassay.properties.betting.game import FIRST_BATCH, LOG_STAKE, STRUCTURAL_SHARE
 from dpassay.properties.betting.scales import LeastGain, Scale
+from dpassay.properties.learners.structural import KINDS
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.records import plain
 
-__all__ = ["LAG", "LEARNING", "Effort", "Power", "calls_on_one_pair", "calls_that_look", "effort_of", "power_of"]
+__all__ = [
+    "LAG",
+    "LEARNING",
+    "Effort",
+    "Power",
+    "calls_on_one_pair",
+    "calls_that_look",
+    "effort_of",
+    "power_of",
+    "shared_out",
+]
 
 Array = NDArray[np.float64]
 
@@ -72,9 +84,6 @@ LEARNING = 1.5
 
 LAG = 64
 """Calls of a pair before its first bet."""
-
-_SHARES = 0.125
-"""Nats that the shares of other claims and the reserve for calls that raise cost."""
 
 _LARGEST_FACTOR = math.log(2)
 """Nats that one call can gain at most at fair sides."""
@@ -146,7 +155,7 @@ def calls_that_look(calls: float, pairs: int) -> float:
 
 @dataclass(frozen=True)
 class Effort:
-    """What a test must gain, nats, on how many pairs.
+    """The gain that a test needs, in nats, and the number of pairs.
 
     Parameters
     ----------
@@ -173,7 +182,7 @@ class Effort:
             return np.maximum(to_refute, np.divide(FINDING, seen))
 
     def at(self, calls: float) -> LeastGain:
-        """Return the gains needed with so many calls, as a function of the costs of bets."""
+        """Return the gains needed with this number of calls, as a function of the costs of bets."""
         return partial(self.least_gain, calls)
 
     def calls_needed(self, gains: Array, costs: Array) -> int | None:
@@ -190,11 +199,30 @@ class Effort:
         return bisect_left(range(most), True, key=is_enough)
 
 
-def effort_of(alpha: float, log_weight: float, pairs: int, *, alone: bool = False) -> Effort:
-    """Return what a test must gain on a pair of some weight, with the parameters of `power_of`.
+def shared_out(claim: Claim) -> float:
+    """Return the nats that a bet against a claim shares with the hypotheses and bets beside it on the same pair.
+
+    These are the mixture over claims, the reserve for calls that raise, and the structural bets; the other directions
+    and caps where the claim has one positive delta; and the bets on Renyi moments where it bounds some. A claim with a
+    delta for every epsilon is mixed over these: what its directions cost belongs to `LEARNING`.
+    """
+    family = next((family for family in families_of(claim) if family.claimed >= 0), None)
+    deltas = np.zeros(1) if family is None else family.delta[family.claimed].ravel()
+    shares = [1 - OWN_SHARE, math.exp(LOG_STAKE), 1 - len(KINDS) * STRUCTURAL_SHARE]
+    if deltas.size == 1 and deltas[0] > 0:
+        shares.append(float(process_shares(deltas)[0, 0]))
+    if audited(claim).moments(claim.in_float64()):
+        shares.append(1 - MOMENTS_SHARE)
+    return -math.fsum(map(math.log, shares))
+
+
+def effort_of(claim: Claim, alpha: float, log_weight: float, pairs: int, *, alone: bool = False) -> Effort:
+    """Return the gain that a test needs on a pair of some weight, with the parameters of `power_of`.
 
     Parameters
     ----------
+    claim : Claim
+        The claim that is tested.
     alpha : float
         Level of the test.
     log_weight : float
@@ -204,7 +232,7 @@ def effort_of(alpha: float, log_weight: float, pairs: int, *, alone: bool = Fals
     alone : bool
         As for `Effort`.
     """
-    return Effort(-math.log(alpha) - log_weight + _SHARES, pairs, alone)
+    return Effort(-math.log(alpha) - log_weight + shared_out(claim), pairs, alone)
 
 
 def power_of(
@@ -233,7 +261,7 @@ def power_of(
     least_log_weight : float, optional
         Logarithm of the share of the pair with the smallest one; by default that of the leading pair.
     """
-    notion, effort = audited(claim), effort_of(alpha, log_weight, pairs)
+    notion, effort = audited(claim), effort_of(claim, alpha, log_weight, pairs)
     nats_per_call = float(effort.least_gain(calls, np.zeros(1))[0])
     family = next((family for family in families_of(claim) if family.claimed >= 0), None)
     scales = [] if family is None else notion.scales(claim.in_float64(), family)
@@ -243,7 +271,7 @@ def power_of(
         return Power({}, nats_per_call / _LARGEST_FACTOR, nats_per_call, least, reason=reason)
     found = [scale.smallest(effort.at(calls)) for scale in scales]
     needed = [effort.calls_needed(*scale.gain_allowed()) for scale in scales]
-    hidden = effort_of(alpha, log_weight if least_log_weight is None else least_log_weight, pairs, alone=True)
+    hidden = effort_of(claim, alpha, log_weight if least_log_weight is None else least_log_weight, pairs, alone=True)
     return Power(
         _stated(scales, found),
         min(at / scale.allowed if at < math.inf else math.inf for scale, at in zip(scales, found, strict=True)),

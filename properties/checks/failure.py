@@ -3,9 +3,9 @@
 from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context
 
 from dpassay.claims import (
+    AnyNeighbours,
     Claim,
     ExPost,
-    NeighbourRelation,
 )
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.result import HuntResult, Witness, is_target_name
@@ -19,7 +19,7 @@ __all__ = ["claim_expression", "failure_message"]
 def failure_message(
     result: HuntResult,
     claim: Claim,
-    neighbours: NeighbourRelation,
+    neighbours: AnyNeighbours,
     *,
     calls: int,
     low_bits: bool = True,
@@ -97,21 +97,19 @@ def _witness_lines(witness: Witness, *, certified: bool) -> list[str]:
     low, high = witness.p_left
     other_low, other_high = witness.p_right
     return [
-        f"left:  {list(witness.left)}",
-        f"right: {list(witness.right)}",
+        f"left:  {witness.shown[0]}",
+        f"right: {witness.shown[1]}",
         f"event: {witness.event}",
         f"probability on the left:  {low:.6g} to {high:.6g} ({kind})",
         f"probability on the right: {other_low:.6g} to {other_high:.6g} ({kind})",
     ]
 
 
-def _snippet(
-    result: HuntResult, claim: Claim, neighbours: NeighbourRelation, calls: int, *, low_bits: bool
-) -> list[str]:
+def _snippet(result: HuntResult, claim: Claim, neighbours: AnyNeighbours, calls: int, *, low_bits: bool) -> list[str]:
     module, _, name = result.target.rpartition(":")
     if not is_target_name(result.target):
         mechanism, lines = "mechanism", [f"mechanism = ...  # {result.target}"]
-    elif module.endswith(".py"):
+    elif module.endswith(".py") or ":" in module or result.target.startswith("cmd:"):
         mechanism, lines = repr(result.target), []
     else:
         mechanism, lines = name, [f"from {module} import {name.partition('.')[0]}"]

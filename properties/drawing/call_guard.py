@@ -1,4 +1,4 @@
-"""Calling a target under watch: a time limit for each call, and what targets do that they should not.
+"""Guarded calls of a target: a time limit for each call, and notes on faulty behaviour.
 
 A draw is carried out in a thread of its own, so that the time limit and an interruption from the keyboard work on
 every platform, also while the target waits in C. A thread cannot be ended from outside: the one that hangs is left
@@ -11,7 +11,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from functools import partial
@@ -26,6 +26,7 @@ from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 
 __all__ = [
     "CALL_TIMEOUT",
+    "LOOKED_AT_IN_PART",
     "NOT_FRESH",
     "NOT_READ",
     "PARTLY_READ",
@@ -46,7 +47,7 @@ CALL_TIMEOUT = 60.0
 """Seconds that one call of the target may take unless stated otherwise."""
 
 PROBED_CALLS, PROBES = 8, 6
-"""A probe is a call for so many outcomes; there are at most so many probes."""
+"""Outcomes of one probing call, and the largest number of such calls."""
 
 _GLOBAL_GENERATORS, _PROBE = 1 << 31, 1 << 29  # keys of seeds that no draw of a hunt has
 _SHOWN = 8
@@ -58,7 +59,7 @@ class CallTimeoutError(Exception):
 
 
 class Habit(Enum):
-    """What a target does that its user should know, in words."""
+    """A behaviour of the target that its user should know, in words."""
 
     EDITS_INPUT = "the target changes its input in place; each call received a copy"
     GLOBAL_GENERATORS = (
@@ -95,28 +96,35 @@ NOT_FRESH = frozenset({Habit.REPEATS_ITSELF, Habit.RELEASES_ONCE, Habit.REPEATS_
 """With these calls are no independent draws of the mechanism, so that there is no verdict."""
 
 NOT_READ, PARTLY_READ = "the target returns outcomes that cannot be read", "parts of outcomes cannot be read"
-"""How the notes begin that say so. Where whole outcomes were not read, a hunt that refuted nothing says nothing."""
+"""Beginnings of notes on unread outcomes. A hunt without readable outcomes that refutes nothing has no result."""
+
+LOOKED_AT_IN_PART = "parts of outcomes are too long to be looked at in every detail"
 
 _NAMED_PARTS = 8
 """Unreadable parts of an outcome that a message names."""
 
 
 def notes_on_reading(games: Sequence[PairGame]) -> list[str]:
-    """Return what a user should know of outcomes, and of parts of outcomes, that could not be read."""
+    """Return notes for the user on unreadable outcomes, and on unreadable parts of outcomes."""
+    partly = {path: what for game in games for path, what in game.partly.items()}
+    long = [f"{LOOKED_AT_IN_PART}: {_listed(partly)}; a leak there would be missed"] if partly else []
     unread = {path: kind for game in games for path, kind in game.unread.items()}
     if not unread:
-        return []
-    named = [f"{path} ({kind})" for path, kind in list(unread.items())[:_NAMED_PARTS]]
-    more = [f"{len(unread) - len(named)} more"] if len(unread) > len(named) else []
+        return long
     blanks = sum(game.blanks for game in games)
     if not blanks:
-        return [f"{PARTLY_READ}: {', '.join(named + more)}; they were not tested"]
+        return [f"{PARTLY_READ}: {_listed(unread)}; they were not tested", *long]
     calls = sum(game.calls for game in games)
-    return [f"{NOT_READ}: {', '.join(named + more)}, {blanks:,} of {calls:,}; accepted types are {ACCEPTED}"]
+    return [f"{NOT_READ}: {_listed(unread)}, {blanks:,} of {calls:,}; accepted types are {ACCEPTED}", *long]
+
+
+def _listed(parts: Mapping[str, str]) -> str:
+    named = [f"{path} ({what})" for path, what in list(parts.items())[:_NAMED_PARTS]]
+    return ", ".join([*named, f"{len(parts) - len(named)} more"] if len(parts) > len(named) else named)
 
 
 def carry_out(sampler: Sampler, draw: Draw, call_timeout: float = CALL_TIMEOUT) -> tuple[Outcomes | None, set[Habit]]:
-    """Carry out a draw under watch; return also what was noticed.
+    """Carry out a guarded draw; return also the behaviour that was noticed.
 
     The global generators of `random` and `numpy.random` are seeded from the draw, for targets that use them.
 
@@ -248,7 +256,7 @@ def _global_state() -> tuple[Any, ...]:
 
 
 def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CALL_TIMEOUT) -> set[Habit]:
-    """Ask for the same outcomes twice, and for others, to see what a target makes of its rng.
+    """Ask for the same outcomes twice, and for others, to see how a target uses its rng.
 
     It takes `PROBED_CALLS` outcomes from each of at most `PROBES` calls; none of them enters a test.
 
@@ -289,7 +297,7 @@ def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CA
 
 
 def is_constant(game: PairGame) -> bool:
-    """Return whether each side of a game showed one outcome only, in what the game remembers."""
+    """Return whether each side of a game showed one outcome only, as far as the game remembers."""
     for side in (True, False):
         seen: list[Outcomes] = []
         for outcomes, is_left in game.archive:

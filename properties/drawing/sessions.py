@@ -8,7 +8,7 @@ independent of each other; state that cannot be copied (globals of a module, fil
 
 from collections.abc import Hashable
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpassay.claims import UsageError, require_integer
 from dpassay.properties.drawing.call_guard import Habit
+from dpassay.properties.drawing.decoding import through
 from dpassay.properties.drawing.target_process import RemoteSampler, ask
 from dpassay.properties.neighbours.code_numbers import holds_generator
 from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
@@ -54,6 +55,15 @@ class SessionSampler:
 
     inner: Sampler
     length: int
+
+    def __post_init__(self) -> None:
+        # where the code of the target is, to be sent along
+        object.__setattr__(self, "__module__", getattr(self.inner, "__module__", type(self).__module__))
+
+    @property
+    def wrap(self) -> "_Sessions":
+        """What makes the same of the target in another process."""
+        return _Sessions(self.length)
 
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> list[tuple[Hashable, ...]]:
         """Draw `size` sessions, each with a copy of the target."""
@@ -94,8 +104,7 @@ def in_sessions(sampler: Sampler | RemoteSampler, length: int) -> Sampler | Remo
     """
     if length == 1:
         return sampler
-    wrap = _Sessions(length)
-    wrapped = replace(sampler, wrap=wrap) if isinstance(sampler, RemoteSampler) else wrap(sampler)
+    wrapped = through(sampler, _Sessions(length))
     ask(wrapped, _require_copy)
     return wrapped
 

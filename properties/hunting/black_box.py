@@ -45,7 +45,7 @@ from dpassay.spec.verdict import Evidence, Scope
 __all__ = ["Progress", "sample_pairs"]
 
 _WORTH_A_PROBE = 10 * PROBES * PROBED_CALLS
-"""Hunts of fewer calls are not probed: the calls of a target may be dear."""
+"""Hunts of fewer calls are not probed: the calls of a target may be expensive."""
 
 _SHARE_FOR_DISPLAY = 1 / 32
 """The part of the running time that may go to bounds for the progress display."""
@@ -130,7 +130,7 @@ def sample_pairs(
 
 
 def _habits_of_outcomes(campaign: Campaign, drawing: Drawing, *, may_be_constant: bool) -> list[str]:
-    """Return the notes on what the target does; of the outcomes of a replay all may be without the event."""
+    """Return the notes on the behaviour of the target; all outcomes of a replay may lie outside the event."""
     played = [game for game in campaign.games if game.calls]
     constant = []
     habits = drawing.habits
@@ -184,7 +184,7 @@ def _play(
     clock: float,
     progress: Progress | None,
 ) -> StopReason:
-    """Play to the end and return what ended it."""
+    """Play to the end and return the reason of the end."""
     threshold, refuted_after = -math.log(task.alpha), None
     bound = _ThriftyBound(campaign, task.alpha)
 

@@ -1,4 +1,4 @@
-"""What the traced code of a target decides, as a value; the module that decides takes a while to import."""
+"""The decision by the traced code of a target, as a value; the module that decides takes a while to import."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TRACE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Decision:
-    """What the traced code decides.
+    """The decision by the traced code.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a hunt found, with the fields of the command line's contract."""
+"""The result of a hunt, with the fields of the command line's contract."""
 
 import shlex
 from collections.abc import Collection, Mapping
@@ -42,6 +42,8 @@ class Witness:
     certified : bool
         Whether this pair by itself refutes the claim: by its enclosed probabilities, or at level alpha by calls of
         its own. Otherwise the verdict rests on all pairs of the hunt, among which this one stood out.
+    inputs : (str, str), optional
+        What the target received, where `left` and `right` are codes of it: representations of the objects.
     """
 
     left: tuple[float, ...]
@@ -50,6 +52,12 @@ class Witness:
     p_left: tuple[float, float]
     p_right: tuple[float, float]
     certified: bool
+    inputs: tuple[str, str] | None = None
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Both inputs, as the target received them."""
+        return self.inputs if self.inputs is not None else (str(list(self.left)), str(list(self.right)))
 
 
 @dataclass(frozen=True)
@@ -184,7 +192,7 @@ class HuntResult:
 
     @property
     def is_void(self) -> bool:
-        """Whether the run tested nothing that a pass could rest on, and refuted nothing."""
+        """Return whether the run refuted nothing and tested nothing on which a pass could rest."""
         return self.verdict is HuntVerdict.UNDECIDED
 
     def record(self) -> HuntRecord:
@@ -250,8 +258,10 @@ def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
 
 
 def is_target_name(target: str) -> bool:
-    """Whether a target can be loaded by its name; else it was an object, and the name describes it."""
-    place, _, name = target.rpartition(":")
+    """Return whether a target can be loaded by its name; else it was an object, and the name describes it."""
+    if target.startswith("cmd:"):
+        return True
+    place, _, name = target.removeprefix("per-call:").rpartition(":")
     is_module = all(part.isidentifier() for part in place.split("."))
     return all(part.isidentifier() for part in name.split(".")) and (is_module or place.endswith(".py"))
 

@@ -117,7 +117,7 @@ def largest_common_step(relation: VectorNeighbours, support: int) -> float:
 
 
 def _farther_apart(left: Array, right: Array, step: float) -> NDArray[np.bool_]:
-    """Tell exactly where two numbers differ by more than `step`: what rounding took from the difference counts."""
+    """Decide exactly where two numbers differ by more than `step`, including the rounding of the difference."""
     far, near = np.where(np.abs(right) >= np.abs(left), (right, left), (left, right))
     gap = far - near
     lost = np.sign(gap) * ((far - gap) - near)  # exact, as |far| >= |near| (Dekker 1971)

@@ -1,4 +1,4 @@
-"""What the audit knows of a privacy notion, as a record.
+"""The record of a privacy notion for the audit.
 
 The divergence that a notion bounds and its decision are stated in :mod:`dpassay.spec.notions`. The record here adds
 the (epsilon, delta) statements that the game bets against, the reference mechanism that measures the power of a test

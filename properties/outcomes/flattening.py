@@ -15,15 +15,16 @@ from hashlib import blake2b
 from typing import Any
 
 from dpassay.impl.libraries.plain import UNREADABLE, Record, Scalar, written
+from dpassay.properties.outcomes.digits import digits_of_number
 
 __all__ = ["MISSING", "OUTCOME", "Flat", "code", "flattened", "to_float", "type_words"]
 
 OUTCOME = "outcome"
 
 MISSING = Scalar("missing", "")
-"""The word of an outcome that lacks what an expression asks for."""
+"""The word of an outcome without the part that an expression names."""
 
-_NAMED_PARTS, _NAMED_WORDS, _NAMED_NUMBERS, _NAMED_BYTES, _NAMED_LETTERS = 32, 8, 8, 8, 32
+_NAMED_PARTS, _NAMED_WORDS, _NAMED_NUMBERS, _NAMED_BYTES, _NAMED_LETTERS = 32, 8, 8, 32, 32
 """Parts of a container, and words, numbers, bytes and letters of a text, with names; others enter sums and ends."""
 
 _MOST_NAMES = 128
@@ -56,6 +57,8 @@ class Flat:
         All numbers, in order, those inside of text included.
     unread : dict
         The types of the parts that could not be read, by expression.
+    partly : dict
+        Parts that are looked at in part only, by expression: what of them is left out.
     readable : bool
         Whether anything else than a type could be read.
     """
@@ -64,6 +67,7 @@ class Flat:
     words: dict[str, Hashable] = field(default_factory=dict)
     leaves: list[float] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
+    partly: dict[str, str] = field(default_factory=dict)
     readable: bool = False
 
     # --- one part after the other ---------------------------------------------------------------------------
@@ -84,6 +88,7 @@ class Flat:
     def _leaf(self, path: str, value: Any, named: bool) -> None:
         if isinstance(value, (int, float)):
             self._number(path, to_float(value), named)
+            self._digits(path, value, named)
             if named and isinstance(value, int) and abs(value) > _EXACT:
                 self.words[path] = value
         elif isinstance(value, str):
@@ -94,11 +99,21 @@ class Flat:
             self._scalar(path, value, named)
         elif named:
             self.words[path] = value
+        elif value is not None:
+            self.partly.setdefault(path, type(value).__name__)
 
     def _number(self, path: str, value: float, named: bool) -> None:
         self.leaves.append(value)
         if named:
             self.numbers[path] = value
+
+    def _digits(self, path: str, value: float, named: bool) -> None:
+        """Enter the digits or the fraction of a number."""
+        found = digits_of_number(path, value)
+        if named and len(self.numbers) + len(self.words) < _MOST_NAMES:
+            self.numbers |= found
+        elif found:
+            self.partly.setdefault(path, "digits")
 
     def _scalar(self, path: str, value: Scalar, named: bool) -> None:
         if math.isnan(value.number):
@@ -107,6 +122,8 @@ class Flat:
             self._number(path, value.number, named)
         if named:
             self.words[path] = value
+        else:
+            self.partly.setdefault(path, value.kind)
 
     def _sequence(self, path: str, parts: Sequence[Any], named: bool) -> None:
         start = len(self.leaves)
@@ -147,11 +164,14 @@ class Flat:
     # --- text -----------------------------------------------------------------------------------------------
 
     def _text(self, path: str, text: str, named: bool) -> None:
-        """Enter the text itself, the numbers in it, its words, and its form: what it is but for the numbers."""
+        """Enter the text itself, the numbers in it, its words, and its form: the text without its numbers."""
         found = [to_float(float(number)) for number in _NUMBER.findall(text)]
         self.leaves += found
         if not named:
+            self.partly.setdefault(path, "text")
             return
+        if len(text) > 2 * _NAMED_LETTERS:
+            self.partly.setdefault(path, f"letters between the first {_NAMED_LETTERS} and the last {_NAMED_LETTERS}")
         self.numbers[f"len({path})"] = float(len(text))
         if len(text) <= _LONGEST_WORD:
             self.words[path] = text
@@ -166,12 +186,15 @@ class Flat:
             self.words |= {f"words({path})[{place}]": word[:_LONGEST_WORD] for place, word in named_words}
 
     def _letters(self, path: str, text: str) -> None:
-        """Enter the code points of the first letters and of the last one."""
-        if len(text) > 1 and len(self.numbers) + len(self.words) < _MOST_NAMES:
-            self.numbers |= {
-                f"{path}[{place}]": float(ord(letter)) for place, letter in enumerate(text[:_NAMED_LETTERS])
-            }
-            self.numbers[f"{path}[-1]"] = float(ord(text[-1]))
+        """Enter the code points of the first letters and of the last ones, the very last in any case."""
+        if len(text) < 2:  # the text itself
+            return
+        if len(self.numbers) + len(self.words) >= _MOST_NAMES:
+            self.partly.setdefault(path, "letters")
+            return
+        self.numbers |= {f"{path}[{place}]": float(ord(letter)) for place, letter in enumerate(text[:_NAMED_LETTERS])}
+        later = min(_NAMED_LETTERS, max(1, len(text) - _NAMED_LETTERS))
+        self.numbers |= {f"{path}[-{k}]": float(ord(text[-k])) for k in range(1, later + 1)}
 
     def _numbers_inside(self, path: str, found: list[float]) -> None:
         self.numbers[f"len(numbers({path}))"] = float(len(found))
@@ -181,7 +204,10 @@ class Flat:
     def _bytes(self, path: str, value: bytes, named: bool) -> None:
         found = [to_float(float(number)) for number in _NUMBER.findall(value.decode("latin-1"))]
         if not named:
+            self.partly.setdefault(path, "bytes")
             return
+        if len(value) > 2 * _NAMED_BYTES:
+            self.partly.setdefault(path, f"bytes between the first {_NAMED_BYTES} and the last {_NAMED_BYTES}")
         self.numbers[f"len({path})"] = float(len(value))
         if len(value) <= _LONGEST_WORD:
             self.words[path] = value
@@ -232,8 +258,10 @@ def type_words(value: Any) -> str:
         parts = [type_words(part) for part in value]
         return f"[{', '.join(part for place, part in enumerate(parts) if not place or part != parts[place - 1])}]"
     if isinstance(value, Record):
-        parts = [f"{accessor.strip('[].')}: {type_words(part)}" for accessor, part in value.parts[:_NAMED_TYPES]]
-        return f"{value.kind}[{', '.join(parts)}]"
+        parts = [f"{accessor.strip('[].')}: {type_words(part)}" for accessor, part in value.parts]
+        later = parts[_NAMED_TYPES:]
+        shown = [*parts[:_NAMED_TYPES], f"{len(later)} more: {code(', '.join(later)):.0f}"] if later else parts
+        return f"{value.kind}[{', '.join(shown)}]"
     if isinstance(value, Scalar):
         return f"{value.kind} {value.text}" if value.kind == UNREADABLE else value.kind
     return "None" if value is None else type(value).__name__

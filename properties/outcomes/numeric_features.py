@@ -1,5 +1,6 @@
 """Features of outcomes that are numbers, vectors or arrays of numbers, computed for a whole batch at once."""
 
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import islice
 from typing import Any
@@ -7,17 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.properties.outcomes.digits import LARGE, digits_of_column
 from dpassay.properties.outcomes.flattening import OUTCOME
 
-__all__ = ["LOWEST_BIT", "coordinate_names", "lowest_bit", "numeric_features"]
+__all__ = ["LOWEST_BIT", "coordinate_names", "lowest_bit", "numeric_features", "partly_of_vectors"]
 
 Array = NDArray[np.float64]
 Shape = tuple[int, ...]
 
 LOWEST_BIT = "lowest_bit(outcome)"
-
-FRACTION, LAST_DIGIT = "fraction(outcome)", "last_digit(outcome)"
-"""Of single numbers: what large random parts would hide from cells of the number itself."""
 
 _SHOWN_COORDINATES = 6
 """Coordinates of an array that are features of their own; the others count through sums, extremes and learners."""
@@ -32,7 +31,9 @@ def coordinate_names(shape: Shape, most: int) -> list[str]:
     return [OUTCOME + "".join(f"[{k}]" for k in place) for place in islice(np.ndindex(shape), most)]
 
 
-def numeric_features(rows: NDArray[Any], shape: Shape) -> dict[str, Array]:
+def numeric_features(
+    rows: NDArray[Any], shape: Shape, exact: Sequence[Sequence[float]] | None = None
+) -> dict[str, Array]:
     """Return the features of outcomes of one shape.
 
     Parameters
@@ -41,17 +42,20 @@ def numeric_features(rows: NDArray[Any], shape: Shape) -> dict[str, Array]:
         Shape (calls,) for numbers, (calls, numbers) for arrays, in C order.
     shape : tuple of int
         Of an outcome; empty for numbers.
+    exact : sequence of sequence of int and float, optional
+        The numbers of each outcome, where the rows are rounded to float64.
     """
     values = np.asarray(rows, dtype=np.float64)
     if not shape:
-        return {OUTCOME: values, LOWEST_BIT: lowest_bit(values), **_digits(rows, values)}
+        digits = digits_of_column(OUTCOME, rows if exact is None else [row[0] for row in exact], least=0)
+        return {OUTCOME: values, LOWEST_BIT: lowest_bit(values), **digits}
     count, width = values.shape
     result = {"len(outcome)": np.full(count, float(shape[0]))}
     # copies: a view would keep all of the rows
     result |= {name: values[:, k].copy() for k, name in enumerate(coordinate_names(shape, _SHOWN_COORDINATES))}
     if width > 1:
         result |= {
-            "outcome[-1]" + "[-1]" * (len(shape) - 1): values[:, -1].copy(),
+            _last_name(shape): values[:, -1].copy(),
             "max(outcome)": values.max(axis=1),
             "min(outcome)": values.min(axis=1),
         }
@@ -59,22 +63,45 @@ def numeric_features(rows: NDArray[Any], shape: Shape) -> dict[str, Array]:
             result["sum(outcome)"] = reduce(np.add, values.T)  # in the same order for every shape and layout
         result["argmax(outcome)"] = values.argmax(axis=1).astype(np.float64)
         result[LOWEST_BIT] = lowest_bit(values).min(axis=1)
+    if width:
+        result |= _digits_inside(rows, shape, exact)
     if len(shape) > 1 and width:
         result |= _row_features(values, shape)
     return result
 
 
-def _digits(rows: NDArray[Any], values: Array) -> dict[str, Array]:
-    """Return the last decimal digit of whole numbers, and the fractional part of others; NaN for the rest.
+def _digits_inside(rows: NDArray[Any], shape: Shape, exact: Sequence[Sequence[float]] | None) -> dict[str, Array]:
+    """Return the digits and fractions of the coordinates that have names, where there are any."""
+    named = dict(enumerate(coordinate_names(shape, _SHOWN_COORDINATES)))
+    named.setdefault(rows.shape[1] - 1, _last_name(shape))
+    result: dict[str, Array] = {}
+    for k, name in named.items():
+        result |= digits_of_column(name, rows[:, k] if exact is None else [row[k] for row in exact])
+    return {name: values for name, values in result.items() if not np.isnan(values).all()}
 
-    Integers are taken as they are, beyond 2^53 too.
+
+def partly_of_vectors(vectors: NDArray[Any] | Iterable[Sequence[float]], longest: int) -> dict[str, str]:
+    """Return what of vectors or arrays of numbers is not looked at one by one, in words for a message.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (calls, numbers), or iterable of sequences of numbers
+        The outcomes.
+    longest : int
+        Up to this length all numbers are looked at together.
     """
-    if rows.dtype.kind in "iu":
-        return {LAST_DIGIT: (rows % 10).astype(np.float64)}
-    finite = np.where(np.isfinite(values), values, np.nan)
-    fraction = finite - np.floor(finite)
-    is_whole = fraction == 0
-    return {LAST_DIGIT: np.where(is_whole, finite % 10, np.nan), FRACTION: np.where(is_whole, np.nan, fraction)}
+    parts = [vectors] if isinstance(vectors, np.ndarray) else (np.array([row], np.float64) for row in vectors)
+    where, found = f"between the first {_SHOWN_COORDINATES} and the last one", dict[str, str]()
+    for rows in parts:
+        if rows.shape[1] > longest:
+            return {OUTCOME: f"numbers {where}"}
+        if (np.abs(rows[:, _SHOWN_COORDINATES:-1].astype(np.float64)) >= LARGE).any():
+            found = {OUTCOME: f"digits and fractions of numbers {where}"}
+    return found
+
+
+def _last_name(shape: Shape) -> str:
+    return OUTCOME + "[-1]" * len(shape)
 
 
 def _row_features(values: Array, shape: Shape) -> dict[str, Array]:

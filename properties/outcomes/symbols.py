@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from dpassay.claims import Mechanism, SamplerLostError, UsageError
 from dpassay.impl.libraries.plain import NAN, Record
 from dpassay.impl.libraries.reading import read
+from dpassay.impl.libraries.reading_arrays import rows_of_masked, rows_of_table
 from dpassay.keyboard import noting_interruptions
 from dpassay.properties.outcomes.columns import Columns
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME, Flat, flattened, to_float, type_words
-from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features, partly_of_vectors
 
 __all__ = [
     "LEFT_VALUES",
@@ -45,13 +46,13 @@ TYPE = "type(outcome)"
 """The word for the type of an outcome and of its parts. It is looked at once types were seen to differ."""
 
 INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(outcome)", "right_values(outcome)"
-"""How many numbers of the outcome are values of an input, and how many are so of one input alone; NaN for none."""
+"""Counts of the numbers of the outcome that are values of an input, and of one input alone; NaN for none."""
 
 NEGATIVE_ZEROS = "negative_zeros(outcome)"
-"""How many numbers of the outcome are -0.0, which equals 0.0; NaN for none."""
+"""The count of the numbers of the outcome that are -0.0, which equals 0.0; NaN for none."""
 
 SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(outcome)"
-"""How many numbers of the outcome are infinite or NaN, and how many repeat another one of it; NaN for none.
+"""Counts of the numbers of the outcome that are infinite or NaN, and that repeat another one; NaN for none.
 
 0 and 1 are no repetition: flags hold little else, and their sum tells as much."""
 
@@ -118,7 +119,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, raw: Any) -> "Outcomes":
-        """Bring what a target returned into the normal form: numbers where all rows are, plain values otherwise."""
+        """Bring the result of a target into the normal form: numbers where all rows are, plain values otherwise."""
         if type(raw) is np.ndarray and raw.dtype.kind in _KINDS and raw.dtype.itemsize <= _WIDEST:
             return cls._of_numbers(raw)
         listed = _listed(raw)
@@ -175,7 +176,7 @@ class Outcomes:
         return [tuple(row) for row in listed] if self.rows.ndim == 2 else listed
 
     def atoms(self) -> list[Hashable]:
-        """Return each outcome as a symbol that equals itself; what is longer than `LONGEST_ATOM` by its length."""
+        """Return each outcome as a symbol that equals itself; an outcome longer than `LONGEST_ATOM` by its length."""
         if self.rows.ndim == 2 and self.rows.shape[1] > LONGEST_ATOM:
             return [_too_long(self.rows.shape[1])] * len(self)
         symbols = self.symbols()
@@ -186,16 +187,22 @@ class Outcomes:
 
     def are_alike(self) -> bool:
         """Return whether all outcomes are one and the same, also in their types and in the signs of zeros."""
-        atoms = self.atoms()
-        if any(atom != atoms[0] for atom in atoms[1:]):
+        if self.rows.dtype.kind in "biuf" and any(row.tobytes() != self.rows[0].tobytes() for row in self.rows[1:]):
+            return False
+        if len({repr(symbol) for symbol in self.symbols()}) > 1:  # symbols that are equal may differ: -0.0, 1.0
+            return False
+        if any(not np.array_equal(values, values[:1].repeat(len(self)), equal_nan=True) for values in self._summary()):
             return False
         # a missing type is that of an array of many outcomes
         kinds = set() if self.types is None else set(self.types.tolist()) - {MISSING}
-        return len(kinds) <= 1 and len({repr(atom) for atom in atoms}) <= 1
+        return len(kinds) <= 1
+
+    def _summary(self) -> list[Array]:
+        return [] if self.summary is None else list(self.summary.values())
 
     @property
     def failures(self) -> int:
-        """How many of the outcomes stand for a call that raised."""
+        """The number of outcomes that stand for a call that raised."""
         if self.rows.dtype != object:
             return 0
         return sum(isinstance(row, str) and row.startswith(_RAISES) for row in self.rows)
@@ -251,15 +258,16 @@ class Outcomes:
     def _flats(self) -> tuple[list[Flat], NDArray[np.intp]]:
         """The different structured outcomes of the batch, and which of them each outcome is; -1 for numbers."""
         flats: list[Flat] = []
-        known: dict[Hashable, int] = {}
+        known: dict[str, int] = {}
         kinds = np.full(len(self), -1, dtype=np.intp)
         if self.rows.dtype == object:
             for position, symbol in enumerate(self.rows):
                 if _shape_of(symbol) is None:
-                    if symbol not in known:
-                        known[symbol] = len(flats)
+                    key = repr(symbol)  # values that are equal may differ: -0.0 and 0.0
+                    if key not in known:
+                        known[key] = len(flats)
                         flats.append(flattened(symbol))
-                    kinds[position] = known[symbol]
+                    kinds[position] = known[key]
         return flats, kinds
 
     def _vector_features(self) -> dict[str, Array]:
@@ -272,8 +280,8 @@ class Outcomes:
             if shape is not None:
                 groups.setdefault(shape, []).append(position)
         for shape, positions in groups.items():
-            rows = _floats([self.rows[k] for k in positions], shape)
-            for name, values in numeric_features(rows, shape).items():
+            exact = [_numbers_of(self.rows[k]) for k in positions]
+            for name, values in numeric_features(_floats(exact, shape), shape, exact).items():
                 result.setdefault(name, np.full(len(self), np.nan))[positions] = values
         return result | self._lowest_bits(result.get(LOWEST_BIT))
 
@@ -287,7 +295,7 @@ class Outcomes:
         return {LOWEST_BIT: own if known is None else np.where(kinds >= 0, own, known)}
 
     def _structural_features(self) -> dict[str, Array]:
-        """Count what continuous noise never shows: where no outcome has any of it, it costs next to nothing."""
+        """Count the events that continuous noise never shows; the cost is negligible if there are none."""
         values, owners = self._numbers()
         found = {SPECIAL_VALUES: owners[~np.isfinite(values)], REPEATED_VALUES: self._repetitions()}
         found[NEGATIVE_ZEROS] = owners[(values == 0) & np.signbit(values)]
@@ -314,7 +322,9 @@ class Outcomes:
         """Return the numbers of each outcome."""
         flats, kinds = self._flats
         pairs = zip(self.rows, kinds.tolist(), strict=True)
-        return [flats[kind].leaves if kind >= 0 else _numbers_of(symbol) for symbol, kind in pairs]
+        return [
+            flats[kind].leaves if kind >= 0 else list(map(to_float, _numbers_of(symbol))) for symbol, kind in pairs
+        ]
 
     def _numbers(self) -> tuple[Array, NDArray[np.intp]]:
         """Return all numbers in the outcomes, and which outcome each belongs to."""
@@ -337,7 +347,7 @@ class Outcomes:
         return [0 if alone else len(leaves) for alone, leaves in zip(single, self._leaves(), strict=True)]
 
     def vectors(self, width: int) -> tuple[NDArray[np.intp], Array]:
-        """Return the positions of the outcomes with parts in which there are so many numbers, and these numbers."""
+        """Return the positions of the outcomes whose parts have this number of numbers, and these numbers."""
         if self.rows.dtype != object:
             fits = self.rows.ndim == 2 and self.rows.shape[1] == width
             positions = np.arange(len(self) if fits else 0)
@@ -400,8 +410,20 @@ class Outcomes:
         return {path: kind for flat in self._flats[0] for path, kind in flat.unread.items()}
 
     @property
+    def partly(self) -> dict[str, str]:
+        """The parts of outcomes that are looked at in part only, by expression, and what of them is left out."""
+        if self.summary is not None:
+            return {}
+        if self.rows.dtype != object:
+            vectors: Any = self.rows if self.rows.ndim > 1 else ()
+        else:
+            vectors = (list(map(to_float, _numbers_of(row))) for row in self.rows if _shape_of(row))
+        found = {path: what for flat in self._flats[0] for path, what in flat.partly.items()}
+        return found | partly_of_vectors(vectors, LONGEST_ATOM)
+
+    @property
     def blanks(self) -> int:
-        """How many of the outcomes show nothing but their types."""
+        """The number of outcomes of which only the type can be read."""
         if self.rows.dtype != object or self.summary is not None:
             return 0
         flats, kinds = self._flats
@@ -409,7 +431,7 @@ class Outcomes:
 
     @cached_property
     def is_continuous(self) -> bool:
-        """Whether (nearly) every outcome of a long batch is a number of its own: then counting symbols is idle."""
+        """Return whether nearly all outcomes of a long batch differ: counting symbols is then useless."""
         if self.rows.dtype.kind != "f" or len(self) < 64:
             return False
         sample = self.rows[:2048] if self.rows.ndim == 1 else self.rows[:2048, 0]
@@ -420,11 +442,13 @@ class Outcomes:
 
 
 def _listed(raw: Any) -> Sequence[Any]:
-    """Return the outcomes of a batch one by one: the rows of a table, not its columns."""
-    if sys.modules.get("pandas") is not None and hasattr(raw, "to_dict") and hasattr(raw, "columns"):
-        records: list[Any] = raw.to_dict("records")
-        return records
-    return list(raw)
+    """Return the outcomes of a batch one by one: the rows of a table, each with what the table says beside them."""
+    pandas = sys.modules.get("pandas")
+    rows: Any = rows_of_masked(np, raw)
+    if rows is NotImplemented and pandas is not None and hasattr(pandas, "DataFrame"):
+        rows = rows_of_table(pandas, raw, read)
+    listed: list[Any] = list(raw) if rows is NotImplemented else rows
+    return listed
 
 
 def _symbols_and_types(listed: Sequence[Any]) -> tuple[list[Any], NDArray[Any]]:
@@ -469,15 +493,15 @@ def _shape_of(symbol: Any) -> tuple[int, ...] | None:
     return None if others or first is None else (len(symbol), *first)
 
 
-def _floats(symbols: Sequence[Any], shape: tuple[int, ...]) -> Array:
-    """Return numbers or arrays of one shape as rows; integers beyond float64 become infinite."""
-    values = np.array([number for symbol in symbols for number in _numbers_of(symbol)], np.float64)
-    return values.reshape(len(symbols), -1) if shape else values
+def _floats(exact: Sequence[Sequence[float]], shape: tuple[int, ...]) -> Array:
+    """Return the numbers of outcomes of one shape as rows; integers beyond float64 become infinite."""
+    values = np.array([to_float(number) for row in exact for number in row], np.float64)
+    return values.reshape(len(exact), -1) if shape else values
 
 
 def _numbers_of(symbol: Any) -> list[float]:
     if isinstance(symbol, (int, float)):
-        return [to_float(symbol)]
+        return [symbol]
     return [number for part in symbol for number in _numbers_of(part)]
 
 
@@ -500,12 +524,12 @@ def _is_numeric(symbol: Any) -> bool:
 
 
 def _is_telling(part: float) -> bool:
-    """Whether it says something that a part of an outcome comes twice; NaN equals nothing, not even itself."""
+    """Return whether a repeated part of an outcome is informative; NaN equals nothing, not even itself."""
     return not math.isnan(part) and part not in {0, 1}
 
 
 def _is_exact(symbol: Any) -> bool:
-    """Whether an array of floats can hold a number unchanged: else what it is would depend on its batch."""
+    """Return whether an array of floats holds a number unchanged: otherwise its value would depend on its batch."""
     parts = symbol if isinstance(symbol, tuple) else (symbol,)
     return _is_numeric(symbol) and all(isinstance(part, float) or abs(part) <= 2**53 for part in parts)
 
@@ -525,7 +549,7 @@ def _part(symbol: Any, place: tuple[int, ...]) -> float:
 
 
 def comparable(symbol: Hashable) -> Hashable:
-    """Return a symbol that equals itself: NaN by its name, also inside; what is too long by its length."""
+    """Return a symbol that equals itself: NaN by its name, also inside; a value that is too long by its length."""
     if isinstance(symbol, (tuple, str, bytes)) and len(symbol) > LONGEST_ATOM:
         return _too_long(len(symbol))
     if isinstance(symbol, tuple):

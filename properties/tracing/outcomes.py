@@ -36,7 +36,10 @@ def first_outcome(returned: Any) -> Any:
         refuse(f"a sampler that returns {type(returned).__name__} in place of a sequence of outcomes")
     if isinstance(returned, str | bytes | Mapping | set | frozenset) or count != 1:
         refuse(f"a sampler that returns {count} outcomes when asked for 1")
-    return returned[0]
+    try:
+        return returned[0]
+    except LookupError:  # a table has columns, not rows
+        refuse(f"a sampler that returns {type(returned).__name__}, whose first outcome is not its item 0")
 
 
 def normal_form(value: Any, to_affine: Callable[[Symbol], Affine | Fraction]) -> Hashable:

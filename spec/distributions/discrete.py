@@ -20,6 +20,7 @@ __all__ = [
     "FiniteDistribution",
     "hockey_stick",
     "hockey_stick_exact",
+    "least_delta",
     "loss_range",
     "loss_tail",
     "loss_tail_exact",
@@ -206,6 +207,11 @@ def hockey_stick_exact(left: FiniteDistribution, right: FiniteDistribution, rati
     """Return sum_o max(0, P(o) - ratio Q(o)), with ratio = e^epsilon."""
     excess = (weight - ratio * right.probability(o) for o, weight in left.weights.items())
     return sum((x for x in excess if x > 0), Fraction(0))
+
+
+def least_delta(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction) -> Fraction:
+    """Return the least delta of (epsilon, delta)-indistinguishability, ratio e^epsilon: the larger of both orders."""
+    return max(hockey_stick_exact(left, right, ratio), hockey_stick_exact(right, left, ratio))
 
 
 def loss_tail_exact(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction) -> Fraction:

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from dpassay.claims import UsageError
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, loss_tail_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta, loss_tail_exact
 from dpassay.spec.domains.base import Domain
 from dpassay.spec.rational import Ratio, product
 
@@ -109,10 +109,7 @@ class Round:
     @cached_property
     def approximate_delta(self) -> Fraction:
         """The least delta with which both orders are (log ratio_max, delta)-DP."""
-        return max(
-            hockey_stick_exact(self.left, self.right, self.ratio_max),
-            hockey_stick_exact(self.right, self.left, self.ratio_max),
-        )
+        return least_delta(self.left, self.right, self.ratio_max)
 
 
 @dataclass(frozen=True)

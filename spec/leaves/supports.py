@@ -18,6 +18,8 @@ from dpassay.spec.leaves.polyhedra import has_interior, opposite, support
 
 __all__ = ["InfiniteLoss", "Subspace", "infinite_loss", "inverse", "subspace"]
 
+CLOSE = Fraction(1, 2**40)
+
 Subspace = tuple[Hashable, tuple[tuple[Fraction, ...], ...]]
 """The structure of an outcome, and the equations that its numbers obey, in reduced echelon form."""
 
@@ -37,7 +39,8 @@ def infinite_loss(left: LeafModel, right: LeafModel) -> InfiniteLoss | None:
     Parameters
     ----------
     left, right : LeafModel
-        On numeric data. Nothing is found if the right one has undecided mass.
+        On numeric data. Nothing is found if the right one has undecided mass, nor between subspaces that are
+        closer than `CLOSE`: floats that were added before the noise leave such differences.
     """
     if right.undecided:
         return None
@@ -47,11 +50,24 @@ def infinite_loss(left: LeafModel, right: LeafModel) -> InfiniteLoss | None:
             others.setdefault(subspace(leaf), []).append(leaf)
     for leaf in left.leaves:
         if leaf.weight and has_interior(leaf.constraints):
-            part = _uncovered(leaf, others.get(subspace(leaf), []))
+            own = subspace(leaf)
+            if own not in others and any(_are_close(own, other) for other in others):
+                continue
+            part = _uncovered(leaf, others.get(own, []))
             if part is not None:
                 reason = "the numbers lie elsewhere" if part else "no outcome of this form on the other side"
                 return InfiniteLoss(leaf, part, reason)
     return None
+
+
+def _are_close(first: Subspace, second: Subspace) -> bool:
+    """Return whether two subspaces are parallel and close, in equations whose first coefficient is 1."""
+    if first[0] != second[0] or len(first[1]) != len(second[1]):
+        return False
+    return all(
+        one[:-1] == other[:-1] and abs(one[-1] - other[-1]) <= CLOSE * max(Fraction(1), abs(one[-1]))
+        for one, other in zip(first[1], second[1], strict=True)
+    )
 
 
 def subspace(leaf: Leaf) -> Subspace:

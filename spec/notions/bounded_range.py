@@ -1,7 +1,7 @@
 """Bounded range: the privacy losses of any two outcomes differ by at most epsilon.
 
 P(y) R(y') <= e^epsilon P(y') R(y) for all outcomes y, y' that either side can produce, with both sides able to
-produce the same outcomes: an outcome of one side alone has an infinite loss, which no range contains. The print
+produce the same outcomes: an outcome of one side alone has an infinite loss, which no range contains. The paper
 (Cesar and Rogers 2020, Def 2.2) divides by densities and is silent about zeros; RR_{epsilon,0}, where one answer has
 probability 0 under both inputs, shows that such outcomes have to be left out.
 """

@@ -1,4 +1,4 @@
-"""What Gaussian DP implies, what implies it, and its composition (Dong, Roth and Su 2022), as statements.
+"""Implications to and from Gaussian DP, and its composition (Dong, Roth and Su 2022), as statements.
 
 Items of that paper are named; the one number, Cor 2.13 (the delta of the Gaussian mechanism), is that of arXiv
 1905.02383.
@@ -8,6 +8,7 @@ the witnesses.
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -32,6 +33,7 @@ from dpassay.spec.ball import (
 from dpassay.spec.distributions.discrete import (
     FiniteDistribution,
     hockey_stick_exact,
+    least_delta,
     max_divergence,
     renyi_divergence,
 )
@@ -39,6 +41,7 @@ from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.gdp import from_deltas, gaussian_dp_of, trade_off
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import DONG_2022
 from dpassay.spec.statement import statement
@@ -60,10 +63,20 @@ Positive = Annotated[PairAtRatio, FinitePairs("two different distributions, the 
 Order = Annotated[Exact, Reals("an order", Fraction(1001, 1000), 100, (2, Fraction(3, 2)), logarithmic=True)]
 Level = Annotated[Exact, Reals("a level of a test", 0, 1, (Fraction(1, 2),))]
 VACUOUS = Holds(evidence=Evidence.EXACT, detail="no finite mu: nothing to show")
+RESPONSE = PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3))
 WIDE = PairAtRatio(FiniteDistribution.of(999, 1), FiniteDistribution.of(1, 999), Fraction(3, 2))
 
 
 # --- conversions --------------------------------------------------------------------------------------------
+
+
+def _mu_of_the_response() -> arb:
+    return 2 * normal_quantile(ball(Fraction(3, 4)))
+
+
+def _gaussian_delta(mu: arb, ratio: Fraction) -> arb:
+    cut = ball(ratio).log() / mu
+    return normal_cdf(mu / 2 - cut) - ball(ratio) * normal_cdf(-mu / 2 - cut)
 
 
 def gaussian_mu_of_pure(epsilon: arb) -> arb:
@@ -150,7 +163,12 @@ def the_trade_off_function_of_the_swapped_pair_is_the_inverse(pair: Pair, level:
 # --- implications -------------------------------------------------------------------------------------------
 
 
-@statement(DONG_2022, "pure DP gives GDP", examples=({"pair": WIDE},))
+@statement(
+    DONG_2022,
+    "pure DP gives GDP",
+    examples=({"pair": WIDE},),
+    pins=(Pin({"pair": RESPONSE}, "2 Phi^-1(3/4)", both=_mu_of_the_response),),
+)
 def gaussian_dp_of_pure_dp(pair: Positive) -> Verdict:
     """epsilon-DP, in both orders, implies mu-GDP for mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon))."""
     if not all(pair.left.weights.values()):
@@ -164,18 +182,45 @@ def gaussian_dp_of_pure_dp(pair: Positive) -> Verdict:
     )
 
 
-@statement(DONG_2022, "Cor 2.13", examples=({"pair": WIDE},))
+@statement(
+    DONG_2022,
+    "Cor 2.13",
+    examples=({"pair": WIDE},),
+    pins=(
+        Pin({"pair": replace(RESPONSE, ratio=Fraction(1))}, "3/4 - 1/4: total variation", both=lambda: Fraction(1, 2)),
+        Pin(
+            {"pair": replace(RESPONSE, ratio=Fraction(3, 2))},
+            "3/4 - 3/8; Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)",
+            smaller=lambda: Fraction(3, 8),
+            larger=lambda: _gaussian_delta(_mu_of_the_response(), Fraction(3, 2)),
+        ),
+    ),
+)
 def approximate_dp_of_gaussian_dp(pair: Positive) -> Verdict:
     """mu-GDP implies (epsilon, delta)-DP with the delta of the Gaussian mechanism, at every epsilon."""
     if not all(pair.left.weights.values()):
         return VACUOUS
-    truth, level = hockey_stick_exact(pair.left, pair.right, pair.ratio), pair.ratio
+    truth, level = least_delta(pair.left, pair.right, pair.ratio), pair.ratio
     return at_least(
-        lambda: gaussian_hockey_stick(gaussian_dp_of(pair.left, pair.right), ball(level).log()), lambda: ball(truth)
+        lambda: gaussian_hockey_stick(gaussian_dp_of(pair.left, pair.right), ball(level).log()),
+        lambda: ball(truth),
+        slack=ATTAINED,
     )
 
 
-@statement(DONG_2022, "GDP gives zCDP", examples=({"pair": WIDE, "alpha": Fraction(2)},))
+@statement(
+    DONG_2022,
+    "GDP gives zCDP",
+    examples=({"pair": WIDE, "alpha": Fraction(2)},),
+    pins=(
+        Pin(
+            {"pair": RESPONSE, "alpha": Fraction(2)},
+            "9/4 + 1/12 for the moment",
+            smaller=lambda: ball(Fraction(7, 3)).log(),
+            larger=lambda: _mu_of_the_response() ** 2,
+        ),
+    ),
+)
 def zcdp_of_gaussian_dp(pair: Positive, alpha: Order) -> Verdict:
     """mu-GDP implies mu^2/2-zCDP: D_alpha <= alpha mu^2 / 2 at every order."""
     if not all(pair.left.weights.values()):
@@ -187,7 +232,20 @@ def zcdp_of_gaussian_dp(pair: Positive, alpha: Order) -> Verdict:
     )
 
 
-@statement(DONG_2022, "composition of GDP", cases=20, examples=({"pair": WIDE, "other": WIDE},))
+@statement(
+    DONG_2022,
+    "composition of GDP",
+    cases=20,
+    examples=({"pair": WIDE, "other": WIDE},),
+    pins=(
+        Pin(
+            {"pair": RESPONSE, "other": RESPONSE},
+            "Phi^-1(15/16) - Phi^-1(7/16) of two responses; twice the square",
+            smaller=lambda: normal_quantile(ball(Fraction(15, 16))) - normal_quantile(ball(Fraction(7, 16))),
+            larger=lambda: arb(2).sqrt() * _mu_of_the_response(),
+        ),
+    ),
+)
 def gaussian_dp_composes_by_squares(pair: Positive, other: Positive) -> Verdict:
     """The composition of mu-GDP and nu-GDP is sqrt(mu^2 + nu^2)-GDP."""
     if not (all(pair.left.weights.values()) and all(other.left.weights.values())):
@@ -201,7 +259,17 @@ def gaussian_dp_composes_by_squares(pair: Positive, other: Positive) -> Verdict:
     return at_most(lambda: gaussian_dp_of(left, right), composed, slack=ATTAINED)
 
 
-@statement(DONG_2022, "group privacy of GDP")
+@statement(
+    DONG_2022,
+    "group privacy of GDP",
+    pins=(
+        Pin(
+            {"pair": RESPONSE, "share": Fraction(1, 3)},
+            "2 Phi^-1(3/4): two outcomes have one vertex, and the quantiles between add up",
+            both=_mu_of_the_response,
+        ),
+    ),
+)
 def gaussian_dp_of_groups_is_linear(pair: Positive, share: Level) -> Verdict:
     """If P, R and R, Q are mu-GDP and nu-GDP, then P, Q is (mu + nu)-GDP; R is any mixture of the two here."""
     part = exact("share", share)

@@ -14,6 +14,7 @@ from itertools import count, pairwise
 
 from flint import acb, arb
 
+from dpassay.claims import UsageError
 from dpassay.spec.ball import midpoint, normal_cdf, sum_balls
 
 __all__ = ["CELL_BITS", "ConvexExponent", "log_normal_mean"]
@@ -21,7 +22,7 @@ __all__ = ["CELL_BITS", "ConvexExponent", "log_normal_mean"]
 FIRST_CELLS = 8
 LARGEST_CELLS = 2000
 CELL_BITS = 12
-"""How narrow the cells are made: their number grows like 2^(bits / 2)."""
+"""The number of bits that determines the width of the cells: their number grows like 2^(bits / 2)."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,12 @@ def log_normal_mean(exponent: ConvexExponent, mean: arb, window: tuple[arb, arb]
     -------
     arb
         With a radius of about 2^-relative_bits, unless the window is too small or the working precision is spent.
+
+    Raises
+    ------
+    UsageError
+        If the parts of the exponent contradict each other: on a cell its chord is not between the slopes of its ends,
+        the bound on the tail is below the slope, or the integral of `continued` is outside of the bounds by `value`.
     """
     low, high = window
     nodes = [_Node.of(exponent, low + (high - low) * k / FIRST_CELLS) for k in range(FIRST_CELLS + 1)]
@@ -102,6 +109,8 @@ def _integral(exponent: ConvexExponent, cell: "_Cell", mean: arb, allowed: arb) 
     tolerance = allowed / scale
     integral = acb.integral(density, acb(cell.left.x), acb(cell.right.x), rel_tol=tolerance, abs_tol=tolerance)
     value = arb(integral.real) * scale / (2 * arb.pi()).sqrt()
+    if value.is_finite() and not value.overlaps(cell.contribution):
+        raise UsageError(f"continued must be the analytic continuation of value; they differ right of {cell.left.x}")
     return value if value.is_finite() and value.rad() < cell.gap else cell.contribution
 
 
@@ -130,7 +139,7 @@ class _Cell:
 
     @classmethod
     def of(cls, left: _Node, right: _Node, mean: arb) -> "_Cell":
-        chord = (right.value - left.value) / (right.x - left.x)
+        chord = _chord(left, right)
         lower = _mean_of_line(left.value, left.slope, left.x, right.x, mean)
         upper = _mean_of_line(left.value, chord, left.x, right.x, mean)
         return cls(-midpoint(_gap(lower, upper).log()), next(_NUMBERS), left, right, lower, upper)
@@ -144,6 +153,17 @@ class _Cell:
     def gap(self) -> arb:
         """Distance of the bounds."""
         return _gap(self.lower, self.upper)
+
+
+def _chord(left: _Node, right: _Node) -> arb:
+    """Enclose the slope of the chord; the tangents of a convex function are flatter left of it, and steeper right."""
+    chord = (right.value - left.value) / (right.x - left.x)
+    if chord < left.slope or chord > right.slope:
+        raise UsageError(
+            f"slope must be the derivative of value, and value convex: between {left.x} and {right.x} the chord has "
+            f"the slope {chord}, the ends have {left.slope} and {right.slope}"
+        )
+    return chord
 
 
 def _gap(lower: arb, upper: arb) -> arb:
@@ -181,6 +201,8 @@ def _left_tail(node: _Node, mean: arb) -> arb:
 def _right_tail(exponent: ConvexExponent, node: _Node, mean: arb) -> arb:
     """Enclose the integral right of a node: f lies above its tangent and below a quadratic."""
     steepest = exponent.tail_slope(node.x)
+    if steepest < node.slope:
+        raise UsageError(f"tail_slope must be at least slope, which is {node.slope} at {node.x}, got {steepest}")
     lower = _mean_of_quadratic(node, node.slope, arb(0), mean)
     return lower.union(_mean_of_quadratic(node, steepest, exponent.tail_curvature, mean))
 

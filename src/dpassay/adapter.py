@@ -177,9 +177,9 @@ def _require_finite(name: str, what: str, number: float) -> None:
 def _attempt(sample_one: Callable[[Data], Any], data: Data) -> Any:
     try:
         return sample_one(list(data))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001  # any exception of a library is an outcome
+    except BaseException as error:  # any exception of a library is an outcome
+        if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            raise  # may be Ctrl-C; workers ignore that, so that there it is the library's
         return Raised(type(error).__name__)
 
 
@@ -322,7 +322,7 @@ def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
         signal.alarm(seconds)
         try:
             ask()
-        except Exception:  # noqa: BLE001  # any exception is a refusal
+        except BaseException:  # noqa: BLE001  # any exception is a refusal; none may leave the child
             os._exit(1)
         os._exit(0)
     status = os.waitpid(child, 0)[1]

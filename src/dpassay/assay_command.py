@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpassay import completion
 from dpassay.command_line import (
     EXPECTED,
     INTERRUPTED,
@@ -30,7 +31,7 @@ __all__ = ["assay"]
 
 
 @click.command()
-@click.argument("library", metavar="LIBRARY", required=False)
+@click.argument("library", metavar="LIBRARY", required=False, shell_complete=completion.libraries)
 @click.option(
     "--version",
     "versions",

@@ -4,21 +4,23 @@
 >>> from dpassay.claims import PureDP
 >>> def noisy(data, size, rng):
 ...     return data[0] + rng.geometric(0.6, size) - rng.geometric(0.6, size)
->>> result = assert_private(noisy, PureDP(1.0), "vector:size=1,linf=1,integer", calls=2000)
->>> print(result.verdict)
-not refuted
+>>> result = assert_private(noisy, PureDP(1.0), "vector:size=1,linf=1,integer")
+>>> print(result.verdict, result.evidence, round(result.epsilon_upper, 4))
+holds exact 0.9163
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import dpassay
 import dpassay.properties
-from dpassay.claims import MOST_SECONDS, Claim, Mechanism, NeighbourRelation, UsageError, require_flag
+from dpassay.claims import MOST_SECONDS, AnyNeighbours, Claim, Mechanism, UsageError, require_flag
+from dpassay.curves import profile, trade_off
 from dpassay.properties.checks.failure import failure_message
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
+from dpassay.properties.drawing.per_call import per_call, per_fit
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
 from dpassay.properties.hunting.formatting import figures_words, weakness_words
 from dpassay.properties.hunting.hunt import Investigation, investigate
@@ -29,6 +31,9 @@ from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.verdict import Evidence
 
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
 __all__ = [
     "DEFAULT_LEVEL",
     "LowBitsWarning",
@@ -36,9 +41,12 @@ __all__ = [
     "assert_private",
     "note_level",
     "note_power",
+    "per_call",
+    "per_fit",
     "replay",
     "take_levels",
     "take_powers",
+    "trade_off",
 ]
 
 DEFAULT_LEVEL = 1e-9
@@ -75,7 +83,7 @@ def _leaves_low_bits_open(result: HuntResult) -> bool:
 def assert_private(
     mechanism: str | Mechanism | Sampler,
     claim: Claim | str | None = None,
-    neighbours: NeighbourRelation | str | None = None,
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
     level: float = ...,
     seed: int = ...,
@@ -95,8 +103,8 @@ def assert_private(
 @overload
 def assert_private(
     mechanism: str | Mechanism | Sampler,
-    claim: list[Any] | tuple[Claim | str, ...],
-    neighbours: NeighbourRelation | str | None = None,
+    claim: list[Any] | tuple[Claim | str, ...] | Callable[[float], float],
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
     level: float = ...,
     seed: int = ...,
@@ -115,8 +123,8 @@ def assert_private(
 
 def assert_private(
     mechanism: str | Mechanism | Sampler,
-    claim: Claim | str | list[Any] | tuple[Claim | str, ...] | None = None,
-    neighbours: NeighbourRelation | str | None = None,
+    claim: Claim | str | list[Any] | tuple[Claim | str, ...] | Callable[[float], float] | None = None,
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
     level: float = DEFAULT_LEVEL,
     seed: int = 0,
@@ -143,8 +151,10 @@ def assert_private(
     ----------
     mechanism, neighbours
         As for :func:`dpassay.properties.hunting.hunt.hunt`; a function returns independent outcomes.
-    claim : Claim, str, or a list or tuple of them
+    claim : Claim, str, a list or tuple of them, or a function
         As for `hunt`. Each of several claims is tested separately, with `calls` calls and an equal share of the level.
+        A function is a curve: its value at epsilon is the claimed delta (:func:`dpassay.curves.profile`). `trade_off`
+        makes claims of a trade-off function.
     level : float
         Bound on the probability of failing although all claims are true; an exact decision never errs. The pytest
         plugin reports the sum of the levels of a run.
@@ -178,7 +188,7 @@ def assert_private(
 
     Returns
     -------
-    HuntResult, or a tuple of them for a list or tuple of claims
+    HuntResult, or a tuple of them for a list or tuple of claims, or a curve
         Verdict, bounds and power of the test, for claims that were not refuted.
 
     Raises
@@ -238,13 +248,16 @@ def assert_private(
     if low_bits:
         for target in dict.fromkeys(result.target for result in results if _leaves_low_bits_open(result)):
             warnings.warn(f"{target}: {_LOW_BITS_OPEN}", LowBitsWarning, stacklevel=2)
-    return results if isinstance(claim, list | tuple) else results[0]
+    is_one = claim is None or isinstance(claim, Claim | str)
+    return results[0] if is_one else results
 
 
 def _claims_of(claim: Any) -> list[Claim | None]:
-    """Return the claims to test; None stands for the claim that the mechanism declares."""
+    """Return the claims to test; None stands for the claim that the mechanism declares, a function for its points."""
     if claim is None:
         return [None]
+    if callable(claim) and not isinstance(claim, Claim | type):
+        return list(profile(claim))
     if not isinstance(claim, list | tuple):
         return [read_claim(claim)]
     if not claim:

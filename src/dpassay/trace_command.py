@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpassay import completion
 from dpassay.claims import UsageError
 from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records, print_table, seconds_of
 
@@ -18,7 +19,7 @@ __all__ = ["trace"]
 
 
 @click.command()
-@click.argument("target")
+@click.argument("target", shell_complete=completion.mechanisms)
 @click.option("--data", metavar="X,Y,...", help="The input: numbers, separated by commas.")
 @click.option("--size", type=click.IntRange(min=1), help="In place of --data: symbolic data of this length.")
 @click.option("--neighbour", metavar="X,Y,...", help="A second input: prints the certified epsilon of the pair.")

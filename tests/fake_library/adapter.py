@@ -58,6 +58,10 @@ def unable():
     raise RuntimeError("no claim")
 
 
+def interrupted(data):
+    raise KeyboardInterrupt
+
+
 CASES = [
     Mechanism("correct", VECTOR, "pure:1", sample_many=geometric(1 - math.exp(-1)), seed=seed),
     Mechanism("broken", VECTOR, "pure:1", sample_many=geometric(1 - math.exp(-3)), seed=seed),
@@ -67,6 +71,7 @@ CASES = [
     Mechanism("crash", VECTOR, "pure:1", sample_many=crash),
     Mechanism("hang", VECTOR, "pure:1", sample_many=lambda data, size: time.sleep(1000)),
     Mechanism("slow", VECTOR, "pure:1", sample_one=lambda data: time.sleep(0.02)),
+    Mechanism("interrupts itself", VECTOR, "pure:1", sample_one=interrupted),
     Mechanism("ends itself", VECTOR, "pure:1", sample_one=lambda data: exit(3)),  # noqa: PLR1722  # closes stdin
     Mechanism("unable", VECTOR, unable, sample_one=leaky),
     Mechanism("unreadable", VECTOR, "very private", sample_one=leaky),

@@ -12,7 +12,7 @@ from dpassay.spec.distributions.indistinguishable import IndistinguishablePairs,
 from dpassay.spec.distributions.pairs import FinitePairs, Kernel, Kernels, PairAtRatio
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns
 from dpassay.spec.domains.answers import AnswerPairs, Block, NeighbouringAnswers
-from dpassay.spec.domains.base import Domain, Integers, Reals
+from dpassay.spec.domains.base import Choices, Domain, Integers, Reals
 from dpassay.spec.domains.hadamard import HadamardAnswers, NoisyAnswers
 from dpassay.spec.domains.laplace_streams import NoisyRun, NoisyRuns, ThresholdStream, ThresholdStreams
 from dpassay.spec.domains.streams import (
@@ -23,9 +23,18 @@ from dpassay.spec.domains.streams import (
     ThresholdSettings,
 )
 from dpassay.spec.domains.tables import RationalTables
+from dpassay.spec.interactions.adaptive_rounds import MixedInteractions, concentrated_response, ex_post_response
 from dpassay.spec.interactions.brownian_rounds import BrownianRound, BrownianRounds
+from dpassay.spec.interactions.charged_calls import (
+    ChargedInteractions,
+    not_prior_response,
+    two_target_response,
+    with_leak,
+)
+from dpassay.spec.interactions.interactive_systems import InteractiveSystems, one_query
 from dpassay.spec.interactions.mechanism_classes import (
     BatchesOnLattice,
+    ClassedInteractions,
     ClassSequence,
     ClassSequences,
     LatticeBatch,
@@ -34,7 +43,15 @@ from dpassay.spec.interactions.mechanism_classes import (
     pure,
 )
 from dpassay.spec.interactions.released_paths import ReleasedPath, ReleasedPaths
+from dpassay.spec.interactions.setwise import SetwiseGames
+from dpassay.spec.interactions.transcripts import AdaptiveInteractions, Interaction, chain, randomised_response
 from dpassay.spec.statement import all_statements
+from dpassay.spec.theorems.accuracy_first.gumbel_selection import CountVectors
+from dpassay.spec.theorems.accuracy_first.sensitivity import DATA_SETS, QueryTables
+from dpassay.spec.theorems.composition.bounded_range import ScorePairs
+from dpassay.spec.theorems.composition.subgaussian import Scales
+from dpassay.spec.theorems.composition.top_k import RationalVectors, ScoredLabels
+from dpassay.spec.theorems.gaussian_selection.monotone_ratios import AtomLists, SlopeLists
 
 F = Fraction
 Row = tuple[Domain, list[Any], list[Any]]
@@ -50,6 +67,8 @@ PAIR = PairAtRatio(FiniteDistribution.of(1, 3), HALF, F(1))
 KERNEL = Kernel((HALF, FiniteDistribution.of(0, 1)))
 TARGETED = TargetedPair(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2), F(2), 1)
 STOPPED = StoppedRun(F(1), F(8), F(0), F(1))
+INTERACTION = Interaction(randomised_response(F(2)))
+SYSTEM = one_query(HALF, FiniteDistribution.of(1, 3))
 BATCH = LatticeBatch(F(2), 3, 3, 2, 1)
 
 
@@ -201,6 +220,72 @@ ROWS: list[Row] = [
         [(F(0), F(1))],
         [(F(0),), (F(0),) * 3, (F(-1, 9), F(0)), (F(0), F(10, 9)), [F(0), F(1)]],
     ),
+    (
+        CountVectors("counts"),
+        [((0, 3), (1, 3)), ((0,), (0,))],
+        [((), ()), ((0,), (1, 2)), ((0, 0), (0, 2)), ((1,), (0,)), ((0, F(1, 2)), (0, F(3, 2))), [(0,), (1,)],
+         ([0], [1]), ((0,),), ((0,), (0,), (0,))],
+    ),
+    (
+        QueryTables("queries"),
+        [((0, 0),) * len(DATA_SETS)],
+        [((0, 0),) * (len(DATA_SETS) - 1), ((0,), *((0, 0),) * (len(DATA_SETS) - 1)), [(0, 0)] * len(DATA_SETS),
+         ([0, 0],) * len(DATA_SETS)],
+    ),
+    (
+        ScorePairs("scores", 2, 3),
+        [((0, 3),), ((-3, 1), (0, 0))],
+        [(), ((0, 0),) * 3, ((0, 4),), ((-4, 0),), ((F(1), 0),), ((0, 0), (0, 4)), ((0,),), ((0, 0, 0),), [(0, 0)]],
+    ),
+    (
+        Scales("scales", 2),
+        [(F(1),), (F(1), F(2))],
+        [(), (F(1),) * 3, (F(0),), (F(1), F(-1)), (1,), [F(1)]],
+    ),
+    (
+        RationalVectors("vectors", 2),
+        [(F(1),), (F(-1), F(0))],
+        [(), (F(1),) * 3, (F(1), 1), (1, F(1)), [F(1)]],
+    ),
+    (
+        ScoredLabels("labels", 2),
+        [((F(1), True),), ((F(1), True), (F(2), False))],
+        [(), ((F(1), True),) * 3, ((F(1), True), (F(0), True)), ((F(0), True), (F(1), True)),
+         ((F(1), 1), (F(1), True)), ((1, True), (F(1), True)), [(F(1), True)]],
+    ),
+    (
+        AtomLists("atoms"),
+        [((F(0), F(1)), (F(2), F(1)))],
+        [(), ((F(0), F(1)), (F(2), F(0))), ((F(0), F(-1)), (F(2), F(1))), [(F(0), F(1))]],
+    ),
+    (
+        SlopeLists("pieces"),
+        [((F(0), F(1)), (F(1), F(1))), ((F(1), F(1)),) * 2],
+        [(), ((F(1), F(1)), (F(0), F(1))), ((F(0), F(1)), (F(1), F(0))), [(F(0), F(1))]],
+    ),
+    (
+        AdaptiveInteractions("interactions", 1),
+        [INTERACTION],
+        [Interaction(INTERACTION.offer, dict.fromkeys(INTERACTION.offer.outcomes, INTERACTION))],
+    ),
+    (
+        MixedInteractions("interactions", ("concentrated",), 1),
+        [Interaction(concentrated_response(F(2)))],
+        [INTERACTION, Interaction(ex_post_response(F(2))), chain(*[concentrated_response(F(2))] * 2),
+         Interaction(concentrated_response(F(2)), {1: INTERACTION})],
+    ),
+    (
+        ChargedInteractions("calls", 2),
+        [chain(*[not_prior_response(F(3))] * 2)],
+        [chain(*[not_prior_response(F(3))] * 3), INTERACTION,
+         chain(not_prior_response(F(3)), not_prior_response(F(2))), chain(two_target_response(F(3))),
+         chain(with_leak(not_prior_response(F(3)), F(1, 9)))],
+    ),
+    (
+        InteractiveSystems("systems"),
+        [(SYSTEM,), (SYSTEM, SYSTEM)],
+        [(), (SYSTEM,) * 3, (SYSTEM, "another"), [SYSTEM]],
+    ),
 ]  # fmt: skip
 
 
@@ -215,6 +300,14 @@ def test_members_are_in_and_each_condition_keeps_something_out(
 
 
 DOMAINS = {domain for each in all_statements() for domain in each.quantifiers.values()}
+
+
+TESTED_IN_THEIR_OWN_MODULES = {Choices, ClassedInteractions, SetwiseGames}
+
+
+def test_every_kind_of_domain_is_shown_members_and_others() -> None:
+    shown = {type(domain) for domain, _, _ in ROWS} | TESTED_IN_THEIR_OWN_MODULES
+    assert {type(domain) for domain in DOMAINS} == shown
 
 
 @pytest.mark.parametrize("domain", sorted(DOMAINS, key=repr), ids=lambda domain: domain.sentence)

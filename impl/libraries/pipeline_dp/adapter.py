@@ -171,7 +171,7 @@ def _weighted(epsilon, delta):
         _slack(epsilon, delta),
         sample_many=sample_many,
         law=law,
-        notes="what select_partitions does with max_partitions_contributed=2 when nobody contributes elsewhere",
+        notes="select_partitions with max_partitions_contributed=2; each person contributes to one partition only",
     )
 
 

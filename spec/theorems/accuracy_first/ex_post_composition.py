@@ -1,4 +1,4 @@
-"""Ex-post private mechanisms in sequence: what their bounds and deltas add up to.
+"""Ex-post private mechanisms in sequence: the sums of their bounds and deltas.
 
 Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Def 4.1, Lemma 5.1, the claim after it and Remark 1. A
 mechanism is (E, delta)-ex-post private if Pr[L(y) > E(y)] <= delta, strictly more; E is a function of the outcome.
@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from math import prod
 
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.interactions.adaptive_rounds import (
     ExPostRound,
     ex_post,
@@ -36,7 +36,7 @@ def composed_delta(deltas: Iterable[Fraction]) -> Fraction:
 
 
 def constant_deltas(interaction: Interaction) -> list[Fraction]:
-    """Return the fixed delta_n of Lemma 5.1: the largest over what may be offered in round n."""
+    """Return the fixed delta_n of Lemma 5.1: the largest of the offers in round n."""
     return [
         max(offer.delta for offer in offers if isinstance(offer, ExPostRound)) for offers in levels_of(interaction)
     ]
@@ -246,6 +246,5 @@ def _image_is_private(complete: list[Branch], image: object, budget: Fraction, d
         cell = image(branch)
         left[cell] = left.get(cell, Fraction(0)) + branch.left
         right[cell] = right.get(cell, Fraction(0)) + branch.right
-    pair = FiniteDistribution(left), FiniteDistribution(right)
-    sticks = max(hockey_stick_exact(*order, budget) for order in (pair, pair[::-1]))
-    return at_most_exact(sticks, delta, "delta of a function of the transcript")
+    found = least_delta(FiniteDistribution(left), FiniteDistribution(right), budget)
+    return at_most_exact(found, delta, "delta of a function of the transcript")

@@ -9,7 +9,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpassay.spec.ball import at_most, ball, exact, float_lower, precision
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.interactions.adaptive_rounds import ConcentratedRound, concentrated_response, levels_of
@@ -72,7 +72,7 @@ def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
     (1 - delta) Q', where P' and Q' are epsilon-DP, and their divergences of order lambda are at most
     lambda epsilon^2/2, in both orders of the pair and for all lambda > 1 (a walk over the orders).
     """
-    delta = max(hockey_stick_exact(a, b, pair.ratio) for a, b in _orders(pair))
+    delta = least_delta(pair.left, pair.right, pair.ratio)
     mass, p, q = pure_core(pair)
     weights = equal_exact((mass, _mass(p), _mass(q)), (1 - delta,) * 3, "weights of the core")
     if isinstance(weights, Violated):
@@ -100,7 +100,7 @@ def _both(core: list[FiniteDistribution]) -> list[tuple[FiniteDistribution, Fini
 
 
 def half_square_below(ratio: Fraction) -> Fraction:
-    """Return a rational just below epsilon^2/2, epsilon = log ratio: what holds for it holds for epsilon^2/2."""
+    """Return a rational just below epsilon^2/2, epsilon = log ratio: a guarantee at it holds at epsilon^2/2."""
     with precision(96):
         return Fraction(float_lower(ball(ratio).log() ** 2 / 2))
 
@@ -187,7 +187,7 @@ def core_interaction(interaction: Interaction) -> Interaction:
 
 
 def composed_rho(interaction: Interaction) -> tuple[Fraction, Fraction]:
-    """Return (sum of rho_n, sum of delta_n), each the largest over what may be offered in round n."""
+    """Return (sum of rho_n, sum of delta_n), each the largest of the offers in round n."""
     levels = [[o for o in offers if isinstance(o, ConcentratedRound)] for offers in levels_of(interaction)]
     rho = sum((max(o.rho for o in offers) for offers in levels), Fraction(0))
     return rho, sum((max(o.delta for o in offers) for offers in levels), Fraction(0))

@@ -1,4 +1,4 @@
-"""Composition: what several private mechanisms cost together.
+"""Composition: the joint cost of several private mechanisms.
 
 Chapter after Gaboardi (2017), S3 and S6. Basic composition adds the epsilons, also for mechanisms that are chosen
 adaptively, and is attained by randomised response. Advanced composition trades a small delta for a loss of order
@@ -6,7 +6,6 @@ sqrt(r); the form here, epsilon' = r epsilon^2/2 + epsilon sqrt(2 r log(1/delta)
 Lemma A.4, and of concentrated privacy.
 """
 
-import math
 from collections.abc import Hashable
 from fractions import Fraction
 from typing import Annotated, Any
@@ -116,7 +115,9 @@ def basic_composition_is_attained(copies: Few, ratio: Budget) -> Verdict:
     """
     offers = [randomised_response(exact("ratio", ratio) + k % 2) for k in range(copies)]
     largest = max(loss_distribution(offers, _Unlimited()).masses)
-    return equal_exact(largest, math.prod(offer.ratio_max for offer in offers), "the largest likelihood ratio")
+    later = copies // 2
+    expected = exact("ratio", ratio) ** (copies - later) * (exact("ratio", ratio) + 1) ** later
+    return equal_exact(largest, expected, "the largest likelihood ratio")
 
 
 # --- advanced composition -----------------------------------------------------------------------------------

@@ -33,9 +33,12 @@ def pure_dp_of_hadamard_response(values: Values, ratio: Ratio) -> Verdict:
     e^epsilon/(1 + e^epsilon), is epsilon-DP in that value; attained by every pair of values.
     """
     distributions = [hadamard_response_distribution(value, values, Fraction(ratio)) for value in range(values)]
-    pairs = [(left, right) for left in distributions for right in distributions if left is not right]
-    largest = {max(left.weights[o] / right.weights[o] for o in left.weights) for left, right in pairs}
-    return equal_exact(largest, {Fraction(ratio)} if values > 1 else set(), "the largest ratio of each pair")
+    largest = [
+        [max(left.weights[o] / right.weights[o] for o in left.weights) for right in distributions]
+        for left in distributions
+    ]
+    expected = [[Fraction(1) if i == j else Fraction(ratio) for j in range(values)] for i in range(values)]
+    return equal_exact(largest, expected, "the largest ratio of each pair")
 
 
 @statement(GABOARDI_2017, "local_heavy_hitters", cases=20)
@@ -145,7 +148,7 @@ SmallError = Annotated[Fraction, Reals("an error, in multiples of 1/gain", Fract
 
 @statement(GABOARDI_2017, "local_heavy_hitters", cases=6)
 def hadamard_accuracy_has_the_best_exponent(crowd: LargeCrowd, ratio: Ratio, error: SmallError) -> Verdict:
-    """For a value that nobody holds, many users and small errors, the tail is at least 2 exp(-1.01 E) where the bound
+    """For a value that no user holds, many users and small errors, the tail is at least 2 exp(-1.01 E) where the bound
     is 2 exp(-E): a constant that is 1 % better is false, and one that is 1 % worse is not the published one.
 
     The tail is a binomial one, enclosed by the incomplete beta function.

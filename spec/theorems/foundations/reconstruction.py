@@ -1,4 +1,4 @@
-"""Reconstruction: answers that are too accurate give the data away, and how a claim of privacy limits that.
+"""Reconstruction: answers that are too accurate reveal the data; a privacy claim limits the accuracy.
 
 Chapter after Gaboardi (2017), S4 and S11 (Dinur and Nissim 2003; Dwork and Yekhanin 2008). The attack asks the rows
 of a Hadamard matrix, which is its own inverse up to a factor: errors of at most E leave at most 4 E^2 bits wrong.
@@ -284,7 +284,18 @@ def bits_recovered_from_pure_dp_are_at_most_binomial(table: Mechanisms) -> Verdi
     )
 
 
-@statement(GABOARDI_2017, ITEM, examples=({"table": ONE_BIT}, {"table": TWO_BITS}))
+@statement(
+    GABOARDI_2017,
+    ITEM,
+    examples=({"table": ONE_BIT}, {"table": TWO_BITS}),
+    pins=(
+        Pin(
+            {"table": TWO_BITS},
+            "two responses: the first bit has the odds 3/4 to 1/4, the second ones times 3/4 or 1/4",
+            both=lambda: [Fraction(n, 16) for n in (12, 9, 3, 12, 9, 3, 12, 3, 9, 12, 3, 9)],
+        ),
+    ),
+)
 def bits_are_right_with_conditional_chance_at_most_c(table: Mechanisms) -> Verdict:
     """Given the outcome and the earlier bits, the odds of each bit lie between e^-epsilon and e^epsilon: revealed one
     by one, the bits are right with conditional probability at most c, and betting on that is valid at any time.

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import Exact, exact
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.target_quality import Mixture, indistinguishable, normalised, outcomes_of
@@ -20,20 +20,11 @@ from dpassay.spec.statement import statement
 from dpassay.spec.theorems.target_charging.quantifiers import Pair
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
-__all__ = ["least_delta", "pure_part", "pure_with_errors"]
+__all__ = ["pure_part", "pure_with_errors"]
 
 Weight = Annotated[Exact, Reals("a share", 0, 1, (0, Fraction(1, 2), 1))]
 
 Masses = dict[Hashable, Fraction]
-
-
-def least_delta(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction) -> Fraction:
-    """Return the least delta with which the pair is (epsilon, delta)-indistinguishable, e^epsilon = `ratio`.
-
-    The text writes the condition as a logarithm of (Pr - delta)/Pr; that of a negative number counts as satisfied,
-    a quotient by 0 with a positive numerator as violated.
-    """
-    return max(hockey_stick_exact(left, right, ratio), hockey_stick_exact(right, left, ratio))
 
 
 def pure_part(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction, delta: Fraction) -> Masses:
@@ -122,7 +113,7 @@ _RESPONSE = PairAtRatio(FiniteDistribution.of(3, 1, 0), FiniteDistribution.of(1,
 def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Weight) -> Verdict:
     """B^0 and B^1 are (epsilon, delta)-indistinguishable if and only if B^b = (1 - delta) N^b + delta E^b with N^0
     and N^1 epsilon-indistinguishable: with the larger hockey-stick divergence for delta, or any larger delta, the
-    parts are constructed; no smaller delta will do; and what is put together of such parts has no larger divergence.
+    parts are constructed; no smaller delta will do; and distributions made of such parts have no larger divergence.
     """
     weight = exact("share", share)
     core = PairAtRatio(errors.left, errors.right, pair.ratio)

@@ -7,7 +7,7 @@ delta' must stand (a misprint).
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, mixture
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta, mixture
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.proof.figures import Figures
@@ -35,10 +35,6 @@ def with_failures(
         mixture(chances[0], failures.left, pair.left),
         mixture(chances[1], failures.right, pair.right),
     )
-
-
-def _symmetric_delta(left: FiniteDistribution, right: FiniteDistribution, ratio: Fraction) -> Fraction:
-    return max(hockey_stick_exact(left, right, ratio), hockey_stick_exact(right, left, ratio))
 
 
 def _printed_weights(delta: Fraction, largest: Fraction) -> Verdict:
@@ -99,6 +95,6 @@ def approximate_dp_of_rare_failures(
     A is (epsilon', delta'(1 - delta*) + delta*)-DP, whatever F^0 and F^1 are.
     """
     largest = max(left_chance, right_chance)
-    allowed = _symmetric_delta(pair.left, pair.right, pair.ratio) * (1 - largest) + largest
+    allowed = least_delta(pair.left, pair.right, pair.ratio) * (1 - largest) + largest
     distributions = with_failures(pair, failures, (Fraction(left_chance), Fraction(right_chance)))
-    return at_most_exact(_symmetric_delta(*distributions, pair.ratio), allowed, "delta")
+    return at_most_exact(least_delta(*distributions, pair.ratio), allowed, "delta")

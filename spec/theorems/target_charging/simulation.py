@@ -1,4 +1,4 @@
-"""The simulation behind the main theorem: a simulator who needs the data only now and then.
+"""The simulation behind the main theorem: a simulator that needs the data in few calls only.
 
 Chapter after Cohen and Lyu (2023), Lem A.5, Alg 7 and step (ii) of the proof of Thm B.4. A call with
 Z^b = p C + (1 - p) B^b is simulated by a coin: with probability p a draw from C, which needs no data, else a call of
@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Annotated
 
 from dpassay.spec.distributions.binomial import binomial_at_most_exact
+from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains.base import Choices, Integers
 from dpassay.spec.interactions.charged_calls import (
     ChargedInteractions,
@@ -45,7 +46,7 @@ Distribution = dict[Hashable, Fraction]
 
 @dataclass(frozen=True)
 class CommonPart:
-    """A decomposition: the sub-measure c = p C, and what is left of both sides, (1 - p) B^b."""
+    """A decomposition: the sub-measure c = p C, and the rest of both sides, (1 - p) B^b."""
 
     common: Distribution
     left: Distribution
@@ -66,7 +67,7 @@ def common_part(offer: Round, share: Fraction) -> CommonPart:
 
 @dataclass(frozen=True)
 class _Run:
-    """A run under way: what was published, the hits, the holder calls, and the probabilities on both sides."""
+    """A run under way: the published outcomes, the hits, the holder calls, and the probabilities on both sides."""
 
     transcript: Transcript
     counts: tuple[int, ...]
@@ -150,7 +151,7 @@ def _stopped(run: _Run, part: CommonPart) -> _Run:
 
 
 def published_distributions(runs: list[_Run]) -> tuple[Distribution, Distribution]:
-    """Return the distributions of what was published, on both sides: the coins and the counters sum out."""
+    """Return the distributions of the published outcomes, on both sides: the coins and the counters sum out."""
     left: Distribution = {}
     right: Distribution = {}
     for run in runs:
@@ -194,8 +195,8 @@ COUNTER_IN_ONE_BRANCH = Erratum(
 
 @statement(COHEN_2023, "tct_simulation", "simulation_analysis", errata=(COUNTER_IN_ONE_BRANCH,))
 def simulated_transcript_has_the_distribution_of_the_run(interaction: Charged, hits: FewHits, share: Share) -> Verdict:
-    """A simulator who draws the common part of every call himself, and asks the data holder for the rest only,
-    publishes exactly what target charging publishes, on both data sets: hence target charging is as private as the
+    """A simulator that draws the common part of every call itself, and asks the data holder for the rest only,
+    publishes exactly the outcomes of target charging, on both data sets: hence target charging is as private as the
     holder's answers are.
     """
     return _faithful(interaction, hits, share)
@@ -248,10 +249,20 @@ CONDITIONING_IS_NOT_TRUNCATION = Erratum(
 )
 
 
+_SELDOM, _OFTEN = FiniteDistribution.of(9, 1), FiniteDistribution.of(7, 3)
+HIT_ON_ONE_SIDE = tuple(
+    ChargedRound(*sides, Fraction(3), targets=(frozenset({1}),)) for sides in ((_SELDOM, _OFTEN), (_OFTEN, _SELDOM))
+)
+"""The target has probability 1/10 and 3/10, below and above q = 1/4: the tail bounds one side only."""
+
+
 @statement(
     COHEN_2023,
     "nonfailure_composition",
     errata=(CONDITIONING_IS_NOT_TRUNCATION,),
+    examples=tuple(
+        {"interaction": chain(*[offer] * 3), "hits": 1, "calls": 2, "share": Fraction(0)} for offer in HIT_ON_ONE_SIDE
+    ),
     pins=(
         Pin(
             {
@@ -268,15 +279,15 @@ CONDITIONING_IS_NOT_TRUNCATION = Erratum(
 )
 def truncated_run_is_a_composition(interaction: Charged, hits: FewHits, calls: Calls, share: Share) -> Verdict:
     """The run that stops with a special symbol in place of data-holder call R + 1 is (R epsilon, 0)-DP, and agrees
-    with the run itself but for an event of probability at most Pr[Bin(R, q) <= tau - 1] on both data sets, if
-    nothing of the common parts' hits is given away (the whole common part off the target).
+    with the run itself but for an event of probability at most Pr[Bin(R, q) <= tau - 1], on each data set on which
+    every residual B^b has the target with probability q at least (as with the whole common part off the target).
     """
     ratio = interaction.offer.ratio_max
     left, right = published_distributions(Simulation(hits, share, calls).runs(interaction))
     verdicts = [_pure(left, right, ratio**calls, "truncated run")]
-    if _common_parts_miss(interaction, share):
-        tail = binomial_at_most_exact(hits - 1, calls, not_prior_quality(ratio))
-        for distribution in (left, right):
+    tail = binomial_at_most_exact(hits - 1, calls, not_prior_quality(ratio))
+    for distribution, is_hit in zip((left, right), _residuals_hit(interaction, share), strict=True):
+        if is_hit:
             stopped = sum((p for transcript, p in distribution.items() if _ends_stopped(transcript)), Fraction(0))
             verdicts.append(at_most_exact(stopped, tail, "probability of stopping"))
     return conjunction(verdicts)
@@ -286,12 +297,16 @@ def _ends_stopped(transcript: Hashable) -> bool:
     return isinstance(transcript, tuple) and transcript[-1:] == (STOPPED,)
 
 
-def _common_parts_miss(node: Interaction, share: Fraction) -> bool:
-    """Whether every call leaves a residual that hits with probability q at least."""
+def _residuals_hit(node: Interaction, share: Fraction) -> tuple[bool, bool]:
+    """Return for each side whether every call of the tree leaves a residual that hits with probability at least q."""
     part = common_part(node.offer, share)
     target = node.offer.targets[0] if isinstance(node.offer, ChargedRound) else frozenset[Hashable]()
     quality = not_prior_quality(node.offer.ratio_max)
-    rest = [sum(side.values(), Fraction(0)) for side in (part.left, part.right)]
-    hitting = [sum((w for o, w in side.items() if o in target), Fraction(0)) for side in (part.left, part.right)]
-    good = all(hit >= quality * whole for hit, whole in zip(hitting, rest, strict=True))
-    return good and all(_common_parts_miss(child, share) for child in node.after.values())
+    below = [_residuals_hit(child, share) for child in node.after.values()]
+
+    def hits(side: Distribution) -> bool:
+        return sum((w for o, w in side.items() if o in target), Fraction(0)) >= quality * sum(
+            side.values(), Fraction(0)
+        )
+
+    return hits(part.left) and all(left for left, _ in below), hits(part.right) and all(right for _, right in below)

@@ -1,4 +1,4 @@
-"""The exact quality of a target, and what having one means.
+"""The exact quality of a target, and the meaning of a claimed quality.
 
 Chapter after Cohen and Lyu (2023), Section 2 and Appendix B. The closed form of the largest q is our own; every q of
 the paper is checked against it.
@@ -10,7 +10,7 @@ from itertools import product
 from typing import Annotated
 
 from dpassay.spec.ball import Exact, exact
-from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.indistinguishable import TargetedPair
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains.base import Reals
@@ -23,10 +23,11 @@ from dpassay.spec.notions.target_quality import (
     outcomes_of,
     target_quality,
 )
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023, DPASSAY
 from dpassay.spec.statement import statement
-from dpassay.spec.theorems.target_charging.decomposition import least_delta, pure_with_errors
+from dpassay.spec.theorems.target_charging.decomposition import pure_with_errors
 from dpassay.spec.theorems.target_charging.quantifiers import Pair, Targeted
 from dpassay.spec.verdict import Evidence, Verdict, Violated, conjunction
 
@@ -119,6 +120,16 @@ def quality_grows_with_target_and_epsilon(targeted: Targeted, growth: Growth) ->
             "pair": PairAtRatio(FiniteDistribution.of(1, 1, 0), FiniteDistribution.of(1, 1, 2), Fraction(2)),
             "targeted": TargetedPair(FiniteDistribution.of(9, 1), FiniteDistribution.of(1, 9), Fraction(9)),
         },
+    ),
+    pins=(
+        Pin(
+            {
+                "pair": PairAtRatio(FiniteDistribution.of(0, 0, 1, 0), FiniteDistribution.of(0, 0, 0, 1), Fraction(2)),
+                "targeted": TargetedPair(FiniteDistribution.of(9, 1), FiniteDistribution.of(1, 9), Fraction(9)),
+            },
+            "errors of probability 1/3 that have no outcome in common",
+            both=lambda: Fraction(1, 3),
+        ),
     ),
 )
 def approximate_dp_iff_whole_range_is_target(pair: Pair, targeted: Targeted) -> Verdict:

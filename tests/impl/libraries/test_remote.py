@@ -99,6 +99,12 @@ def test_a_call_that_would_end_the_process_is_an_outcome(cases: dict[str, Remote
     assert mechanism(cases, "ends itself").sample(ONE, 2, rng()) == ["<raises SystemExit>"] * 2
 
 
+def test_a_keyboard_interrupt_of_the_library_is_an_outcome(worker: Worker, cases: dict[str, RemoteCase]) -> None:
+    losses = len(worker.losses)
+    assert mechanism(cases, "interrupts itself").sample(ONE, 2, rng()) == ["<raises KeyboardInterrupt>"] * 2
+    assert len(worker.losses) == losses
+
+
 def test_a_bulk_call_that_raises_is_one_observation_by_the_librarys_name(cases: dict[str, RemoteCase]) -> None:
     case = mechanism(cases, "raises")
     with pytest.raises(WorkerError, match="ZeroDivisionError: for all of them"):

@@ -54,6 +54,18 @@ def mechanism(sample_one: Callable[[list[float]], Any], **fields: Any) -> Mechan
     return Mechanism("case", **given)
 
 
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_what_would_end_the_program_is_an_error_of_the_case(raised: type[BaseException]) -> None:
+    def stop(*_: Any, **__: Any) -> Any:
+        raise raised
+
+    for case in (mechanism(stop), Answer("case", "gaussian_delta", stop)):
+        found = findings(case, calls=200)
+        assert found
+        for law, finding in found.items():
+            assert (finding.kind, raised.__name__ in finding.detail) == ("error", True), law
+
+
 def test_a_mechanism_whose_every_call_raises_is_an_error_of_every_sampled_law() -> None:
     case = mechanism(misspelt, law=laplace_words, neighbours="vector:size=1,linf=1,low=0,high=3")
     found = findings(case)

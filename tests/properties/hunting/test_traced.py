@@ -274,7 +274,7 @@ def test_a_trace_that_loses_a_leaf_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
     explored: Callable[..., Any] = module.explore
     monkeypatch.setattr(module, "explore", lost)
-    monkeypatch.setattr(module, "replay", lambda *_: module.Replays())
+    monkeypatch.setattr(module, "replay", lambda *_, **__: module.Replays())
     for options in ({"data": [0.5]}, {"size": 1}):
         refusal = trace(lambda data, size, rng: [bool(data[0] + rng.laplace() > 1)], **options)
         assert isinstance(refusal, Refusal)

@@ -3,6 +3,7 @@
 import functools
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from flint import arb
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dpassay.claims import ZCDP, ApproximateDP, GaussianDP, PureDP, UsageError
-from dpassay.spec.ball import ball
+from dpassay.spec.ball import ball, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, hockey_stick_exact
 from dpassay.spec.notions import gdp
 from dpassay.spec.notions.gdp import from_deltas, gaussian_dp_holds, gaussian_dp_of, trade_off
@@ -100,6 +101,36 @@ def test_balls_give_the_same_mu_as_rationals(pair: tuple[list[int], list[int]]) 
         assert gaussian_dp_holds(wider, *sides).outcome is Outcome.HOLDS
         if exact > 0.01:
             assert gaussian_dp_holds(GaussianDP(float(exact) * 0.999), *sides).outcome is Outcome.VIOLATED
+
+
+class Blurred(Ball):
+    """The logarithms of the probabilities are known up to an error of 2^-`bits` only."""
+
+    def __init__(self, inner: Finite, bits: int) -> None:
+        super().__init__(inner)
+        self._error = arb(0, 2.0**-bits)
+
+    def log_probability(self, outcome: object) -> arb:
+        return super().log_probability(outcome) + self._error
+
+
+@FEW
+@given(pair=pairs, bits=st.integers(1, 8))
+@example(pair=([9, 8, 8, 7, 7], [5, 6, 7, 8, 13]), bits=5)
+def test_outcomes_whose_order_is_not_known_are_one_step(pair: tuple[list[int], list[int]], bits: int) -> None:
+    """Steps are in a certain order: their ratios fall strictly, and every outcome is in one of them."""
+    left, right = Finite.of(*pair[0]), Finite.of(*pair[1])
+    sides: tuple[DiscreteDistribution, DiscreteDistribution] = (Blurred(left, bits), Blurred(right, bits))
+    _, *inner, _ = steps = gdp._steps(*sides)
+    assert all(after.log_ratio < before.log_ratio for before, after in pairwise(inner))
+    assert sum_balls(step.p for step in steps).contains(1)
+    assert sum_balls(step.q for step in steps).contains(1)
+    common = [o for o in left.outcomes if left.probability(o) and right.probability(o)]
+    ratios = [ball(right.probability(o) / left.probability(o)).log() for o in common]
+    assert all(sum(step.log_ratio.contains(ratio.mid()) for step in inner) == 1 for ratio in ratios)
+    assert all(step.is_joined for step in inner if sum(step.log_ratio.overlaps(ratio) for ratio in ratios) > 1)
+    enclosed, exact = gaussian_dp_of(*sides), gaussian_dp_of(left, right)
+    assert enclosed.overlaps(exact) or enclosed == exact == arb.pos_inf()
 
 
 def section(high: Fraction, p_high: Fraction, low: Fraction, p_low: Fraction) -> "gdp._Step":

@@ -7,10 +7,12 @@ on both sides; a constant attains the upper end on the left, a parabola of the s
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from flint import acb, arb
 
+from dpassay.claims import UsageError
 from dpassay.spec.ball import ball, log_normal_sf, midpoint, normal_cdf, normal_pdf, precision
 from dpassay.spec.numerics import convex_quadrature
 from dpassay.spec.numerics.complex_normal import log_complex_normal_sf, log_complex_normal_sf_fall
@@ -119,6 +121,23 @@ def test_the_enclosure_is_as_narrow_as_asked(bits: int, relative_bits: int) -> N
         truth = log_mean(rise, bend, mean)
         assert found.overlaps(truth)
         assert found.rad() < arb(2) ** -(min(relative_bits, bits - 24) - 2)
+
+
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        ({"slope": lambda _: arb(6)}, "slope must be the derivative"),
+        ({"slope": lambda _: arb(5) / 2}, "slope must be the derivative"),
+        ({"slope": lambda x: 5 + x / 4, "tail_slope": lambda x: 5 + x / 4}, "slope must be the derivative"),
+        ({"tail_slope": lambda _: arb(5)}, "tail_slope must be at least"),
+        ({"continued": lambda x, _: 5 * x + x * x / 15}, "continued must be"),
+    ],
+)
+def test_an_exponent_whose_parts_contradict_each_other_is_refused(fault: dict[str, Any], named: str) -> None:
+    """A wrong slope would give tangents above the function, and an enclosure without the truth in it."""
+    exponent = replace(parabola(Fraction(5), Fraction(1, 8)), **fault)
+    with precision(96), pytest.raises(UsageError, match=named):
+        log_normal_mean(exponent, arb(0), (arb(-20), arb(30)), 40)
 
 
 CENTRES = [acb(-6, 1), acb(-1, 1), acb(0, 0.5), acb(0.5, 1), acb(3, 2), acb(20, 3)]

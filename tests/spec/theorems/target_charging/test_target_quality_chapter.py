@@ -7,7 +7,7 @@ import pytest
 from dpassay.claims import UsageError
 from dpassay.properties.coverage import coverage
 from dpassay.properties.verify import verify_errata, verify_statement
-from dpassay.spec.distributions.discrete import FiniteDistribution
+from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.statement import all_statements, find_statement
 from dpassay.spec.theorems.target_charging.boundary_wrapper import (
     boundary_quality,
@@ -15,7 +15,7 @@ from dpassay.spec.theorems.target_charging.boundary_wrapper import (
     wrapped_classifier_ratio,
     wrapped_test_ratio,
 )
-from dpassay.spec.theorems.target_charging.decomposition import least_delta, pure_with_errors
+from dpassay.spec.theorems.target_charging.decomposition import pure_with_errors
 from dpassay.spec.theorems.target_charging.double_run import double_run_quality, two_runs_quality
 
 TOPICS = ("decomposition", "target_quality", "not_prior", "conditional_release", "between_thresholds",
