@@ -258,6 +258,15 @@ def _card_lines(key: str, value: Any) -> list[str]:
     help="Time limit for importing TARGET.",
 )
 @click.option("--ignore-low-bits", is_flag=True, help="Test the ideal mechanism: ignore the low-order bits of floats.")
+@click.option(
+    "--session",
+    metavar="K",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Calls on one input that make one outcome, tested against the claim composed K times: finds state kept "
+    "between calls.",
+)
 @click.option("--no-trace", is_flag=True, help="Do not run TARGET on symbols in place of noise; only sample it.")
 @click.option(
     "--trace-limit",
@@ -296,6 +305,7 @@ def hunt(
     call_timeout: str,
     import_timeout: str,
     ignore_low_bits: bool,
+    session: int,
     no_trace: bool,
     trace_limit: str,
     certificate: Path | None,
@@ -342,6 +352,7 @@ def hunt(
                 target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
                 backend=backend, call_timeout_seconds=patience, import_timeout_seconds=import_seconds,
                 progress=progress, low_bits=not ignore_low_bits, trace=not no_trace, trace_seconds=tracing,
+                session=session,
             )  # fmt: skip
     if as_json:
         print_records([result.record()])
