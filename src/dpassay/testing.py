@@ -4,9 +4,9 @@
 >>> from dpassay.claims import PureDP
 >>> def noisy(data, size, rng):
 ...     return data[0] + rng.geometric(0.6, size) - rng.geometric(0.6, size)
->>> result = assert_private(noisy, PureDP(1.0), "vector:size=1,linf=1,integer", calls=2000)
->>> print(result.verdict)
-not refuted
+>>> result = assert_private(noisy, PureDP(1.0), "vector:size=1,linf=1,integer")
+>>> print(result.verdict, result.evidence, round(result.epsilon_upper, 4))
+holds exact 0.9163
 """
 
 import warnings
@@ -89,6 +89,7 @@ def assert_private(
     isolate: bool | None = ...,
     allow_weak: bool = ...,
     trace: bool = ...,
+    session: int = ...,
 ) -> HuntResult: ...
 
 
@@ -109,6 +110,7 @@ def assert_private(
     isolate: bool | None = ...,
     allow_weak: bool = ...,
     trace: bool = ...,
+    session: int = ...,
 ) -> tuple[HuntResult, ...]: ...
 
 
@@ -128,6 +130,7 @@ def assert_private(
     isolate: bool | None = None,
     allow_weak: bool = False,
     trace: bool = True,
+    session: int = 1,
 ) -> HuntResult | tuple[HuntResult, ...]:
     """Raise AssertionError if a privacy claim of a mechanism is refuted.
 
@@ -172,6 +175,9 @@ def assert_private(
         would refute a mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
     trace : bool
         Whether to trace the code of the mechanism. It is run many times; its output is dropped.
+    session : int
+        As for `hunt`: the number of calls on one input that make an outcome, tested against the composed claim;
+        `calls` counts sessions. It finds noise that is reused and state that is kept between calls.
 
     Returns
     -------
@@ -217,6 +223,7 @@ def assert_private(
                 import_timeout_seconds=import_timeout_seconds,
                 isolate=isolate,
                 trace=trace,
+                session=session,
             )
             if investigation.result.stopped == StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
@@ -266,7 +273,7 @@ def _judged(
     for result in results:
         note_level(share if result.evidence is Evidence.SAMPLED else 0.0)
     reports = [
-        failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits)
+        failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits, stated=one.stated)
         for one in found
         if one.result.verdict is HuntVerdict.VIOLATED
     ]

@@ -65,8 +65,8 @@ def _corners(relation: VectorNeighbours) -> list[tuple[int, int]]:
     if relation.l1 is not None:
         return [(1, 0), (0, 1)]
     reach = int(relation.linf or 0)
-    ends = [(0, reach)] if relation.monotone else [(-reach, reach)]
-    return list(itertools.product(*ends, *ends))
+    low = 0 if relation.monotone else -reach
+    return [(one, other) for one in (low, reach) for other in (low, reach)]
 
 
 def _length(noise: list[list[int]], data: list[list[int]], move: tuple[int, int]) -> Fraction:
