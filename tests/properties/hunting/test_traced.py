@@ -239,7 +239,7 @@ def test_errors_of_the_decision_are_not_swallowed(monkeypatch: pytest.MonkeyPatc
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("inside")
 
-    monkeypatch.setattr(traced, "alignment_bound", broken)
+    monkeypatch.setattr(traced, "proof_of", broken)
     with pytest.raises(ZeroDivisionError, match="inside"):
         decision(laplace, "pure:1", LINE)
 
