@@ -122,7 +122,7 @@ class HuntResult:
         Whether a claim was proved in real arithmetic while released numbers hold noise that floats round; False for
         outcomes that are words or integers.
     session : int
-        The calls on one input that made an outcome; if there are several, `claim` is the claim for that many releases and
+        Calls on one input that made an outcome; if there are several, `claim` is the claim for that many releases, and
         `calls` counts sessions.
     """
 
