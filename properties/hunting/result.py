@@ -122,7 +122,7 @@ class HuntResult:
         Whether a claim was proved in real arithmetic while released numbers hold noise that floats round; False for
         outcomes that are words or integers.
     session : int
-        Calls on one input that made an outcome; if there are several, `claim` is the claim for that many releases, and
+        How many calls on one input made an outcome; where it is not 1, `claim` is the claim for that many releases, and
         `calls` counts sessions.
     """
 
