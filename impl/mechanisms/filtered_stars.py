@@ -104,7 +104,7 @@ class FilteredStars:
     make_filter : callable
         Returns a fresh filter for a run.
     claim : Claim
-        The claims of the composition.
+        The claim of the composition.
 
     Raises
     ------
