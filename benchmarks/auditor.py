@@ -2,16 +2,14 @@
 
 Run with ``python -m benchmarks.auditor [--rows NAME ...] [--calls N] [--seed K] [--alpha A] [--jobs J]``. Every row is
 hunted on its own claim and neighbours with nothing known of its distribution; the 20 mechanisms are tested as ideal
-ones,
-without their low-order bits, the last row with them. Beside our lower bound stand the true epsilon (the largest loss
-that the white-box search certifies), what a bettor certifies on average who knows both distributions and plays all the
-calls on the pair where that is most, the one with the largest loss or another ("best bettor"; where the distribution's
-cells are coarser than the outcomes he may certify more), and the published figures, whose sources ``rows.toml`` names.
-A second table says after how many calls and CPU seconds the bound on Laplace noise in floats passes 8. Both are
-written to ``RESULTS.md``.
+ones, without their low-order bits, the last row with them. Beside our lower bound stand the true epsilon (the largest
+loss that the white-box search certifies), the mean certified by a bettor that knows both distributions and plays all
+calls on its best pair ("best bettor"; it may certify more where the distribution's cells are coarser than the
+outcomes), and the published figures, whose sources ``rows.toml`` names. A second table says after how many calls and
+CPU seconds the bound on Laplace noise in floats passes 8. Both are written to ``RESULTS.md``.
 
 Targets: no refutation where the claim holds; elsewhere the best peer's bound and the wanted share of the true epsilon,
-or four fifths of what the best bettor certifies where he certifies less than that.
+or four fifths of the figure of the best bettor where that is smaller.
 """
 
 import argparse
@@ -44,7 +42,7 @@ _ABOUT_PEERS = (
 )
 UNLIMITED = 1e6  # seconds: the calls decide
 TRIED_PAIRS = 16
-"""So many adversarial pairs are weighed up for the best bettor, besides the one with the largest loss."""
+"""Adversarial pairs that are tried for the best bettor, besides the one with the largest loss."""
 
 FLOAT_ROW, FLOAT_BOUND, FLOAT_CALLS, FLOAT_SEEDS = "FloatLaplace", 8.0, 2_000_000, 5
 
@@ -91,7 +89,7 @@ class Comparison:
     @property
     def _excuse(self) -> str:
         if self.best_bettor is None:
-            return "the distribution is not known, so nobody can tell how much there was to find"
+            return "the distribution is unknown, and so is the largest possible bound"
         return f"with both distributions known and all calls on one pair {self.best_bettor:.4g} would be certified"
 
 

@@ -1,9 +1,9 @@
 """How fast the auditor gathers evidence on single known pairs, beside the optimum and a sequential peer.
 
 Run with ``python -m benchmarks.known_pairs [--runs N] [--evidence-runs N]``. First: pairs of calls until a wrong claim
-is refuted at level 5 %, on average over seeds, for the two means whose noise gives the number of records away. The
+is refuted at level 5 %, on average over seeds, for the two means whose noise reveals the number of records. The
 peer is APT (sequential f-DP auditing, asymptotic guarantee), with its published averages. Then: the evidence against a
-claim after some calls, as a share of what the growth-optimal bettor has on average, who knows both densities. The
+claim after some calls, as a share of the mean evidence of the growth-optimal bettor, which knows both densities. The
 tables are written to ``RESULTS.md``.
 """
 
@@ -114,7 +114,7 @@ def calls_to_reject(pair: KnownPair, seed: int) -> int:
 
 
 def evidence(pair: KnownPair, seed: int, calls: int) -> float:
-    """Return the logarithm of the evidence against the claim after so many calls."""
+    """Return the logarithm of the evidence against the claim after this number of calls."""
     campaign = campaign_on(pair, seed)
     while campaign.calls < calls:
         play(campaign, pair, calls - campaign.calls)
@@ -156,9 +156,9 @@ def main() -> None:
         "optimum is log 20 over the growth of the best bet, which does not count the overshoot; the Gaussian claims "
         "have delta 1e-5. APT: published averages, with an asymptotic guarantee.\n\n"
         f"{markdown_table(headings, rejections)}\n\n"
-        "Calls that the growth-optimal bettor needs, and our evidence as a share of his, mean over "
+        "Calls that the growth-optimal bettor needs, and our evidence as a share of that bettor's, mean over  "
         f"{options.evidence_runs} seeds with its standard error.\n\n"
-        f"{markdown_table(['pair', 'claim', 'his calls', *after], shares)}",
+        f"{markdown_table(['pair', 'claim', 'its calls', *after], shares)}",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a bettor certifies who knows both output distributions: the yardstick of the auditor's benchmark."""
+"""The bounds of a bettor that knows both output distributions: the yardstick of the auditor's benchmark."""
 
 import math
 
@@ -62,7 +62,7 @@ def shifted_laplace(count: int, scale: float) -> tuple[Array, Array]:
 
 
 def optimal_bound(p: Array, q: Array, calls: int, alpha: float) -> float:
-    """Return the epsilon that the best bettor refutes on average after so many calls, all of them on this pair."""
+    """Return the epsilon that the best bettor refutes on average after this number of calls on this pair."""
 
     def missing(epsilon: float) -> float:
         return calls * growth(p, q, epsilon) + math.log(alpha)

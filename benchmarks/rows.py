@@ -53,4 +53,4 @@ ROWS = tuple(Row(**table) for table in _TABLES["row"])
 """The twenty mechanisms that the peers were compared on."""
 
 EXTRAS = tuple(Row(**table) for table in _TABLES["extra"])
-"""Two means that give the number of records away, and Laplace noise in floats."""
+"""Two means that reveal the number of records, and Laplace noise in floats."""

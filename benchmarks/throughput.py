@@ -66,7 +66,7 @@ class Audit:
         self.campaign = Campaign(PureDP(0.1), pairs, seed=self.seed, ignored=frozenset({LOWEST_BIT}))
 
     def play_to(self, calls: int) -> float:
-        """Play until so many calls are made; return the CPU seconds spent beyond the mechanism."""
+        """Play until this number of calls is made; return the CPU seconds spent beyond the mechanism."""
         before = time.process_time() - self.sampling
         while self.campaign.calls < calls:
             self.campaign.play_round(self._draw, most_calls=calls - self.campaign.calls)

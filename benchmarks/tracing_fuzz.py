@@ -129,7 +129,7 @@ def _node(rng: random.Random, size: int, names: tuple[int, ...], depth: int) -> 
 
 
 def _datum(rng: random.Random, name: int, size: int) -> int:
-    """Return the datum to which a noise is added: mostly the same, without which hardly any program is private."""
+    """Return the datum to which a noise is added: mostly the same, without which few programs are private."""
     return name % size if rng.random() < 0.8 else rng.randrange(size)
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "ConsequenceRecord",
     "CoverageKind",
     "ErratumRecord",
+    "ExperimentRecord",
     "FindingRecord",
     "HuntRecord",
     "ItemRecord",
@@ -34,6 +35,7 @@ __all__ = [
     "PairRecord",
     "Record",
     "ReportRecord",
+    "ShownMechanismRecord",
     "ShownStatementRecord",
     "StatementRecord",
     "WitnessRecord",
@@ -142,7 +144,7 @@ class ErratumRecord(Record, kw_only=True, frozen=True):
 
 
 class BoundRecord(Struct, kw_only=True, frozen=True):
-    """What is known of one quantity of a claim."""
+    """The bounds of one quantity of a claim."""
 
     quantity: str
     lower: Number
@@ -161,6 +163,7 @@ class WitnessRecord(Struct, kw_only=True, frozen=True):
     p_right: tuple[Number, Number]
     certified: bool = False
     snippet: str | None = None
+    inputs: tuple[str, str] | None = None
 
 
 class HuntRecord(Record, kw_only=True, frozen=True):
@@ -197,6 +200,7 @@ class HuntRecord(Record, kw_only=True, frozen=True):
     traced: bool = False
     not_traced: str | None = None
     certificate: Object | None = None
+    session: Count = 1
 
 
 class CheckRecord(Record, kw_only=True, frozen=True):
@@ -269,6 +273,24 @@ class MechanismRecord(Record, kw_only=True, frozen=True):
     caught_by: list[str]
     sources: list[str]
     items: list[tuple[str, str]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+
+class ShownMechanismRecord(MechanismRecord, kw_only=True, frozen=True):
+    """A mechanism as `show` prints it: described, with its code and the largest loss that a search finds.
+
+    The figures are null where the exact distribution is not known. `epsilon_lower` is certified at `witness`, whose
+    event has probabilities on the two inputs with a ratio within `ratio`; `epsilon_upper` is that of a worst-pair
+    theorem.
+    """
+
+    description: str
+    reference: str | None = None
+    epsilon_lower: Number = None
+    epsilon_upper: Number = None
+    ratio: tuple[Number, Number] | None = None
+    witness: WitnessRecord | None = None
+    code: str = ""
 
 
 class LeafRecord(Record, kw_only=True, frozen=True):
@@ -301,6 +323,16 @@ class NotTracedRecord(Record, kw_only=True, frozen=True):
     not_traced: str
 
 
+class ExperimentRecord(Record, kw_only=True, frozen=True):
+    """An experiment: one that can be run, or the files that a run wrote; `trials` is null for those of the paper."""
+
+    experiment: str
+    summary: str
+    seed: Count | None = None
+    trials: Count | None = None
+    files: list[str] = field(default_factory=list)
+
+
 class ReportRecord(Record, kw_only=True, frozen=True):
     """The counts of a report: records of each kind and unexpected ones."""
 
@@ -323,6 +355,7 @@ RECORDS: tuple[type[Record], ...] = (
     ShownStatementRecord,
     ItemRecord,
     MechanismRecord,
+    ShownMechanismRecord,
     HuntRecord,
     CheckRecord,
     FindingRecord,
@@ -330,6 +363,7 @@ RECORDS: tuple[type[Record], ...] = (
     PairRecord,
     NotTracedRecord,
     ReportRecord,
+    ExperimentRecord,
 )
 """The records that the commands print."""
 

@@ -1,5 +1,6 @@
-"""The mechanisms as the command line lists them: claims, neighbours, what is known of their distribution."""
+"""The mechanisms as the command line lists them: claims, neighbours, and whether their distribution is known."""
 
+from dpassay.impl.benchmark_names import names_of
 from dpassay.impl.catalogue import Entry, entries
 from dpassay.properties.contract import MechanismRecord
 from dpassay.properties.hunting.formatting import relation_words
@@ -27,4 +28,5 @@ def mechanism_record(entry: Entry) -> MechanismRecord:
         caught_by=[] if mutation is None else list(mutation.caught_by),
         sources=sorted({source for source, _ in entry.items}),
         items=list(entry.items),
+        names=names_of(entry.where),
     )

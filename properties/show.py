@@ -3,19 +3,23 @@
 from typing import Any
 
 from dpassay.claims import UsageError
+from dpassay.impl.benchmark_names import address_of, all_names
 from dpassay.impl.catalogue import entries
-from dpassay.properties.contract import ErratumRecord, MechanismRecord, ShownStatementRecord
-from dpassay.properties.mechanisms import mechanism_record
+from dpassay.properties.contract import ErratumRecord, ShownMechanismRecord, ShownStatementRecord
 from dpassay.properties.records import plain
+from dpassay.properties.shown_mechanism import shown_mechanism
 from dpassay.properties.verify import verify_errata, verify_statement
+from dpassay.registry import similar_words
 from dpassay.spec.proof.steps import Kind, Step
 from dpassay.spec.statement import Statement, all_statements
 
 __all__ = ["proof_lines", "show_record", "statement_words"]
 
 
-def show_record(name: str) -> ShownStatementRecord | MechanismRecord:
-    """Return the record of a statement (by name or item name) or of a mechanism (by address).
+def show_record(name: str) -> ShownStatementRecord | ShownMechanismRecord:
+    """Return the record of a statement (by name or item name) or of a mechanism (by address or name).
+
+    Mechanisms of the common benchmark have the names of the literature, such as SVT3.
 
     A statement is verified in the quick profile; evidence and scope are those of this run.
 
@@ -28,10 +32,18 @@ def show_record(name: str) -> ShownStatementRecord | MechanismRecord:
     if statements:
         exact = [one for one in statements if one.name == name]
         return _statement_record((exact or statements)[0])
+    address = address_of(name) or name
     for entry in entries():
-        if name in {entry.where, entry.where.partition(":")[2]}:
-            return mechanism_record(entry)
-    raise UsageError(f"NAME {name!r} is not a statement, item or mechanism; `dpassay list` prints all names")
+        if address in {entry.where, entry.where.partition(":")[2]}:
+            return shown_mechanism(entry)
+    raise UsageError(f"NAME {name!r} is not a statement, item or mechanism{_hint(name)}")
+
+
+def _hint(name: str) -> str:
+    """Return the most similar names, in words."""
+    known = {one.name for one in all_statements()} | {row.name for one in all_statements() for row in one.items}
+    known |= {entry.where.partition(":")[2] for entry in entries()} | set(all_names())
+    return similar_words(name, known) or "; `dpassay list` prints all names"
 
 
 def _statement_record(statement: Statement) -> ShownStatementRecord:

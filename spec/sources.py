@@ -204,7 +204,7 @@ _OTHER_ITEMS: dict[str, dict[Item, ItemRow]] = {}
 
 
 def register_items(source: Source, table: Path | Iterable[tuple[str, str, str]]) -> None:
-    """Register the items of a document: what it numbers or names, so that coverage can be reported.
+    """Register the numbered or named items of a document, so that coverage can be reported.
 
     Without a table the statements of a document have labels instead, and coverage lists these.
 

@@ -35,7 +35,7 @@ COMMANDS = {
     "items": ("ItemRecord", ["list"]),
     "mechanisms": ("MechanismRecord", ["list", "--mechanisms"]),
     "a statement": ("ShownStatementRecord", ["show", FEW]),
-    "a mechanism": ("MechanismRecord", ["show", "dpassay.impl.mechanisms.laplace:laplace_mechanism"]),
+    "a mechanism": ("ShownMechanismRecord", ["show", "dpassay.impl.mechanisms.laplace:laplace_mechanism"]),
     "holds": ("HuntRecord", ["hunt", "dpassay.impl.mechanisms.laplace:laplace_mechanism"]),
     "violated": ("HuntRecord", ["hunt", "{target}:noise", "--claim", "pure:0.1", "--calls", "4000"]),
     "not refuted": ("HuntRecord", ["hunt", "{target}:coin", "--claim", "pure:9", "--calls", "1000"]),

@@ -29,7 +29,7 @@ MARGIN = 1 + 2.0**-34
 """Factor on every float64 delta; it exceeds the rounding errors, which are below 1e-10."""
 
 UNDERFLOW = 1e-300
-"""More than what products below the range of float64 take away from a delta: a positive delta never becomes 0."""
+"""A bound on the error of a delta by products below the range of float64: a positive delta never becomes 0."""
 
 BACK_OFF = 2.0**-48
 """Relative lowering of the global epsilon that absorbs the rounding of sums of losses; delta only grows by it."""

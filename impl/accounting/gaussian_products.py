@@ -35,7 +35,7 @@ SAFETY = 2.0**-31
 """Relative margin by which bounds are enlarged: over a thousand times the error of the quadrature."""
 
 LARGEST_RATIO = 2.0**20
-"""How many standard deviations apart arguments may lie; beyond, the window of an integrand drowns in rounding."""
+"""The largest distance of arguments, in standard deviations; beyond it rounding dominates an integrand."""
 
 _POINTS_AT_ONCE = 256  # keeps the arrays of one pass, points x nodes, inside the processor's cache
 _FALL = 44.0

@@ -38,7 +38,7 @@ CELLS = 2**17
 """Number of units into which the sum of the epsilons is divided where there is no common one."""
 
 WIDENED = 2.0**-47
-"""More than what the fifteenth decimal digit of a number can hide."""
+"""A bound on the error by rounding to fifteen decimal digits."""
 
 
 @dataclass(frozen=True)

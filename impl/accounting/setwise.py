@@ -197,5 +197,5 @@ def _square(name: str, value: float) -> float:
 
 
 def _rounded_up(computed: Array, positive: Array) -> Array:
-    """Return what was computed, rounded up; it does not underflow to 0 where `positive` is above 0."""
+    """Return the computed value, rounded up; it does not underflow to 0 where `positive` is above 0."""
     return np.where(positive > 0, np.maximum(computed * _ROUNDING, _TINY), 0.0)

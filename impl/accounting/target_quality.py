@@ -33,7 +33,7 @@ _UP = 1 + 2.0**-48
 _UNIT = 2.0**-52
 LARGEST_EXPONENT = 700.0  # of exp, in float64
 LARGEST_EXCESS = 2.0**-40
-"""How far, relatively, a likelihood ratio may exceed e^epsilon, and a sum of probabilities miss 1, by rounding."""
+"""The relative rounding error by which a likelihood ratio may exceed e^epsilon, or a sum of probabilities miss 1."""
 
 
 # --- the exact quality of a pair ----------------------------------------------------------------------------

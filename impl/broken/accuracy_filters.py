@@ -112,7 +112,7 @@ def _zcdp(make: type[ZCDPFilter], epsilons: tuple[float, ...]) -> FilteredStars:
 looks_back_only = catalogue(
     __name__,
     _ex_post(_LooksBackOnly),
-    mutation=Mutation("the guard looks at what is spent, as the precondition of Lemma 5.2 is printed", _SEEN),
+    mutation=Mutation("the guard looks at past charges only, as in the published precondition of Lemma 5.2", _SEEN),
 )
 
 needs_an_equality_to_stop = catalogue(

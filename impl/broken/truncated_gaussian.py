@@ -98,7 +98,7 @@ forgets_linf_in_the_half_width = catalogue(
 lowers_the_threshold = catalogue(
     __name__,
     _LowThreshold(size=1, sigma=2.0, delta=0.01),
-    mutation=Mutation("the threshold is T - linf/2, below what eq (10) pays for", _SEEN),
+    mutation=Mutation("the threshold is T - linf/2, below that of eq (10)", _SEEN),
 )
 
 takes_the_multiplier_for_a_deviation = catalogue(

@@ -6,7 +6,6 @@ of; one whose building failed, or was interrupted, leaves nothing.
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import Version
-from platformdirs import user_cache_path
 
+from dpassay.cache import cache_folder
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.registry import EnvironmentRecipe, Library, parse_specifier, parse_version
 
-__all__ = ["Interpreter", "build_environment", "cache_folder", "find_interpreter", "newest_version"]
+__all__ = ["Interpreter", "build_environment", "find_interpreter", "newest_version"]
 
 _BUILT = "built.json"
 _MINORS = range(9, 16)
@@ -45,14 +44,6 @@ class Interpreter:
     def short_version(self) -> str:
         """Major and minor version, such as ``3.11``."""
         return ".".join(self.version.split(".")[:2])
-
-
-def cache_folder() -> Path:
-    """Return the folder of the environments."""
-    chosen = os.environ.get("DPASSAY_CACHE")
-    if chosen:
-        return Path(chosen).expanduser().resolve()
-    return user_cache_path("dpassay", appauthor=False)
 
 
 def newest_version(library: Library, python: str = sys.executable) -> str:
@@ -206,7 +197,7 @@ def _run(command: Sequence[str], what: str) -> subprocess.CompletedProcess[str]:
 
 
 def _complaint(text: str) -> str:
-    """Return the line that says what went wrong."""
+    """Return the line that names the error."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
     errors = [line for line in lines if "error" in line.lower()]
     return (errors or lines or ["no error message"])[0][:300]

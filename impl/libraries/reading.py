@@ -297,7 +297,7 @@ def _read_pandas(value: Any, read_part: Callable[[Any], Any]) -> Any:
 
 
 def _read_array_like(value: Any, read_part: Callable[[Any], Any]) -> Any:
-    """Read what calls itself an array (tensors, columns of other libraries) by way of numpy."""
+    """Read an array-like object (tensors, columns of other libraries) by way of numpy."""
     numpy = sys.modules.get("numpy")
     if numpy is None or isinstance(value, type) or not hasattr(type(value), "__array__"):
         return NotImplemented

@@ -11,6 +11,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from dpassay.claims import UsageError
+from dpassay.registry import similar_words
 
 __all__ = [
     "EnvironmentRecipe",
@@ -120,7 +121,9 @@ def find_library(name: str) -> Library:
     path = Path(name)
     if path.is_file():
         return _read_library(path.resolve())
-    raise UsageError(f"LIBRARY {name!r} is not one of {', '.join(libraries) or 'none'}, nor the file of an adapter")
+    known = ", ".join(libraries) or "none"
+    hint = similar_words(name, libraries)
+    raise UsageError(f"LIBRARY {name!r} is not one of {known}, nor the file of an adapter{hint}")
 
 
 def _normal(name: str) -> str:

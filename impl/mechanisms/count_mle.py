@@ -51,7 +51,7 @@ class CountMLE:
     """Counts with N(0, linf^2 sigma^2) on each, fitted to a given order of the labels.
 
     Cesar and Rogers 2020, Alg 1. The order must be public, or the output of a private phase that is charged elsewhere:
-    the order of the true counts gives them away.
+    the order of the true counts reveals them.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def first_true(events: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 class Stream(Protocol):
-    """The public parameters of a stream of answers: how many, in what range, against what threshold."""
+    """The public parameters of a stream of answers: their number, range and threshold."""
 
     @property
     def size(self) -> int:

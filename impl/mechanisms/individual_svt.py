@@ -54,7 +54,7 @@ class _ChargedRecords:
         return float(not_prior_quality(self.epsilon))
 
     def account(self, delta: float) -> ChargingAccount:
-        """Return what any number of queries guarantee at a delta in (0, 1) (Thm 2.10 with its missing term)."""
+        """Return the guarantee of any number of queries at a delta in (0, 1) (Thm 2.10 with its missing term)."""
         return target_charging_account(self.hits, self.epsilon, self.quality, delta)
 
     def _parts(self, contribution: Contribution) -> Array:

@@ -2,7 +2,7 @@
 
 Cohen and Lyu 2023, Section 2.7.1. Teachers are trained on disjoint parts of the private data, so that a record moves
 one vote. A label is drawn by the exponential mechanism on the counts, inside the boundary wrapper, whose extra outcome
-is the target: a query on which the teachers agree is hardly ever charged.
+is the target: a query on which the teachers agree is rarely charged.
 """
 
 from typing import Any

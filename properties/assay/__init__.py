@@ -1,1 +1,1 @@
-"""The conformance suite: laws for other people's mechanisms, accountants and calibrators, and what was found."""
+"""The conformance suite: laws for the mechanisms, accountants and calibrators of libraries, and the findings."""

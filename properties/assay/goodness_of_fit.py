@@ -152,7 +152,7 @@ def _standardised(raw: Sequence[Array], probabilities: Array) -> Array:
 
 @dataclass
 class FitTest:
-    """Collects the outcomes on one input and says what speaks against the distribution there.
+    """Collects the outcomes on one input and returns the evidence against the distribution there.
 
     Attributes
     ----------

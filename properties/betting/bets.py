@@ -82,8 +82,8 @@ _WORTH_IT = 1.3
 """Unfair sides must promise this multiple of the growth of fair sides: fair sides serve all claims and directions."""
 
 _REACHES = math.exp(-2)
-"""The growth against epsilon + 1 on fair sides must be this part of that against epsilon: else the predictions hardly
-reach beyond epsilon, and better ones need calls of both sides."""
+"""The growth against epsilon + 1 on fair sides must be this part of that against epsilon: otherwise the predictions
+barely reach beyond epsilon, and better ones need calls of both sides."""
 
 ERROR_PER_CALL = 2.0**-32
 """Bounds the float error of a logarithm of wealth, per call: fewer than 2^13 weights and levels, each logarithm below
@@ -206,11 +206,11 @@ class Ledger:
 
     @property
     def calls(self) -> int:
-        """How many calls were bet on."""
+        """The number of calls that were bet on."""
         return int(self.left.sum() + self.right.sum())
 
     def record(self, levels: NDArray[np.int64], is_left: NDArray[np.bool_], weight: float = 0.5) -> None:
-        """Enter a batch whose weight (one of `WEIGHTS`) and levels were fixed by what came before it."""
+        """Enter a batch whose weight (one of `WEIGHTS`) and levels were fixed before it."""
         row = WEIGHTS.index(weight)
         self.left[row] += np.bincount(levels[is_left], minlength=len(LEVELS))
         self.right[row] += np.bincount(levels[~is_left], minlength=len(LEVELS))
@@ -249,6 +249,9 @@ def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Ar
     return rounded
 
 
+_FEW_TERMS = 1 << 13
+"""Up to so many levels times claims, each is computed; beyond, sums from both ends of all levels take less time."""
+
 _CENTRES: Array = np.log(WEIGHTS) - np.log1p(-np.array(WEIGHTS))
 _ON_LEFT: Array = log_expit(_CENTRES[:, None] + LEVELS)
 _ON_RIGHT: Array = log_expit(-_CENTRES[:, None] - LEVELS)
@@ -262,6 +265,9 @@ def _pure_log_wealth(ledger: Ledger, epsilon: Array) -> Array:
     """
     if not np.all(epsilon >= 0):
         raise UsageError(f"epsilon must be at least 0, got {epsilon!r}")
+    used = np.flatnonzero((ledger.left + ledger.right).any(axis=0))
+    if used.size * epsilon.size <= _FEW_TERMS:
+        return _sum_over_levels(ledger, epsilon, used)
     above = np.searchsorted(LEVELS, epsilon, side="right")
     below = np.searchsorted(LEVELS, -epsilon, side="left")
     total = np.zeros(epsilon.shape)
@@ -276,6 +282,21 @@ def _pure_log_wealth(ledger: Ledger, epsilon: Array) -> Array:
             with np.errstate(invalid="ignore"):  # no call lies beyond an infinite epsilon
                 fair = lefts * log_expit(bound) + rights * log_expit(-bound)
             total += gains - np.where(lefts + rights > 0, fair, 0.0)
+    return total
+
+
+def _sum_over_levels(ledger: Ledger, epsilon: Array, used: NDArray[np.intp]) -> Array:
+    """Return the sums of the logarithms of `log_factors` for delta = 0, over the levels that have calls."""
+    total = np.zeros(epsilon.shape)
+    for row, centre in enumerate(_CENTRES.tolist()):
+        left, right = ledger.left[row, used].astype(np.float64), ledger.right[row, used].astype(np.float64)
+        if not (left.any() or right.any()):
+            continue
+        logits = centre + LEVELS[used]
+        allowed = np.clip(logits, centre - epsilon[:, None], centre + epsilon[:, None])
+        total += (_ON_LEFT[row, used] - log_expit(allowed)) @ left + (
+            _ON_RIGHT[row, used] - log_expit(-allowed)
+        ) @ right
     return total
 
 

@@ -110,7 +110,7 @@ def _falling_weights(count: int) -> Array:
 
 
 def _looking_share(total: int) -> float:
-    """Return the part of so many calls that looks for better pairs than those that are proven."""
+    """Return the part of this number of calls that looks for better pairs than the proven ones."""
     return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
 
 
@@ -285,12 +285,12 @@ class Campaign:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether every call on the first pairs raised: then there is a mistake to report, not a leak to find."""
+        """Return whether every call on the first pairs raised: the target is then reported as faulty."""
         return all(game.calls and game.only_failures for game in self.games[:_TOGETHER])
 
     @property
     def is_blind(self) -> bool:
-        """Whether all outcomes on the first pairs are of one type that cannot be read: no further call tells more."""
+        """Return whether all outcomes on the first pairs have one unreadable type: further calls are then useless."""
         first = self.games[:_TOGETHER]
         types = {kind for game in first for kind in game.unread.values()}
         return len(types) == 1 and all(game.calls and game.blanks == game.calls for game in first)
@@ -359,7 +359,7 @@ class Campaign:
         return first - 1 + (above - needed) / (above - below)
 
     def _next_size(self, game: PairGame) -> int:
-        """Return half of what was played before: the learners never lag behind by more than a third.
+        """Return half of the calls so far: the learners never lag behind by more than a third.
 
         On few pairs there is time to begin call by call: gross violations show within some dozens of calls.
         """

@@ -1,4 +1,4 @@
-"""Whether outcomes that one call returned are alike: noise that they share makes them no independent evidence.
+"""Tests of whether the outcomes of one call share noise: outcomes with shared noise are not independent evidence.
 
 The bets take every outcome for a release of its own. Under that assumption the outcomes of one input are exchangeable
 between calls: the mean rank of the outcomes of a call varies by chance only. The variation between calls, in units of

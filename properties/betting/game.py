@@ -108,9 +108,9 @@ class Draw:
 def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
     """Carry out a task; None if a call of many outcomes raised.
 
-    Call by call an exception is an outcome like any other. Of a call for many outcomes that raised, nobody knows
-    how many of them would have; see `PairGame.enter`. A sampler may have a function `one_by_one` that goes call by
-    call itself, with the symbols of exceptions among the outcomes.
+    Call by call an exception is an outcome like any other. If a call for many outcomes raises, the number of
+    exceptions among them is unknown; see `PairGame.enter`. A sampler may have a function `one_by_one` that goes call
+    by call itself, with the symbols of exceptions among the outcomes.
     """
     rng = np.random.default_rng(draw.seed)
     one_by_one: Sampler | None = getattr(sampler, "one_by_one", None) if draw.one_by_one else None
@@ -143,7 +143,7 @@ class Batch:
 
     @property
     def calls(self) -> int:
-        """How many outcomes are asked for."""
+        """The number of outcomes that the target is asked for."""
         return len(self.is_left)
 
     def groups(self) -> NDArray[np.intp]:
@@ -241,7 +241,7 @@ class PairGame:
         self.largest_batch = LARGEST_BATCH
 
     def prepare(self, size: int) -> Batch:
-        """Toss the coins of the next batch; their weight follows from what the game saw before."""
+        """Toss the coins of the next batch; their weight follows from the past of the game."""
         weight = self._next_weight()
         children = np.random.SeedSequence(self._seed, spawn_key=(self._index, self._batches)).spawn(3)
         coins = np.random.default_rng(children[0])
@@ -300,12 +300,12 @@ class PairGame:
 
     @property
     def only_failures(self) -> bool:
-        """Whether no call returned."""
+        """Return whether no call returned."""
         return self.failures == self.calls
 
     @property
     def sees_types(self) -> bool:
-        """Whether the type of an outcome is bet on: it is once outcomes of different types have come."""
+        """Return whether the type of an outcome is bet on: it is as soon as types differ."""
         return len(self._types) > 1
 
     def _note_types(self, parts: list[Outcomes]) -> None:
@@ -393,7 +393,7 @@ def _chunks(count: int, most: int) -> list[int]:
 
 
 def _balanced(outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> tuple[Outcomes, NDArray[np.bool_]]:
-    """Return a batch as fair sides would have made it: what learners say of it is then the likelihood ratio.
+    """Return a batch with fair sides: the opinions of learners are then likelihood ratios.
 
     The calls of the rarer side count as often as the other side is more likely, after all of the others.
     """

@@ -1,6 +1,6 @@
 """Power: the smallest violation that a run with a number of calls refutes in at least half of all runs.
 
-An ideal bettor, who knows both output distributions of a pair, gains a mean of g nats a call. The power is the
+An ideal bettor, which knows both output distributions of a pair, gains a mean of g nats a call. The power is the
 parameter of a reference mechanism (`reference`) on whose worst pair g is large enough for a real run, of which this is
 taken off:
 
@@ -155,7 +155,7 @@ def calls_that_look(calls: float, pairs: int) -> float:
 
 @dataclass(frozen=True)
 class Effort:
-    """What a test must gain, nats, on how many pairs.
+    """The gain that a test needs, in nats, and the number of pairs.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class Effort:
             return np.maximum(to_refute, np.divide(FINDING, seen))
 
     def at(self, calls: float) -> LeastGain:
-        """Return the gains needed with so many calls, as a function of the costs of bets."""
+        """Return the gains needed with this number of calls, as a function of the costs of bets."""
         return partial(self.least_gain, calls)
 
     def calls_needed(self, gains: Array, costs: Array) -> int | None:
@@ -200,7 +200,7 @@ class Effort:
 
 
 def shared_out(claim: Claim) -> float:
-    """Return the nats that a bet against a claim gives away to the hypotheses and bets beside it on the same pair.
+    """Return the nats that a bet against a claim shares with the hypotheses and bets beside it on the same pair.
 
     These are the mixture over claims, the reserve for calls that raise, and the structural bets; the other directions
     and caps where the claim has one positive delta; and the bets on Renyi moments where it bounds some. A claim with a
@@ -217,7 +217,7 @@ def shared_out(claim: Claim) -> float:
 
 
 def effort_of(claim: Claim, alpha: float, log_weight: float, pairs: int, *, alone: bool = False) -> Effort:
-    """Return what a test must gain on a pair of some weight, with the parameters of `power_of`.
+    """Return the gain that a test needs on a pair of some weight, with the parameters of `power_of`.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ LOG_ODDS = np.linspace(2.0**-6, 24.0, 192)
 
 @dataclass(frozen=True)
 class Recovery:
-    """How many bits were guessed, and how many of the guesses were right."""
+    """The number of guessed bits, and of correct guesses."""
 
     right: int = 0
     total: int = 0

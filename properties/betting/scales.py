@@ -1,4 +1,4 @@
-"""Scales of power: how a reference mechanism departs from a claim, and what an ideal bettor gains on it.
+"""Scales of power: departures of a reference mechanism from a claim, and the gain of an ideal bettor on it.
 
 See :mod:`dpassay.properties.betting.power` for what the references are and when a test is weak.
 """
@@ -30,10 +30,10 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Gain = Callable[[float], tuple[Array, Array]]
-"""Takes the parameter of a reference; returns the mean gains of the bets, nats a call, and what each has to pay."""
+"""Takes the parameter of a reference; returns the mean gains of the bets, nats a call, and the cost of each."""
 
 LeastGain = Callable[[Array], Array]
-"""Takes what bets have to pay; returns the mean gains that each must have, nats a call."""
+"""Takes the costs of bets; returns the mean gain that each must have, nats a call."""
 
 SLACK = 0.5
 """Nats (or units of a multiplier) beyond twice the claim that a test may miss before it counts as weak."""

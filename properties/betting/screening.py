@@ -118,7 +118,7 @@ class Screening:
         self._tournament: _Tournament | None = None
 
     def due(self, calls: int) -> tuple[Draw, ...]:
-        """Return the draws of the next round, none if the screening has had its share of so many calls."""
+        """Return the draws of the next round, none if the screening has used its share of this number of calls."""
         if self._tournament is None:
             self._tournament = self._next_tournament()
         tournament = self._tournament

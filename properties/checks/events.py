@@ -75,7 +75,7 @@ def implied_points(claim: Claim) -> list[tuple[float, float]]:
 
 
 def privacy_at_known_events(mechanism: Mechanism, *, draws: int = DRAWS, seed: int = 0) -> bool:
-    """Whether no known event refutes the first claim.
+    """Return whether no known event refutes the first claim.
 
     Clopper and Pearson's limits for each probability; a right mechanism is accused with probability at most 1e-10,
     whatever the number of events. Mechanisms without known events obey vacuously.

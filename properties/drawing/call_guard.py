@@ -1,4 +1,4 @@
-"""Calling a target under watch: a time limit for each call, and what targets do that they should not.
+"""Guarded calls of a target: a time limit for each call, and notes on faulty behaviour.
 
 A draw is carried out in a thread of its own, so that the time limit and an interruption from the keyboard work on
 every platform, also while the target waits in C. A thread cannot be ended from outside: the one that hangs is left
@@ -47,7 +47,7 @@ CALL_TIMEOUT = 60.0
 """Seconds that one call of the target may take unless stated otherwise."""
 
 PROBED_CALLS, PROBES = 8, 6
-"""A probe is a call for so many outcomes; there are at most so many probes."""
+"""Outcomes of one probing call, and the largest number of such calls."""
 
 _GLOBAL_GENERATORS, _PROBE = 1 << 31, 1 << 29  # keys of seeds that no draw of a hunt has
 _SHOWN = 8
@@ -59,7 +59,7 @@ class CallTimeoutError(Exception):
 
 
 class Habit(Enum):
-    """What a target does that its user should know, in words."""
+    """A behaviour of the target that its user should know, in words."""
 
     EDITS_INPUT = "the target changes its input in place; each call received a copy"
     GLOBAL_GENERATORS = (
@@ -81,16 +81,22 @@ class Habit(Enum):
     SHARES_NOISE = (
         "outcomes of one call are not independent of each other: every outcome was drawn by a call with size=1"
     )
+    REPEATS_OWN = (
+        "not a fresh draw: the target holds a random generator of its own, and calls on one input returned the same "
+        "outcome; noise that is kept cannot be told from none: no verdict"
+    )
     NOT_RANDOM = "the target is not random: all calls on one input returned the same outcome"
     DRAWS, DRAWS_NOTHING = "some calls draw from the rng", "some calls draw nothing from the rng"
     """No notes by themselves: both of them, and one outcome for each input, make `RELEASES_ONCE`."""
+    OWN_GENERATOR = "the target holds a random generator"
+    """No note by itself: without draws from the rng, and with one outcome for each input, it makes `REPEATS_OWN`."""
 
 
-NOT_FRESH = frozenset({Habit.REPEATS_ITSELF, Habit.RELEASES_ONCE})
+NOT_FRESH = frozenset({Habit.REPEATS_ITSELF, Habit.RELEASES_ONCE, Habit.REPEATS_OWN})
 """With these calls are no independent draws of the mechanism, so that there is no verdict."""
 
 NOT_READ, PARTLY_READ = "the target returns outcomes that cannot be read", "parts of outcomes cannot be read"
-"""How the notes begin that say so. Where whole outcomes were not read, a hunt that refuted nothing says nothing."""
+"""Beginnings of notes on unread outcomes. A hunt without readable outcomes that refutes nothing has no result."""
 
 LOOKED_AT_IN_PART = "parts of outcomes are too long to be looked at in every detail"
 
@@ -99,7 +105,7 @@ _NAMED_PARTS = 8
 
 
 def notes_on_reading(games: Sequence[PairGame]) -> list[str]:
-    """Return what a user should know of outcomes, and of parts of outcomes, that could not be read."""
+    """Return notes for the user on unreadable outcomes, and on unreadable parts of outcomes."""
     partly = {path: what for game in games for path, what in game.partly.items()}
     long = [f"{LOOKED_AT_IN_PART}: {_listed(partly)}; a leak there would be missed"] if partly else []
     unread = {path: kind for game in games for path, kind in game.unread.items()}
@@ -118,7 +124,7 @@ def _listed(parts: Mapping[str, str]) -> str:
 
 
 def carry_out(sampler: Sampler, draw: Draw, call_timeout: float = CALL_TIMEOUT) -> tuple[Outcomes | None, set[Habit]]:
-    """Carry out a draw under watch; return also what was noticed.
+    """Carry out a guarded draw; return also the behaviour that was noticed.
 
     The global generators of `random` and `numpy.random` are seeded from the draw, for targets that use them.
 
@@ -250,7 +256,7 @@ def _global_state() -> tuple[Any, ...]:
 
 
 def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CALL_TIMEOUT) -> set[Habit]:
-    """Ask for the same outcomes twice, and for others, to see what a target makes of its rng.
+    """Ask for the same outcomes twice, and for others, to see how a target uses its rng.
 
     It takes `PROBED_CALLS` outcomes from each of at most `PROBES` calls; none of them enters a test.
 
@@ -291,7 +297,7 @@ def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CA
 
 
 def is_constant(game: PairGame) -> bool:
-    """Return whether each side of a game showed one outcome only, in what the game remembers."""
+    """Return whether each side of a game showed one outcome only, as far as the game remembers."""
     for side in (True, False):
         seen: list[Outcomes] = []
         for outcomes, is_left in game.archive:

@@ -1,4 +1,4 @@
-"""Questions to a target that may be in another process; the imports here are part of what that process costs."""
+"""Questions to a target that may be in another process; the imports here slow the start of that process."""
 
 import pickle
 from dataclasses import replace
@@ -58,13 +58,13 @@ def traced(
 
 
 def sent_declaration(target: Any) -> tuple[Declaration, bytes]:
-    """Return what a target declares, with its claims apart: they may contain functions of the target's module."""
+    """Return the declaration of a target, with its claims apart: they may contain functions of the target's module."""
     declared = declaration_of(target)
     return replace(declared, claims=()), pickled(declared.claims, target, "the process that settles the bets")
 
 
 def received_declaration(sent: tuple[Declaration, bytes]) -> Declaration:
-    """Return what `sent_declaration` returned in another process as one value.
+    """Return the declaration of `sent_declaration` in another process as one value.
 
     Raises
     ------

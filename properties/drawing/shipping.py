@@ -12,7 +12,7 @@ from typing import Any
 import cloudpickle
 
 from dpassay.claims import UsageError
-from dpassay.properties.drawing.target import load_target
+from dpassay.properties.drawing.target import absolute, load_target
 
 __all__ = ["Named", "Shipped", "pickled"]
 
@@ -58,8 +58,7 @@ class Shipped:
         paths = tuple(str(Path(path).resolve()) for path in sys.path)
         if not isinstance(target, str):
             return cls(None, pickled(target, target, place), paths)
-        file, _, attribute = target.rpartition(":")
-        return cls(f"{Path(file).resolve()}:{attribute}" if file.endswith(".py") else target, b"", paths)
+        return cls(absolute(target), b"", paths)
 
     def __call__(self) -> Any:
         """Return the target."""
@@ -73,7 +72,7 @@ class Shipped:
 
 
 def pickled(thing: Any, owner: Any, place: str) -> bytes:
-    """Pickle what belongs to a target, with the code of functions that the other process could not import.
+    """Pickle the parts of a target, with the code of functions that the other process could not import.
 
     Parameters
     ----------

@@ -3,41 +3,58 @@
 import sys
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, shown
+from dpassay.claims import AnyNeighbours, Claim, Mechanism, UsageError, shown
 from dpassay.discovery import load_module
+from dpassay.impl.benchmark_names import address_of, all_names
+from dpassay.properties.drawing.commands import COMMAND, Command
+from dpassay.properties.drawing.per_call import PerCall
 from dpassay.properties.outcomes.symbols import sampler_of
+from dpassay.registry import similar_words
 
-__all__ = ["Declaration", "declaration_of", "describe_target", "is_foreign", "load_target", "may_have_distribution"]
+__all__ = [
+    "Declaration",
+    "absolute",
+    "declaration_of",
+    "describe_target",
+    "full_name",
+    "is_foreign",
+    "load_target",
+    "may_have_distribution",
+]
+
+PER_CALL = "per-call:"
+"""Prefix of the name of a function that makes one release a call."""
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a target declares of itself.
+    """The claims and the neighbour relation that a target declares.
 
     Parameters
     ----------
     claims : tuple of Claim
         Empty where it declares none.
-    neighbours : NeighbourRelation or None
+    neighbours : AnyNeighbours or None
         None where it declares none.
     may_have_distribution : bool
         Whether its exact output distribution may be known.
     """
 
     claims: tuple[Claim, ...]
-    neighbours: NeighbourRelation | None
+    neighbours: AnyNeighbours | None
     may_have_distribution: bool
 
 
 def declaration_of(target: Any) -> Declaration:
-    """Return what a target declares.
+    """Return the declaration of a target.
 
     Raises
     ------
@@ -48,7 +65,7 @@ def declaration_of(target: Any) -> Declaration:
     claims, neighbours = getattr(target, "claims", ()), getattr(target, "neighbours", None)
     if not isinstance(claims, tuple | list) or not all(isinstance(claim, Claim) for claim in claims):
         raise UsageError(f"the claims that a target declares must be a tuple of claims, got {shown(claims)}")
-    if not (neighbours is None or isinstance(neighbours, NeighbourRelation)):
+    if not (neighbours is None or isinstance(neighbours, AnyNeighbours)):
         raise UsageError(f"the neighbours that a target declares must be a relation, got {shown(neighbours)}")
     return Declaration(tuple(claims), neighbours, may_have_distribution(target))
 
@@ -73,7 +90,8 @@ def is_foreign(target: Any) -> bool:
 def load_target(name: str) -> Any:
     """Import what ``package.module:object`` or ``path/to/file.py:object`` names; a file's code is run.
 
-    The folder of a file is put on ``sys.path``, so that it finds its neighbours.
+    The folder of a file is put on ``sys.path``, so that it finds its neighbours. ``per-call:`` before the name makes a
+    target of a function that releases one outcome a call, and ``cmd:PROGRAM ARGUMENTS`` is a command.
 
     Raises
     ------
@@ -88,7 +106,56 @@ def load_target(name: str) -> Any:
     ...
     dpassay.claims.UsageError: target 'nowhere:thing': ModuleNotFoundError: No module named 'nowhere'
     """
-    place, separator, attribute = name.rpartition(":")
+    name = full_name(name)
+    if name.startswith(COMMAND):
+        return Command(name.removeprefix(COMMAND))
+    if name.startswith(PER_CALL):
+        return PerCall(_found(name, name.removeprefix(PER_CALL)))
+    found = _found(name, name)
+    if isinstance(found, type):
+        raise UsageError(f"target {name!r} is a class; name an instance instead")
+    if not (callable(found) or isinstance(found, Mechanism)):
+        raise UsageError(f"target {name!r} must be a Mechanism or a callable, got {type(found).__name__}")
+    return found
+
+
+def full_name(name: str) -> str:
+    """Return the address of a mechanism of the catalogue that is named as in the literature, such as SVT3.
+
+    Any other name is returned as it is.
+
+    Raises
+    ------
+    UsageError
+        If it has no colon and is no such name, with the most similar ones.
+
+    Examples
+    --------
+    >>> full_name("NoisyMax4")
+    'dpassay.impl.broken.noisy_max_values:exponential_value'
+    """
+    if ":" in name:
+        return name
+    known = address_of(name)
+    if known is None:
+        raise UsageError(
+            f"target {name!r} must have the form package.module:object or path/to/file.py:object, or be a name of the "
+            f"common benchmark{similar_words(name, all_names()) or ', such as ' + all_names()[0]}"
+        )
+    return known
+
+
+def absolute(name: str) -> str:
+    """Return the name of a target for a process in another folder: the path of a file is made absolute."""
+    if name.startswith(COMMAND):
+        return name
+    prefix = PER_CALL if name.startswith(PER_CALL) else ""
+    file, _, attribute = name.removeprefix(prefix).rpartition(":")
+    return f"{prefix}{Path(file).resolve()}:{attribute}" if file.endswith(".py") else name
+
+
+def _found(name: str, address: str) -> Any:
+    place, separator, attribute = address.rpartition(":")
     if not (separator and place and attribute):
         raise UsageError(f"target {name!r} must have the form package.module:object or path/to/file.py:object")
     found: Any = load_module(place, f"target {name!r}")
@@ -97,10 +164,6 @@ def load_target(name: str) -> Any:
             found = getattr(found, part)
         except AttributeError:
             raise UsageError(f"target {name!r}: {place} has no attribute {attribute!r}") from None
-    if isinstance(found, type):
-        raise UsageError(f"target {name!r} is a class; name an instance instead")
-    if not (callable(found) or isinstance(found, Mechanism)):
-        raise UsageError(f"target {name!r} must be a Mechanism or a callable, got {type(found).__name__}")
     return found
 
 

@@ -31,7 +31,8 @@ IMPORT_TIMEOUT = 60.0
 """Seconds that importing the target may take unless stated otherwise."""
 
 _GRACE_SECONDS = 10.0
-"""A process that is silent for so much longer than a call may take hangs in code that lets no other thread run."""
+"""Seconds beyond the time limit of a call after which a silent process counts as hanging: its code lets no other
+thread run."""
 
 _EXIT_SECONDS = 5.0
 """Time that the process gets to end by itself before it is killed."""
@@ -41,7 +42,7 @@ T = TypeVar("T")
 
 
 class WorkersLostError(Exception):
-    """A process that draws is lost: it ended, it was killed, or the cluster went away."""
+    """A process that draws is lost: it ended, it was killed, or the cluster was lost."""
 
 
 class TargetExitError(SamplerLostError):

@@ -60,7 +60,7 @@ def load(_: Any, loader: Callable[[], Any]) -> Any:
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Take standard input and output away from the code of the target."""
+    """Separate the code of the target from standard input and output."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -70,7 +70,7 @@ def _private_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _receive(requests: BinaryIO, inbox: "queue.SimpleQueue[Any]") -> None:
-    """Queue what the parent asks for; without a parent there is nothing left to do, whatever the target is doing."""
+    """Queue the requests of the parent; without a parent the process ends, whatever the target is doing."""
     while True:
         try:
             message = pickle.load(requests)  # noqa: S301  # made by the process that asks

@@ -32,7 +32,7 @@ _OBJECT_STORE = 100 << 20  # bytes: outcomes of a round are all that it holds
 
 @dataclass
 class Drawing:
-    """Carries out draws and collects what is noticed on the way.
+    """Carries out draws and collects the behaviour that is noticed.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def most_jobs() -> int:
 def on_workers(
     target: str | None, sampler: Sampler | RemoteSampler, *, jobs: int, backend: str, call_timeout: float
 ) -> Iterator[Drawing]:
-    """Yield what carries out draws.
+    """Yield the function that carries out draws.
 
     Parameters
     ----------
@@ -126,11 +126,13 @@ def on_workers(
 
 
 def _loader(target: str | None, sampler: Sampler | RemoteSampler, backend: str) -> Callable[[], Sampler]:
-    """Return what gives a worker the sampler."""
+    """Return the function that gives a worker the sampler."""
     if backend == "threading" and not isinstance(sampler, RemoteSampler):
         return lambda: sampler
-    thing: Any = target if target is not None else sampler
-    return _LoadSampler(Shipped.of(thing, f"the workers of backend {backend!r}"))
+    place = f"the workers of backend {backend!r}"
+    if target is None:
+        return _LoadSampler(Shipped.of(sampler, place))
+    return _LoadSampler(Shipped.of(target, place), getattr(sampler, "wrap", None))  # a name says nothing of a wrapper
 
 
 # --- at the workers -----------------------------------------------------------------------------------------
@@ -141,9 +143,11 @@ _Result = tuple[Outcomes | None, set[Habit]] | CallTimeoutError | UsageError
 @dataclass(frozen=True)
 class _LoadSampler:
     shipped: Shipped
+    wrap: Callable[[Sampler], Sampler] | None = None
 
     def __call__(self) -> Sampler:
-        return sampler_of(self.shipped())
+        sampler = sampler_of(self.shipped())
+        return sampler if self.wrap is None else self.wrap(sampler)
 
 
 def _draw_remotely(load: Callable[[], Sampler], draw: Draw, call_timeout: float) -> "_Result":
@@ -207,7 +211,7 @@ def _use_ray(jobs: int, stack: ExitStack) -> None:
     if not ray.is_initialized():
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
         if not os.environ.get("RAY_ADDRESS"):
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a hunt reports to nobody
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a hunt sends no reports
             options |= {"num_cpus": _local_workers(jobs), "include_dashboard": False}
             options |= {"object_store_memory": _OBJECT_STORE}
         ray.init(**options)

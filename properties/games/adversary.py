@@ -1,7 +1,7 @@
 """The optimal adaptive adversary against a filter, by exact dynamic programming.
 
 The adversary offers mechanisms from a menu, one after the other, each chosen from all that was released; the
-filter rule admits or refuses. What he achieves depends on the past through three things only: the rounds that
+filter rule admits or refuses. Its gain depends on the past through three things only: the rounds that
 are left, the state of the filter, and the likelihood ratio P/Q = e^loss so far. Losses on a common lattice (ratios
 that are powers of one number) keep the states few; everything is rational, so the value is exact.
 
@@ -54,9 +54,9 @@ class Game:
     Parameters
     ----------
     menu : sequence of Round
-        What may be offered in any round.
+        The possible offers of any round.
     rule : FilterRule
-        The filter; an offer that it refuses costs the adversary nothing, he may try another or stop.
+        The filter; a refused offer costs the adversary nothing, which may try another or stop.
     horizon : int
         Largest number of rounds.
     payoff : Payoff

@@ -139,7 +139,7 @@ def _zcdp_filters() -> Iterator[FilterGame]:
 
 
 def _odometer_with_a_limit() -> FilterGame:
-    """Play against an odometer that refuses what would lift its reading above a limit: a budget of V."""
+    """Play against an odometer that refuses offers which would lift its reading above a limit: a budget of V."""
     rho, tuning, delta = Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)
 
     def limit() -> arb:
@@ -150,7 +150,7 @@ def _odometer_with_a_limit() -> FilterGame:
 
 
 def _leaks(delta: Fraction, parts: int) -> tuple[LatticeMove, LatticeMove]:
-    """Return a leak of a part of the budget for delta, and one of all of it: what leaks in parts does not add up."""
+    """Return a leak of a part of the budget for delta, and one of all of it: partial leaks do not add up."""
     return leak(delta / parts, (0, 1)), leak(delta, (0, parts))
 
 

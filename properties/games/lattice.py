@@ -74,7 +74,7 @@ class LatticeGame:
     Parameters
     ----------
     moves : sequence of LatticeMove
-        What the adversary may offer; he may stop at any time.
+        The possible offers of the adversary, which may stop at any time.
     levels : tuple of int
         The budgets.
     rounds : int

@@ -70,7 +70,7 @@ class _OrderedRule(SetwiseRule):
 def fixed_order_delta(
     registered: Sequence[Parameter], order: tuple[int, ...], budget: Fraction, lattice: int
 ) -> Fraction:
-    """Return the exact delta of the optimal analyst who uses the parameters in this order.
+    """Return the exact delta of the optimal analyst that uses the parameters in this order.
 
     Parameters
     ----------

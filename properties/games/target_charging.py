@@ -1,7 +1,7 @@
 """The optimal adaptive analyst against target charging, and its exact delta(epsilon) beside every account.
 
 The analyst offers randomised responses whose less likely answer is the target (the NotPrior target of least quality,
-q = 1/(e^epsilon + 1)), either way round, as long as he likes, until tau hits. A position is (hits so far, privacy loss
+q = 1/(e^epsilon + 1)), either way round, in any number, until tau hits. A position is (hits so far, privacy loss
 in units of epsilon); the payoff at the end is (1 - e^(epsilon' - loss))_+. There is no bound on the number of
 calls, so that the value is a fixed point: it is approached from below and bounded from above, and both are returned.
 
@@ -175,7 +175,7 @@ def compared_accounts(hits: int, epsilon: float, delta: float) -> Iterator[dict[
 
 
 def short_game_delta(hits: int, ratio: Fraction, budget: Fraction, horizon: int) -> Fraction:
-    """Return the exact delta at e^epsilon' = `budget` of the best analyst who makes at most `horizon` calls.
+    """Return the exact delta at e^epsilon' = `budget` of the best analyst that makes at most `horizon` calls.
 
     The analyst offers common and rare NotPrior targets in both orientations.
 

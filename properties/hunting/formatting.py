@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.claims import AnyNeighbours, EncodedNeighbours, RecordNeighbours, VectorNeighbours
 from dpassay.properties.betting.power import Power
 
 __all__ = ["WEAK_TEST", "figures_words", "power_words", "relation_words", "weakness_words"]
@@ -12,7 +12,7 @@ WEAK_TEST = "weak test: "
 """Beginning of the sentence about a weak test."""
 
 
-def relation_words(relation: NeighbourRelation) -> str:
+def relation_words(relation: AnyNeighbours) -> str:
     """Return a neighbour relation as the command line takes it.
 
     Examples
@@ -33,6 +33,8 @@ def relation_words(relation: NeighbourRelation) -> str:
             most = [] if relation.max_size is None else [f"max-size={relation.max_size!r}"]
             words = [f"low={relation.low!r}", f"high={relation.high!r}", f"size={relation.size!r}", *most]
             return "records:" + ",".join([*words, f"relation={relation.relation}"])
+        case EncodedNeighbours():
+            return relation.words
 
 
 def figures_words(power: Power) -> str:
@@ -83,7 +85,7 @@ def _violations(figures: Mapping[str, float], reference: str | None) -> str:
 
 
 def weakness_words(power: Power, claim: str, *, failures: int = 0) -> str | None:
-    """Return what a test that is too weak would have missed, and the calls that it needs; None if it is not weak.
+    """Return the violation that a weak test would have missed, and the calls that it needs; None if it is not weak.
 
     Parameters
     ----------

@@ -2,12 +2,23 @@
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, UsageError, require_flag, shown
+from dpassay.claims import (
+    AnyNeighbours,
+    Claim,
+    EncodedNeighbours,
+    Mechanism,
+    NeighbourRelation,
+    UsageError,
+    require_flag,
+    shown,
+)
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
+from dpassay.properties.drawing.decoding import decoding_sampler
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
-from dpassay.properties.drawing.target import describe_target
+from dpassay.properties.drawing.sessions import in_sessions, require_session
+from dpassay.properties.drawing.target import describe_target, full_name
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError
 from dpassay.properties.drawing.workers import jobs_of
 from dpassay.properties.hunting.black_box import Progress, sample_pairs
@@ -26,15 +37,17 @@ from dpassay.properties.hunting.task import (
     require_seed,
 )
 from dpassay.properties.hunting.verdicts import HuntVerdict
-from dpassay.properties.hunting.witness import shrunk
+from dpassay.properties.hunting.witness import shrunk, with_inputs
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
-from dpassay.properties.notions.base import bounds_of
+from dpassay.properties.notions.base import bounds_of, composed_claim
 from dpassay.properties.notions.bounds import Bound
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.leaves.certificates import sealed
 from dpassay.spec.verdict import Evidence, Scope
 
 if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
     from dpassay.properties.hunting.white_box import Finding
 
 __all__ = ["Investigation", "hunt", "investigate"]
@@ -43,7 +56,7 @@ __all__ = ["Investigation", "hunt", "investigate"]
 def hunt(
     target: str | Mechanism | Sampler,
     claim: Claim | str | None = None,
-    neighbours: NeighbourRelation | str | None = None,
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
     budget_seconds: float = 60.0,
     calls: int | None = None,
@@ -60,6 +73,7 @@ def hunt(
     shrink: bool = True,
     trace: bool = True,
     trace_seconds: float = TRACE_SECONDS,
+    session: int = 1,
 ) -> HuntResult:
     """Look for a violation of a privacy claim.
 
@@ -77,11 +91,12 @@ def hunt(
         size=1; a target that repeats the outcome of an input gets no verdict.
     claim, neighbours : optional
         Objects or their words on the command line; by default the first claim and the relation of the Mechanism.
+        `neighbours` may be a hypothesis strategy of pairs (left, right): the target receives what it draws.
     budget_seconds : float
         Time after which no further batch begins.
     calls : int, optional
-        Number of calls to spend (a hunt of some hundred or more makes at most 48 besides, to see what the target
-        makes of its rng). Without it a hunt that refutes the claim spends as many calls again to sharpen its
+        Number of calls to spend (a hunt of some hundred or more makes at most 48 besides, to see how the target
+        uses its rng). Without it a hunt that refutes the claim spends as many calls again to sharpen its
         bounds, then stops.
     alpha : float
         Probability of a false alarm, in (0, 1).
@@ -107,7 +122,7 @@ def hunt(
     white_box : bool
         Whether to use the exact distribution where it is known.
     low_bits : bool
-        Whether to look at the low-order bits of numbers, by which noise computed in float64 gives answers away
+        Whether to look at the low-order bits of numbers, which reveal the input if noise is computed in float64
         (Mironov 2012). Without them the test is one of the ideal mechanism, as exact decisions always are.
     shrink : bool
         Whether to look for a simpler pair that shows a violation as well, with at most as many calls again; see
@@ -116,6 +131,12 @@ def hunt(
         Whether to trace the code of the target. It is run many times; what it prints meanwhile is dropped.
     trace_seconds : float
         Time that the exact decision may take; what it cannot decide by then is sampled.
+    session : int
+        Calls on one input that make one outcome, at most 1000. More than one finds noise that is reused and state that
+        is kept between calls: the outcomes of a session are tested against the claim composed `session` times (pure
+        DP, bounded range, RDP and zCDP: the sums; approximate and probabilistic DP: the sums of epsilon and of delta;
+        Gaussian DP: the root of `session` times mu). Each session begins with a copy of the target, as its attributes
+        and enclosed variables are when it is given. Sessions are sampled only; `calls` counts them.
 
     Returns
     -------
@@ -148,22 +169,36 @@ def hunt(
         shrink=shrink,
         trace=trace,
         trace_seconds=trace_seconds,
+        session=session,
     ).result
 
 
 @dataclass(frozen=True)
 class Investigation:
-    """A result with the claim and the relation that were tested, as objects."""
+    """A result with the claim and the relation that were tested, as objects.
+
+    Parameters
+    ----------
+    result : HuntResult
+        The result.
+    claim : Claim
+        What was tested: of a session, the composed claim.
+    neighbours : NeighbourRelation
+        The relation.
+    stated : Claim
+        The claim for one call.
+    """
 
     result: HuntResult
     claim: Claim
-    neighbours: NeighbourRelation
+    neighbours: AnyNeighbours
+    stated: Claim
 
 
 def investigate(
     target: str | Mechanism | Sampler,
     claim: Claim | str | None,
-    neighbours: NeighbourRelation | str | None,
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None",
     *,
     budget_seconds: float,
     calls: int | None,
@@ -180,6 +215,7 @@ def investigate(
     shrink: bool = True,
     trace: bool = True,
     trace_seconds: float = TRACE_SECONDS,
+    session: int = 1,
 ) -> Investigation:
     """Hunt, with the parameters of `hunt`, and return also the claim and the relation.
 
@@ -189,9 +225,10 @@ def investigate(
         As for `hunt`.
     budget_seconds, calls, alpha, seed, jobs, backend, call_timeout_seconds, import_timeout_seconds, isolate
         As for `hunt`.
-    progress, white_box, low_bits, shrink, trace, trace_seconds
+    progress, white_box, low_bits, shrink, trace, trace_seconds, session
         As for `hunt`.
     """
+    target = full_name(target) if isinstance(target, str) else target
     limits = _Limits(
         None if calls is None else require_calls(calls),
         require_seconds("budget_seconds", budget_seconds),
@@ -201,7 +238,7 @@ def investigate(
         require_flag(name, flag)
     if progress is not None and not callable(progress):
         raise UsageError(f"progress must be a function or None, got {shown(progress)}")
-    tracing = require_seconds("trace_seconds", trace_seconds)
+    tracing, length = require_seconds("trace_seconds", trace_seconds), require_session(session)
     level, checked_seed, workers = require_level("alpha", alpha), require_seed(seed), jobs_of(jobs, backend)
     given = None if claim is None else read_claim(claim), None if neighbours is None else read_neighbours(neighbours)
     with open_target(
@@ -210,10 +247,14 @@ def investigate(
         import_timeout=require_seconds("import_timeout_seconds", import_timeout_seconds),
         call_timeout=limits.call_timeout,
     ) as opened:
+        stated = claim_of(opened.declaration, given[0])
+        relation = neighbours_of(opened.declaration, given[1])
+        if length > 1 and isinstance(relation, EncodedNeighbours):
+            raise UsageError("session must be 1 for neighbours that are not arrays of numbers")
         task = Task(
             target,
-            claim_of(opened.declaration, given[0]),
-            neighbours_of(opened.declaration, given[1]),
+            composed_claim(stated, length),
+            relation,
             level,
             checked_seed,
             limits.calls,
@@ -221,15 +262,19 @@ def investigate(
             own_claim=claim is None,
             low_bits=low_bits,
             call_timeout_seconds=limits.call_timeout,
+            session=length,
+            stated=stated,
         )
-        result = _certify(task, opened) if white_box else None
-        decision = _decided(task, opened, tracing) if trace and result is None else None
+        # exact decisions are about numbers, and about one call
+        exact = None if isinstance(relation, EncodedNeighbours) or length > 1 else relation
+        result = _certify(task, opened, exact) if white_box and exact is not None else None
+        decision = _decided(task, opened, exact, tracing) if trace and result is None and exact is not None else None
         if decision is not None:
             result = _exact(task, *decision)
         if result is None:
             result = _sample(task, opened, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])
-    return Investigation(result, task.claim, task.neighbours)
+    return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours, stated)
 
 
 class _Limits(NamedTuple):
@@ -253,9 +298,10 @@ def _sample(
     task: Task, opened: OpenedTarget, *, jobs: int, backend: str, progress: Progress | None, shrink: bool
 ) -> HuntResult:
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
-    further = further_pairs(task.neighbours, pairs, seed=task.seed)
-    result = sample_pairs(task, opened.sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
-    return shrunk(result, task, opened.sampler) if shrink else result
+    further = further_pairs(task.neighbours, pairs, seed=task.seed, numbers=opened.numbers_in_code())
+    sampler = in_sessions(decoding_sampler(opened.sampler, task.neighbours), task.session)
+    result = sample_pairs(task, sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
+    return shrunk(result, task, sampler) if shrink else result
 
 
 class _Times(NamedTuple):
@@ -270,19 +316,19 @@ class _Times(NamedTuple):
         return _Times(self.seconds - began.seconds, self.cpu_seconds - began.cpu_seconds)
 
 
-def _certify(task: Task, opened: OpenedTarget) -> HuntResult | None:
+def _certify(task: Task, opened: OpenedTarget, relation: NeighbourRelation) -> HuntResult | None:
     began = _Times.now()
-    found = opened.certified(None if task.own_claim else task.claim, task.neighbours, task.seed)
+    found = opened.certified(None if task.own_claim else task.claim, relation, task.seed)
     if found is None:
         return None
     return _certified(task, found.verdict, found.scope, found.evidence, found, _Times.now().since(began))
 
 
-def _decided(task: Task, opened: OpenedTarget, seconds: float) -> tuple[Decision, _Times]:
+def _decided(task: Task, opened: OpenedTarget, relation: NeighbourRelation, seconds: float) -> tuple[Decision, _Times]:
     began = _Times.now()
     claim = None if task.own_claim else task.claim
     try:
-        decision = opened.traced(claim, task.neighbours, task.seed, seconds)
+        decision = opened.traced(claim, relation, task.seed, seconds)
     except WorkersLostError as error:
         raise UsageError(f"target {describe_target(task.target)!r}: while it was traced, {error}") from error
     return decision, _Times.now().since(began)
@@ -300,7 +346,11 @@ def _exact(task: Task, decision: Decision, times: _Times) -> HuntResult | None:
         about = {"target": result.target, "claim": result.claim, "neighbours": result.neighbours}
         proof = sealed({**decision.certificate, **about})
     bounds = result.bounds or bounds_of(task.claim, {"epsilon": 0.0}, decision.epsilon_upper)
-    return replace(result, bounds=bounds, traced=True, notes=decision.notes, certificate=proof)
+    bounds = tuple(replace(bound, upper=decision.uppers.get(bound.quantity, bound.upper)) for bound in bounds)
+    open_bits = holds and decision.low_bits_open
+    return replace(
+        result, bounds=bounds, traced=True, notes=decision.notes, certificate=proof, low_bits_open=open_bits
+    )
 
 
 def _certified(
@@ -328,7 +378,7 @@ def _certified(
 
 
 def _with_exact_figures(result: HuntResult, decision: Decision) -> HuntResult:
-    """Add what an undecided trace certified to a sampled result, and why it decided nothing."""
+    """Add the certified bounds of an undecided trace to a sampled result, and the reason why it decided nothing."""
     known = {} if decision.finding is None else {bound.quantity: bound.lower for bound in decision.finding.bounds}
     bounds = tuple(_sharpened(bound, known.get(bound.quantity), decision.epsilon_upper) for bound in result.bounds)
     return replace(result, bounds=bounds, not_traced=decision.reason, notes=(*decision.notes, *result.notes))

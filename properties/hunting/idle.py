@@ -29,7 +29,7 @@ class EveryCallRaisesError(UsageError):
 
 
 def only_outcome(games: Sequence[PairGame]) -> tuple[Hashable] | None:
-    """Return the one outcome of all games in what they remember; None if there are several, or none."""
+    """Return the one outcome that all games remember; None if there are several, or none."""
     seen = []
     for game in games:
         for outcomes, _ in game.archive:
@@ -49,7 +49,7 @@ def is_one_exception(games: Sequence[PairGame]) -> bool:
 
 
 def raise_exception_of(sampler: Sampler, data: Any) -> None:
-    """Call once more and raise `EveryCallRaisesError`, with what is raised as its cause."""
+    """Call once more and raise `EveryCallRaisesError`, with the exception of the target as its cause."""
     words = "target, called as f(data, size, rng), raises on every input: "
     try:
         call(getattr(sampler, "raising", sampler), data, 1, np.random.default_rng(0))
@@ -61,7 +61,7 @@ def raise_exception_of(sampler: Sampler, data: Any) -> None:
 
 
 def exception_of(sampler: Sampler, data: Any) -> str:
-    """Call once more, and return the type and the message of what is raised.
+    """Call once more, and return the type and the message of the exception.
 
     A sampler that returns symbols for exceptions may have a function `raising`, which lets them through.
     """

@@ -12,31 +12,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import (
+    AnyNeighbours,
     Claim,
     ExPost,
     Mechanism,
-    NeighbourRelation,
     UsageError,
     parse_claim,
-    parse_neighbours,
+    parse_relation,
     shown,
 )
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
+from dpassay.properties.drawing.decoding import decoding_sampler, through
 from dpassay.properties.drawing.opened import open_target
-from dpassay.properties.drawing.target import Declaration, describe_target
-from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, RemoteSampler
+from dpassay.properties.drawing.sessions import in_sessions, require_session
+from dpassay.properties.drawing.target import Declaration, describe_target, full_name
+from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
 from dpassay.properties.hunting.black_box import sample_pairs
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import (
     Task,
     own_claims,
     read_claim,
+    read_neighbours,
     require_calls,
     require_level,
     require_seconds,
     require_seed,
 )
-from dpassay.properties.hunting.witness import fresh_seed
+from dpassay.properties.hunting.witness import fresh_seed, with_inputs
 from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.outcomes.events import Event, Interval, mirrored, parse_event
 from dpassay.properties.outcomes.flattening import OUTCOME
@@ -53,6 +56,7 @@ def replay(
     target: str | Mechanism | Sampler,
     *,
     claim: Claim | None = None,
+    neighbours: AnyNeighbours | None = None,
     calls: int = 100_000,
     alpha: float = 1e-6,
     seed: int = 0,
@@ -73,6 +77,8 @@ def replay(
         As for `hunt`.
     claim : Claim, optional
         By default what the saved words say, or the claim of the target that is saved in these words.
+    neighbours : AnyNeighbours, optional
+        By default what the saved words say. A hypothesis strategy, too, must be given again.
     calls : int
         At least 1.
     alpha : float
@@ -95,11 +101,12 @@ def replay(
         If the file cannot be read or lacks a witness, if its inputs are no pair of its neighbour relation, or if its
         claim has no words on the command line, the target does not declare it and it is not given.
     """
-    saved = _Saved.read(witness)
+    saved = _Saved.read(witness, None if neighbours is None else read_neighbours(neighbours))
     call_timeout = require_seconds("call_timeout_seconds", call_timeout_seconds, or_none=True)
     limits = require_calls(calls), require_seconds("budget_seconds", budget_seconds)
     level, checked_seed = require_level("alpha", alpha), require_seed(seed)
     given = None if claim is None else read_claim(claim)
+    target = full_name(target) if isinstance(target, str) else target
     with open_target(
         target,
         isolate=isolate,
@@ -116,19 +123,21 @@ def replay(
             calls=limits[0],
             budget_seconds=limits[1],
             call_timeout_seconds=call_timeout,
+            session=saved.session,
         )
         # the event alone is seen: 0 if it occurred, None otherwise, or the bound of its outcome and None
         bounded = tested if isinstance(tested, ExPost) else ExPost(_no_bound)
-        sampler = _through(opened.sampler, _BoundsWithin(saved.event, bounded, saved.left, saved.right))
+        inner = in_sessions(decoding_sampler(opened.sampler, saved.neighbours), saved.session)
+        sampler = through(inner, _BoundsWithin(saved.event, bounded, saved.left, saved.right))
         result = sample_pairs(task, sampler, [saved.pair], shown=Interval(OUTCOME, -math.inf, math.inf))
     found = result.witness
     if found is not None:
         is_saved = np.array_equal(found.left, saved.left)
         found = replace(found, event=str(saved.event if is_saved else mirrored(saved.event)), certified=True)
+    told = with_inputs(replace(result, witness=found), saved.neighbours)
     return replace(
-        result,
+        told,
         claim=saved.claim if given is None else str(given),
-        witness=found,
         seed=seed,
         replay=_command(witness, task.target, alpha, seed, result.calls),
         notes=(*result.notes, *saved.notes(task.target)),
@@ -143,26 +152,28 @@ def _command(witness: Mapping[str, Any] | str | Path, target: str, alpha: float,
 
 @dataclass(frozen=True)
 class _Saved:
-    """What a witness file says, read and checked."""
+    """The contents of a witness file, read and checked."""
 
     target: str
     claim: str
-    neighbours: NeighbourRelation
+    neighbours: AnyNeighbours
     event: Event
     left: Array
     right: Array
+    session: int
 
     @classmethod
-    def read(cls, witness: Mapping[str, Any] | str | Path) -> "_Saved":
+    def read(cls, witness: Mapping[str, Any] | str | Path, given: AnyNeighbours | None) -> "_Saved":
         record = _read_record(witness)
         event, left, right = _saved_game(record["witness"])
-        neighbours = parse_neighbours(record["neighbours"])
+        neighbours = parse_relation(record["neighbours"]) if given is None else given
         if not are_neighbours(neighbours, left, right):
             raise UsageError(
                 f"witness left={shown(left.tolist())}, right={shown(right.tolist())} is not a pair of its neighbour "
                 f"relation {record['neighbours']}"
             )
-        return cls(record["target"], record["claim"], neighbours, event, left, right)
+        session = require_session(record.get("session", 1))
+        return cls(record["target"], record["claim"], neighbours, event, left, right, session)
 
     @property
     def pair(self) -> tuple[Array, Array]:
@@ -191,10 +202,6 @@ def _saved_claim(words: str, target: Declaration) -> Claim:
     if own is None and words.startswith("ex-post:"):
         raise UsageError(f"claim must be given, because the target does not declare {words!r}")
     return own if own is not None else parse_claim(words)
-
-
-def _through(sampler: Sampler | RemoteSampler, wrap: "_BoundsWithin") -> Sampler | RemoteSampler:
-    return replace(sampler, wrap=wrap) if isinstance(sampler, RemoteSampler) else wrap(sampler)
 
 
 @dataclass(frozen=True)

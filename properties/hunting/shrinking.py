@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from numpy.typing import NDArray
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours
+from dpassay.claims import AnyNeighbours, EncodedNeighbours, NeighbourRelation, RecordNeighbours
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import are_neighbours
 
@@ -29,7 +29,10 @@ Slot = tuple[float | None, float | None]
 """The values of one coordinate or record on the left and on the right; None where that side lacks the record."""
 
 _MOST_KINDS = 64
-"""Slots of further kinds stay as they are: a pair of so many different values has no simple form."""
+"""Slots of further kinds stay as they are: a pair with more different values has no simple form."""
+
+_MOST_STEPS = 1000
+"""Simplifications of a pair of encoded inputs: a step that leads back ends here at the latest."""
 
 _CODES = 1 << 16
 """Random choices lead to the given pair nearly always, since all large ones do; shrinking makes them small."""
@@ -45,13 +48,13 @@ _SETTINGS = settings(
 
 
 def simplest_pair(
-    relation: NeighbourRelation, pair: Pair, is_broken: Callable[[Array, Array], bool], *, seed: int
+    relation: AnyNeighbours, pair: Pair, is_broken: Callable[[Array, Array], bool], *, seed: int
 ) -> Pair:
     """Return the simplest pair of the relation that is found and still broken.
 
     Parameters
     ----------
-    relation : NeighbourRelation
+    relation : AnyNeighbours
         What makes neighbours.
     pair : (left, right)
         Where the search begins; taken to be broken, and returned if nothing simpler is.
@@ -76,10 +79,22 @@ def simplest_pair(
             )
         return answers[key]
 
+    if isinstance(relation, EncodedNeighbours):
+        return _step_by_step(relation, pair, is_wanted)
     try:
         return find(_pairs_up_to(relation, pair), is_wanted, settings=_SETTINGS, random=Random(seed))  # noqa: S311
     except NoSuchExample:
         return pair
+
+
+def _step_by_step(relation: EncodedNeighbours, pair: Pair, is_wanted: Callable[[Pair], bool]) -> Pair:
+    """Take the first simpler pair that is wanted, and go on from there."""
+    for _ in range(_MOST_STEPS):
+        following = next(filter(is_wanted, relation.simpler(*pair)), None)
+        if following is None:
+            break
+        pair = following
+    return pair
 
 
 def _key(pair: Pair) -> tuple[bytes, bytes]:
@@ -133,7 +148,7 @@ def _shifts(pair: Pair) -> list[float]:
 
 
 def _forms(relation: NeighbourRelation, slot: Slot) -> Iterator[Slot | None]:
-    """Go through what a slot may become, the simplest first: dropped (None), at zero, rounded, as it is."""
+    """Go through the forms of a slot, the simplest first: dropped (None), at zero, rounded, as it is."""
     zero, one = (min(max(level, relation.low), relation.high) for level in (0.0, 1.0))
     left, right = slot
     if isinstance(relation, RecordNeighbours):

@@ -1,19 +1,20 @@
-"""What a hunt is asked to do: its parameters, read and checked once."""
+"""The task of a hunt: its parameters, read and checked once."""
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 from dpassay.claims import (
     MOST_CALLS,
     MOST_SECONDS,
+    AnyNeighbours,
     Claim,
-    NeighbourRelation,
     UsageError,
     claim_forms,
     is_finite,
     parse_claim,
-    parse_neighbours,
+    parse_relation,
     require_integer,
     require_positive,
     shown,
@@ -45,7 +46,7 @@ class Task:
     ----------
     target : object
         As given, a name or an object.
-    claim, neighbours : Claim, NeighbourRelation
+    claim, neighbours : Claim, AnyNeighbours
         What is tested.
     alpha, seed, calls, budget_seconds
         As for `hunt`.
@@ -55,11 +56,15 @@ class Task:
         Whether the low-order bits of numbers may be bet on.
     call_timeout_seconds : float
         As for `hunt`.
+    session : int
+        How many calls of the target make one outcome; `claim` is the claim for so many.
+    stated : Claim, optional
+        The claim for one call, where it is another.
     """
 
     target: Any
     claim: Claim
-    neighbours: NeighbourRelation
+    neighbours: AnyNeighbours
     alpha: float
     seed: int
     calls: int | None
@@ -67,6 +72,8 @@ class Task:
     own_claim: bool = False
     low_bits: bool = True
     call_timeout_seconds: float = CALL_TIMEOUT
+    session: int = 1
+    stated: Claim | None = None
 
     def __post_init__(self) -> None:
         if self.claim.is_vacuous:
@@ -81,13 +88,14 @@ class Task:
         """
         return replay_command(
             describe_target(self.target),
-            None if self.own_claim else str(self.claim),
+            None if self.own_claim else str(self.stated or self.claim),
             relation_words(self.neighbours),
             alpha=self.alpha,
             seed=self.seed,
             calls=calls,
             low_bits=self.low_bits,
             trace=trace,
+            session=self.session,
         )
 
 
@@ -124,7 +132,7 @@ def own_claims(target: Any) -> tuple[Claim, ...]:
     return declaration_of(target).claims if not isinstance(target, Declaration) else target.claims
 
 
-def neighbours_of(target: Any, neighbours: NeighbourRelation | str | None) -> NeighbourRelation:
+def neighbours_of(target: Any, neighbours: Any) -> AnyNeighbours:
     """Return the relation given, or else the one that the target declares.
 
     Raises
@@ -134,22 +142,33 @@ def neighbours_of(target: Any, neighbours: NeighbourRelation | str | None) -> Ne
     """
     if neighbours is not None:
         return read_neighbours(neighbours)
-    own: NeighbourRelation | None = getattr(target, "neighbours", None)
+    own: AnyNeighbours | None = getattr(target, "neighbours", None)
     if own is None:
         raise UsageError("neighbours must be given for a target that declares none")
     return own
 
 
-def read_neighbours(neighbours: NeighbourRelation | str) -> NeighbourRelation:
-    """Return a relation given as an object or in the words of the command line; raise `UsageError` for all else."""
+def read_neighbours(neighbours: Any) -> AnyNeighbours:
+    """Return a relation given as an object, in the words of the command line, or as a hypothesis strategy of pairs.
+
+    Raises
+    ------
+    UsageError
+        For all else.
+    """
     if isinstance(neighbours, str):
-        return parse_neighbours(neighbours)
-    if not isinstance(neighbours, NeighbourRelation):
-        raise UsageError(
-            "neighbours must be a VectorNeighbours, a RecordNeighbours, or text that begins with vector: or records:, "
-            f"got {shown(neighbours)}"
-        )
-    return neighbours
+        return parse_relation(neighbours)
+    if isinstance(neighbours, AnyNeighbours):
+        return neighbours
+    strategies = sys.modules.get("hypothesis.strategies")  # takes a while to import; a caller with one has done so
+    if strategies is not None and isinstance(neighbours, strategies.SearchStrategy):
+        from dpassay.properties.neighbours.drawn import DrawnNeighbours
+
+        return DrawnNeighbours(neighbours)
+    raise UsageError(
+        "neighbours must be a VectorNeighbours, a RecordNeighbours, a TableNeighbours, a hypothesis strategy of "
+        f"pairs, or text such as vector:size=1,linf=1, got {shown(neighbours)}"
+    )
 
 
 def require_level(name: str, level: float) -> float:

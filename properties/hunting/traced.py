@@ -9,7 +9,7 @@ import inspect
 import math
 import threading
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,20 +19,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import (
+    ZCDP,
     ApproximateDP,
     BoundedRange,
     Claim,
     ExPost,
+    GaussianDP,
     NeighbourRelation,
     PureDP,
     RecordNeighbours,
+    RenyiDP,
     rounded_up,
 )
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
-from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions
+from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, exact_distributions, types_of
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.white_box import Finding, hunt_known
+from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.notions.base import audited
@@ -43,18 +47,22 @@ from dpassay.properties.tracing.trace import EVERYWHERE, Trace, trace
 from dpassay.properties.tracing.tree import Limits
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.properties.tracing.words import outcome_words
-from dpassay.spec.ball import Real, ball, float_upper
+from dpassay.spec.ball import Real, ball, float_upper, precision
+from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
 from dpassay.spec.leaves.certificates import certificate
 from dpassay.spec.leaves.check import check_alignment
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.data_cells import cell_bound
+from dpassay.spec.leaves.gaussian_alignment import gaussian_bound
+from dpassay.spec.leaves.lattice_alignment import has_geometric_noise, lattice_bound
 from dpassay.spec.leaves.merging import merged
-from dpassay.spec.leaves.model import Affine, Image, LeafModel, Raised
-from dpassay.spec.leaves.outcomes import UnknownOutcomeError, released_numbers
+from dpassay.spec.leaves.model import LeafModel, Raised
+from dpassay.spec.leaves.outcomes import UnknownOutcomeError, has_open_bits, released_numbers
 from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.notions.implications import IMPLICATIONS
+from dpassay.spec.verdict import Outcome
 
 __all__ = ["decide"]
 
@@ -73,8 +81,8 @@ _FOR_A_PROOF, _FOR_A_SEARCH = 60, 300
 """Enclosed probabilities of the search close by, where the claim is proved and where it is not."""
 
 _FAR_OUT, _CLOSE_BY = (64,), (0, 1, 8, 1024)
-"""How far out in the direction of the worst move data are tried. Far out, the loss of some mechanisms approaches the
-bound of their alignments, by events that hardly ever occur; close by, a violation has a witness."""
+"""Distances in the direction of the worst move at which data are tried. Far out, the loss of some mechanisms
+approaches the bound of their alignments through very rare events; close by, a violation has a witness."""
 
 _SHOWN = 2
 """The stage of the search at which a violation has a witness close by, if it has one at the first pair there."""
@@ -84,6 +92,15 @@ _NEAR = 1 - 2.0**-20
 
 _LONGEST_CHAIN = 3
 """Implications in a row from a proved claim to the tested one."""
+
+_BITS = 128
+"""Precision of the probabilities from which an epsilon is proved pair by pair."""
+
+_OFF_LATTICE = 0.3828125
+"""Part of a step by which data leave the lattice of the noise."""
+
+_MOST_PAIRS = 400
+"""Pairs of a finite relation that are all decided."""
 
 
 def decide(
@@ -114,7 +131,7 @@ def decide(
 
 
 class _Work:
-    """The steps of a decision, and what came of them."""
+    """The steps of a decision, and their results."""
 
     def __init__(
         self, sampler: Any, claim: Claim, relation: NeighbourRelation, seed: int, seconds: float
@@ -131,7 +148,10 @@ class _Work:
         except OutOfTime:
             self.answer = Decision(reason=self._too_long())
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-            self.error = error
+            if self.left:
+                self.error = error
+            else:  # the end of the time strikes anywhere, also where it turns into another exception
+                self.answer = Decision(reason=f"{self._too_long()} ({type(error).__name__})")
 
     def _too_long(self) -> str:
         return f"the exact decision takes more than {self.seconds:g} seconds"
@@ -150,8 +170,26 @@ class _Work:
                 self.notes[CONSTANT_OUTCOME] = None
         proof = self._proof(symbolic.model) if isinstance(symbolic, Trace) else symbolic
         known = _Known(self, symbolic.model if isinstance(symbolic, Trace) else None, proof)
+        if (
+            known.model is not None
+            and not isinstance(self.claim, PureDP | BoundedRange)
+            and not known.implies(self.claim)
+        ):
+            known.square = self._gaussian(known.model)
         finding = self._search(known)
+        if not known.implies(self.claim) and not (
+            isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
+        ):
+            self._exhaust(known)
         return self._judged(known, finding)
+
+    def _exhaust(self, known: "_Known") -> None:
+        """Decide the claim on every pair of the relation if these are few."""
+        try:
+            with time_limit(self.left), precision(_BITS):
+                known.exhausted = _exhausted(known, self.claim, all_pairs(self.relation, most=_MOST_PAIRS))
+        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError):
+            return  # the claim is not proved, and the reason why not by shifts stands
 
     def _on_symbols(self) -> "Trace | str":
         if isinstance(self.relation, RecordNeighbours) and (
@@ -161,12 +199,17 @@ class _Work:
         if self.relation.size == 0:
             return "there are no data"
         domain = self.relation.low, self.relation.high
-        return self.traced(None, size=self.relation.size, domain=domain, seconds=_SHARE * self.left)
+        size = self.relation.size
+        return self.traced(None, size=size, domain=domain, seconds=_SHARE * self.left, on_lattice=True)
 
-    def traced(self, data: Any, *, seconds: float, size: int = 0, domain: Any = EVERYWHERE) -> "Trace | str":
+    def traced(
+        self, data: Any, *, seconds: float, size: int = 0, domain: Any = EVERYWHERE, on_lattice: bool = False
+    ) -> "Trace | str":
         """Return a trace, or why there is none."""
-        limits = Limits(seconds=seconds)
-        found = trace(self.sampler, data, size=size, domain=domain, limits=limits, seed=self.seed)
+        found = trace(
+            self.sampler, data, size=size, domain=domain, limits=Limits(seconds=seconds), seed=self.seed,
+            on_lattice=on_lattice,
+        )  # fmt: skip
         if isinstance(found, Refusal):
             return str(found)
         self.notes |= dict.fromkeys(note for note in found.notes if not note.startswith("undecided"))
@@ -179,9 +222,20 @@ class _Work:
         except OutOfTime:
             return self._too_long()
 
+    def _gaussian(self, model: LeafModel) -> Fraction | None:
+        """Return the square of a mu of Gaussian DP that is proved, None if there is none."""
+        try:
+            with time_limit(self.left):
+                found = gaussian_bound(model, self.relation)
+        except OutOfTime:
+            return None
+        return None if isinstance(found, Unaligned) else found.square
+
     def _search(self, known: "_Known") -> Finding | str:
-        """Return what a pair far out and then a search close by certify; a reason if nothing was compared."""
+        """Return the certified result of a pair far out and of a search close by; a reason if nothing was compared."""
         found: Finding | str = "no pair of inputs was compared"
+        if known.model is not None and known.model.on_lattice and known.implies(self.claim):
+            return found  # the figures of pairs would have to be traced draw by draw
         most = _FOR_A_PROOF if known.implies(self.claim) else _FOR_A_SEARCH
         for number, (factors, limit) in enumerate(((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most))):
             is_settled = isinstance(found, Finding) and (number == _SHOWN or found.verdict is not HuntVerdict.VIOLATED)
@@ -212,6 +266,8 @@ class _Work:
             None if proof is None else proof.certificate,
             None if verdict else _reason(known, finding),
             tuple(self.notes),
+            known.uppers(),
+            known.model is not None and any(has_open_bits(leaf.outcome) for leaf in known.model.leaves),
         )
 
 
@@ -219,7 +275,11 @@ def _reason(known: "_Known", finding: Finding | str) -> str:
     """Say why nothing was decided."""
     if isinstance(finding, str) and known.model is None:
         return finding  # the code could not be traced on numbers either
-    if isinstance(known.proof, str):
+    if known.exhausted is not None:
+        upper = f"epsilon <= {known.exhausted.epsilon:.17g} on all pairs of inputs, which does not imply the claim"
+    elif known.square is not None:
+        upper = f"Gaussian DP with mu <= {math.sqrt(known.square):.6g} is proved for all inputs, no more"
+    elif isinstance(known.proof, str):
         upper = f"no proof for all inputs ({known.proof})"
     elif known.proof.delta:
         upper = f"runs of probability {float(known.proof.delta):.3g} were not traced"
@@ -262,6 +322,11 @@ def _proof_of(model: LeafModel, relation: NeighbourRelation) -> "_Proof | str":
         saved = certificate(whole, relation, found)
         faults = check_alignment(saved)
         return faults[0] if faults else _Proof(found.epsilon, found.delta, saved, found.worst_move)
+    if has_geometric_noise(whole):
+        shifted = lattice_bound(whole, relation)
+        if not isinstance(shifted, Unaligned):
+            return _Proof(shifted.epsilon, shifted.delta, move=tuple(map(Fraction, shifted.worst_move)))
+        return shifted.reason
     across = cell_bound(whole, relation) if _has_cells(whole) else found
     return across.reason if isinstance(across, Unaligned) else _Proof(across.epsilon, across.delta)
 
@@ -272,18 +337,10 @@ def _has_cells(model: LeafModel) -> bool:
 
 
 def _types_differ(model: LeafModel) -> bool:
-    """Return whether outcomes that are equal, such as 1 and True, have different types: merging would join them."""
+    """Return whether equal outcomes, such as 1 and True or 0.0 and -0.0, can be told apart; merging joins them."""
     types: dict[Hashable, object] = {}
-    pairs = ((leaf.outcome, _types(leaf.outcome)) for leaf in model.leaves)
+    pairs = ((leaf.outcome, types_of(leaf.outcome)) for leaf in model.leaves)
     return any(types.setdefault(outcome, own) != own for outcome, own in pairs)
-
-
-def _types(outcome: object) -> object:
-    if isinstance(outcome, tuple):
-        return tuple(map(_types, outcome))
-    if isinstance(outcome, frozenset):
-        return frozenset((part, _types(part)) for part in outcome)
-    return float if isinstance(outcome, Fraction | Affine | Image) else type(outcome)
 
 
 # --- what is known of the target ----------------------------------------------------------------------------
@@ -293,12 +350,37 @@ class _NotTracedError(Exception):
     """The target cannot be traced on an input."""
 
 
+@dataclass(frozen=True)
+class _Exhausted:
+    """Every pair was decided: whether the claim holds on all of them, and an epsilon that does."""
+
+    holds: bool
+    epsilon: float
+
+
+def _exhausted(known: "_Known", claim: Claim, pairs: Sequence[Pair] | None) -> _Exhausted | None:
+    """Return a proof by cases: all pairs of a finite relation, in both orders; None if there is none."""
+    notion, holds, epsilon = find_notion(claim), True, 0.0
+    if not pairs:
+        return None
+    for pair in pairs:
+        found = exact_distributions(*known.models(*pair))
+        if found is None:
+            return None
+        for left, right in (found, found[::-1]):
+            holds = holds and notion.decide(notion.enlarged(claim), left, right).outcome is Outcome.HOLDS
+            epsilon = max(epsilon, float_upper(max_divergence(left, right)))
+    return _Exhausted(holds, epsilon)
+
+
 class _Known:
-    """The exact distributions of a traced target, and what is proved of it."""
+    """The exact distributions of a traced target, and the proved bounds."""
 
     def __init__(self, work: _Work, model: LeafModel | None, proof: "_Proof | str") -> None:
         self.work, self.model, self.proof = work, model, proof
         self.factors: tuple[int, ...] = ()
+        self.exhausted: _Exhausted | None = None
+        self.square: Fraction | None = None
         self._models: dict[bytes, LeafModel] = {}
 
     def distributions(self, left: Array, right: Array) -> DistributionPair:
@@ -307,8 +389,16 @@ class _Known:
             return distributions(self._at(left), self._at(right))
         try:
             return distributions(*(at_data(self.model, _exact(side)) for side in (left, right)))
-        except UndecidedLeafError:
+        except (UndecidedLeafError, UnknownOutcomeError):
+            if has_geometric_noise(self.model):  # drawn trial by trial, it has probabilities for every decision
+                return distributions(self._at(left), self._at(right))
             return distributions(*(at_data(self._merged, _exact(side)) for side in (left, right)))
+
+    def models(self, left: Array, right: Array) -> tuple[LeafModel, LeafModel]:
+        """Return the leaves on a pair."""
+        if self.model is None or has_geometric_noise(self.model):
+            return self._at(left), self._at(right)
+        return at_data(self.model, _exact(left)), at_data(self.model, _exact(right))
 
     @cached_property
     def _merged(self) -> LeafModel:
@@ -325,7 +415,12 @@ class _Known:
         return self._models[key]
 
     def pairs(self, relation: NeighbourRelation) -> list[Pair]:
-        """Return pairs in the direction of the worst move, far out first."""
+        """Return pairs in the direction of the worst move, far out first; off the lattice of discrete noise."""
+        if self.model is not None and has_geometric_noise(self.model) and not getattr(relation, "integer", False):
+            start = np.clip(np.zeros(self.model.size), relation.low, relation.high)
+            step = min(getattr(relation, "largest_step", math.inf), relation.high - relation.low, 1.0)
+            moved = [start + _OFF_LATTICE * side * step * np.eye(self.model.size)[0] for side in (1, -1)]
+            return [(start, end) for end in moved if are_neighbours(relation, start, end)]
         move = self.proof.move if isinstance(self.proof, _Proof) else None
         if move is None:
             return []
@@ -345,11 +440,26 @@ class _Known:
         return None if not isinstance(weaker, BoundedRange) else lambda: ball(weaker.epsilon)
 
     def implies(self, claim: Claim) -> bool:
-        """Return whether the proof implies a claim, read with its allowance."""
-        if not isinstance(self.proof, _Proof):
-            return False
-        read, weaker = find_notion(claim).enlarged(claim), _implied(self.proof, claim)
-        return weaker is not None and all(value <= vars(read)[name] for name, value in vars(weaker).items())
+        """Return whether a proof implies a claim, read with its allowance."""
+        if self.exhausted is not None and self.exhausted.holds:
+            return True
+        known = [] if not isinstance(self.proof, _Proof) else [_implied(self.proof, claim)]
+        known += [] if self.square is None else [_gaussian_claim(self.square, claim)]
+        read = find_notion(claim).enlarged(claim)
+        return any(
+            all(value <= vars(read)[name] for name, value in vars(weaker).items())
+            for weaker in known
+            if weaker is not None
+        )
+
+    def uppers(self) -> dict[str, float]:
+        """Return the bounds that are not on the finding, by the names of their quantities in a result."""
+        claim = self.work.claim
+        if self.exhausted is not None and math.isfinite(self.exhausted.epsilon) and not audited(claim).compares_pairs:
+            return {"epsilon": self.exhausted.epsilon}
+        weaker = None if self.square is None else _gaussian_claim(self.square, claim)
+        name = _BOUNDED.get(type(claim))
+        return {} if weaker is None or name is None else {name[1]: float(getattr(weaker, name[0]))}
 
     def is_met_by(self, found: Finding) -> bool:
         """Return whether a pair loses as much as the proof allows."""
@@ -359,6 +469,8 @@ class _Known:
     def epsilon_upper(self) -> float | None:
         """Return the proved bound on epsilon, or on the range of the losses for a claim about that."""
         claim = self.work.claim
+        if self.exhausted is not None and not audited(claim).compares_pairs:
+            return self.exhausted.epsilon if math.isfinite(self.exhausted.epsilon) else None
         bound = self.bound(claim if audited(claim).compares_pairs else PureDP(0.0), self.work.relation)
         return None if bound is None else float_upper(bound())
 
@@ -375,6 +487,24 @@ def _implied(proof: _Proof, claim: Claim) -> Claim | None:
     if proof.delta:
         return ApproximateDP(epsilon, rounded_up(proof.delta))
     return _converted(PureDP(epsilon), claim, _LONGEST_CHAIN)
+
+
+_BOUNDED: Mapping[type[Claim], tuple[str, str]] = {
+    ZCDP: ("rho", "rho"),
+    GaussianDP: ("mu", "mu"),
+    RenyiDP: ("epsilon", "renyi_epsilon"),
+    ApproximateDP: ("delta", "delta"),
+}
+"""The parameter that a claim bounds, and the name of its quantity."""
+
+
+def _gaussian_claim(square: Fraction, claim: Claim) -> Claim | None:
+    """Return a claim of the type of the given one that Gaussian DP with the square of a mu implies."""
+    with precision(_BITS):
+        mu = float_upper(ball(square).sqrt())
+    if isinstance(claim, ZCDP):
+        return ZCDP(rounded_up(square / 2))  # mu^2 / 2, without the rounding of mu
+    return _converted(GaussianDP(mu), claim, _LONGEST_CHAIN) if math.isfinite(mu) else None
 
 
 def _converted(known: Claim, claim: Claim, steps: int) -> Claim | None:

@@ -5,8 +5,9 @@ between the jumps of a rounding, and at a grid where noise has no kinks or the s
 cell a number lies in is a function of the outcome: cells refute, and prove nothing.
 """
 
+import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -17,12 +18,13 @@ from flint import arb
 from dpassay.claims import rounded_down, rounded_up
 from dpassay.impl.libraries.plain import item
 from dpassay.impl.libraries.reading import read
+from dpassay.properties.hunting.lattice_pairs import SideOnLattice, has_geometric_numbers, on_lattices
 from dpassay.properties.outcomes.events import AllOf, Interval, Simple, Symbols, Words
 from dpassay.properties.outcomes.symbols import comparable
 from dpassay.properties.pairing.registry import DistributionPair, PushedForward
 from dpassay.properties.tracing.outcomes import image_value
 from dpassay.properties.tracing.words import outcome_words
-from dpassay.spec.ball import ball
+from dpassay.spec.ball import Real, ball, max_balls, sum_balls
 from dpassay.spec.leaves.cells import Cuts, in_cells, kinks
 from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
 from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel, NoiseKind, Raised, Step
@@ -40,9 +42,27 @@ _COST = 1.5
 """Time that the probability of a leaf takes, in units of the 5 ms of a Gaussian race."""
 
 _GRID, _REACH = 32, 8
-"""Cuts of noise without kinks: so many, within so many scales, and further ones at doubling distances."""
+"""Cuts of noise without kinks: their number, and the scales within which they lie; further ones have doubling
+distances."""
 
 _FAR = tuple(2**k for k in range(4, 11))
+
+_ROUNDING = Fraction(1, 2**51)
+"""By how much the probability of a draw may differ from the number that its parameter stands for."""
+
+_STEEPNESS = 64
+"""Multiple of `_ROUNDING` by which a sum of masses of geometric noise changes at most, k q^(k-1) for the tail q^k,
+where the ratio is not above 0.99; beyond that, the parameter of the draw is small and its rounding as well."""
+
+_LEAST = Fraction(1, 2**100)
+"""The part of a probability that is left at least, where its rounding is larger than itself."""
+
+_UNIFORM_DRAWS = {"integers", "randint", "permutation", "permuted", "shuffle"}
+
+_CLOSE, _CLOSE_TO_ZERO = Fraction(1, 2**40), Fraction(1, 2**48)
+"""Numbers of outcomes closer than this, relative to the larger one, are taken for one number, and so are those closer
+than the second relative to the largest one of all: sums and products of floats that should be equal differ in their
+last bits, which is no matter of the ideal mechanism."""
 _WITHOUT_KINKS = {NoiseKind.NORMAL, NoiseKind.LOGISTIC, NoiseKind.GUMBEL}
 _JUMPS = 8
 """Integers on each side of the middle at which discrete outcomes are cut."""
@@ -53,11 +73,56 @@ class WrongTraceError(Exception):
 
 
 class _Traced(LeafDistribution):
-    """The distribution of a traced model, with what its probabilities cost."""
+    """The distribution of a traced model, read with the rounding of its draws, with the cost of its probabilities."""
 
     @property
     def cost(self) -> float:
         return _COST * len(self.model.leaves) / max(1, len(self.outcomes))
+
+    def log_probability(self, outcome: Hashable) -> arb:
+        """Enclose the logarithm of the probability of an outcome for all parameters that the draws may stand for."""
+        return _read_with_rounding(super().log_probability(outcome), self.leaves_of.get(outcome, []))
+
+
+def _through_lattices(left: LeafModel, right: LeafModel) -> DistributionPair:
+    """Return the distributions of numbers with geometric noise, cut at values around their centres."""
+    sides: tuple[dict[Hashable, Real], dict[Hashable, Real]] = ({}, {})
+    for pair in on_lattices(left, right):
+        for label in pair[0].cells.labels:
+            event = _event_of(pair[0].cells.outcome, zip(pair[0].cells.ends, label, strict=True))
+            for own, side in zip(sides, pair, strict=True):
+                own[event] = partial(_log_on_lattice, side, label)
+    return PushedForward(sides[0]), PushedForward(sides[1])
+
+
+def _log_on_lattice(side: SideOnLattice, label: Sequence[int]) -> arb:
+    return _widened(side.log_probability(label), _STEEPNESS * side.draws)
+
+
+def _read_with_rounding(log_probability: arb, leaves: Iterable[Leaf]) -> arb:
+    """Widen the logarithm of a probability by the rounding of the parameters of the draws behind it.
+
+    A draw whose probabilities are floats, such as randomised response with e^eps / (1 + e^eps), stands for one whose
+    probabilities are up to `_ROUNDING` larger or smaller: that is what a few operations leave, and what 1 - p
+    inherits. A leaf with k draws has a probability of at most its weight w < 1 under the draws, which is a product,
+    so that it changes by at most k `_ROUNDING`. A probability of 0 stays 0.
+    """
+    return _widened(log_probability, sum(map(_rounded_draws, leaves)))
+
+
+def _widened(log_probability: arb, draws: int) -> arb:
+    if not draws or not log_probability.is_finite():
+        return log_probability
+    slack = ball(draws * _ROUNDING) / log_probability.exp()
+    lower = max_balls([1 - slack, ball(_LEAST)])
+    return (log_probability + lower.log()).union(log_probability + (1 + slack).log())
+
+
+def _rounded_draws(leaf: Leaf) -> int:
+    """Count the draws with probabilities that may be rounded: ``random() < p`` is uniform noise beside a number."""
+    drawn = sum(label.split("[")[0] not in _UNIFORM_DRAWS for label, _ in leaf.choices)
+    noises = {noise for one in leaf.constraints for noise in one.form.noise if noise.kind is NoiseKind.UNIFORM}
+    return drawn + len(noises)
 
 
 def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
@@ -70,12 +135,53 @@ def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
     WrongTraceError
         If the leaves of a model do not sum to 1.
     """
+    if any(map(has_geometric_numbers, (left, right))):
+        return _through_lattices(left, right)
     for model in (left, right):
         _require_unity(model)
     if any(released_numbers(leaf.outcome) for model in (left, right) for leaf in model.leaves):
         return _through_cells(left, right)
     pair = _discrete(left), _discrete(right)
-    return _completed(*pair) if left.undecided or right.undecided else pair
+    if left.undecided or right.undecided:
+        return _completed(*pair)
+    joined = _representatives({*pair[0].outcomes, *pair[1].outcomes})
+    return (_joined(pair[0], joined), _joined(pair[1], joined)) if joined else pair
+
+
+def exact_distributions(left: LeafModel, right: LeafModel) -> tuple[LeafDistribution, LeafDistribution] | None:
+    """Return two complete distributions as they are, fit for a proof; None where outcomes hold noise or runs lack.
+
+    Outcomes that are equal and can be told apart, such as 1 and True, are different ones here.
+
+    Raises
+    ------
+    UndecidedLeafError
+        If a probability has no rule, or the leaves of a model do not sum to 1 for certain.
+    WrongTraceError
+        If they do not.
+    """
+    for model in (left, right):
+        if model.undecided or any(released_numbers(leaf.outcome) for leaf in model.leaves):
+            return None
+        _require_unity(model)
+    first, second = (
+        replace(
+            model, leaves=tuple(replace(leaf, outcome=(leaf.outcome, types_of(leaf.outcome))) for leaf in model.leaves)
+        )
+        for model in (left, right)
+    )
+    return LeafDistribution(first), LeafDistribution(second)
+
+
+def types_of(outcome: object) -> Hashable:
+    """Return the types of the parts of an outcome, and the signs of its zeros."""
+    if isinstance(outcome, tuple):
+        return tuple(map(types_of, outcome))
+    if isinstance(outcome, frozenset):
+        return frozenset((part, types_of(part)) for part in outcome)
+    if isinstance(outcome, float):
+        return "-0.0" if outcome == 0 and math.copysign(1.0, outcome) < 0 else "float"
+    return "float" if isinstance(outcome, Fraction | Affine | Image) else type(outcome).__qualname__
 
 
 def _require_unity(model: LeafModel) -> None:
@@ -91,6 +197,57 @@ def _discrete(model: LeafModel) -> _Traced:
     return _Traced(replace(model, leaves=leaves))
 
 
+def _representatives(outcomes: Iterable[Hashable]) -> dict[Hashable, Hashable]:
+    """Return, for outcomes that differ from another one in the last bits of their numbers only, the one they join."""
+    numbers = sorted({number for outcome in outcomes for number in _floats_in(outcome)})
+    slack = float(_CLOSE_TO_ZERO) * min(max(map(abs, numbers), default=0.0), 1 / float(_CLOSE))
+    snapped: dict[float, float] = {}
+    for last, number in itertools.pairwise(numbers):
+        if number - last <= max(float(_CLOSE) * max(abs(last), abs(number)), slack):
+            snapped[number] = snapped.get(last, last)
+    return {outcome: _snapped(outcome, snapped) for outcome in outcomes} if snapped else {}
+
+
+def _floats_in(outcome: Hashable) -> Iterator[float]:
+    if isinstance(outcome, tuple):
+        for part in outcome:
+            yield from _floats_in(part)
+    elif isinstance(outcome, float | Fraction) and math.isfinite(outcome):
+        yield float(outcome)
+
+
+def _snapped(outcome: Any, snapped: Mapping[float, float]) -> Any:
+    if isinstance(outcome, tuple):
+        return tuple(_snapped(part, snapped) for part in outcome)
+    return snapped.get(float(outcome), outcome) if isinstance(outcome, float | Fraction) else outcome
+
+
+def _snapped_constants(*models: LeafModel) -> tuple[LeafModel, ...]:
+    """Return models with one constant in place of those that differ in their last bits."""
+    joined = _representatives({leaf.outcome for model in models for leaf in model.leaves})
+    return tuple(
+        replace(
+            model, leaves=tuple(replace(leaf, outcome=joined.get(leaf.outcome, leaf.outcome)) for leaf in model.leaves)
+        )
+        for model in models
+    )
+
+
+def _joined(own: _Traced, joined: Mapping[Hashable, Hashable]) -> PushedForward:
+    """Return a distribution with outcomes that join others as one outcome: post-processing, which proves nothing."""
+    groups: dict[Hashable, list[Hashable]] = {}
+    for outcome in own.outcomes:
+        groups.setdefault(joined[outcome], []).append(outcome)
+    return PushedForward({name: partial(_log_sum, own, parts) for name, parts in groups.items()}, own.cost)
+
+
+def _log_sum(own: _Traced, parts: Sequence[Hashable]) -> arb:
+    if len(parts) == 1:
+        return own.log_probability(parts[0])
+    finite = [value for value in map(own.log_probability, parts) if value.is_finite()]
+    return sum_balls(value.exp() for value in finite).log() if finite else arb.neg_inf()
+
+
 def _completed(left: LeafDistribution, right: LeafDistribution) -> tuple[PushedForward, PushedForward]:
     """Return the distributions after a step of post-processing that puts undecided mass on outcomes that are known.
 
@@ -102,21 +259,27 @@ def _completed(left: LeafDistribution, right: LeafDistribution) -> tuple[PushedF
     costs no more than what is undecided anyway.
     """
     blur = max(left.model.undecided, right.model.undecided)
-    listed = tuple(dict.fromkeys((*left.outcomes, *right.outcomes)))
+    outcomes = tuple(dict.fromkeys((*left.outcomes, *right.outcomes)))
+    joined = _representatives(outcomes)
+    listed: dict[Hashable, list[Hashable]] = {}
+    for outcome in outcomes:
+        listed.setdefault(joined.get(outcome, outcome), []).append(outcome)
     share = blur / len(listed)
 
     def side(own: LeafDistribution) -> PushedForward:
-        cells = {outcome: partial(_log_blurred, own, outcome, blur, share) for outcome in listed}
+        cells = {name: partial(_log_blurred, own, parts, blur, share) for name, parts in listed.items()}
         return PushedForward(cells, _COST * len(own.model.leaves) / len(listed), added=share)
 
     return side(left), side(right)
 
 
-def _log_blurred(side: LeafDistribution, outcome: Hashable, blur: Fraction, share: Fraction) -> arb:
-    known = side.listed(outcome)
+def _log_blurred(side: LeafDistribution, parts: Sequence[Hashable], blur: Fraction, share: Fraction) -> arb:
+    known = sum_balls(map(side.listed, parts))
     least = (1 - ball(blur)) * known + ball(share)
     most = known + ball(side.model.undecided) + ball(share) * 2
-    return least.log().union(most.log())
+    return _read_with_rounding(
+        least.log().union(most.log()), (leaf for part in parts for leaf in side.leaves_of.get(part, []))
+    )
 
 
 def symbol_of(outcome: Hashable) -> Hashable:
@@ -143,11 +306,12 @@ def _object_of(outcome: Any) -> Any:
 
 
 def _through_cells(left: LeafModel, right: LeafModel) -> DistributionPair:
+    left, right = _snapped_constants(left, right)
     (on_left, on_right), jumps = plain(left, right)
     if not any(lattice is not None for own in jumps.values() for lattice in own):
         for models, is_mirrored in (((on_left, on_right), False), ((on_right, on_left), True)):
             found = infinite_loss(*models)
-            if found is not None:
+            if found is not None and _is_visible(found):
                 return _of_event(found, is_mirrored)
     reason: UndecidedLeafError | None = None
     for cuts in _cuts((on_left, on_right), jumps):
@@ -157,6 +321,12 @@ def _through_cells(left: LeafModel, right: LeafModel) -> DistributionPair:
             reason = reason or error
     assert reason is not None
     raise reason
+
+
+def _is_visible(found: InfiniteLoss) -> bool:
+    """Return whether an event is not as rare as those that the rounding of the data makes."""
+    part = replace(found.leaf, constraints=(*found.leaf.constraints, *found.part))
+    return bool(leaf_probability(part) > ball(_CLOSE))
 
 
 def _of_event(found: InfiniteLoss, is_mirrored: bool) -> DistributionPair:
@@ -188,10 +358,13 @@ def _partition(
         first, second = _completed(*sides)
     else:
         first, second = (
-            PushedForward({cell: partial(side.log_probability, cell) for cell in side.outcomes}, _COST)
-            for side in sides
+            PushedForward({cell: partial(_log_cell, side, cell) for cell in side.outcomes}, _COST) for side in sides
         )
     return words.named(first), words.named(second)
+
+
+def _log_cell(side: LeafDistribution, cell: Hashable) -> arb:
+    return _read_with_rounding(side.log_probability(cell), side.leaves_of[cell])
 
 
 class _Cells:
@@ -212,11 +385,16 @@ class _Cells:
         """Return the event of a cell, which `in_cells` gives as (structure, labels)."""
         assert isinstance(cell, tuple)
         structure, labels = cell
-        slots = iter(zip(self.cuts.get(structure, [()] * len(labels)), labels, strict=True))
-        parts = tuple(_parts(self.numbers[structure].outcome, "outcome", slots))
-        if len(parts) == 1:
-            return parts[0]
-        return AllOf(parts) if parts else Interval("outcome", -math.inf, math.inf)
+        slots = zip(self.cuts.get(structure, [()] * len(labels)), labels, strict=True)
+        return _event_of(self.numbers[structure].outcome, slots)
+
+
+def _event_of(outcome: Hashable, slots: Iterable[tuple[Sequence[Fraction], Any]]) -> Hashable:
+    """Return the event that the numbers of an outcome lie in cells: ends and place for each number."""
+    parts = tuple(_parts(outcome, "outcome", iter(slots)))
+    if len(parts) == 1:
+        return parts[0]
+    return AllOf(parts) if parts else Interval("outcome", -math.inf, math.inf)
 
 
 def _parts(value: Any, path: str, slots: Iterator[tuple[Sequence[Fraction], Any]]) -> Iterator[Simple]:

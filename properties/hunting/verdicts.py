@@ -6,7 +6,7 @@ __all__ = ["HuntVerdict", "StopReason"]
 
 
 class HuntVerdict(StrEnum):
-    """What a hunt says of a claim."""
+    """The verdict of a hunt on a claim."""
 
     VIOLATED = "violated"
     NOT_REFUTED = "not refuted"
@@ -18,7 +18,7 @@ class HuntVerdict(StrEnum):
 
 
 class StopReason(StrEnum):
-    """What ended the sampling of a hunt."""
+    """The reason why the sampling of a hunt ended."""
 
     CALLS = "calls"
     BUDGET = "budget"
@@ -30,10 +30,10 @@ class StopReason(StrEnum):
 
     @property
     def is_failure(self) -> bool:
-        """Whether the target or the machine ended the sampling: "not refuted" then says nothing."""
+        """Return whether the target or the machine ended the sampling: "not refuted" then says nothing."""
         return self in {StopReason.CALL_TIMEOUT, StopReason.WORKERS_LOST}
 
     @property
     def cuts_short(self) -> bool:
-        """Whether the sampling ended before its limits."""
+        """Return whether the sampling ended before its limits."""
         return self.is_failure or self is StopReason.INTERRUPTED

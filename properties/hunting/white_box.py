@@ -72,7 +72,7 @@ Array = NDArray[np.float64]
 MOST_PROBABILITIES = 110
 """Enclosed probabilities in one search; a Gaussian race takes about 5 ms each."""
 
-_CHEAP = 50  # rational probabilities cost next to nothing: so many times more of them
+_CHEAP = 50  # rational probabilities are cheap: the budget is this many times larger
 _MOST_LISTED = 1000  # pairs of a finite domain that are all tried; each takes about a millisecond
 _LIMIT_BITS = 512
 """The largest precision of a decision whether a worst pair certifies the claim."""
@@ -108,7 +108,7 @@ class Known(Protocol):
 
 @dataclass(frozen=True)
 class _Registered:
-    """What the registries of `properties.pairing` tell of a mechanism."""
+    """The entries of a mechanism in the registries of `properties.pairing`."""
 
     mechanism: Any
 
@@ -133,7 +133,7 @@ class _Registered:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a white-box search certifies; the fields have the meaning they have in a `HuntResult`."""
+    """The result of a white-box search; the fields are those of a `HuntResult`."""
 
     verdict: HuntVerdict
     scope: Scope
@@ -195,7 +195,7 @@ class _Search:
         )
 
     def _asked(self, left: Tabulated) -> Claim:
-        """Return the claim that is decided: through a partition, what the claim says of the outcomes behind it."""
+        """Return the claim that is decided: through a partition, the claim on the outcomes behind it."""
         return self.notion.through_cells(self.claim) if left.is_partition else self.claim
 
     def divergence(self, left: Tabulated, right: Tabulated) -> arb:
@@ -237,12 +237,12 @@ class _Search:
 
 
 def _states_less_than_nothing(claim: Claim, tables: DistributionPair) -> bool:
-    """Whether an ex-post bound is negative: it was read as 0, which may refute it and proves nothing."""
+    """Return whether an ex-post bound is negative: it is read as 0, which may refute it but cannot prove it."""
     return isinstance(claim, ExPost) and any(ex_post_bound(claim, outcome) < 0 for outcome in tables[0].outcomes)
 
 
 def has_distribution(mechanism: Any, neighbours: NeighbourRelation, *, seed: int = 0) -> bool:
-    """Whether the exact output distribution of a mechanism is known on the first adversarial pair."""
+    """Return whether the exact output distribution of a mechanism is known on the first adversarial pair."""
     ((left, right),) = adversarial_pairs(neighbours, seed=seed, limit=1)
     return exact_distribution(mechanism, left) is not None or pair_distribution(mechanism, left, right) is not None
 
@@ -361,7 +361,7 @@ def _corner_changes(relation: VectorNeighbours, pair: Pair) -> Iterator[Pair]:
 def _simplified(search: _Search, best: _Scored, relation: NeighbourRelation, seed: int) -> _Scored:
     """Replace the witness by the simplest inputs that show the same figure (to 2^-40) and still break the claim.
 
-    The event that shows it keeps half of its probability at least: one that never occurs convinces nobody.
+    The event that shows it keeps at least half of its probability: an event that never occurs is no useful witness.
     """
     from dpassay.properties.hunting.shrinking import simplest_pair  # hypothesis takes a while to import
 
@@ -437,7 +437,7 @@ def _finding(
 
 
 def _shown_event(search: _Search, left: Tabulated, right: Tabulated, verdict: str) -> tuple[Any, ...]:
-    """Return the event of the notion, or all outcomes beyond the claim where that one hardly ever occurs."""
+    """Return the event of the notion, or all outcomes beyond the claim if that event is very rare."""
     event, point = search.event(left, right), epsilon_delta_of(search.claim)
     if verdict is not HuntVerdict.VIOLATED or point is None or left.mass(event)[1] >= _RARE:
         return event

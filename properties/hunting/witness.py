@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, ExPost, UsageError
+from dpassay.claims import AnyNeighbours, Claim, EncodedNeighbours, ExPost, UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import FIRST_BATCH, PairGame
 from dpassay.properties.betting.intervals import clopper_pearson
@@ -25,7 +25,7 @@ from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Evidence
 
-__all__ = ["fresh_seed", "ignored_features", "measured_witness", "shrunk"]
+__all__ = ["fresh_seed", "ignored_features", "measured_witness", "shrunk", "with_inputs"]
 
 Array = NDArray[np.float64]
 Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
@@ -34,8 +34,8 @@ MOST_CALLS = 50_000
 """Shrinking takes no more calls than the hunt did, and no more than this."""
 
 _PATIENCE, _LEAST_PATIENCE = 3, 512
-"""A simpler pair may take so many times the calls that the pair of the hunt took to refute the claim again, and so
-many in any case: fresh learners need some dozens to begin with."""
+"""Calls that a simpler pair may take to refute the claim again: as a multiple of those of the pair of the hunt, and at
+least. Fresh learners need some dozens to begin with."""
 
 _MEASURED = 1_000
 """Calls on the shrunk pair that are meant for the intervals of its probabilities."""
@@ -100,6 +100,17 @@ def _chosen_event(game: PairGame, claim: Claim, archive: Archive) -> Event:
 def _joined(game: PairGame, archive: Archive) -> tuple[Outcomes, NDArray[np.bool_]]:
     outcomes = Outcomes.joined([batch for batch, _ in archive]).with_inputs(game.left, game.right)
     return outcomes, np.concatenate([is_left for _, is_left in archive])
+
+
+def with_inputs(result: HuntResult, relation: AnyNeighbours) -> HuntResult:
+    """Return the result with what the target received, where the witness has the codes of it."""
+    if result.witness is None or not isinstance(relation, EncodedNeighbours):
+        return result
+    left, right = (
+        " ".join(repr(relation.decoded(np.array(side))).split("\n"))
+        for side in (result.witness.left, result.witness.right)
+    )
+    return replace(result, witness=replace(result.witness, inputs=(left, right)))
 
 
 # --- the pair -----------------------------------------------------------------------------------------------
@@ -202,7 +213,7 @@ class _Trials:
         self._patience = max(_PATIENCE * self.spent, _LEAST_PATIENCE)
 
     def measured(self, pair: Pair) -> Witness:
-        """Return the witness on a pair that was refuted, from what it was refuted by and some more calls."""
+        """Return the witness on a pair that was refuted, from the calls that refuted it and some more."""
         game = self._refuted[pair[0].tobytes(), pair[1].tobytes()].games[0]
         self._enter(game, min(max(_MEASURED, game.calls), game.largest_batch))
         return measured_witness(game, self._task.claim, certified=True)

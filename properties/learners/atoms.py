@@ -98,7 +98,7 @@ class AtomLearner:
         self._codes, self._counts = known, counts
 
     def _codes_of(self, outcomes: Outcomes, *, learning: bool) -> Codes:
-        """Return a number for each outcome, the same for equal ones; 0 for what is new and is not of numbers."""
+        """Return a number for each outcome, the same for equal ones; 0 for new outcomes that are not numbers."""
         rows = outcomes.rows
         if rows.dtype != object and outcomes.width <= LONGEST_ATOM and _are_exact(rows):
             return _codes_of_numbers(rows)
@@ -122,7 +122,7 @@ class AtomLearner:
 
 
 def _are_exact(rows: NDArray[Any]) -> bool:
-    """Whether float64 holds all the numbers unchanged."""
+    """Return whether float64 holds all the numbers unchanged."""
     return rows.dtype.kind in "bf" or rows.size == 0 or max(-int(rows.min()), int(rows.max())) <= _EXACT
 
 

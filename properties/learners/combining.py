@@ -69,7 +69,7 @@ class CombiningLearner:
         self._seen = 0
 
     def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
-        """Predict under each prior; 0 for what is no such vector."""
+        """Predict under each prior; 0 for other outcomes."""
         result = {name: np.zeros(len(outcomes)) for name in self.names}
         if self._regressors is None or not result:
             return result
@@ -114,7 +114,7 @@ class CombiningLearner:
         self.names.remove(name)
 
     def _rows_of(self, outcomes: Outcomes) -> "_Rows":
-        """Return what is looked at in a batch, which is bet on first and learnt from then."""
+        """Return the vectors of a batch, which is first bet on and then learnt from."""
         if self._cached is None or self._cached.outcomes is not outcomes:
             self._cached = _Rows(outcomes, *_vectors(outcomes, self.width))
         return self._cached
@@ -151,7 +151,7 @@ class _Rows:
 
 
 def _vectors(outcomes: Outcomes, width: int) -> tuple[NDArray[np.intp], Array]:
-    """Return the positions and the coordinates of the outcomes that are vectors of so many finite numbers."""
+    """Return the positions and the coordinates of the outcomes that are vectors of this number of finite numbers."""
     if width == 0:
         numbers = outcomes.features.get(OUTCOME, np.empty(0))
         positions = np.flatnonzero(np.isfinite(numbers))

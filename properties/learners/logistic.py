@@ -60,7 +60,7 @@ class StreamingLogistic:
                 prior[size - new :, size - new :] = precision * np.eye(new)
 
     def cost_without(self, column: int, prior: int = 0) -> float:
-        """Return what the past would have lost, in nats, without a regressor, the others at their best then."""
+        """Return the loss of the past, in nats, without a regressor, with the best weights of the others."""
         posterior = self._information + self._precisions[prior]
         return float(self.weights[prior, column] ** 2 / (2 * np.linalg.inv(posterior)[column, column]))
 
@@ -86,7 +86,7 @@ class StreamingLogistic:
         return weighted_sums(values, self.weights[prior])
 
     def learn(self, functions: Functions, sides: Sides, *, leader: int = 0, stride: int = 1) -> None:
-        """Add what a batch tells to the quadratic, taken about the mode of one of the priors after the batch.
+        """Add a batch to the quadratic, taken about the mode of one of the priors after the batch.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class StreamingLogistic:
         leader : int
             The prior that is trusted most.
         stride : int
-            One in so many calls is learnt from.
+            One of `stride` calls is learnt from.
         """
         information, pull = self._information, self._pull
         weights = self.weights[leader]

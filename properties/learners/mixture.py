@@ -60,7 +60,7 @@ _FAR_BEHIND = 20.0
 saves time and may retire a learner that would recover."""
 
 _AFFORDABLE = 1 / 500
-"""The largest loss of the weighted sum by a retirement, as a part of what the sum has won."""
+"""The largest loss of the weighted sum by a retirement, as a part of the gain of the sum."""
 
 
 class Learner(Protocol):
@@ -120,7 +120,7 @@ class Ensemble:
         return predictions
 
     def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
-        """Score every opinion on the batch by what it predicted before, then teach the learners."""
+        """Score every opinion on the batch by its prediction, then teach the learners."""
         opinions = self._asked(outcomes)
         self._answers = None
         gains = log_expit(np.where(is_left, opinions, -opinions)).sum(axis=1)
@@ -195,7 +195,7 @@ class Ensemble:
         del self.scores[name]
 
     def _review(self) -> None:
-        """Let those retire who are far behind and fall further behind, if the weighted sum can do without them."""
+        """Retire the learners that are far behind and fall further behind, if the weighted sum can do without them."""
         best, best_then = (max(scores.values()) for scores in (self.scores, self._reviewed))
         lagging = [
             name

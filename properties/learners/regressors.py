@@ -34,7 +34,7 @@ _STEPS = (0.5, 0.1, 0.3, 0.7, 0.9, 0.03, 0.97)
 
 @dataclass(frozen=True)
 class Regressors:
-    """What a regression looks at, fitted to the first vectors and the same from then on.
+    """The regressors of a regression: fitted to the first vectors, and fixed from then on.
 
     Parameters
     ----------

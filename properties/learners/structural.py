@@ -1,9 +1,9 @@
-"""Learners of structural events: what continuous noise never shows, and what only one of the sides has shown.
+"""Learners of structural events: events that continuous noise never shows, or that one side alone has shown.
 
 Released inputs, ties, NaN, infinities, words, exceptions, exact values and lattices of floats, and values beyond all
 of the other side. Such events may be rare and tell the side for certain, beside an ordinary signal that is stronger in
-all and within the claim; a mixture by log-loss over all outcomes forgets who sees them. Here nobody retires, and each
-kind is bet on from a share of the wealth of its own: what it wins is wealth beyond the claim.
+all and within the claim; a mixture by log-loss over all outcomes forgets the learners that see them. Here no learner
+retires, and each kind has a share of the wealth of its own: its gain is evidence beyond the claim.
 """
 
 from collections.abc import Hashable, Iterator
@@ -64,7 +64,7 @@ class StructuralLearners:
 
 @dataclass
 class _Counts:
-    """How often an event came from the right and from the left side."""
+    """Counts of an event on the right and on the left side."""
 
     sides: list[int] = field(default_factory=lambda: [0, 0])
 

@@ -72,7 +72,7 @@ class SupportLearner:
         self._frontiers: dict[tuple[str, int], tuple[float, float]] = {}
 
     def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
-        """Predict by the feature that says most; 0 for what both sides have shown."""
+        """Predict by the feature with the largest logit; 0 for values that both sides have shown."""
         if not self.names:
             return {}
         logits = np.zeros(len(outcomes))

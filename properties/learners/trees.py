@@ -137,7 +137,7 @@ class TreeLearner:
                 self._fitted_at = 0
 
     def _tells_more(self, name: str) -> bool:
-        """Whether a feature has varied, and not always together with another one.
+        """Return whether a feature has varied, and not always together with another one.
 
         It was looked at after every batch: while the last one shows nothing new, neither do all.
         """

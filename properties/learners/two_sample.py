@@ -68,7 +68,7 @@ class ScaleLearner:
         self._calls, self._deviation = np.zeros(2), np.zeros(2)  # of the right and of the left side
 
     def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
-        """Learn from a batch; what is not a finite number is left out."""
+        """Learn from the finite numbers of a batch."""
         del won
         if not self.names:
             return
@@ -139,7 +139,7 @@ class RampLearner:
         return list(self._corners)
 
     def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
-        """Predict; 0 for what is not a finite number."""
+        """Predict; 0 for outcomes that are not finite numbers."""
         values = outcomes.features.get(OUTCOME)
         if values is None or self._spread == 0:
             return {name: np.zeros(len(outcomes)) for name in self._corners}

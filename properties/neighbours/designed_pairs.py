@@ -2,10 +2,10 @@
 
 Worst pairs of the literature sit at corners: every coordinate at an end of its range, and a difference that is as
 large as the relation allows, with a few sign patterns (one coordinate against all others for selection, a prefix
-against the suffix for thresholds and running sums, all together for shifts). Pairs are built, not filtered, but a
-pair that rounding pushes out of the relation is left out. For each pattern the first inputs are a tie, where the
-least noise decides, and the corner that the pattern points to, where what is certain on one side is most so. What
-only floats can give away comes later: the least difference there is, and inputs so large that a unit is hardly seen.
+against the suffix for thresholds and running sums, all together for shifts). Pairs are built, not filtered, but a pair
+that rounding pushes out of the relation is left out. For each pattern the first inputs are a tie, where the least
+noise decides, and the corner that the pattern points to, where an outcome is most certain on one side. Pairs that only
+reveal faults of floats come later: the least difference, and inputs so large that a unit is lost in rounding.
 """
 
 import itertools

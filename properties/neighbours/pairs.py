@@ -7,11 +7,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import NeighbourRelation, UsageError, VectorNeighbours
+from dpassay.claims import AnyNeighbours, EncodedNeighbours, UsageError, VectorNeighbours
 from dpassay.properties.neighbours.broad_pairs import broad_pairs
 from dpassay.properties.neighbours.designed_pairs import designed_records, designed_vectors
 from dpassay.properties.neighbours.finite_pairs import all_pairs
-from dpassay.properties.neighbours.moves import Pair, record_counts
+from dpassay.properties.neighbours.moves import Pair, in_turns, record_counts
+from dpassay.properties.neighbours.threshold_pairs import threshold_pairs
 
 __all__ = ["adversarial_pairs", "are_neighbours", "further_pairs"]
 
@@ -20,16 +21,19 @@ Array = NDArray[np.float64]
 MOST_PAIRS = 48
 """Pairs share the error budget, the first ones have most of it: more pairs cost evidence and calls."""
 
+_MOST_REPETITIONS = 1000
+"""So many candidates in a row that are known, or no pairs, end a selection: a small domain has no others."""
+
 MOST_LISTED, MOST_SELECTED = 10_000, 4096
 """Largest number of further pairs: all pairs of a finite domain, or a selection from a large one."""
 
 
-def adversarial_pairs(relation: NeighbourRelation, *, seed: int, limit: int = MOST_PAIRS) -> list[Pair]:
+def adversarial_pairs(relation: AnyNeighbours, *, seed: int, limit: int = MOST_PAIRS) -> list[Pair]:
     """Return at most `limit` different pairs of the relation, in an order that depends on the seed alone.
 
     Parameters
     ----------
-    relation : NeighbourRelation
+    relation : AnyNeighbours
         What makes neighbours.
     seed : int
         For the random corners that follow the designed ones.
@@ -50,13 +54,17 @@ def adversarial_pairs(relation: NeighbourRelation, *, seed: int, limit: int = MO
 
 
 @lru_cache(maxsize=64)
-def _adversarial_pairs(relation: NeighbourRelation, seed: int, limit: int) -> tuple[Pair, ...]:
+def _adversarial_pairs(relation: AnyNeighbours, seed: int, limit: int) -> tuple[Pair, ...]:
     """Return the pairs, computed once: a test suite asks for those of one relation many times."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 31,)))
-    designed = (
-        designed_vectors(relation, rng) if isinstance(relation, VectorNeighbours) else designed_records(relation, rng)
-    )
-    candidates = itertools.chain(itertools.islice(designed, 300 + 4 * limit), all_pairs(relation, most=limit) or ())
+    if isinstance(relation, EncodedNeighbours):
+        designed = relation.pairs(rng)
+    elif isinstance(relation, VectorNeighbours):
+        designed = designed_vectors(relation, rng)
+    else:
+        designed = designed_records(relation, rng)
+    finite = None if isinstance(relation, EncodedNeighbours) else all_pairs(relation, most=limit)
+    candidates = itertools.chain(itertools.islice(designed, 300 + 4 * limit), finite or ())
     found = tuple(itertools.islice(_distinct(relation, candidates), limit))
     if not found:
         raise UsageError(f"neighbours admits no two different inputs: {relation!r}")
@@ -65,17 +73,23 @@ def _adversarial_pairs(relation: NeighbourRelation, seed: int, limit: int) -> tu
     return found
 
 
-def further_pairs(relation: NeighbourRelation, known: Sequence[Pair], *, seed: int) -> Iterator[Pair]:
+def further_pairs(
+    relation: AnyNeighbours, known: Sequence[Pair], *, seed: int, numbers: Sequence[float] = ()
+) -> Iterator[Pair]:
     """Yield pairs beside the `known` ones, the simplest first: all of a small finite domain, else a broad selection.
+
+    Pairs around given numbers come in turns with the others.
 
     Parameters
     ----------
-    relation : NeighbourRelation
+    relation : AnyNeighbours
         The relation.
     known : sequence of Pair
         Pairs to leave out.
     seed : int
         Seed of the random part of the selection.
+    numbers : sequence of float
+        Possible thresholds of the target; see :mod:`dpassay.properties.neighbours.threshold_pairs`.
 
     Yields
     ------
@@ -83,29 +97,39 @@ def further_pairs(relation: NeighbourRelation, known: Sequence[Pair], *, seed: i
         At most `MOST_LISTED` pairs of a finite domain, else at most `MOST_SELECTED`; see
         :mod:`dpassay.properties.neighbours.broad_pairs`.
     """
-    listed = all_pairs(relation, most=MOST_LISTED)
-    candidates = broad_pairs(relation, seed=seed) if listed is None else iter(listed)
+    if isinstance(relation, EncodedNeighbours):
+        listed = None
+        candidates = relation.pairs(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=((1 << 31) + 2,))))
+    else:
+        listed = all_pairs(relation, most=MOST_LISTED)
+        others = broad_pairs(relation, seed=seed) if listed is None else iter(listed)
+        candidates = in_turns([threshold_pairs(relation, numbers), others])
     limit = len(known) + (MOST_SELECTED if listed is None else MOST_LISTED)
     distinct = _distinct(relation, itertools.chain(known, itertools.islice(candidates, 4 * limit)))
     yield from itertools.islice(distinct, len(known), limit)
 
 
-def _distinct(relation: NeighbourRelation, candidates: Iterable[Pair]) -> Iterator[Pair]:
+def _distinct(relation: AnyNeighbours, candidates: Iterable[Pair]) -> Iterator[Pair]:
     """Yield the pairs of the relation among the candidates, each unordered pair once."""
     found: set[frozenset[bytes]] = set()
+    in_vain = 0
     for left, right in candidates:
         key = frozenset({left.tobytes(), right.tobytes()})
+        in_vain += 1
         if len(key) == 2 and key not in found and are_neighbours(relation, left, right):
             found.add(key)
+            in_vain = 0
             yield left, right
+        if in_vain >= _MOST_REPETITIONS:
+            return
 
 
-def are_neighbours(relation: NeighbourRelation, left: Array, right: Array) -> bool:
-    """Whether two arrays are a pair of the relation, in either order.
+def are_neighbours(relation: AnyNeighbours, left: Array, right: Array) -> bool:
+    """Return whether two arrays are a pair of the relation, in either order.
 
     Data sets of an add-remove relation have between `size` and `max_size` records, `size + 1` if none is given.
     """
-    if isinstance(relation, VectorNeighbours):
+    if isinstance(relation, VectorNeighbours | EncodedNeighbours):
         return relation.admits(left, right)
     small, large = sorted((left, right), key=len)
     inside = all(bool(np.all((data >= relation.low) & (data <= relation.high))) for data in (small, large))

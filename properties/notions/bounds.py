@@ -10,7 +10,7 @@ __all__ = ["Bound", "bounds_of_record", "bounds_text"]
 
 @dataclass(frozen=True)
 class Bound:
-    """What is known of one quantity.
+    """The bounds of one quantity.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Columns(Mapping[str, Array]):
         return own if values is None else np.where(self._kinds >= 0, own, values)
 
     def common(self, most: int) -> list[str]:
-        """Return the names that most of the different outcomes have, at most so many, in order of appearance.
+        """Return the names that most of the different outcomes have, at most `most`, in order of appearance.
 
         Names that one of many outcomes has are left out: random keys.
         """
@@ -88,7 +88,7 @@ class Columns(Mapping[str, Array]):
         return [name for name in self._names if name in chosen or name in self._arrays]
 
     def worded(self, most: int = 32) -> list[str]:
-        """Return the expressions that have words, at most so many."""
+        """Return the expressions that have words, at most `most`."""
         names = [name for name in self._names if name.startswith("code(")]
         return [name[len("code(") : -1] for name in sorted(names, key=lambda name: -self._names[name])[:most]]
 

@@ -15,6 +15,8 @@ LARGE = 64
 """Numbers of this size and above are looked at digit by digit inside of vectors and records."""
 
 _EXACT = 2**53
+"""Up to here float64 holds every integer."""
+
 _DIGITS = 24
 """Decimal digits of integers that float64 does not hold, from the last one on; those above show in the number."""
 

@@ -203,7 +203,7 @@ def _enlarged(rest: NoneOf, added: list[Simple | AllOf | NoneOf]) -> NoneOf:
 
 
 def _joined(parts: list[Simple | AllOf]) -> list[Simple | AllOf]:
-    """Join the intervals that touch; what comes of them stands before the other events."""
+    """Join the intervals that touch; the joined intervals stand before the other events."""
     intervals = sorted((p for p in parts if isinstance(p, Interval)), key=lambda p: (p.feature, p.low, p.high))
     joined: list[Interval] = []
     for each in intervals:
@@ -327,7 +327,7 @@ Candidate = tuple[Event, int, int, float]
 """An event, its calls on the left and on the right, and the largest epsilon of its outcomes."""
 
 _SPLIT = 256
-"""From so many calls on, every second one proposes events and the others choose among them."""
+"""From this number of calls on, every second call proposes events and the others choose among them."""
 
 
 def best_event(

@@ -22,7 +22,7 @@ __all__ = ["MISSING", "OUTCOME", "Flat", "code", "flattened", "to_float", "type_
 OUTCOME = "outcome"
 
 MISSING = Scalar("missing", "")
-"""The word of an outcome that lacks what an expression asks for."""
+"""The word of an outcome without the part that an expression names."""
 
 _NAMED_PARTS, _NAMED_WORDS, _NAMED_NUMBERS, _NAMED_BYTES, _NAMED_LETTERS = 32, 8, 8, 32, 32
 """Parts of a container, and words, numbers, bytes and letters of a text, with names; others enter sums and ends."""
@@ -164,7 +164,7 @@ class Flat:
     # --- text -----------------------------------------------------------------------------------------------
 
     def _text(self, path: str, text: str, named: bool) -> None:
-        """Enter the text itself, the numbers in it, its words, and its form: what it is but for the numbers."""
+        """Enter the text itself, the numbers in it, its words, and its form: the text without its numbers."""
         found = [to_float(float(number)) for number in _NUMBER.findall(text)]
         self.leaves += found
         if not named:

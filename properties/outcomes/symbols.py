@@ -46,13 +46,13 @@ TYPE = "type(outcome)"
 """The word for the type of an outcome and of its parts. It is looked at once types were seen to differ."""
 
 INPUT_VALUES, LEFT_VALUES, RIGHT_VALUES = "input_values(outcome)", "left_values(outcome)", "right_values(outcome)"
-"""How many numbers of the outcome are values of an input, and how many are so of one input alone; NaN for none."""
+"""Counts of the numbers of the outcome that are values of an input, and of one input alone; NaN for none."""
 
 NEGATIVE_ZEROS = "negative_zeros(outcome)"
-"""How many numbers of the outcome are -0.0, which equals 0.0; NaN for none."""
+"""The count of the numbers of the outcome that are -0.0, which equals 0.0; NaN for none."""
 
 SPECIAL_VALUES, REPEATED_VALUES = "special_values(outcome)", "repeated_values(outcome)"
-"""How many numbers of the outcome are infinite or NaN, and how many repeat another one of it; NaN for none.
+"""Counts of the numbers of the outcome that are infinite or NaN, and that repeat another one; NaN for none.
 
 0 and 1 are no repetition: flags hold little else, and their sum tells as much."""
 
@@ -119,7 +119,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, raw: Any) -> "Outcomes":
-        """Bring what a target returned into the normal form: numbers where all rows are, plain values otherwise."""
+        """Bring the result of a target into the normal form: numbers where all rows are, plain values otherwise."""
         if type(raw) is np.ndarray and raw.dtype.kind in _KINDS and raw.dtype.itemsize <= _WIDEST:
             return cls._of_numbers(raw)
         listed = _listed(raw)
@@ -176,7 +176,7 @@ class Outcomes:
         return [tuple(row) for row in listed] if self.rows.ndim == 2 else listed
 
     def atoms(self) -> list[Hashable]:
-        """Return each outcome as a symbol that equals itself; what is longer than `LONGEST_ATOM` by its length."""
+        """Return each outcome as a symbol that equals itself; an outcome longer than `LONGEST_ATOM` by its length."""
         if self.rows.ndim == 2 and self.rows.shape[1] > LONGEST_ATOM:
             return [_too_long(self.rows.shape[1])] * len(self)
         symbols = self.symbols()
@@ -202,7 +202,7 @@ class Outcomes:
 
     @property
     def failures(self) -> int:
-        """How many of the outcomes stand for a call that raised."""
+        """The number of outcomes that stand for a call that raised."""
         if self.rows.dtype != object:
             return 0
         return sum(isinstance(row, str) and row.startswith(_RAISES) for row in self.rows)
@@ -295,7 +295,7 @@ class Outcomes:
         return {LOWEST_BIT: own if known is None else np.where(kinds >= 0, own, known)}
 
     def _structural_features(self) -> dict[str, Array]:
-        """Count what continuous noise never shows: where no outcome has any of it, it costs next to nothing."""
+        """Count the events that continuous noise never shows; the cost is negligible if there are none."""
         values, owners = self._numbers()
         found = {SPECIAL_VALUES: owners[~np.isfinite(values)], REPEATED_VALUES: self._repetitions()}
         found[NEGATIVE_ZEROS] = owners[(values == 0) & np.signbit(values)]
@@ -347,7 +347,7 @@ class Outcomes:
         return [0 if alone else len(leaves) for alone, leaves in zip(single, self._leaves(), strict=True)]
 
     def vectors(self, width: int) -> tuple[NDArray[np.intp], Array]:
-        """Return the positions of the outcomes with parts in which there are so many numbers, and these numbers."""
+        """Return the positions of the outcomes whose parts have this number of numbers, and these numbers."""
         if self.rows.dtype != object:
             fits = self.rows.ndim == 2 and self.rows.shape[1] == width
             positions = np.arange(len(self) if fits else 0)
@@ -423,7 +423,7 @@ class Outcomes:
 
     @property
     def blanks(self) -> int:
-        """How many of the outcomes show nothing but their types."""
+        """The number of outcomes of which only the type can be read."""
         if self.rows.dtype != object or self.summary is not None:
             return 0
         flats, kinds = self._flats
@@ -431,7 +431,7 @@ class Outcomes:
 
     @cached_property
     def is_continuous(self) -> bool:
-        """Whether (nearly) every outcome of a long batch is a number of its own: then counting symbols is idle."""
+        """Return whether nearly all outcomes of a long batch differ: counting symbols is then useless."""
         if self.rows.dtype.kind != "f" or len(self) < 64:
             return False
         sample = self.rows[:2048] if self.rows.ndim == 1 else self.rows[:2048, 0]
@@ -524,12 +524,12 @@ def _is_numeric(symbol: Any) -> bool:
 
 
 def _is_telling(part: float) -> bool:
-    """Whether it says something that a part of an outcome comes twice; NaN equals nothing, not even itself."""
+    """Return whether a repeated part of an outcome is informative; NaN equals nothing, not even itself."""
     return not math.isnan(part) and part not in {0, 1}
 
 
 def _is_exact(symbol: Any) -> bool:
-    """Whether an array of floats can hold a number unchanged: else what it is would depend on its batch."""
+    """Return whether an array of floats holds a number unchanged: otherwise its value would depend on its batch."""
     parts = symbol if isinstance(symbol, tuple) else (symbol,)
     return _is_numeric(symbol) and all(isinstance(part, float) or abs(part) <= 2**53 for part in parts)
 
@@ -549,7 +549,7 @@ def _part(symbol: Any, place: tuple[int, ...]) -> float:
 
 
 def comparable(symbol: Hashable) -> Hashable:
-    """Return a symbol that equals itself: NaN by its name, also inside; what is too long by its length."""
+    """Return a symbol that equals itself: NaN by its name, also inside; a value that is too long by its length."""
     if isinstance(symbol, (tuple, str, bytes)) and len(symbol) > LONGEST_ATOM:
         return _too_long(len(symbol))
     if isinstance(symbol, tuple):

@@ -74,7 +74,7 @@ def _shifted(size: int, moved: int, step: float, base: Array, event: Callable[[R
 
 
 def _laplace_events(mechanism: LaplaceHistogram) -> Iterator[KnownEvent]:
-    """Let every moved count reach what it is on the left."""
+    """Let every moved count reach its value on the left."""
     size, moved = mechanism.size, min(mechanism.l0, mechanism.size)
     yield _shifted(size, moved, mechanism.linf, np.zeros(size), lambda rows: ~_any(rows[:, :moved] < mechanism.linf))
 

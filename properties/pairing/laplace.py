@@ -50,7 +50,7 @@ MOST_CELLS = 100
 """Cells of a product of intervals; for more coordinates two extreme boxes stand for them."""
 
 PIECES = 16
-"""Of the interval between two answers, if a single one differs."""
+"""Pieces of the interval between two answers, if a single one differs."""
 
 
 def _coordinate(place: int, size: int) -> str:
@@ -143,7 +143,7 @@ def _ends(side: Side) -> tuple[float, float]:
 
 
 def _accepted(data: tuple[Array, ...], size: int, low: float, high: float) -> bool:
-    """Whether data are vectors of `size` numbers in [low, high]: others are refused, and have no distribution."""
+    """Return whether data are vectors of `size` numbers in [low, high]; others are refused."""
     return all(x.shape == (size,) and bool(np.all((x >= low) & (x <= high))) for x in data)
 
 

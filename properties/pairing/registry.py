@@ -199,6 +199,6 @@ def is_registered(mechanism_type: type) -> bool:
 
 
 def has_exact_distribution(mechanism: Any) -> bool:
-    """Whether the exact output distribution of a mechanism is known, outcome by outcome or through partitions."""
+    """Return whether the exact output distribution is known, outcome by outcome or through partitions."""
     ((left, right),) = adversarial_pairs(mechanism.neighbours, seed=0, limit=1)
     return exact_distribution(mechanism, left) is not None or pair_distribution(mechanism, left, right) is not None

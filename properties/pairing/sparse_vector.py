@@ -272,7 +272,7 @@ def _order_changes(mechanism: BareQueries, relation: NeighbourRelation) -> Itera
 
 
 def _worst_case(mechanism: Any, claim: Claim) -> Real | None:
-    """Exact on a bounded range, because the worst pairs are known; else what they approach as the range grows."""
+    """Return the exact loss on a bounded range, whose worst pairs are known; else its limit as the range grows."""
     if not isinstance(claim, PureDP) or mechanism.size > LONGEST_STREAM:
         return None
     cost = Fraction(0)

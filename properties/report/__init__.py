@@ -1,1 +1,1 @@
-"""The whole run as one page: what the lines of the other commands say, counted and written as HTML."""
+"""The whole run as one page: the records of the other commands, counted and written as HTML."""

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -105,6 +106,16 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A statement in the strip of its document: its name, its tightness and the place of its mark."""
+
+    name: str
+    value: float
+    place: int
+    height: int
+
+
+@dataclass(frozen=True)
 class Chapter:
     """The results of one document."""
 
@@ -120,6 +131,20 @@ class Chapter:
     def rows(self) -> Sequence[Row]:
         """All rows."""
         return [*self.statements, *self.errata, *self.items]
+
+    @property
+    def tightness(self) -> list["Mark"]:
+        """The marks of the statements whose tightness is known, the tightest first."""
+        known = [row for row in self.statements if isinstance(row.record.tightness, int | float)]
+        stacked: Counter[int] = Counter()
+        marks = []
+        for row in sorted(known, key=lambda row: float(row.record.tightness)):
+            decades = math.log10(min(max(float(row.record.tightness), 1.0), 100.0))
+            place = round(20 + 300 * decades)
+            height = max(6, 30 - 4 * stacked[place // 8])
+            stacked[place // 8] += 1
+            marks.append(Mark(row.name, row.record.tightness, place, height))
+        return marks
 
     @property
     def uncovered(self) -> int:
@@ -300,7 +325,7 @@ def _is_beside_the_point(row: Row) -> bool:
 
 
 def _told(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
-    """Return by anchor what each statement says: in its own line, or in the registry if that knows the name."""
+    """Return the sentence of each statement by its anchor: from its own record, or from the registry."""
     known = {statement.name: statement for statement in all_statements()}
     unknown: dict[str, Any] = {"sentence": "", "quantifiers": [], "items": [], "where": "", "errata": []}
     told = {}
@@ -313,7 +338,7 @@ def _told(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
 
 
 def _number(value: Any, digits: int | None = None) -> str:
-    """Return a number as a cell, with a dash for what is not known; whole, or rounded to some digits.
+    """Return a number as a cell, a dash if it is unknown; whole, or rounded to some digits.
 
     Only what is not certified may be rounded: a lower bound that is rounded up is none.
     """
@@ -335,7 +360,7 @@ def _look(word: str) -> str:
 
 
 def _words(row: Row) -> str:
-    """Return in words what is not as expected of a row."""
+    """Return the unexpected parts of a row, in words."""
     record = row.record
     if row.result.kind is StatementRecord:
         open_cases = f" ({record.undecided} of {record.cases} cases undecided)" if record.undecided else ""
@@ -346,7 +371,7 @@ def _words(row: Row) -> str:
         return f"{record.verdict}{', ' if record.stopped else ''}{record.stopped or ''}"
     if row.result.kind is FindingRecord:
         return str(record.finding)
-    return "covered by nothing, without a reason"
+    return "not covered, without a reason"
 
 
 def _blocks(sentence: str) -> list[tuple[str, str]]:

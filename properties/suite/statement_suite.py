@@ -74,7 +74,7 @@ class StatementItem(_DpassayItem):
 
 
 class KillsItem(_DpassayItem):
-    """Whether every statement is named by a marker ``kills`` of a collected test."""
+    """The check that every statement is named by a marker ``kills`` of a collected test."""
 
     def __init__(self, *, missing: frozenset[str] | None, **fields: Any) -> None:
         super().__init__(**fields)

@@ -13,7 +13,7 @@ import numpy as np
 from dpassay.properties.tracing.arrays import RULES, along, apply_ufunc, lowered, objects, over, wrap
 from dpassay.properties.tracing.conditions import Condition, decided
 from dpassay.properties.tracing.noisy import Noisy
-from dpassay.properties.tracing.orders import first_largest, first_smallest, order, partition_order
+from dpassay.properties.tracing.orders import first_largest, first_smallest, order, partition_order, refuse_ties
 from dpassay.properties.tracing.refusal import refuse
 from dpassay.properties.tracing.symbols import symbol_sum
 
@@ -52,7 +52,12 @@ def _argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False)
 
 @_rule(np.argsort)
 def _argsort(a: Any, axis: Any = -1, kind: Any = None, order_: Any = None, *, stable: Any = None) -> Any:  # noqa: ARG001
-    return lowered(along(order, objects(a), axis))
+    def places(elements: list[Any]) -> list[int]:
+        if kind != "stable" and stable is not True:
+            refuse_ties([decided(element) for element in elements])
+        return order(elements)
+
+    return lowered(along(places, objects(a), axis))
 
 
 @_rule(np.sort)

@@ -73,7 +73,7 @@ class SymbolArray(np.ndarray[Any, Any]):
         return _element_wise(decided, self).view(np.ndarray).tolist()
 
     def astype(self, dtype: Any, *arguments: Any, **options: Any) -> Any:  # noqa: ARG002
-        """Return the array with another type; symbols stay what they are where the type is a float."""
+        """Return the array with another type; symbols stay unchanged if the type is a float."""
         kind = np.dtype(dtype).kind
         if kind in "fO":
             return wrap(_element_wise(_as_float if kind == "f" else _unchanged, self))

@@ -111,7 +111,7 @@ def geometric(tape: Any, label: str, chance: Fraction) -> int:
 
 
 def multinomial(tape: Any, label: str, trials: int, chances: Sequence[Fraction]) -> list[int]:
-    """Draw counts one after the other, each binomial given those before; the last takes what is left.
+    """Draw counts one after the other, each binomial given those before; the last takes the rest.
 
     Parameters
     ----------

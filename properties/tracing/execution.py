@@ -26,7 +26,7 @@ _ALLOWANCE = 32
 
 @dataclass(frozen=True)
 class TracedLeaf:
-    """A leaf, with what is needed to compare it with runs on numbers.
+    """A leaf, with the data for comparing it with runs on numbers.
 
     Parameters
     ----------
@@ -198,7 +198,13 @@ def explore(
     Refusal
         If a run does something that has no exact counterpart.
     """
-    return _Explorer(sampler, data, size, generator, mode, limits, deadline).explore()
+    explorer = _Explorer(sampler, data, size, generator, mode, limits, deadline)
+    try:
+        return explorer.explore()
+    except Refusal as refusal:
+        noises = explorer.found.variables.noises
+        refusal.on_lattice = any(noise.kind is NoiseKind.GEOMETRIC for noise in noises)
+        raise
 
 
 def to_affine(symbol: Symbol, run: Run, variables: Variables) -> Affine | Fraction:

@@ -28,7 +28,7 @@ _MOST_ROWS = 400
 
 
 class Feasibility(Enum):
-    """What is known of a polyhedron."""
+    """The decision on a polyhedron."""
 
     INTERIOR = "has an interior point, in floats"
     EMPTY = "certified empty"

@@ -33,6 +33,9 @@ class Tape(Protocol):
     def choose(self, label: str, weights: Sequence[Fraction]) -> int:
         """Return the place of the value of a discrete draw."""
 
+    def trials(self, label: str, chance: Fraction) -> Any:
+        """Return the number of trials up to the first success: a discrete draw, or noise on a lattice."""
+
     def gather(self, values: list[Any], shape: tuple[int, ...]) -> Any:
         """Return noises as an array."""
 
@@ -44,7 +47,7 @@ class _Draws:
     _scratch: Any
 
     def _shape(self, method: str, parameters: Sequence[Any], size: Any) -> tuple[int, ...] | None:
-        """Return the shape of a draw, None for a single number; raise what numpy raises for such parameters."""
+        """Return the shape of a draw, None for a single number; raise the exceptions of numpy."""
         plain = [_without_noise(parameter) for parameter in parameters]
         with np.errstate(all="ignore"):
             drawn = getattr(self._scratch, method)(*plain, size=size)
@@ -141,20 +144,18 @@ class _Draws:
             "geometric",
             (p,),
             size,
-            lambda c: discrete.geometric(self._tape, "geometric", rational(c, "p")),
+            lambda c: self._tape.trials("geometric", rational(c, "p")),
             whole=True,
         )
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         """Draw numbers of failures before an integer number of successes."""
 
-        def draw(successes: Any, chance: Any) -> int:
+        def draw(successes: Any, chance: Any) -> Any:
             count = rational(successes, "n")
             if count.denominator != 1:
                 refuse(f"negative_binomial with n = {float(count)}")
-            trials = (
-                discrete.geometric(self._tape, "negative_binomial", rational(chance, "p")) for _ in range(int(count))
-            )
+            trials = (self._tape.trials("negative_binomial", rational(chance, "p")) for _ in range(int(count)))
             return sum(trials) - int(count)
 
         return self._each("negative_binomial", (n, p), size, draw, whole=True)

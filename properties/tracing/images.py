@@ -51,7 +51,7 @@ class Image(Noisy):
 
     @property
     def is_strictly_monotone(self) -> bool:
-        """Whether different arguments have different images."""
+        """Return whether different arguments have different images."""
         return not any(step[0] in _ROUNDINGS for step in self.steps)
 
     def then(self, name: str) -> "Image":

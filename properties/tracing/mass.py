@@ -53,6 +53,8 @@ def mass_upper(rows: Iterable[Row], kinds: Mapping[int, NoiseKind]) -> Fraction:
 def interval_upper(kind: NoiseKind, interval: Interval) -> Fraction:
     """Return an upper bound on the probability that a standard noise lies in an interval."""
     low, high = interval
+    if kind is NoiseKind.GEOMETRIC:
+        return Fraction(1)  # its ratio is not known here
     if low is not None and high is not None and high <= low:
         return Fraction(0)
     if kind is NoiseKind.UNIFORM:
@@ -86,3 +88,5 @@ def _cdf(kind: NoiseKind, end: Fraction) -> arb:
             return (-(-z).exp()).exp()
         case NoiseKind.UNIFORM:
             return ball(min(max(end, Fraction(0)), Fraction(1)))
+        case NoiseKind.GEOMETRIC:
+            raise AssertionError("geometric noise has a ratio")

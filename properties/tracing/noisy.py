@@ -1,4 +1,4 @@
-"""The base of all values that depend on noise or on symbolic data: they refuse what has no exact answer."""
+"""The base of all values that depend on noise or on symbolic data: they refuse operations without an exact answer."""
 
 from typing import Any, NoReturn
 

@@ -12,11 +12,12 @@ from dpassay.properties.tracing.conditions import Condition, decided
 from dpassay.properties.tracing.forms import Form, Row, combine, exact
 from dpassay.properties.tracing.images import Image
 from dpassay.properties.tracing.noisy import Noisy
-from dpassay.properties.tracing.refusal import active
+from dpassay.properties.tracing.refusal import active, refuse
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.properties.tracing.tree import Cell
+from dpassay.spec.leaves.model import NoiseKind
 
-__all__ = ["first_largest", "first_smallest", "largest", "order", "partition_order", "smallest"]
+__all__ = ["first_largest", "first_smallest", "largest", "order", "partition_order", "refuse_ties", "smallest"]
 
 _ONE = Fraction(1)
 
@@ -70,6 +71,7 @@ def partition_order(elements: list[Any], kth: int) -> list[int]:
         raise ValueError(f"kth(={kth}) out of bounds ({size})")
     if not any(isinstance(element, Noisy) for element in elements):
         return order(elements)
+    refuse_ties(elements)
     forms = _forms(elements)
     if forms is None or math.comb(size, kth) * (size - kth) > active.run.limits.values:
         return order(elements)
@@ -89,6 +91,14 @@ def partition_order(elements: list[Any], kth: int) -> list[int]:
 
     first, middle, last = splits[active.run.pick(("partition", kth, forms), len(splits), cell)]
     return [*first, middle, *last]
+
+
+def refuse_ties(elements: Sequence[Any]) -> None:
+    """Refuse noise on a lattice, whose ties have mass, where numpy promises no order of equal elements."""
+    symbols = [element.symbol if isinstance(element, Image) else element for element in elements]
+    forms = [symbol.form for symbol in symbols if isinstance(symbol, Symbol)]
+    if any(active.run.kinds.get(key) is NoiseKind.GEOMETRIC for form in forms for key in form.terms):
+        refuse("the order of equal values of discrete noise")
 
 
 def _pick_largest(forms: Sequence[Form]) -> int:

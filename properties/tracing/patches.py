@@ -26,7 +26,7 @@ _FOREIGN = ("numpy", "scipy", "dpassay.properties.tracing", "dpassay.spec")
 
 
 class Watch:
-    """What the code under test was seen doing."""
+    """Observations of the code under test."""
 
     def __init__(self) -> None:
         self.writes = False
@@ -131,7 +131,7 @@ def _watched_open(original: Any, watch: Watch) -> Any:
 
 
 class _Watched:
-    """Standard output during a trace: what the code under test prints is dropped, the rest goes on."""
+    """Standard output during a trace: the output of the code under test is dropped, other output is kept."""
 
     encoding = "utf-8"
 

@@ -12,7 +12,7 @@ __all__ = ["Polyhedron"]
 _MARGIN = 1e-7
 """A float point that satisfies constraints by this relative margin is inside; otherwise the programme is solved."""
 
-_BELOW = {NoiseKind.EXPONENTIAL, NoiseKind.UNIFORM}
+_BELOW = {NoiseKind.EXPONENTIAL, NoiseKind.UNIFORM, NoiseKind.GEOMETRIC}
 """Noises that are bounded from below, by 0."""
 
 Parallel = tuple[Fraction, bool]
@@ -20,7 +20,7 @@ Parallel = tuple[Fraction, bool]
 
 
 class Polyhedron:
-    """Rows, with what helps to see whether another one is possible.
+    """Rows, with data that help to decide whether another one is possible.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Polyhedron:
         self._point: dict[int, float] = {}
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Add rows; what supports of noises imply is known without them."""
+        """Add rows; the supports of noises are known without them."""
         for row in rows:
             if not self.implies(row):
                 self.rows.append(row)
@@ -59,7 +59,7 @@ class Polyhedron:
         least, is_open = self._least.get(key) or self._support(row.form) or (None, False)
         if least is None:
             return False
-        return least > wanted or (least == wanted and (is_open or not row.is_strict or self._is_noisy(row)))
+        return least > wanted or (least == wanted and (is_open or not row.is_strict or self.has_density(row.form)))
 
     def is_empty_with(self, rows: Sequence[Row]) -> bool:
         """Return whether these rows contradict the others for certain, up to probability 0; False if in doubt."""
@@ -74,7 +74,9 @@ class Polyhedron:
         return answer is Feasibility.EMPTY
 
     def interior_point(self) -> dict[int, float] | None:
-        """Return a point inside, by variable; None if none was found."""
+        """Return a point inside, by variable; None if none was found, as where noise must be an integer."""
+        if any(self.kinds.get(key) is NoiseKind.GEOMETRIC for row in self.rows for key in row.form.terms):
+            return None
         if not self.rows:
             return {}
         answer, point = feasibility([self._as_strict(row) for row in (*self.rows, *self._supports(()))])
@@ -87,7 +89,8 @@ class Polyhedron:
 
     def _support_rows(self, key: int) -> list[Row]:
         kind, zero, one = self.kinds.get(key), Fraction(0), Fraction(1)
-        rows = [Row(Form(zero, {key: one}), is_strict=True)] if kind in _BELOW else []
+        is_strict = kind is not NoiseKind.GEOMETRIC
+        rows = [Row(Form(zero, {key: one}), is_strict)] if kind in _BELOW else []
         return [*rows, Row(Form(one, {key: -one}), is_strict=True)] if kind is NoiseKind.UNIFORM else rows
 
     def _support(self, form: Form) -> Parallel | None:
@@ -100,17 +103,20 @@ class Polyhedron:
             return (Fraction(0), False) if kind in _BELOW else None
         return (Fraction(-1), True) if kind is NoiseKind.UNIFORM else None
 
-    def _is_noisy(self, row: Row) -> bool:
-        return any(key in self.kinds for key in row.form.terms)
+    def has_density(self, form: Form) -> bool:
+        """Return whether noise with a density occurs in a form: it is 0 with probability 0."""
+        return any(self.kinds.get(key, NoiseKind.GEOMETRIC) is not NoiseKind.GEOMETRIC for key in form.terms)
 
     def _as_strict(self, row: Row) -> Row:
         """Return a row about noise as a strict one: the difference has probability 0."""
-        return row._replace(is_strict=True) if self._is_noisy(row) else row
+        return row._replace(is_strict=True) if self.has_density(row.form) else row
 
     def _is_contrary(self, row: Row) -> bool:
         """Return whether a parallel row says the contrary."""
         negated = Row(row.form.scaled(Fraction(-1)), not row.is_strict)
-        return self.implies(negated) or (self._is_noisy(row) and self.implies(negated._replace(is_strict=False)))
+        return self.implies(negated) or (
+            self.has_density(row.form) and self.implies(negated._replace(is_strict=False))
+        )
 
     def _is_free(self, rows: Sequence[Row]) -> bool:
         """Return whether a variable without constraints and bounds makes all rows true."""
@@ -123,7 +129,7 @@ class Polyhedron:
 
     def _is_unbounded(self, key: int, upwards: bool) -> bool:
         kind = self.kinds.get(key)
-        return kind is not NoiseKind.UNIFORM and (upwards or kind is not NoiseKind.EXPONENTIAL)
+        return kind is not NoiseKind.UNIFORM and (upwards or kind not in _BELOW)
 
     def _holds_at_point(self, rows: Sequence[Row]) -> bool:
         return self._is_satisfied(rows) and self._is_satisfied(self.rows)

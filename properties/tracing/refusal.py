@@ -29,12 +29,18 @@ class Refusal(BaseException):
         The operation, in words.
     place : str
         File and line of the code under test.
+
+    Attributes
+    ----------
+    on_lattice : bool
+        Whether geometric noise was drawn as noise on a lattice: drawn trial by trial, it may support the operation.
     """
 
     def __init__(self, operation: str, place: str) -> None:
         super().__init__(f"{place}: {operation}")
         self.operation = operation
         self.place = place
+        self.on_lattice = False
 
 
 class _Active(threading.local):

@@ -1,4 +1,4 @@
-"""Runs on numbers against the leaves: what silent type checks in the code under test would falsify shows here."""
+"""Runs on numbers against the leaves: they show errors that silent type checks in the code under test cause."""
 
 import functools
 import itertools
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.properties.tracing.discrete import geometric
 from dpassay.properties.tracing.execution import Exploration, Sampler, TracedLeaf
 from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.outcomes import agrees, first_outcome, normal_form
@@ -54,11 +55,15 @@ class NumberTape:
         Given values.
     choices : sequence of int
         Given values of the first discrete draws.
+    on_lattice : bool
+        Whether geometric draws are noise on a lattice.
     """
 
     def __init__(
-        self, rng: np.random.Generator, noises: Mapping[Noise, float] | None = None, choices: Sequence[int] = ()
-    ) -> None:
+        self, rng: np.random.Generator, noises: Mapping[Noise, float] | None = None, choices: Sequence[int] = (),
+        on_lattice: bool = False,
+    ) -> None:  # fmt: skip
+        self.on_lattice = on_lattice
         self.noises: dict[Noise, float] = {}
         self.choices: list[tuple[str, int]] = []
         self.counts: Counter[NoiseKind] = Counter()
@@ -83,6 +88,16 @@ class NumberTape:
         self.choices.append((label, value))
         return value
 
+    def trials(self, label: str, chance: Fraction) -> int:
+        """Return the number of trials up to the first success."""
+        if not self.on_lattice or not 0 < chance < 1:
+            return geometric(self, label, chance)
+        noise = Noise(NoiseKind.GEOMETRIC, self.counts[NoiseKind.GEOMETRIC], 1 - chance)
+        self.counts[NoiseKind.GEOMETRIC] += 1
+        trials = int(self._rng.geometric(float(chance)))
+        self.noises[noise] = trials - 1
+        return trials
+
     def gather(self, values: list[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return noises as an array of floats."""
         return np.array(values, dtype=np.float64).reshape(shape)
@@ -90,7 +105,7 @@ class NumberTape:
 
 @dataclass
 class Replays:
-    """How runs on numbers ended: inside the leaf that they belong to, or where no leaf can be told."""
+    """The ends of runs on numbers: inside their leaf, or where the leaf is uncertain."""
 
     agreed: int = 0
     near_a_boundary: int = 0
@@ -127,7 +142,7 @@ def _impossible(symbol: Any) -> Fraction:
 
 def replay(
     sampler: Sampler, data: Sequence[float] | None, found: Exploration, generator: Callable[[Any], Any], draws: int,
-    seed: int, domain: tuple[float, float] = (-math.inf, math.inf),
+    seed: int, domain: tuple[float, float] = (-math.inf, math.inf), *, on_lattice: bool = False,
 ) -> Replays:  # fmt: skip
     """Compare runs on numbers with the leaves that contain them.
 
@@ -147,6 +162,8 @@ def replay(
         Seed of the runs.
     domain : (float, float)
         Range of symbolic data.
+    on_lattice : bool
+        Whether geometric draws are noise on a lattice.
 
     Raises
     ------
@@ -157,10 +174,10 @@ def replay(
     leaves = {leaf.answers: leaf for leaf in found.leaves}
     raising = [leaf for leaf in found.leaves if isinstance(leaf.leaf.outcome, Raised)]
     for leaf in raising:
-        _confirm(leaf, sampler, data, found, generator, rng)
+        _confirm(leaf, sampler, data, found, generator, rng, on_lattice=on_lattice)
     for _ in range(draws):
         numbers = _data(found, rng, domain) if data is None else data
-        tape = NumberTape(rng)
+        tape = NumberTape(rng, on_lattice=on_lattice)
         outcome = run_on_numbers(sampler, numbers, tape, generator)
         _compare(outcome, tape, numbers if data is None else [], found, leaves, result)
     return result
@@ -177,7 +194,7 @@ def _data(found: Exploration, rng: np.random.Generator, domain: tuple[float, flo
 
 def _confirm(
     leaf: TracedLeaf, sampler: Sampler, data: Sequence[float] | None, found: Exploration,
-    generator: Callable[[Any], Any], rng: np.random.Generator,
+    generator: Callable[[Any], Any], rng: np.random.Generator, *, on_lattice: bool,
 ) -> None:  # fmt: skip
     """Require that a run on numbers from a leaf raises the exception of the leaf."""
     point = leaf.interior()
@@ -185,7 +202,8 @@ def _confirm(
         raise Refusal(f"{leaf.leaf.outcome}: no run on numbers found that confirms the exception", _PLACE)
     size = found.variables.size
     noises = {found.variables.noise(key): value for key, value in point.items() if key >= size}
-    tape = NumberTape(rng, noises, [int(str(value)) for _, value in leaf.choices])
+    choices = [int(str(value)) for _, value in leaf.choices]
+    tape = NumberTape(rng, noises, choices, on_lattice=on_lattice)
     numbers = [point.get(index, 0.0) for index in range(size)] if data is None else data
     outcome = run_on_numbers(sampler, numbers, tape, generator)
     if outcome != leaf.leaf.outcome:
@@ -246,7 +264,7 @@ def _is_inside(constraint: Constraint, place: Place) -> bool:
 
 
 def _near(form: Affine, place: Place) -> tuple[float, float]:
-    """Return the value of a form in floats, and what is far above its rounding."""
+    """Return the value of a form in floats, and a margin far above its rounding."""
     noises, data = place
     parts = [float(form.constant), *(float(c) * noises[noise] for noise, c in form.noise.items())]
     parts += [float(c) * data[index] for index, c in form.data.items()]

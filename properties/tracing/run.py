@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.properties.tracing.arrays import SymbolArray, wrap
+from dpassay.properties.tracing.discrete import geometric
 from dpassay.properties.tracing.forms import Form, Row
 from dpassay.properties.tracing.mass import mass_upper
 from dpassay.properties.tracing.polyhedron import Polyhedron
@@ -33,7 +34,7 @@ def _says_nothing(_: int) -> Cell:
 
 @dataclass(frozen=True)
 class Mode:
-    """How arrays behave.
+    """The behaviour of arrays.
 
     Parameters
     ----------
@@ -41,10 +42,13 @@ class Mode:
         Whether arrays of floats that are made during the run can hold symbols, the data among them.
     is_lazy : bool
         Whether comparisons of arrays are decided element by element when they are used, or all at once.
+    on_lattice : bool
+        Whether geometric draws are noise on a lattice, in place of draws trial by trial.
     """
 
     is_lifted: bool
     is_lazy: bool
+    on_lattice: bool = False
 
 
 class Interrupted(BaseException):
@@ -134,15 +138,21 @@ class Run:
 
     # --- noise ---
 
-    def noise(self, kind: NoiseKind) -> Symbol:
-        """Return a fresh symbol."""
+    def noise(self, kind: NoiseKind, ratio: Fraction = Fraction(0)) -> Symbol:
+        """Return a fresh symbol; geometric noise has a ratio."""
         self._require_alive()
         if self.counts.total() >= self.limits.draws:
             refuse(f"more than {self.limits.draws} draws in a run")
-        key = self._variables.number(Noise(kind, self.counts[kind]))
+        key = self._variables.number(Noise(kind, self.counts[kind], ratio))
         self.counts[kind] += 1
         self.kinds[key] = kind
         return Symbol(self, Form(Fraction(0), {key: _ONE}))
+
+    def trials(self, label: str, chance: Fraction) -> Any:
+        """Return the number of trials up to the first success."""
+        if self.mode.on_lattice and 0 < chance < 1:
+            return self.noise(NoiseKind.GEOMETRIC, 1 - chance) + 1
+        return geometric(self, label, chance)
 
     def datum(self, index: int) -> Symbol:
         """Return a coordinate of symbolic data."""
@@ -175,11 +185,11 @@ class Run:
         return self.pick((form, is_strict), 2, cells.__getitem__) == 0
 
     def is_zero(self, form: Form) -> bool:
-        """Return whether the form is 0; noise equals a number with probability 0."""
+        """Return whether the form is 0; noise with a density equals a number with probability 0."""
         self._require_alive()
         if not form.terms:
             return form.constant == 0
-        if any(key in self.kinds for key in form.terms):
+        if self.polyhedron.has_density(form):
             return False
         negative = form.scaled(Fraction(-1))
         cells = (Row(form, True),), (Row(negative, True),), (Row(form, False), Row(negative, False))

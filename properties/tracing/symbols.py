@@ -57,7 +57,7 @@ class Symbol(Noisy):
 
     @property
     def is_short(self) -> bool:
-        """Whether the expression is known and has few terms."""
+        """Return whether the expression is known and has few terms."""
         return self._form is not None and len(self._form.terms) <= _EAGER_TERMS
 
     @property

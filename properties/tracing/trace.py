@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,7 @@ from dpassay.properties.tracing.run import Mode, Run
 from dpassay.properties.tracing.tree import Limits
 from dpassay.properties.tracing.unity import Domain, checked_unity
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
-from dpassay.spec.leaves.model import LeafModel
+from dpassay.spec.leaves.model import LeafModel, NoiseKind
 from dpassay.spec.verdict import Outcome, Verdict
 
 __all__ = ["EVERYWHERE", "REPLAYS", "Trace", "trace"]
@@ -82,6 +82,7 @@ def trace(
     limits: Limits | None = None,
     replays: int = REPLAYS,
     seed: int = 0,
+    on_lattice: bool = False,
 ) -> Trace | Refusal:
     """Run a mechanism on symbolic noise and return its leaves, or the reason why that is not possible.
 
@@ -107,6 +108,9 @@ def trace(
         Number of runs on numbers that are compared with the leaves, at least 0.
     seed : int
         Seed of the runs on numbers.
+    on_lattice : bool
+        Whether geometric draws are noise on a lattice where the code supports that, in place of draws trial by trial:
+        decisions about them have no probabilities then, but shifts.
 
     Returns
     -------
@@ -123,7 +127,10 @@ def trace(
         raise UsageError(f"source must be one of {', '.join(_GENERATORS)}, got {source!r}")
     limits, first = limits or Limits(), None
     deadline = time.monotonic() + limits.seconds
-    for mode in _MODES:
+    modes = [replace(mode, on_lattice=True) for mode in _MODES] if on_lattice else []
+    for mode in (*modes, *_MODES):
+        if modes and not mode.on_lattice and first is not None and not first.on_lattice:
+            return first
         attempt = _Attempt(sampler, numbers, size, domain, _GENERATORS[source], mode, limits, deadline)
         result = attempt.carry_out(replays, seed)
         if isinstance(result, Trace):
@@ -145,12 +152,17 @@ class _Attempt:
     deadline: float
 
     def carry_out(self, replays: int, seed: int) -> Trace | Refusal:
-        began, watch = time.monotonic(), Watch()
+        began, watch, found = time.monotonic(), Watch(), None
         try:
             with patched(watch), time_limit(max(0.0, self.deadline - began) + _GRACE_SECONDS):
                 found = self._explore()
-                ended = replay(self.sampler, self.numbers, found, self.generator, replays, seed, self.domain)
+                ended = replay(
+                    self.sampler, self.numbers, found, self.generator, replays, seed, self.domain,
+                    on_lattice=self.mode.on_lattice,
+                )  # fmt: skip
         except Refusal as refusal:
+            if found is not None:
+                refusal.on_lattice = any(noise.kind is NoiseKind.GEOMETRIC for noise in found.variables.noises)
             return refusal
         except OutOfTime:
             return Refusal(f"more than {self.limits.seconds:g} seconds", "trace")

@@ -13,7 +13,7 @@ Cell = tuple[Row, ...]
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of a mechanism is traced.
+    """The limits of a trace.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Limits:
 
 @dataclass
 class Node:
-    """A decision, or a discrete draw, and what follows each answer.
+    """A decision, or a discrete draw, and the node after each answer.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Node:
 
     @property
     def is_draw(self) -> bool:
-        """Whether this is a discrete draw."""
+        """Return whether this is a discrete draw."""
         return bool(self.label)
 
 

@@ -1,9 +1,11 @@
 """A time limit for code that takes no decisions, such as an endless loop."""
 
 import ctypes
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = ["OutOfTime", "time_limit"]
 
@@ -37,11 +39,24 @@ def time_limit(seconds: float) -> Iterator[None]:
     watcher = threading.Thread(target=watch, daemon=True)
     if seconds <= 0:
         raise OutOfTime
+    hook = sys.unraisablehook
+    sys.unraisablehook = _quiet(hook)
     try:
         watcher.start()  # in the block: the time may be over before it returns
         yield
     finally:
         _end(finished, lock, thread)
+        sys.unraisablehook = hook
+
+
+def _quiet(hook: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Return a hook that is silent on `OutOfTime`: in a callback that cannot raise it is lost, and comes again."""
+
+    def report(unraisable: Any) -> None:
+        if unraisable.exc_type is not OutOfTime:
+            hook(unraisable)
+
+    return report
 
 
 def _end(finished: threading.Event, lock: threading.Lock, thread: int) -> None:

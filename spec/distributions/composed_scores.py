@@ -30,7 +30,7 @@ LONGEST = 1024
 """Scores that are kept apart."""
 
 STEPS_PER_DEVIATION = 8.0
-"""How many scores a standard deviation of the loss of one mechanism has, at least before anything is halved."""
+"""The least number of scores in a standard deviation of the loss of one mechanism, before anything is halved."""
 
 _ROUNDOFF, _SMALLEST = 2.0**-53, 2.0**-1074
 
@@ -204,7 +204,7 @@ def _convolved(one: ScoreDistributions, other: ScoreDistributions) -> ScoreDistr
 
 
 def _shortened(distributions: ScoreDistributions) -> tuple[ScoreDistributions, int]:
-    """Halve while the deviation has room for it, and clip what is still too long."""
+    """Halve while the deviation has room for it, and clip scores that are still too long."""
     halvings = 0
     while len(distributions.left) > LONGEST and distributions.deviation > 2 * STEPS_PER_DEVIATION:
         distributions, halvings = _halved(distributions, 1), halvings + 1

@@ -17,7 +17,7 @@ from dpassay.spec.ball import Exact, ball
 __all__ = ["ChargeRule", "RepeatedSumsDistribution", "one_for_each_record"]
 
 ChargeRule = Callable[[Sequence[Fraction], Sequence[int]], list[int]]
-"""From the records and the hits that each has left to what a released query costs each."""
+"""Takes the records and the hits that each has left; returns the cost of a released query for each."""
 
 
 def one_for_each_record(records: Sequence[Fraction], left: Sequence[int]) -> list[int]:

@@ -16,7 +16,7 @@ __all__ = ["Choices", "Domain", "Integers", "Reals"]
 
 @dataclass(frozen=True)
 class Domain:
-    """A set, described by a sentence; subclasses add the predicate and what is needed to draw members."""
+    """A set, described by a sentence; subclasses add the predicate and the data for drawing members."""
 
     sentence: str
 
@@ -51,7 +51,7 @@ class Reals(Domain):
 
 @dataclass(frozen=True)
 class Integers(Domain):
-    """Integers in [low, high]; the parameters mean what they mean for `Reals`."""
+    """Integers in [low, high]; the parameters are those of `Reals`."""
 
     low: int
     high: int

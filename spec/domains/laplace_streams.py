@@ -62,7 +62,7 @@ class ThresholdStream:
         return min(moves) >= 0 or max(moves) <= 0
 
     def noise(self, threshold_cost: Fraction, query_cost: Fraction) -> LaplaceThreshold:
-        """Return the noise for which a step of the sensitivity costs so many nats, of the threshold and of a query."""
+        """Return the noise of the threshold and of a query at which a step of the sensitivity has these costs."""
         return LaplaceThreshold(self.threshold, self.sensitivity / threshold_cost, self.sensitivity / query_cost)
 
 

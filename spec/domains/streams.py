@@ -18,7 +18,7 @@ from dpassay.spec.domains.base import Domain
 __all__ = ["AnyStreams", "NeighbouringStreams", "StreamPairs", "ThresholdSetting", "ThresholdSettings", "last_apart"]
 
 FARTHEST = 5
-"""How many units of noise (sigma_threshold + sigma_query) a threshold may lie outside the range.
+"""The largest distance of a threshold from the range, in units of noise (sigma_threshold + sigma_query).
 
 Farther out some outcome has a probability so close to 1 that its loss, positive still, has no digits left.
 """

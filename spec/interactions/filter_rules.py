@@ -41,7 +41,7 @@ class SelfReportingRule:
     budget : Fraction
         e^epsilon, at least 1.
     delta : Fraction
-        Budget for 1 - prod(1 - delta_t): the guarantee is (epsilon, delta). The print has none (1 disables it).
+        Budget for 1 - prod(1 - delta_t): the guarantee is (epsilon, delta). The paper has none (1 disables it).
     halts_on_equality : bool
         Whether reaching the budget exactly halts, as printed. The proof does not need it.
     """

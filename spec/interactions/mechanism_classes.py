@@ -135,7 +135,7 @@ def _transcript_masses(interaction: Interaction | None) -> Iterator[tuple[Fracti
 
 
 def worst_interaction(base: Fraction, classes: Classes, level: int) -> Interaction | None:
-    """Return the analyst who attains `adaptive_delta`: the best response of each class, at the level of the loss."""
+    """Return the analyst that attains `adaptive_delta`: the best response of each class, at the level of the loss."""
     if not classes:
         return None
     first, rest = classes[0], classes[1:]

@@ -30,7 +30,7 @@ from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, covers
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, released_numbers
 from dpassay.spec.leaves.programmes import Infeasible, Row, minimum
 
-__all__ = ["Aligned", "Shift", "Unaligned", "alignment_bound"]
+__all__ = ["Aligned", "Programme", "Shift", "Unaligned", "alignment_bound", "programme_of"]
 
 MOST_CORNERS = 4096
 
@@ -127,31 +127,56 @@ def _aligned(model: LeafModel, moves: Moves) -> Aligned | Unaligned:
     return Aligned(max(worst[0], Fraction(0)), model.undecided, moves, tuple(shifts), worst[1], worst[2])
 
 
+@dataclass(frozen=True)
+class Programme:
+    """Conditions that an alignment of a leaf must keep.
+
+    Parameters
+    ----------
+    forms : tuple of (Affine, int)
+        Affine forms and signs: the form times the sign must not decrease; a released number has both signs.
+    bad_ends : Mapping of int to (int or None)
+        The end of each coordinate that is worst for all constraints: 0 low, 1 high, None neither.
+    """
+
+    forms: tuple[tuple[Affine, int], ...]
+    bad_ends: Mapping[int, int | None]
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        """All noises that occur."""
+        return tuple(dict.fromkeys(noise for form, _ in self.forms for noise in form.noise))
+
+
+def programme_of(leaf: Leaf) -> Programme:
+    """Return what an alignment of a leaf must keep."""
+    released = released_numbers(leaf.outcome)
+    sides = [(one.form, 1) for one in leaf.constraints]
+    sides += [(number, side) for number in released for side in (1, -1)]
+    return Programme(tuple(sides), _bad_ends(leaf, {i for number in released for i in number.data}))
+
+
+def _bad_ends(leaf: Leaf, released: set[int]) -> dict[int, int | None]:
+    signs: dict[int, set[bool]] = {i: {False, True} for i in released}
+    for constraint in leaf.constraints:
+        for i, value in constraint.form.data.items():
+            signs.setdefault(i, set()).add(value < 0)
+    return {i: None if len(both) > 1 else int(both == {True}) for i, both in signs.items()}
+
+
 class _Programme:
     """The linear programmes of one leaf, for all moves."""
 
     def __init__(self, leaf: Leaf) -> None:
-        released = released_numbers(leaf.outcome)
-        sides = [(one.form, 1) for one in leaf.constraints]
-        sides += [(number, side) for number in released for side in (1, -1)]
-        noises = dict.fromkeys(noise for form, _ in sides for noise in form.noise)
-        self.columns = [(noise, sign) for noise in noises for sign in DIRECTIONS.get(noise.kind, ())]
-        self.rows = [(self._row(form, side), form.data, side) for form, side in sides]
-        self.bad_ends = self._bad_ends(leaf, {i for number in released for i in number.data})
+        known = programme_of(leaf)
+        self.columns = [(noise, sign) for noise in known.noises for sign in DIRECTIONS.get(noise.kind, ())]
+        self.rows = [(self._row(form, side), form.data, side) for form, side in known.forms]
+        self.bad_ends = known.bad_ends
 
     def _row(self, form: Affine, side: int) -> Row:
         return {
             j: side * sign * form.noise[noise] for j, (noise, sign) in enumerate(self.columns) if noise in form.noise
         }
-
-    @staticmethod
-    def _bad_ends(leaf: Leaf, released: set[int]) -> dict[int, int | None]:
-        """Return the end of each coordinate that is worst for all constraints: 0 low, 1 high, None neither."""
-        signs: dict[int, set[bool]] = {i: {False, True} for i in released}
-        for constraint in leaf.constraints:
-            for i, value in constraint.form.data.items():
-                signs.setdefault(i, set()).add(value < 0)
-        return {i: None if len(both) > 1 else int(both == {True}) for i, both in signs.items()}
 
     def corners(self, box: Box) -> list[dict[int, Fraction]] | None:
         """Return all corners in the coordinates that have no bad end; None if they are too many."""

@@ -69,6 +69,8 @@ def cell_bound(model: LeafModel, relation: NeighbourRelation) -> AlignedCells | 
     relation : NeighbourRelation
         For data of the same length.
     """
+    if model.on_lattice:
+        return Unaligned("a decision depends on noise on a lattice, beside one about data alone")
     try:
         cells = _cells(model)
         regions = _regions(covers(relation)[0])

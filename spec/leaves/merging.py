@@ -7,7 +7,8 @@ it does, the leaves of G below one node of the tree of decisions are tried, deep
 
 Noise and data are variables of the same linear programmes, so that the result holds for all data: constraints on noise
 are strict there, those on data alone as strict as the decision was, since a single input counts. A model with
-undecided mass is left as it is: its leaves do not fill the space.
+undecided mass is left as it is: its leaves do not fill the space. So is one with decisions about noise on a lattice,
+where boundaries have mass.
 """
 
 import itertools
@@ -42,7 +43,7 @@ def merged(model: LeafModel) -> LeafModel:
     >>> [leaf.constraints for leaf in merged(LeafModel(tuple(sides))).leaves]
     [()]
     """
-    if model.undecided:
+    if model.undecided or model.on_lattice:
         return model
     groups: dict[Hashable, list[Leaf]] = {}
     for leaf in model.leaves:

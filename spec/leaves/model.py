@@ -12,7 +12,18 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 
-__all__ = ["Affine", "Constraint", "Image", "Leaf", "LeafModel", "Noise", "NoiseKind", "Raised", "Relation"]
+__all__ = [
+    "CONTINUOUS",
+    "Affine",
+    "Constraint",
+    "Image",
+    "Leaf",
+    "LeafModel",
+    "Noise",
+    "NoiseKind",
+    "Raised",
+    "Relation",
+]
 
 
 class NoiseKind(StrEnum):
@@ -30,6 +41,12 @@ class NoiseKind(StrEnum):
     """Distribution function exp(-e^-z)."""
     LOGISTIC = "logistic"
     """Distribution function 1 / (1 + e^-z)."""
+    GEOMETRIC = "geometric"
+    """Mass (1 - q) q^z at the integers z >= 0, q the ratio of the noise: noise on a lattice."""
+
+
+CONTINUOUS = tuple(kind for kind in NoiseKind if kind is not NoiseKind.GEOMETRIC)
+"""The distributions with a density."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +58,14 @@ class Noise:
     kind : NoiseKind
         Its standard distribution.
     position : int
-        Its place among the draws of this kind in a run: two leaves share the noise if kind and position agree.
+        Its place among the draws of this kind in a run: two leaves share the noise if all three agree.
+    ratio : Fraction
+        For geometric noise the ratio q of its masses, in (0, 1); 0 for other noise, which is standard.
     """
 
     kind: NoiseKind
     position: int
+    ratio: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +88,7 @@ class Affine:
 
     @property
     def is_constant(self) -> bool:
-        """Whether neither noise nor data occur."""
+        """Return whether neither noise nor data occur."""
         return not self.noise and not self.data
 
     @cached_property
@@ -170,3 +190,9 @@ class LeafModel:
     leaves: tuple[Leaf, ...]
     undecided: Fraction = Fraction(0)
     size: int = 0
+
+    @cached_property
+    def on_lattice(self) -> bool:
+        """Return whether a decision depends on noise on a lattice: then strict and non-strict constraints differ."""
+        forms = (constraint.form for leaf in self.leaves for constraint in leaf.constraints)
+        return any(noise.kind is NoiseKind.GEOMETRIC for form in forms for noise in form.noise)

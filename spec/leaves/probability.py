@@ -35,7 +35,7 @@ __all__ = ["UndecidedLeafError", "exact_probability", "leaf_probability", "total
 PIECEWISE = frozenset({NoiseKind.LAPLACE, NoiseKind.EXPONENTIAL, NoiseKind.UNIFORM})
 GUARD = 24
 LIMIT = 8
-"""How many times the working precision a probability may need before it is decided exactly or given up."""
+"""The largest multiple of the working precision before a probability is decided exactly or given up."""
 
 
 class UndecidedLeafError(UndecidedError):
@@ -103,6 +103,8 @@ def _decided(constraints: Iterable[Constraint]) -> list[Constraint] | None:
         form = constraint.form
         if form.data:
             raise UndecidedLeafError("the data are not numbers")
+        if any(noise.kind is NoiseKind.GEOMETRIC for noise in form.noise):
+            raise UndecidedLeafError("a decision depends on noise on a lattice")
         if form.noise:
             left.append(constraint)
         elif form.constant < 0 or (form.constant == 0 and constraint.relation is Relation.ABOVE):

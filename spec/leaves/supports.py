@@ -16,7 +16,9 @@ from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise
 from dpassay.spec.leaves.outcomes import skeleton
 from dpassay.spec.leaves.polyhedra import has_interior, opposite, support
 
-__all__ = ["InfiniteLoss", "Subspace", "infinite_loss", "inverse", "subspace"]
+__all__ = ["InfiniteLoss", "Subspace", "echelon", "infinite_loss", "inverse", "subspace"]
+
+CLOSE = Fraction(1, 2**40)
 
 Subspace = tuple[Hashable, tuple[tuple[Fraction, ...], ...]]
 """The structure of an outcome, and the equations that its numbers obey, in reduced echelon form."""
@@ -37,7 +39,8 @@ def infinite_loss(left: LeafModel, right: LeafModel) -> InfiniteLoss | None:
     Parameters
     ----------
     left, right : LeafModel
-        On numeric data. Nothing is found if the right one has undecided mass.
+        On numeric data. Nothing is found if the right one has undecided mass, nor between subspaces that are
+        closer than `CLOSE`: floats that were added before the noise leave such differences.
     """
     if right.undecided:
         return None
@@ -47,11 +50,24 @@ def infinite_loss(left: LeafModel, right: LeafModel) -> InfiniteLoss | None:
             others.setdefault(subspace(leaf), []).append(leaf)
     for leaf in left.leaves:
         if leaf.weight and has_interior(leaf.constraints):
-            part = _uncovered(leaf, others.get(subspace(leaf), []))
+            own = subspace(leaf)
+            if own not in others and any(_are_close(own, other) for other in others):
+                continue
+            part = _uncovered(leaf, others.get(own, []))
             if part is not None:
                 reason = "the numbers lie elsewhere" if part else "no outcome of this form on the other side"
                 return InfiniteLoss(leaf, part, reason)
     return None
+
+
+def _are_close(first: Subspace, second: Subspace) -> bool:
+    """Return whether two subspaces are parallel and close, in equations whose first coefficient is 1."""
+    if first[0] != second[0] or len(first[1]) != len(second[1]):
+        return False
+    return all(
+        one[:-1] == other[:-1] and abs(one[-1] - other[-1]) <= CLOSE * max(Fraction(1), abs(one[-1]))
+        for one, other in zip(first[1], second[1], strict=True)
+    )
 
 
 def subspace(leaf: Leaf) -> Subspace:
@@ -64,17 +80,17 @@ def subspace(leaf: Leaf) -> Subspace:
         + [Fraction(int(i == j)) for j in range(count)]
         for i, number in enumerate(numbers)
     ]  # fmt: skip
-    _echelon(rows, len(noises))
+    echelon(rows, len(noises))
     relations = [row[len(noises) :] for row in rows if not any(row[: len(noises)])]
     equations = [
         [*relation, sum((a * number.constant for a, number in zip(relation, numbers, strict=True)), Fraction(0))]
         for relation in relations
     ]
-    _echelon(equations, count)
+    echelon(equations, count)
     return structure, tuple(tuple(equation) for equation in equations)
 
 
-def _echelon(rows: list[list[Fraction]], columns: int) -> None:
+def echelon(rows: list[list[Fraction]], columns: int) -> None:
     """Bring rows into reduced echelon form in place, by their first columns."""
     done = 0
     for column in range(columns):
@@ -103,7 +119,7 @@ def inverse(leaf: Leaf) -> dict[Noise, Affine] | None:
         + [-number.constant]
         for i, number in enumerate(numbers)
     ]  # fmt: skip
-    _echelon(rows, len(noises))
+    echelon(rows, len(noises))
     if len(rows) < len(noises) or any(row[i] != 1 for i, row in enumerate(rows[: len(noises)])):
         return None
     return {noise: _in_numbers(row[len(noises) :]) for noise, row in zip(noises, rows, strict=False)}

@@ -53,7 +53,8 @@ def implied_delta(delta: Fraction, tail: Fraction) -> Fraction:
 def implied_excess(
     rho: Fraction, delta: Fraction, xi: Fraction, left: DiscreteDistribution, right: DiscreteDistribution
 ) -> arb:
-    """Enclose the largest excess of hockey-stick divergences over what the claim implies: at most 0 if it holds.
+    """Enclose the largest excess of hockey-stick divergences over the bounds that follow from the claim: at most 0 if
+    it holds.
 
     Parameters
     ----------

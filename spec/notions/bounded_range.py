@@ -1,7 +1,7 @@
 """Bounded range: the privacy losses of any two outcomes differ by at most epsilon.
 
 P(y) R(y') <= e^epsilon P(y') R(y) for all outcomes y, y' that either side can produce, with both sides able to
-produce the same outcomes: an outcome of one side alone has an infinite loss, which no range contains. The print
+produce the same outcomes: an outcome of one side alone has an infinite loss, which no range contains. The paper
 (Cesar and Rogers 2020, Def 2.2) divides by densities and is silent about zeros; RR_{epsilon,0}, where one answer has
 probability 0 under both inputs, shows that such outcomes have to be left out.
 """
@@ -13,6 +13,7 @@ from flint import arb
 from dpassay.claims import BoundedRange
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, max_divergence
+from dpassay.spec.distributions.noise_pairs import loss_range_of_noise
 from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.rational import Ratio
@@ -74,6 +75,7 @@ BOUNDED_RANGE = register(
         items=(("cesar2020", "bounded_range"),),
         decide=bounded_range_holds,
         divergence=lambda _, left, right: loss_span(left, right),
+        of_noise=lambda _, moved: loss_range_of_noise(moved),
         bound=lambda claim: ball(claim.epsilon),
         enlarged=lambda claim: BoundedRange(grown(claim.epsilon)),
     )

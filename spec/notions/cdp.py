@@ -107,7 +107,7 @@ def _walk(tau: Fraction, sign: int, left: DiscreteDistribution, right: DiscreteD
 
 
 def _implied_excess(claim: ConcentratedDP, left: DiscreteDistribution, right: DiscreteDistribution) -> arb:
-    """Enclose the excess over what follows from the zCDP with rho = tau^2/2 and xi = mu - rho."""
+    """Enclose the excess over the bounds of the zCDP with rho = tau^2/2 and xi = mu - rho."""
     rho = Fraction(claim.tau) ** 2 / 2
     return implied_excess(rho, Fraction(0), Fraction(claim.mu) - rho, left, right)
 

@@ -1,4 +1,4 @@
-"""What Gaussian DP implies, what implies it, and its composition (Dong, Roth and Su 2022), as statements.
+"""Implications to and from Gaussian DP, and its composition (Dong, Roth and Su 2022), as statements.
 
 Items of that paper are named; the one number, Cor 2.13 (the delta of the Gaussian mechanism), is that of arXiv
 1905.02383.

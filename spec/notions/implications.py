@@ -276,7 +276,7 @@ def zcdp_implying_probabilistic(target: ProbabilisticDP) -> tuple[ZCDP, ...]:
 
 
 def zcdp_implying_approximate(target: ApproximateDP) -> tuple[ZCDP, ...]:
-    """Return the best ZCDP(rho) with rho alpha within what implies the target at some order alpha."""
+    """Return the best ZCDP(rho) whose curve rho alpha implies the target at some order alpha."""
     if not 0 < target.delta < 1:
         return ()
 
@@ -398,7 +398,7 @@ def refuted_by(claim: Claim) -> tuple[Claim, ...]:
 
 
 def _rank(claim: Claim) -> tuple[tuple[Any, ...], float]:  # noqa: PLR0911  # one branch for each notion
-    """Return what a claim may be compared with, and how weak it is among those."""
+    """Return the kind of a claim and its rank within the kind: weaker claims rank higher."""
     match claim:
         case PureDP(epsilon) | BoundedRange(epsilon):
             return (type(claim),), epsilon

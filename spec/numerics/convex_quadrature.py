@@ -22,7 +22,7 @@ __all__ = ["CELL_BITS", "ConvexExponent", "log_normal_mean"]
 FIRST_CELLS = 8
 LARGEST_CELLS = 2000
 CELL_BITS = 12
-"""How narrow the cells are made: their number grows like 2^(bits / 2)."""
+"""The number of bits that determines the width of the cells: their number grows like 2^(bits / 2)."""
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ def _trapezoidal_sum(density: StripDensity, plan: _Plan) -> arb:
 
 
 def _tails(density: StripDensity, plan: _Plan) -> arb:
-    """Enclose what the sum leaves out: from 0 to the integral beyond each end, where the density falls."""
+    """Enclose the tails that the sum leaves out: from 0 to the integral beyond each end, where the density falls."""
     total, last = arb(0), arb(plan.first) + arb(plan.step) * (plan.count - 1)  # `plan.last` may be rounded
     for x, side in ((last, 1), (arb(plan.first), -1)):
         rate = -side * density.log_slope(x)

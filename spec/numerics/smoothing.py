@@ -60,7 +60,7 @@ class Entire:
         return step * total / (2 * arb.pi() * variance).sqrt() + acb(arb(0, error), arb(0, error))
 
     def _line_error(self, z: acb, variance: arb, step: arb, reach: int) -> arb:
-        """Bound what the rule leaves out: between its nodes, and beyond the last of them."""
+        """Bound the error of the rule: between its nodes, and beyond the last of them."""
         height = 2 * arb.pi() / (step * (1 / variance + self.bend))
         at_z = self.level * (self.slope * arb(z.real).abs_upper()).exp()
         aside = arb(z.imag).abs_upper()

@@ -54,7 +54,7 @@ class Figure:
 
     @property
     def uncertainty(self) -> Fraction:
-        """How far the true number may lie from it."""
+        """The largest distance of the true number from it."""
         if "/" in self.text or not self.value:
             return EXACT_AGREEMENT * abs(self.value)
         return Fraction(Decimal(1).scaleb(int(Decimal(self.text).as_tuple().exponent))) / 2

@@ -119,9 +119,9 @@ def parametrises(
     Parameters
     ----------
     values, parameters : sequence of sympy expressions and of symbols
-        The expressions, and what they depend on; as many of each.
+        The expressions and their variables; as many of each.
     margins : callable
-        Takes so many values; returns what the inequalities that describe them ask to be at least 0.
+        Takes a value for each; returns the expressions that must be at least 0 for these values.
     name : str
         The step's name.
     """

@@ -1,4 +1,4 @@
-"""Proofs as values: named steps, each with what it assumes and what it shows.
+"""Proofs as values: named steps with their assumptions and conclusions.
 
 A step is *checked* (a verdict is computed), a *lemma* (another statement is decided), *prose* (an argument in words
 that no machine checks), or a *conjunction* of facts shown before. The last step of a proof is its conclusion::
@@ -49,7 +49,7 @@ class Decided(Protocol):
 
 
 class Kind(StrEnum):
-    """How a step is established."""
+    """The way in which a step is established."""
 
     CHECKED = "checked"
     LEMMA = "lemma"
@@ -59,7 +59,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """Part of what the statement assumes, by name and in a sentence."""
+    """An assumption of the statement, by name and in a sentence."""
 
     name: str
     sentence: str
@@ -146,7 +146,7 @@ class Proof:
         return tuple(part.name for part in self.parts)
 
     def without(self, name: str) -> "Proof":
-        """Return the proof with one hypothesis or step taken away.
+        """Return the proof without one hypothesis or step.
 
         Raises
         ------

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpassay.testing import assert_private
+    from dpassay.testing import assert_private, per_call
 
-__all__ = ["__version__", "assert_private"]
+__all__ = ["__version__", "assert_private", "per_call"]
 
 __version__ = "0.1.0.dev0"
 
@@ -24,8 +24,8 @@ if (Path(__file__).parent / "spec").is_file():  # a checkout without symbolic li
 if not TYPE_CHECKING:  # otherwise a type checker accepts every attribute name
 
     def __getattr__(name: str) -> Any:
-        if name == "assert_private":  # imported on demand: it needs numpy, scipy and flint
-            from dpassay.testing import assert_private
+        if name in {"assert_private", "per_call"}:  # imported on demand: they need numpy, scipy and flint
+            import dpassay.testing
 
-            return assert_private
+            return getattr(dpassay.testing, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,8 +5,10 @@ from it is computed there and, independently, in :mod:`dpassay.impl.accounting`.
 All privacy parameters are in nats.
 """
 
+import importlib
 import math
-from collections.abc import Callable, Hashable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -20,11 +22,13 @@ __all__ = [
     "MOST_SECONDS",
     "MOST_VALUES",
     "ZCDP",
+    "AnyNeighbours",
     "ApproximateDP",
     "ApproximateZCDP",
     "BoundedRange",
     "Claim",
     "ConcentratedDP",
+    "EncodedNeighbours",
     "ExPost",
     "GaussianDP",
     "Item",
@@ -42,6 +46,7 @@ __all__ = [
     "is_finite",
     "parse_claim",
     "parse_neighbours",
+    "parse_relation",
     "require_at_least",
     "require_flag",
     "require_integer",
@@ -57,7 +62,7 @@ Item = tuple[str, str]
 
 
 class UsageError(ValueError):
-    """Raised when an argument is outside what is accepted; the message names it, the value and the domain."""
+    """Raised for an argument outside its domain; the message names it, the value and the domain."""
 
 
 class SamplerLostError(Exception):
@@ -539,7 +544,7 @@ class VectorNeighbours:
         return math.floor(step) if self.integer else step
 
     def admits(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
-        """Whether (left, right) is a pair of this relation, decided exactly: a float is the rational that it is.
+        """Return whether (left, right) is a pair of this relation, exactly: a float stands for its rational value.
 
         A pair admitted by rounding alone would let a loss through that the claim does not speak of.
         """
@@ -600,7 +605,44 @@ class RecordNeighbours:
             raise UsageError(f"relation must be add-remove or replace, got {shown(self.relation)}")
 
 
+class EncodedNeighbours(ABC):
+    """A relation between inputs of any type, each of which a float64 array of codes stands for.
+
+    A search works on the codes; the mechanism receives what `decoded` returns. Such inputs are sampled, not traced.
+    """
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The relation in the form of the command line, or a description of one that has none."""
+
+    @abstractmethod
+    def decoded(self, codes: NDArray[np.float64]) -> Any:
+        """Return a new object: the input that the codes stand for."""
+
+    @abstractmethod
+    def admits(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
+        """Return whether two arrays of codes stand for a pair of this relation."""
+
+    @abstractmethod
+    def pairs(self, rng: np.random.Generator) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield pairs of arrays of codes, the most promising first, then random ones."""
+
+    @abstractmethod
+    def simpler(
+        self, left: NDArray[np.float64], right: NDArray[np.float64]
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield pairs that are one step simpler than a given one; `admits` need not accept them."""
+
+
 NeighbourRelation = VectorNeighbours | RecordNeighbours
+"""A relation between arrays of numbers, of which exact decisions are possible."""
+
+AnyNeighbours = NeighbourRelation | EncodedNeighbours
+
+_ENCODED = dict.fromkeys(("table", "dicts", "frame", "multiset", "histogram"), "dpassay.tables")
+"""Modules that read the further kinds of relations, by a function `parse`."""
+
 
 _VECTOR_KEYS: dict[str, Callable[[str], Any]] = {
     "size": int, "l0": int, "l1": float, "l2": float, "linf": float, "low": float, "high": float,
@@ -635,6 +677,29 @@ def parse_neighbours(text: str) -> NeighbourRelation:
         values = _options(text, rest, _RECORD_KEYS, flags=(), required=("low", "high", "size", "relation"))
         return RecordNeighbours(**{key.replace("-", "_"): value for key, value in values.items()})
     raise UsageError(f"neighbours {shown(text)} must begin with vector: or records:")
+
+
+def parse_relation(text: str) -> AnyNeighbours:
+    """Read a neighbour relation between inputs of any type; as `parse_neighbours`, and the relations of tables.
+
+    Raises
+    ------
+    UsageError
+        If the kind or a key is unknown or missing, or a value is out of its domain.
+
+    Examples
+    --------
+    >>> parse_relation("dicts:age=0..99,sex=F/M,size=2,relation=replace").words
+    'dicts:age=0..99,sex=F/M,size=2,relation=replace'
+    """
+    kind, _, rest = text.partition(":")
+    if kind in _ENCODED:
+        relation: EncodedNeighbours = importlib.import_module(_ENCODED[kind]).parse(kind, rest)
+        return relation
+    if kind not in {"vector", "records"}:
+        kinds = ", ".join(f"{one}:" for one in ("vector", "records", *_ENCODED))
+        raise UsageError(f"neighbours {shown(text)} must begin with one of {kinds}")
+    return parse_neighbours(text)
 
 
 def _options(
@@ -672,11 +737,11 @@ def _options(
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """Something that can be sampled, with what it claims and for which neighbouring inputs."""
+    """A sampler, with its claims and the neighbour relation of its inputs."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What the mechanism asserts of itself."""
+        """The claims of the mechanism."""
         ...
 
     @property

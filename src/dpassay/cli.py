@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpassay
+from dpassay import completion
 from dpassay.assay_command import assay
+from dpassay.cache import cache_folder
 from dpassay.check_command import check, leaf_words, save_certificate
-from dpassay.claims import MOST_CALLS, UsageError, claim_forms
+from dpassay.claims import MOST_CALLS, UsageError, claim_forms, parse_claim
 from dpassay.command_line import (
     EXPECTED,
     INTERRUPTED,
@@ -32,12 +34,15 @@ from dpassay.command_line import (
     json_option,
     print_records,
     print_table,
+    require_plots,
     seconds_of,
     seed_option,
     use_any_encoding,
 )
+from dpassay.configuration import read_defaults
 from dpassay.init_command import init
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
+from dpassay.registry import similar_words
 from dpassay.report_command import report
 from dpassay.spec.verdict import Evidence
 from dpassay.trace_command import trace
@@ -60,8 +65,10 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     use_any_encoding()
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(cache_folder() / "hypothesis"))  # not in this folder
     try:
-        status = cli.main(args=arguments, prog_name="dpassay", standalone_mode=False)
+        defaults = read_defaults(cli, Path.cwd())
+        status = cli.main(args=arguments, prog_name="dpassay", standalone_mode=False, default_map=defaults)
     except click.ClickException as error:
         return _usage(error.format_message())
     except (UsageError, OSError) as error:
@@ -71,8 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("dpassay: interrupted", err=True)
         return INTERRUPTED
-    except SystemExit:  # click exits so on a closed pipe; its status 1 would mean an unexpected result
-        return PIPE_CLOSED
+    except SystemExit as error:
+        # click exits so after completing a word, and on a closed pipe, where its 1 would mean an unexpected result
+        status = error.code if "_DPASSAY_COMPLETE" in os.environ else PIPE_CLOSED
     return status if isinstance(status, int) else EXPECTED
 
 
@@ -82,6 +90,11 @@ def _usage(message: str) -> int:
 
 
 class _Commands(click.Group):
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            raise UsageError(f"there is no command {args[0]!r}{similar_words(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -159,11 +172,15 @@ def schema() -> None:
 
 
 @cli.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.names)
 @module_option
 @json_option
 def show(name: str, modules: tuple[str, ...], as_json: bool) -> None:
-    """Show a statement or a mechanism, with its source, errata, evidence and scope."""
+    """Show a statement, or a mechanism with its code and the largest loss that a search finds.
+
+    NAME is that of a statement or an item, the address of a mechanism, or a name of the common benchmark, such as
+    SVT3 or NoisyMax4.
+    """
     from dpassay.properties.contract import as_dictionary
     from dpassay.properties.show import show_record
 
@@ -185,17 +202,27 @@ def _print_card(record: dict[str, Any]) -> None:
         if key == "schema" or value in (None, [], {}):
             continue
         console.print(f"[bold]{escape(key.replace('_', ' '))}[/bold]")
-        for line in value if isinstance(value, list) else str(value).splitlines():
+        for line in _card_lines(key, value):
             console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _card_lines(key: str, value: Any) -> list[str]:
+    if key == "ratio":
+        return [f"within [{value[0]}, {value[1]}]"]
+    if isinstance(value, dict):
+        return [f"{name}: {part}" for name, part in value.items() if part is not None]
+    return list(map(str, value)) if isinstance(value, list) else str(value).splitlines()
 
 
 # --- hunt ---------------------------------------------------------------------------------------------------
 
 
 @cli.command()
-@click.argument("target")
+@click.argument("target", shell_complete=completion.mechanisms)
 @click.option("--claim", metavar="CLAIM", help=f"One of {claim_forms()}.")
-@click.option("--neighbours", metavar="SPEC", help="vector:size=N,... or records:size=N,...")
+@click.option(
+    "--neighbours", metavar="SPEC", help="vector:, records:, table:, dicts:, frame:, multiset: or histogram:"
+)
 @click.option(
     "--budget", metavar="SECONDS", default="60s", show_default=True, help="Time limit; no new batch starts after it."
 )
@@ -231,18 +258,32 @@ def _print_card(record: dict[str, Any]) -> None:
     help="Time limit for importing TARGET.",
 )
 @click.option("--ignore-low-bits", is_flag=True, help="Test the ideal mechanism: ignore the low-order bits of floats.")
+@click.option(
+    "--session",
+    metavar="K",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Calls on one input that make one outcome, tested against the claim composed K times: finds state kept "
+    "between calls.",
+)
 @click.option("--no-trace", is_flag=True, help="Do not run TARGET on symbols in place of noise; only sample it.")
 @click.option(
     "--trace-limit",
     metavar="SECONDS",
     default="5s",
     show_default=True,
-    help="Time limit of the exact decision from the traced code; what it cannot decide is sampled.",
+    help="Time limit of the exact decision from the traced code; undecided claims are sampled.",
 )
 @click.option(
     "--certificate",
     type=click.Path(path_type=Path, dir_okay=False),
     help="File for the proof of a claim that holds; `dpassay check` verifies it.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File (.svg, .png, ...) for a picture of claim, excluded region and evidence (needs matplotlib).",
 )
 @click.option(
     "--replay",
@@ -264,9 +305,11 @@ def hunt(
     call_timeout: str,
     import_timeout: str,
     ignore_low_bits: bool,
+    session: int,
     no_trace: bool,
     trace_limit: str,
     certificate: Path | None,
+    plot: Path | None,
     witness: Path | None,
     as_json: bool,
 ) -> int:
@@ -277,7 +320,9 @@ def hunt(
     arithmetic. What cannot be traced is named with file and line, and sampled.
 
     TARGET is package.module:object or path/to/file.py:object: a Mechanism, or a callable f(data, size, rng) that
-    returns `size` independent outcomes, each with fresh noise. The hunt imports and runs the code of TARGET; use only
+    returns `size` independent outcomes, each with fresh noise. per-call:file.py:f is a function that makes one release
+    a call, with or without rng; 'cmd:./program {seed}' a program that reads data as JSON on standard input and prints
+    an outcome as JSON. The hunt imports and runs the code of TARGET; use only
     code that you trust. The folder of a file is added to sys.path. A target that is not part of dpassay runs in a
     separate process, except with --backend threading. --claim and --neighbours are optional if the target declares
     them. Ctrl-C stops the hunt and prints the result so far.
@@ -289,6 +334,9 @@ def hunt(
     patience = math.inf if call_timeout == "inf" else seconds_of("--call-timeout", call_timeout)
     import_seconds = seconds_of("--import-timeout", import_timeout)
     tracing = seconds_of("--trace-limit", trace_limit)
+    history: list[tuple[int, float]] = []
+    if plot is not None:
+        require_plots()
     if witness is not None:
         if claim is not None or neighbours is not None:
             raise UsageError("--replay reads the claim and the inputs from the file; omit --claim and --neighbours")
@@ -299,11 +347,12 @@ def hunt(
                 import_timeout_seconds=import_seconds, **limit,
             )  # fmt: skip
     else:
-        with _output_to_stderr(), _hunting(target, seconds) as progress:
+        with _output_to_stderr(), _hunting(target, seconds, history) as progress:
             result = run(
                 target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
                 backend=backend, call_timeout_seconds=patience, import_timeout_seconds=import_seconds,
                 progress=progress, low_bits=not ignore_low_bits, trace=not no_trace, trace_seconds=tracing,
+                session=session,
             )  # fmt: skip
     if as_json:
         print_records([result.record()])
@@ -313,7 +362,18 @@ def hunt(
         click.echo(f"dpassay: {note}", err=True)
     if certificate is not None:
         _save_proof(result, certificate)
+    if plot is not None:
+        _draw(result, history, plot)
     return _status_of(result)
+
+
+def _draw(result: "HuntResult", history: list[tuple[int, float]], path: Path) -> None:
+    from dpassay.properties.hunting.picture import draw_hunt
+
+    if result.claim.startswith("ex-post:"):
+        click.echo("dpassay: no picture: an ex-post claim has no point in the plane of epsilon and delta", err=True)
+    else:
+        draw_hunt(result, parse_claim(result.claim), history, path)
 
 
 def _save_proof(result: "HuntResult", path: Path) -> None:
@@ -344,8 +404,8 @@ def _print_hunt(result: "HuntResult") -> None:
 
     click.echo(str(result))
     if result.witness is not None:
-        click.echo(f"  left   {list(result.witness.left)}")
-        click.echo(f"  right  {list(result.witness.right)}")
+        click.echo(f"  left   {result.witness.shown[0]}")
+        click.echo(f"  right  {result.witness.shown[1]}")
         click.echo(f"  event  {result.witness.event}")
         if LOWEST_BIT in result.witness.event:
             click.echo(
@@ -395,7 +455,7 @@ def _output_to_stderr() -> Iterator[None]:
 
 
 @contextmanager
-def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
+def _hunting(target: str, seconds: float, history: list[tuple[int, float]]) -> Iterator["HuntProgress"]:
     from dpassay.properties.progress import share_bar
 
     with share_bar(f"hunting {target}") as update:
@@ -403,6 +463,7 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
         def progress(
             *, calls: int, seconds: float, e_value_log10: float, epsilon_lower: float, limit: float = seconds
         ) -> None:
+            history.append((calls, e_value_log10))
             update(
                 f"{calls:,} calls, epsilon >= {epsilon_lower:.3g}, e-value 10^{e_value_log10:.1f}",
                 min(seconds / limit, 1.0),
@@ -415,7 +476,7 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
 
 
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.experiments)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -425,13 +486,18 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
 )
 @click.option("--trials", type=click.IntRange(min=1), help="Number of repetitions, instead of that of the paper.")
 @seed_option
-def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> None:
+@json_option
+def experiment(name: str | None, out: Path, trials: int | None, seed: int, as_json: bool) -> None:
     """Run an experiment of a paper and write its tables and figures. Without NAME, list the experiments."""
+    from dpassay.properties.contract import ExperimentRecord
     from dpassay.properties.experiments.base import all_experiments, find_experiment
     from dpassay.properties.experiments.output import NO_FIGURES, can_draw
     from dpassay.properties.progress import share_bar
 
     experiments = all_experiments()
+    if name is None and as_json:
+        print_records(ExperimentRecord(experiment=one.name, summary=one.summary) for one in experiments)
+        return
     if name is None:
         print_table([{"name": one.name, "summary": one.summary} for one in experiments], ("name", "summary"))
         return
@@ -439,8 +505,14 @@ def experiment(name: str | None, out: Path, trials: int | None, seed: int) -> No
     out.mkdir(parents=True, exist_ok=True)
     with share_bar(name) as progress:
         paths = chosen.run(out, seed=seed, trials=trials, progress=progress)
-    for path in paths:
-        click.echo(path)
+    if as_json:
+        files = [str(path) for path in paths]
+        print_records(
+            [ExperimentRecord(experiment=name, summary=chosen.summary, seed=seed, trials=trials, files=files)]
+        )
+    else:
+        for path in paths:
+            click.echo(path)
     if not can_draw():
         click.echo(f"dpassay: {NO_FIGURES}", err=True)
 

@@ -4,7 +4,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
@@ -21,6 +21,7 @@ __all__ = [
     "json_option",
     "print_records",
     "print_table",
+    "require_plots",
     "seconds_of",
     "seed_option",
     "use_any_encoding",
@@ -49,6 +50,14 @@ def seconds_of(option: str, text: str) -> float:
     return seconds
 
 
+def require_plots() -> None:
+    """Raise `UsageError` unless pictures can be drawn."""
+    from dpassay.properties.experiments.output import NO_FIGURES, can_draw
+
+    if not can_draw():
+        raise UsageError(f"--plot: {NO_FIGURES}")
+
+
 def use_any_encoding() -> None:
     """Make standard output and error escape characters that their encoding lacks, instead of raising."""
     for stream in (sys.stdout, sys.stderr):
@@ -68,19 +77,58 @@ def print_records(records: Iterable[msgspec.Struct]) -> None:
 
 
 def print_table(records: Sequence[dict[str, Any]], columns: Sequence[str], title: str | None = None) -> None:
-    """Print a table on standard output."""
+    """Print a table on standard output.
+
+    A pipe or a file receives one line for each record, however long. A terminal receives a table whose cells break
+    between words; where one that is too narrow would break names, it receives a block for each record.
+    """
     from rich.console import Console
+
+    console = Console()
+    rows = [[_cell(record.get(column)) for column in columns] for record in records]
+    headings = [column.replace("_", " ") for column in columns]
+    if not console.is_terminal:
+        rows = [[" ".join(cell.split()) for cell in row] for row in rows]
+        _print_as_table(Console(width=_width([headings, *rows], str.splitlines)), headings, rows, title)
+    elif _width([headings, *rows], str.split) <= console.width:
+        _print_as_table(console, headings, rows, title)
+    else:
+        _print_as_blocks(console, headings, rows, title)
+
+
+def _width(rows: Sequence[Sequence[str]], parts: Callable[[str], list[str]]) -> int:
+    """Return the width of a table whose columns are as wide as the longest part of a cell."""
+    from rich.cells import cell_len
+
+    columns = zip(*rows, strict=True)
+    return sum(max((cell_len(part) for cell in column for part in parts(cell)), default=0) + 2 for column in columns)
+
+
+def _print_as_table(console: Any, headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None) -> None:
     from rich.table import Table
     from rich.text import Text  # Text, not markup: brackets denote intervals
 
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column.replace("_", " "), overflow="fold")
-    for record in records:
-        table.add_row(*(Text(_cell(record.get(column))) for column in columns))
-    console = Console()
-    # a pipe or a file has no width; rows are not folded there
-    Console(width=None if console.is_terminal else 200).print(table)
+    for place, heading in enumerate(headings):
+        longest = max((len(word) for row in [headings, *rows] for word in row[place].split()), default=1)
+        table.add_column(heading, overflow="fold", min_width=longest)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def _print_as_blocks(console: Any, headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None) -> None:
+    """Print the first cell of each row on a line, and the others below it with their headings."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if title is not None:
+        console.print(Text(title, "bold"))
+    for name, *others in rows:
+        console.print(Text(name, "bold"), soft_wrap=True)
+        known = zip(headings[1:], others, strict=True)
+        words = [f"{heading} {' '.join(cell.split())}" for heading, cell in known if cell != "-"]
+        console.print(Padding(Text("; ".join(words)), (0, 0, 0, 2)))
 
 
 def _cell(value: object) -> str:

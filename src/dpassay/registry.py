@@ -1,14 +1,14 @@
-"""Registries: what modules enter when they are imported, looked up by key."""
+"""Registries: entries that modules make when they are imported, looked up by key."""
 
 import difflib
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from dpassay.claims import UsageError
 from dpassay.discovery import import_all_below, import_below_mentioning
 
-__all__ = ["Registry", "address_in", "place_of"]
+__all__ = ["Registry", "address_in", "place_of", "similar_words"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -50,9 +50,9 @@ class Registry(Generic[K, V]):
         """Return an entry, raising `UsageError` with the most similar keys if there is none."""
         found = self.get(key)
         if found is None:
-            near = difflib.get_close_matches(_words(key), map(_words, self._entries), n=3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise UsageError(f"there is no {self._noun} {_words(key)!r}{hint}")
+            raise UsageError(
+                f"there is no {self._noun} {_words(key)!r}{similar_words(_words(key), map(_words, self._entries))}"
+            )
         return found
 
     def __iter__(self) -> Iterator[V]:
@@ -65,9 +65,9 @@ class Registry(Generic[K, V]):
         return tuple(self._entries.values())
 
     def _import_for(self, key: K) -> None:
-        """Import what may enter a key: for a type, the modules that mention it; other code has entered its own types.
+        """Import the modules that may enter a key: for a type of dpassay, those that mention it.
 
-        The modules of all types take seconds to import.
+        The modules of all types take seconds to import. Other code has entered its own types.
         """
         if not isinstance(key, type):
             self._import()
@@ -80,6 +80,17 @@ class Registry(Generic[K, V]):
             for package in self._packages:
                 import_all_below(package)
             self._is_complete = True
+
+
+def similar_words(given: str, known: Iterable[str]) -> str:
+    """Return the question whether one of the most similar names was meant, for an error message; empty without one.
+
+    >>> similar_words("svt33", ["SVT3", "SVT4", "Laplace"])
+    '; did you mean SVT3?'
+    """
+    by_folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(given.casefold(), by_folded, n=3, cutoff=0.7)
+    return f"; did you mean {' or '.join(by_folded[one] for one in near)}?" if near else ""
 
 
 def place_of(entry: object) -> str:

@@ -4,21 +4,23 @@
 >>> from dpassay.claims import PureDP
 >>> def noisy(data, size, rng):
 ...     return data[0] + rng.geometric(0.6, size) - rng.geometric(0.6, size)
->>> result = assert_private(noisy, PureDP(1.0), "vector:size=1,linf=1,integer", calls=2000)
->>> print(result.verdict)
-not refuted
+>>> result = assert_private(noisy, PureDP(1.0), "vector:size=1,linf=1,integer")
+>>> print(result.verdict, result.evidence, round(result.epsilon_upper, 4))
+holds exact 0.9163
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import dpassay
 import dpassay.properties
-from dpassay.claims import MOST_SECONDS, Claim, Mechanism, NeighbourRelation, UsageError, require_flag
+from dpassay.claims import MOST_SECONDS, AnyNeighbours, Claim, Mechanism, UsageError, require_flag
+from dpassay.curves import profile, trade_off
 from dpassay.properties.checks.failure import failure_message
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
+from dpassay.properties.drawing.per_call import per_call, per_fit
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
 from dpassay.properties.hunting.formatting import figures_words, weakness_words
 from dpassay.properties.hunting.hunt import Investigation, investigate
@@ -29,6 +31,9 @@ from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.verdict import Evidence
 
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
 __all__ = [
     "DEFAULT_LEVEL",
     "LowBitsWarning",
@@ -36,9 +41,12 @@ __all__ = [
     "assert_private",
     "note_level",
     "note_power",
+    "per_call",
+    "per_fit",
     "replay",
     "take_levels",
     "take_powers",
+    "trade_off",
 ]
 
 DEFAULT_LEVEL = 1e-9
@@ -64,18 +72,11 @@ _LOW_BITS_OPEN = (
 )
 
 
-def _leaves_low_bits_open(result: HuntResult) -> bool:
-    """Return whether a claim was proved by tracing of outcomes that contain noise; cells of data do not tell."""
-    if not result.traced or result.verdict is not HuntVerdict.HOLDS:
-        return False
-    return result.certificate is None or any(leaf["released"] for leaf in result.certificate["leaves"])
-
-
 @overload
 def assert_private(
     mechanism: str | Mechanism | Sampler,
     claim: Claim | str | None = None,
-    neighbours: NeighbourRelation | str | None = None,
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
     level: float = ...,
     seed: int = ...,
@@ -88,14 +89,15 @@ def assert_private(
     isolate: bool | None = ...,
     allow_weak: bool = ...,
     trace: bool = ...,
+    session: int = ...,
 ) -> HuntResult: ...
 
 
 @overload
 def assert_private(
     mechanism: str | Mechanism | Sampler,
-    claim: list[Any] | tuple[Claim | str, ...],
-    neighbours: NeighbourRelation | str | None = None,
+    claim: list[Any] | tuple[Claim | str, ...] | Callable[[float], float],
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
     level: float = ...,
     seed: int = ...,
@@ -108,13 +110,14 @@ def assert_private(
     isolate: bool | None = ...,
     allow_weak: bool = ...,
     trace: bool = ...,
+    session: int = ...,
 ) -> tuple[HuntResult, ...]: ...
 
 
 def assert_private(
     mechanism: str | Mechanism | Sampler,
-    claim: Claim | str | list[Any] | tuple[Claim | str, ...] | None = None,
-    neighbours: NeighbourRelation | str | None = None,
+    claim: Claim | str | list[Any] | tuple[Claim | str, ...] | Callable[[float], float] | None = None,
+    neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
     level: float = DEFAULT_LEVEL,
     seed: int = 0,
@@ -127,6 +130,7 @@ def assert_private(
     isolate: bool | None = None,
     allow_weak: bool = False,
     trace: bool = True,
+    session: int = 1,
 ) -> HuntResult | tuple[HuntResult, ...]:
     """Raise AssertionError if a privacy claim of a mechanism is refuted.
 
@@ -140,8 +144,10 @@ def assert_private(
     ----------
     mechanism, neighbours
         As for :func:`dpassay.properties.hunting.hunt.hunt`; a function returns independent outcomes.
-    claim : Claim, str, or a list or tuple of them
+    claim : Claim, str, a list or tuple of them, or a function
         As for `hunt`. Each of several claims is tested separately, with `calls` calls and an equal share of the level.
+        A function is a curve: its value at epsilon is the claimed delta (:func:`dpassay.curves.profile`). `trade_off`
+        makes claims of a trade-off function.
     level : float
         Bound on the probability of failing although all claims are true; an exact decision never errs. The pytest
         plugin reports the sum of the levels of a run.
@@ -169,10 +175,13 @@ def assert_private(
         would refute a mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
     trace : bool
         Whether to trace the code of the mechanism. It is run many times; its output is dropped.
+    session : int
+        As for `hunt`: so many calls on one input are one outcome, and are tested against the claim composed as often;
+        `calls` counts sessions. It finds noise that is reused and state that is kept between calls.
 
     Returns
     -------
-    HuntResult, or a tuple of them for a list or tuple of claims
+    HuntResult, or a tuple of them for a list or tuple of claims, or a curve
         Verdict, bounds and power of the test, for claims that were not refuted.
 
     Raises
@@ -214,6 +223,7 @@ def assert_private(
                 import_timeout_seconds=import_timeout_seconds,
                 isolate=isolate,
                 trace=trace,
+                session=session,
             )
             if investigation.result.stopped == StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
@@ -229,15 +239,18 @@ def assert_private(
     for note in dict.fromkeys(f"{result.target}: {note}" for result in results for note in result.notes):
         warnings.warn(note, MechanismWarning, stacklevel=2)
     if low_bits:
-        for target in dict.fromkeys(result.target for result in results if _leaves_low_bits_open(result)):
+        for target in dict.fromkeys(result.target for result in results if result.low_bits_open):
             warnings.warn(f"{target}: {_LOW_BITS_OPEN}", LowBitsWarning, stacklevel=2)
-    return results if isinstance(claim, list | tuple) else results[0]
+    is_one = claim is None or isinstance(claim, Claim | str)
+    return results[0] if is_one else results
 
 
 def _claims_of(claim: Any) -> list[Claim | None]:
-    """Return the claims to test; None stands for the claim that the mechanism declares."""
+    """Return the claims to test; None stands for the claim that the mechanism declares, a function for its points."""
     if claim is None:
         return [None]
+    if callable(claim) and not isinstance(claim, Claim | type):
+        return list(profile(claim))
     if not isinstance(claim, list | tuple):
         return [read_claim(claim)]
     if not claim:
@@ -260,7 +273,7 @@ def _judged(
     for result in results:
         note_level(share if result.evidence is Evidence.SAMPLED else 0.0)
     reports = [
-        failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits)
+        failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits, stated=one.stated)
         for one in found
         if one.result.verdict is HuntVerdict.VIOLATED
     ]

@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpassay import completion
 from dpassay.claims import UsageError
-from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records, print_table, seconds_of
+from dpassay.command_line import (
+    EXPECTED,
+    UNEXPECTED,
+    json_option,
+    print_records,
+    print_table,
+    require_plots,
+    seconds_of,
+)
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.profile import PairProfile
@@ -18,7 +27,7 @@ __all__ = ["trace"]
 
 
 @click.command()
-@click.argument("target")
+@click.argument("target", shell_complete=completion.mechanisms)
 @click.option("--data", metavar="X,Y,...", help="The input: numbers, separated by commas.")
 @click.option("--size", type=click.IntRange(min=1), help="In place of --data: symbolic data of this length.")
 @click.option("--neighbour", metavar="X,Y,...", help="A second input: prints the certified epsilon of the pair.")
@@ -70,12 +79,9 @@ def trace(
 
 
 def _require_plot(neighbour: str | None) -> None:
-    from dpassay.properties.experiments.output import NO_FIGURES, can_draw
-
     if neighbour is None:
         raise UsageError("--plot needs --neighbour: the curves are those of a pair")
-    if not can_draw():
-        raise UsageError(f"--plot: {NO_FIGURES}")
+    require_plots()
 
 
 def _numbers(option: str, text: str) -> list[float]:

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dpassay import completion
 from dpassay.claims import UsageError
-from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records, print_table, seed_option
+from dpassay.command_line import (
+    EXPECTED,
+    INTERRUPTED,
+    UNEXPECTED,
+    json_option,
+    print_records,
+    print_table,
+    seed_option,
+)
+from dpassay.registry import similar_words
 
 if TYPE_CHECKING:
     from dpassay.properties.verify import ErratumReport, Profile, StatementReport
@@ -40,9 +50,19 @@ module_option = click.option(
     multiple=True,
     help="Module, package or .py file with statements of your own; may be repeated.",
 )
-source_option = click.option("--source", metavar="KEY", help="Only the document with this key, such as lebensold2024.")
+source_option = click.option(
+    "--source",
+    metavar="KEY",
+    shell_complete=completion.sources,
+    help="Only the document with this key, such as lebensold2024.",
+)
 name_option = click.option(
-    "--name", "pattern", metavar="GLOB", default="*", help="Only statements whose name matches."
+    "--name",
+    "pattern",
+    metavar="GLOB",
+    default="*",
+    shell_complete=completion.statements,
+    help="Only statements whose name matches.",
 )
 profile_option = click.option(
     "--profile",
@@ -95,7 +115,7 @@ def require_source(source: str | None, statements: Iterable["Statement"] = ()) -
 
     known = set(SOURCES).union(*map(_sources, statements))
     if source is not None and source not in known:
-        raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(known))}")
+        raise UsageError(f"--source {source!r} is not one of {', '.join(sorted(known))}{similar_words(source, known)}")
 
 
 def statements_of(modules: Sequence[str]) -> tuple["Statement", ...]:
@@ -172,25 +192,25 @@ def _watched(what: str, reports: Iterable[R], count: int) -> Iterator[R]:
 
 def _print_statements(reports: Iterator["StatementReport"], as_json: bool) -> int:
     columns = ("statement", "item", "verdict", "evidence", "scope", "cases", "tightness", "seconds")
-    printed = _print("statements", reports, columns, as_json, lambda report: {"scope": report.reach})
+    printed, interrupted = _print("statements", reports, columns, as_json, lambda report: {"scope": report.reach})
     unexpected = _unexpected(printed)
     for report in unexpected:
         click.echo(f"{report.outcome}: {report.statement.name}: {report.detail}", err=True)
         if report.witness:
             click.echo(f"  at {json.dumps(report.record().witness, ensure_ascii=False)}", err=True)
-    return UNEXPECTED if unexpected else EXPECTED
+    return UNEXPECTED if unexpected else INTERRUPTED if interrupted else EXPECTED
 
 
 def _print_errata(reports: Iterator["ErratumReport"], as_json: bool) -> int:
     from dpassay.properties.contract import as_dictionary
 
     columns = ("item", "severity", "class", "location", "printed", "corrected", "evidence", "text", "detail")
-    printed = _print("errata", reports, ("erratum_of", *columns), as_json, lambda _: {})
+    printed, interrupted = _print("errata", reports, ("erratum_of", *columns), as_json, lambda _: {})
     click.echo(_severities(report.erratum.severity for report in printed), err=True)
     unexpected = _unexpected(printed)
     for report in unexpected:
         click.echo(f"not as expected: {report.statement.name}: {as_dictionary(report.record())}", err=True)
-    return UNEXPECTED if unexpected else EXPECTED
+    return UNEXPECTED if unexpected else INTERRUPTED if interrupted else EXPECTED
 
 
 def _severities(found: Iterable["Severity"]) -> str:
@@ -205,8 +225,8 @@ def _severities(found: Iterable["Severity"]) -> str:
 
 def _print(
     what: str, reports: Iterator[R], columns: Sequence[str], as_json: bool, cells: Callable[[R], dict[str, Any]]
-) -> list[R]:
-    """Print reports, one by one or as a table, and their count; return them.
+) -> tuple[list[R], bool]:
+    """Print reports, one by one or as a table, and their count; return them, and whether Ctrl-C ended them early.
 
     Parameters
     ----------
@@ -223,16 +243,20 @@ def _print(
     """
     from dpassay.properties.contract import as_dictionary
 
-    collected = []
-    for report in reports:
-        collected.append(report)
-        if as_json:
-            print_records([report.record()])
+    collected, interrupted = [], False
+    try:
+        for report in reports:
+            collected.append(report)
+            if as_json:
+                print_records([report.record()])
+    except KeyboardInterrupt:
+        interrupted = True
     if not as_json:
         print_table([as_dictionary(report.record()) | cells(report) for report in collected], columns)
     expected = len(collected) - len(_unexpected(collected))
-    click.echo(f"{expected} of {len(collected)} {what} as expected", err=True)
-    return collected
+    early = "interrupted: the results until then; " if interrupted else ""
+    click.echo(f"{early}{expected} of {len(collected)} {what} as expected", err=True)
+    return collected, interrupted
 
 
 def _unexpected(reports: Sequence[R]) -> list[R]:

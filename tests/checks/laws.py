@@ -33,7 +33,7 @@ STAGES = (10_000, 40_000, 200_000)
 
 
 def privacy_of_claim(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> bool:
-    """Whether no pair of neighbours is found on which the mechanism breaks its first claim.
+    """Return whether no pair of neighbours is found on which the mechanism breaks its first claim.
 
     From the exact distribution where it is known; otherwise from up to `most_calls` calls, in stages that share a
     false-alarm probability of at most 1e-10, so that what is badly broken is told quickly. It is a law of the ideal
@@ -43,7 +43,7 @@ def privacy_of_claim(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> b
 
 
 def privacy_in_float64(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> bool:
-    """Whether the same holds of the floats that are returned, down to their lowest bits: hardly any sampler obeys."""
+    """Return whether the same holds for the returned floats, down to their lowest bits: few samplers obey."""
     return _survives(mechanism, most_calls, low_bits=True)
 
 
@@ -55,7 +55,7 @@ def _survives(mechanism: Mechanism, most_calls: int, *, low_bits: bool) -> bool:
 
 
 def tightness_of_claim(mechanism: Mechanism) -> bool:
-    """Whether an exact loss is claimed: within 1e-9 of the certified loss at the worst pair found.
+    """Return whether an exact loss is claimed: within 1e-9 of the certified loss at the worst pair found.
 
     Speaks of mechanisms with a pure claim and a known distribution only; others obey vacuously.
     """
@@ -66,7 +66,7 @@ def tightness_of_claim(mechanism: Mechanism) -> bool:
 
 
 def stopping_on_releases(mechanism: Mechanism) -> bool:
-    """Whether noise reduction stops on what it has released alone: no run changes its decision in a replay.
+    """Return whether noise reduction stops on what it has released alone: no run changes its decision in a replay.
 
     Speaks of noise-reduction mechanisms only; others obey vacuously.
     """

@@ -12,6 +12,7 @@ from dpassay.spec.leaves import (
     data_cells,
     elimination,
     gumbel_races,
+    lattice_alignment,
     merging,
     piecewise,
     probability,
@@ -120,9 +121,8 @@ def wrong_side(cost: Sequence[Fraction], rows: Any) -> Optimum | Infeasible:
     return minimum(cost, [(row, -bound) for row, bound in rows])
 
 
-BAD_ENDS = alignment._Programme._bad_ends
+BAD_ENDS = alignment._bad_ends
 BOTH_WAYS = dict.fromkeys(alignment.DIRECTIONS, (1, -1))
-P = alignment._Programme
 
 
 def images_may_overlap(first: Any, second: Any, place: Any) -> bool:
@@ -134,6 +134,13 @@ def half_of_the_regions(moves: Moves) -> Any:
 
 
 REGIONS = data_cells._regions
+
+
+def half_of_a_unit(noise: Any) -> Fraction:
+    return UNIT_COST(noise) / 2
+
+
+UNIT_COST = lattice_alignment.unit_cost
 
 REFUTED = [
     ("leaves_of_a_decision_tree_sum_to_one", "lost tail", substitution, "density", without_the_left_tail),
@@ -150,23 +157,27 @@ REFUTED = [
     union_of_the_first_constraints), ("paths_of_a_loop_merge_into_one_leaf_each", "nothing implied", merging,
     "is_implied", nothing_is_implied), ("alignment_of_noisy_max_costs_epsilon", "nothing implied", merging,
     "is_implied", nothing_is_implied), ("alignment_of_noisy_max_costs_epsilon", "half of the moves", alignment,
-    "covers", half_of_the_moves), ("alignment_of_noisy_max_costs_epsilon", "wrong end", P, "_bad_ends",
-    staticmethod(good_end_for_bad)), ("alignment_of_sparse_vector_is_approached_far_out", "half of the cost",
+    "covers", half_of_the_moves), ("alignment_of_noisy_max_costs_epsilon", "wrong end", alignment, "_bad_ends",
+    good_end_for_bad), ("alignment_of_sparse_vector_is_approached_far_out", "half of the cost",
     alignment, "minimum", half_of_the_cost), ("pure_dp_of_alignment", "negative shifts of exponential noise",
     alignment, "DIRECTIONS", BOTH_WAYS), ("pure_dp_of_alignment", "half of the moves", alignment, "covers",
     half_of_the_moves), ("pure_dp_of_alignment", "moves upwards only", alignment, "covers", moves_upwards_only),
-    ("pure_dp_of_alignment", "wrong end", P, "_bad_ends", staticmethod(good_end_for_bad)),
-    ("pure_dp_of_alignment", "low end always", P, "_bad_ends", staticmethod(low_end_always)),
+    ("pure_dp_of_alignment", "wrong end", alignment, "_bad_ends", good_end_for_bad),
+    ("pure_dp_of_alignment", "low end always", alignment, "_bad_ends", low_end_always),
     ("pure_dp_of_alignment", "half of the cost", alignment, "minimum", half_of_the_cost),
     ("pure_dp_of_alignment", "a decision forgotten", alignment, "minimum", violated_rows_left_alone),
     ("pure_dp_of_alignment", "wrong sign", alignment, "minimum", wrong_side),
     ("certificates_of_alignments_pass_the_checker", "wrong sign", alignment, "minimum", wrong_side),
     ("certificates_of_alignments_pass_the_checker", "a decision forgotten", alignment, "minimum",
-    violated_rows_left_alone), ("certificates_of_alignments_pass_the_checker", "wrong end", P, "_bad_ends",
-    staticmethod(good_end_for_bad)), ("certificates_of_alignments_pass_the_checker", "negative shifts", alignment,
+    violated_rows_left_alone), ("certificates_of_alignments_pass_the_checker", "wrong end", alignment, "_bad_ends",
+    good_end_for_bad), ("certificates_of_alignments_pass_the_checker", "negative shifts", alignment,
     "DIRECTIONS", BOTH_WAYS), ("certificates_of_alignments_pass_the_checker", "half of the cost", alignment,
     "minimum", half_of_the_cost),
     ("pure_dp_of_alignment_into_other_cells", "images overlap", data_cells, "_are_disjoint", images_may_overlap),
+    ("pure_dp_of_integer_alignment", "downwards", lattice_alignment, "UPWARDS", (1, -1)),
+    ("pure_dp_of_integer_alignment", "halves", lattice_alignment, "_is_integral", lambda columns, point: True),
+    ("pure_dp_of_integer_alignment", "half of a unit", lattice_alignment, "unit_cost", half_of_a_unit),
+    ("pure_dp_of_integer_alignment", "a decision forgotten", lattice_alignment, "minimum", violated_rows_left_alone),
     ("alignment_of_a_clipped_answer_costs_its_range", "half moves", data_cells, "_regions", half_of_the_regions),
 ]  # fmt: skip
 

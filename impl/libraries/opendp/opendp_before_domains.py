@@ -109,7 +109,7 @@ def _aggregate(name: str, size: int, bounds: tuple[float, float]) -> Mechanism:
         noiseless=lambda data: transformation(list(data)),
         sensitivity=sensitivity,
         exact_distribution=False,
-        notes="what is computed is computed once for all draws of a batch",
+        notes="results are computed once for all draws of a batch",
     )
 
 

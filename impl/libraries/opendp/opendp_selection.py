@@ -125,7 +125,7 @@ def _counting_measurement(score: float, calls: list[int]) -> Any:
 
 
 def private_candidate_calls(stop_probability: float) -> Mechanism:
-    """How often the candidate is asked while all scores stay below the threshold: a geometric number."""
+    """Return the number of candidates drawn while all scores stay below the threshold: a geometric number."""
     calls = [0]
     measurement = constructor("select_private_candidate")(_counting_measurement(0.0, calls), stop_probability, 1.0)
 

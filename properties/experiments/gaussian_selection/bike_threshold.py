@@ -117,7 +117,7 @@ def passes_at(sigma_threshold: float, trials: int, rng: np.random.Generator) -> 
 
 
 def spent_rows(passes: Passes) -> Iterator[Row]:
-    """Yield, for every account, what complete passes cost and find: means and standard errors."""
+    """Yield the costs and the findings of complete passes for every account: means and standard errors."""
     spent = [float(passes.losses(rounds).sum()) for rounds in passes.rounds]
     f1, f1_error = mean_and_error([passes.f1(rounds) for rounds in passes.rounds])
     for account in ACCOUNTS:

@@ -124,7 +124,7 @@ def _revised(epsilon: float, count: int, rng: np.random.Generator) -> Pairs:
 
 
 def _wrapped(draw: Callable[[float, int, np.random.Generator], Pairs]) -> Callable[..., Pairs]:
-    """Return what the boundary wrapper makes of pairs; the boundary comes last."""
+    """Return the pairs behind the boundary wrapper; the boundary comes last."""
 
     def pairs(epsilon: float, count: int, rng: np.random.Generator) -> Pairs:
         first, second = (_wrap(side) for side in _with_rarity(draw(epsilon, count, rng), epsilon))

@@ -3,7 +3,7 @@
 After Rogers, Samorodnitsky, Wu and Ramdas (2023), Section 6. A round that ends at time t has cost 1/(2t) of the budget
 rho; it may be run if the smallest time of its grid could be paid for. The concatenation of the rounds in information
 time is one Brownian motion at the clock V = sum of 1/t, so that at exhaustion, V = 2 rho, the loss is N(rho, 2 rho)
-*exactly*, however the analyst chose grids, queries and stopping. The print stops when the sum *equals* rho, which need
+*exactly*, however the analyst chose grids, queries and stopping. The paper stops when the sum *equals* rho, which need
 never happen; what is used is that it does not exceed rho.
 """
 
@@ -35,7 +35,7 @@ from dpassay.spec.verdict import Verdict, conjunction
 __all__ = ["admits_grid", "converted_epsilon", "log_moment_excess", "loss_end"]
 
 Rounds = Annotated[tuple[BrownianRound, ...], BrownianRounds("grids offered one after the other, and their ends")]
-Run = Annotated[StoppedRun, StoppedRuns("the first round, stopped on what it releases", Fraction(4))]
+Run = Annotated[StoppedRun, StoppedRuns("the first round, stopped on its releases", Fraction(4))]
 Budget = Annotated[
     Exact, Reals("a budget rho", Fraction(1, 1000), 20, (1, Fraction(1, 2), Fraction(1353, 1000)), True)
 ]
@@ -63,7 +63,7 @@ OVERSHOOTS = (
 
 
 def admits_grid(spent: Fraction, precisions: tuple[Fraction, ...], budget: Fraction) -> bool:
-    """Whether eq (3) holds: half of the largest precision of the grid fits into what is left."""
+    """Return whether eq (3) holds: half of the largest precision of the grid fits into what is left."""
     return precisions[-1] / 2 <= budget - spent
 
 
@@ -89,9 +89,9 @@ def budget_precondition_keeps_the_budget(rounds: Rounds, rho: Budget) -> Verdict
         would_cost = spent + offered.precisions[-1] / 2
         if admits_grid(spent, offered.precisions, budget):
             spent += offered.spent
-            verdicts.append(at_most_exact(spent, budget, "what has been spent"))
+            verdicts.append(at_most_exact(spent, budget, "the past charges"))
         else:
-            verdicts.append(equal_exact(would_cost > budget, True, "a refused grid is too dear"))
+            verdicts.append(equal_exact(would_cost > budget, True, "a refused grid exceeds the budget"))
     return conjunction([*verdicts, at_most_exact(Fraction(0), budget, "nothing")])
 
 

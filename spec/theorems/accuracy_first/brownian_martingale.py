@@ -32,7 +32,7 @@ from dpassay.spec.verdict import Verdict, conjunction
 __all__ = ["compensator", "evalue", "following_run"]
 
 Tilt = Annotated[Exact, Reals("a real rate lambda", -2, 2, (Fraction(1, 2), -1, Fraction(3, 2)))]
-Run = Annotated[StoppedRun, StoppedRuns("a run of two looks, stopped on what it releases")]
+Run = Annotated[StoppedRun, StoppedRuns("a run of two looks, stopped on its releases")]
 Level = Annotated[Exact, Reals("a level c in (0, 1)", Fraction(1, 50), Fraction(49, 50), (Fraction(1, 2),))]
 PositiveTilt = Annotated[Exact, Reals("a positive rate lambda", Fraction(1, 10), 4, (1,))]
 
@@ -59,7 +59,7 @@ def backward_martingale_by_the_bridge() -> Proof:
     """E[M(s) | B(u), u >= t] = M(t) for s < t: given B(t) = b the value B(s) is normal with mean (s/t) b and variance
     s (t - s)/t (the Brownian bridge), and no earlier release matters; so E[M(t)] = 1.
 
-    In d dimensions and along a unit vector v, <v, B> is such a motion: its variance at t is |v|^2 t. (The print of
+    In d dimensions and along a unit vector v, <v, B> is such a motion: its variance at t is |v|^2 t. (The published
     Rem 3 conditions M(t) on the later of the two sigma-fields, which knows it.)
     """
     x, b = sp.symbols("x b", real=True)
@@ -274,8 +274,8 @@ CONDITIONING_REVERSED = Erratum(
     severity=Severity.MINOR,
     location="Section 6.1, Remark 3, the two displays of conditional means",
     printed_text="Rem 3 bounds E[M(t) | G(s)] by 1 for s < t; G(s) contains B(t), so that it is M(t) "
-    "itself. What is meant is E[M(s) | G(t)] = M(t), or E[M(t)] = 1.",
-    answer="s and t are exchanged; the unconditional mean is what is used.",
+    "itself. The intended claim is E[M(s) | G(t)] = M(t), or E[M(t)] = 1.",
+    answer="s and t are exchanged; only the unconditional mean is used.",
     witness={"tilt": Fraction(1), "time": Fraction(1), "motion": Fraction(1)},
     printed=lambda tilt, time, motion: at_most(
         lambda: ball(conditional_value(tilt, time, motion)).exp(), lambda: arb(1)

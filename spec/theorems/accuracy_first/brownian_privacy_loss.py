@@ -35,7 +35,7 @@ __all__ = ["brownian_loss", "brownian_loss_bound", "printed_brownian_loss", "sto
 HALF = Fraction(1, 2)
 
 Path = Annotated[ReleasedPath, ReleasedPaths("a run of Brownian noise reduction on two answers")]
-Run = Annotated[StoppedRun, StoppedRuns("a run of two looks, stopped on what it releases")]
+Run = Annotated[StoppedRun, StoppedRuns("a run of two looks, stopped on its releases")]
 Gap = Annotated[Exact, Reals("a distance f(x') - f(x) of two answers", -2, 2, (1, -1, Fraction(1, 2)))]
 Sensitivity = Annotated[Exact, Reals("excess of the sensitivity over the distance", 0, 3, (0, 1))]
 
@@ -59,7 +59,7 @@ def brownian_loss(difference: Vector, noise: Vector, time: Fraction) -> Fraction
 
 
 def printed_brownian_loss(difference: Vector, noise: Vector, time: Fraction) -> Fraction:
-    """Return what is printed: f(x') - f(x) in the place of v."""
+    """Return the published loss: f(x') - f(x) in the place of v."""
     return brownian_loss(tuple(-x for x in difference), noise, time)
 
 
@@ -217,8 +217,8 @@ def likelihood(distance: Fraction, precision: Fraction) -> Entire:
     examples=({"run": STOPS_IF_POSITIVE, "distance": Fraction(1)},),
 )
 def stopped_loss_changes_the_measure(run: Run, distance: Gap) -> Verdict:
-    """P[run ends early] = E'[e^L; run ends early] and E'[e^L] = 1, P on x and E' on x': what makes L the privacy loss
-    of a run that stops on what it releases (agreement to 60 bits). The other sign fails it.
+    """P[run ends early] = E'[e^L; run ends early] and E'[e^L] = 1, P on x and E' on x': hence L is the privacy loss of
+    a run that stops on its releases (agreement to 60 bits). The other sign fails it.
     """
     g = exact("distance", distance)
     seen = StoppedRun(run.first, run.second, run.low, run.high, run.inside, run.answer + g)
@@ -294,7 +294,7 @@ Width = Annotated[Exact, Reals("half the width of a window", Fraction(1, 100), F
 
 
 def stops_on_the_noise(release: Fraction, answer: Fraction, half_width: Fraction) -> bool:
-    """Whether a run ends whose noise, the release minus the true answer, lies in a window: no stopping function."""
+    """Return whether the noise (release minus true answer) lies in a window: not a stopping function."""
     return abs(release - answer) < half_width
 
 

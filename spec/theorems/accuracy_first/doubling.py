@@ -1,8 +1,7 @@
 """The doubling method: independent Gaussian releases of doubled precision until one is good enough, all of them paid.
 
 Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Sec 7.1. Precisions u = (epsilon^(i))^2 double from u_1; the
-release of precision u costs u/2 of zCDP. What it needs and the print does not say: the ideal precision must not lie
-far below u_1.
+release of precision u costs u/2 of zCDP. The paper omits a condition: the ideal precision must not lie far below u_1.
 """
 
 from fractions import Fraction
@@ -168,7 +167,7 @@ def doubling_cost_is_a_geometric_sum() -> Proof:
 def doubling_is_private_at_the_sum_of_its_steps(last: Last, steps: Steps, slack_delta: ConversionDelta) -> Verdict:
     """Independent Gaussian releases of precisions u_1, ..., u_k about one value are one of precision u_1 + ... + u_k:
     their delta at rho + 2 sqrt(rho log(1/delta'')) is at most delta'' for rho half of that sum. (Half of the last
-    precision, which is what noise reduction would be charged, does not suffice.)
+    precision, the charge of noise reduction, does not suffice.)
     """
     precisions = [last / 2**i for i in range(steps)]
     if slack_delta == 1:

@@ -1,4 +1,4 @@
-"""Ex-post private mechanisms in sequence: what their bounds and deltas add up to.
+"""Ex-post private mechanisms in sequence: the sums of their bounds and deltas.
 
 Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Def 4.1, Lemma 5.1, the claim after it and Remark 1. A
 mechanism is (E, delta)-ex-post private if Pr[L(y) > E(y)] <= delta, strictly more; E is a function of the outcome.
@@ -36,7 +36,7 @@ def composed_delta(deltas: Iterable[Fraction]) -> Fraction:
 
 
 def constant_deltas(interaction: Interaction) -> list[Fraction]:
-    """Return the fixed delta_n of Lemma 5.1: the largest over what may be offered in round n."""
+    """Return the fixed delta_n of Lemma 5.1: the largest of the offers in round n."""
     return [
         max(offer.delta for offer in offers if isinstance(offer, ExPostRound)) for offers in levels_of(interaction)
     ]

@@ -1,4 +1,4 @@
-"""The privacy filter for ex-post private mechanisms: charged by what came out, guarded by what might have.
+"""The privacy filter for ex-post private mechanisms: charged by outcomes, guarded by possible outcomes.
 
 Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Lemma 5.2 and Thm 3. The precondition of the lemma bounds
 the sum up to n - 1 for every n of an infinite sequence. A filter that runs round by round must therefore bound the sum
@@ -38,10 +38,10 @@ __all__ = ["LooksBackOnly"]
 
 
 class LooksBackOnly(ExPostRule):
-    """The precondition checked too late: only what is spent already must be within the budget."""
+    """The precondition checked too late: only past charges must be within the budget."""
 
     def admits(self, state: ExPostState, offer: Round) -> bool:
-        """Whether the bounds of the rounds before are within the budget."""
+        """Return whether the bounds of the rounds before are within the budget."""
         assert isinstance(offer, ExPostRound)
         return state[0] <= self.budget and state[1] + offer.delta <= self.delta
 
@@ -137,7 +137,7 @@ def _leaks_of_both_kinds(delta: Fraction, promised: Fraction) -> Verdict:
 def _sum_is_weaker(delta: Fraction) -> Verdict:
     """Decide that the sum is a bound, and that it exceeds the product form by the product of the two totals."""
     rule = _two_budgets(delta)
-    gap = equal_exact(rule.total_delta - rule.composed_delta, (delta + SLACK) * delta, "what the sum adds")
+    gap = equal_exact(rule.total_delta - rule.composed_delta, (delta + SLACK) * delta, "the increase of the sum")
     return conjunction([_leaks_of_both_kinds(delta, rule.total_delta), gap])
 
 
@@ -241,7 +241,7 @@ def approximate_dp_of_two_budget_filter(
     is the sum of the three deltas.
 
     Either analyst's choice may depend on all outcomes: that is concurrent composition, and the guarantees of the
-    two interactive systems compose optimally. The arguments of N are garbled in print.
+    two interactive systems compose optimally. The published arguments of N are garbled.
     """
     rule = TwoBudgetRule(ConcentratedRule(budget, slack_delta, delta), ExPostRule(ex_post_budget, ex_post_delta))
     return keeps_delta(filtered_distributions(interaction, rule), rule.budget, rule.composed_delta)

@@ -1,4 +1,4 @@
-"""The exponential mechanism by Gumbel noise of scale 1/epsilon, and what its neighbours must obey.
+"""The exponential mechanism by Gumbel noise of scale 1/epsilon, and the condition on its neighbours.
 
 Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Sec 7.2. Counts that all move the same way, by at most 1
 (a user added or removed), move log-weights by an interval of length epsilon. "A user can modify each count by
@@ -30,7 +30,7 @@ class CountVectors(Domain):
     """Pairs of short vectors of counts, the second with some counts larger by 1 (a user added)."""
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a pair of equally long vectors of integers that differ by 0 or 1 everywhere."""
+        """Return whether `value` is a pair of equally long vectors of integers that differ by 0 or 1 everywhere."""
         if not (isinstance(value, tuple) and len(value) == 2 and all(isinstance(side, tuple) for side in value)):
             return False
         left, right = value

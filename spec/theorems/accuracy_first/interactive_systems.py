@@ -114,7 +114,7 @@ CHOICE = InteractiveSystem({
 )
 def concurrent_delta_is_that_of_the_best_deterministic_adversary(systems: Systems, ratio: Ratio) -> Verdict:
     """The concurrent composition is (epsilon, delta)-DP if the transcripts are, in both orders, for every adversary:
-    its least delta is the largest over all deterministic adversaries, who pick a system and a query after every
+    its least delta is the largest over all deterministic adversaries, which pick a system and a query after every
     answer, looking at the whole history, while a system sees its own part only.
     """
     swapped = tuple(system.swapped for system in systems)
@@ -139,7 +139,7 @@ def _padded(secret_left: int, secret_right: int) -> InteractiveSystem:
 @statement(ROGERS_2023, "concurrent_dp", "interactive_system")
 def systems_see_their_own_history_only() -> Verdict:
     """A system that gives out a coin and one that would add the secret to that coin, if it saw it, are 0-DP together:
-    in a concurrent composition no system sees what another one answered.
+    in a concurrent composition no system sees the answers of another one.
     """
     coin = FiniteDistribution.of(1, 1)
     systems = InteractiveSystem({((), "pad"): (coin, coin)}), _padded(0, 1)

@@ -1,4 +1,4 @@
-"""Laplace noise reduction: the process, its reversal, the privacy loss, and what composition would need.
+"""Laplace noise reduction: the process, its reversal, the privacy loss, and the requirements of composition.
 
 After Rogers, Samorodnitsky, Wu and Ramdas (2023), appendix A and Section 8. A run on f(x) releases y_k = f(x) + X(t_k)
 at falling times (scales) t_k; v = f(x) - f(x'), t the last time. With d coordinates there are d independent processes,
@@ -200,7 +200,7 @@ def laplace_loss(difference: Vector, noise: Vector, time: Fraction) -> Fraction:
 
 
 def printed_laplace_loss(sensitivity: Fraction, noise: Fraction, time: Fraction) -> Fraction:
-    """Return -(|X| - |X - Delta_1|)/t, which the print gives for f(x') > f(x)."""
+    """Return -(|X| - |X - Delta_1|)/t, the published loss for f(x') > f(x)."""
     return (abs(noise - sensitivity) - abs(noise)) / time
 
 
@@ -305,8 +305,8 @@ def ex_post_privacy_of_laplace_noise_reduction(path: Path) -> Verdict:
     ),
 )
 def laplace_loss_is_subgaussian_at_fixed_times(precision: Precision, order: Order) -> Verdict:
-    """E exp(theta L) <= exp(theta (theta + 1) u^2/2) for the loss at a fixed precision u and gap 1: what Lem 2.3
-    says of a u-DP mechanism, and what a sum of squares of fixed precisions rests on.
+    """E exp(theta L) <= exp(theta (theta + 1) u^2/2) for the loss at a fixed precision u and gap 1: the bound of Lem
+    2.3 for a u-DP mechanism, on which a sum of squares of fixed precisions rests.
     """
     u, theta = exact("precision", precision), exact("order", order)
     return at_most(lambda: stopped_laplace_mean((u / 2, u), Fraction(-1000), theta, Fraction(1)), lambda: arb(1))

@@ -126,7 +126,7 @@ def odometer_covers_brownian_rounds(
     information: Information, share: Share, distance: Distance, tuning: Tuning, delta: Delta
 ) -> Verdict:
     """Pr[the loss reaches the reading at some time] <= d for rounds of Brownian noise reduction, decided for
-    adversaries with two looks who stop where it does; and where the loss is the reading, the integral of the e-values
+    adversaries with two looks that stop where it does; and where the loss is the reading, the integral of the e-values
     exp(lambda loss - lambda (lambda + 1) V/2) over |N(0, 1/g)| is 1/d (agreement to 60 bits), which is what Ville's
     inequality needs.
     """

@@ -1,6 +1,6 @@
 """Counts to a relative accuracy: the predicate, and a stopping rule that sees the noisy value only.
 
-Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Sec 7 and 7.2. Edge cases that the print passes over: a true
+Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), Sec 7 and 7.2. Edge cases that the paper passes over: a true
 count of 0 is never met, and a negative noisy value whose modulus is close to the count counts as accurate.
 """
 
@@ -30,12 +30,12 @@ Share = Annotated[Fraction, Reals("a share of an interval", -1, 1, (0, 1, -1, Fr
 
 
 def is_accurate(noisy: Fraction, count: Fraction, accuracy: Fraction) -> bool:
-    """Whether | |noisy / count| - 1 | < accuracy; never, if the count is 0."""
+    """Return whether | |noisy / count| - 1 | < accuracy; never, if the count is 0."""
     return count != 0 and abs(abs(noisy / count) - 1) < accuracy
 
 
 def stops(noisy: Fraction, deviation: Fraction, accuracy: Fraction) -> bool:
-    """Whether 1 - accuracy < |(noisy + s)/(noisy - s)| <= 1 + accuracy and |noisy| > s, s one standard deviation."""
+    """Return whether |noisy| > s and 1 - accuracy < |(noisy + s)/(noisy - s)| <= 1 + accuracy, s the deviation."""
     if abs(noisy) <= deviation:
         return False
     quotient = abs((noisy + deviation) / (noisy - deviation))

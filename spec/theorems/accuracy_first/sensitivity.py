@@ -18,7 +18,7 @@ from dpassay.spec.verdict import Verdict, conjunction
 __all__ = ["DATA_SETS", "QueryTables", "Table", "largest_step", "neighbours", "norm_power", "sensitivity_power"]
 
 DataSet = tuple[int, int]
-"""How many records of either kind."""
+"""Numbers of records of the two kinds."""
 Vector = tuple[int, ...]
 Table = tuple[Vector, ...]
 """The value of a query on each of `DATA_SETS`."""
@@ -32,7 +32,7 @@ class QueryTables(Domain):
     """Integer vector queries on the tiny universe."""
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` has one vector for each data set, all of one length."""
+        """Return whether `value` has one vector for each data set, all of one length."""
         return (
             isinstance(value, tuple)
             and len(value) == len(DATA_SETS)

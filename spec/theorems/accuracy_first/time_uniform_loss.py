@@ -113,7 +113,7 @@ def loss_threshold(information: Exact, tuning: Exact, delta: Exact) -> arb:
 
 
 def printed_loss_threshold(information: Exact, tuning: Exact, delta: Exact) -> arb:
-    """Enclose what Thm 5 prints: psi alone, without the drift of the loss."""
+    """Enclose the published bound of Thm 5: psi alone, without the drift of the loss."""
     return mixture_boundary(information, tuning, delta)
 
 
@@ -291,7 +291,7 @@ def symbolic_boundary_square(v: Any, g: Any, d: Any) -> Any:
     ),
 )
 def mixture_bound_holds_at_all_looks(information: Information, share: Share, tuning: Tuning, delta: Delta) -> Verdict:
-    """|S| >= psi(V; g, d) at one of two looks has probability at most d, for adversaries who stop where it happens.
+    """|S| >= psi(V; g, d) at one of two looks has probability at most d, for adversaries that stop where it happens.
     And psi(V; g, d) is where the integral of the e-values over their rates is 1/d (agreement to 60 bits), so that
     Ville's inequality covers all looks.
     """

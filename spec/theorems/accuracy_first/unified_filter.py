@@ -1,5 +1,5 @@
-"""One budget rho for concentrated mechanisms and noise reduction: runs are guarded by their dearest stop and charged
-for the stop that happened.
+"""One budget rho for concentrated mechanisms and noise reduction: a run is admitted by its largest possible cost and
+charged for the stop that happened.
 
 Chapter after Rogers, Samorodnitsky, Wu and Ramdas (2023), eq (4), Thm 6 and its proof, eqs (5) to (11). In information
 time u = 1/t a Brownian path is a run of independent Gaussian mechanisms of parameters (u_k - u_{k-1})/2, which sum to
@@ -127,7 +127,7 @@ def approximate_dp_of_unified_filter(
     interaction: NoiseReducing, rho: Rho, delta: DeltaBudget, slack_delta: SlackDelta
 ) -> Verdict:
     """Approximately concentrated mechanisms and noise reduction of unit sensitivity, chosen adaptively, each run
-    admitted if rho_n or its largest 1/(2t) fits into what is left of rho, and charged 1/(2t) at the stop that
+    admitted if rho_n or its largest 1/(2t) fits into the rest of rho, and charged 1/(2t) at the stop that
     happened, are (rho + 2 sqrt(rho log(1/delta'')), delta + delta'')-DP for every delta'' > 0.
     """
     distributions = filtered_distributions(interaction, UnifiedRule(rho, delta))
@@ -169,7 +169,7 @@ def cost_of(offer: Round, outcome: Hashable) -> Fraction:
 
 
 def _admitted_step_by_step(offer: ConcentratedRun, spent: Fraction, rho: Fraction) -> bool:
-    """Whether the filter of Thm 2, in terms of rho, would admit every single step of a run that never stops."""
+    """Return whether the filter of Thm 2, in terms of rho, would admit every single step of a run that never stops."""
     for step in offer.steps:
         spent += step.rho
         if spent > rho:
@@ -179,7 +179,7 @@ def _admitted_step_by_step(offer: ConcentratedRun, spent: Fraction, rho: Fractio
 
 @statement(ROGERS_2023, "mixed_budget_precondition", "zcdp_ex_post_sequence")
 def unified_filter_agrees_with_its_increments(interaction: NoiseReducing, rho: Rho, delta: DeltaBudget) -> Verdict:
-    """Eq (4) before round n: rho_n or the largest 1/(2t) is at most rho less what was spent. It holds exactly if the
+    """Eq (4) before round n: rho_n or the largest 1/(2t) is at most rho less the past charges. It holds exactly if the
     zCDP filter would admit each increment of the path in information time; the charges telescope; and so no path
     ever spends more than rho.
     """
@@ -254,11 +254,11 @@ HALVED_DISCOUNT = Erratum(
 
 
 def _whole_time_charged(rho: Fraction, order: Fraction) -> Verdict:
-    """Decide that charging 1/t = 2 rho is a supermartingale, and twice what is needed."""
+    """Decide that charging 1/t = 2 rho is a supermartingale, with twice the necessary charge."""
     charged_twice = order * (order - 1) * 2 * rho
     return conjunction([
         _gaussian_tilted_mean(rho, order, charged_twice),
-        equal_exact(charged_twice, 2 * _gaussian_log_mean(rho, order), "the charge, and what one half pays for"),
+        equal_exact(charged_twice, 2 * _gaussian_log_mean(rho, order), "the charge, and the cost covered by one half"),
     ])  # fmt: skip
 
 

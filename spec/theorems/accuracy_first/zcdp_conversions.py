@@ -100,7 +100,7 @@ def _both(core: list[FiniteDistribution]) -> list[tuple[FiniteDistribution, Fini
 
 
 def half_square_below(ratio: Fraction) -> Fraction:
-    """Return a rational just below epsilon^2/2, epsilon = log ratio: what holds for it holds for epsilon^2/2."""
+    """Return a rational just below epsilon^2/2, epsilon = log ratio: a guarantee at it holds at epsilon^2/2."""
     with precision(96):
         return Fraction(float_lower(ball(ratio).log() ** 2 / 2))
 
@@ -187,7 +187,7 @@ def core_interaction(interaction: Interaction) -> Interaction:
 
 
 def composed_rho(interaction: Interaction) -> tuple[Fraction, Fraction]:
-    """Return (sum of rho_n, sum of delta_n), each the largest over what may be offered in round n."""
+    """Return (sum of rho_n, sum of delta_n), each the largest of the offers in round n."""
     levels = [[o for o in offers if isinstance(o, ConcentratedRound)] for offers in levels_of(interaction)]
     rho = sum((max(o.rho for o in offers) for offers in levels), Fraction(0))
     return rho, sum((max(o.delta for o in offers) for offers in levels), Fraction(0))

@@ -55,7 +55,7 @@ __all__ = ["concentrated_run_length", "largest_rho", "stopping_index"]
 
 
 class _AtLeastOneRound(ConcentratedRule):
-    """The print read literally: N is an infimum over n >= 1, so that the first mechanism always runs."""
+    """The definition read literally: N is an infimum over n >= 1, so that the first mechanism always runs."""
 
     def admits(self, state: tuple[Fraction, Fraction], offer: Round) -> bool:
         return state == self.start() or super().admits(state, offer)
@@ -210,7 +210,7 @@ def largest_rho(budget: Fraction, slack_delta: Fraction) -> arb:
 
 
 def _fits(rho: Fraction, rule: ConcentratedRule) -> bool:
-    """Whether rho is at most the largest one, by balls that separate."""
+    """Return whether rho is at most the largest one, by balls that separate."""
     verdict = at_most(lambda: ball(rho), lambda: largest_rho(rule.budget, rule.slack_delta))
     if verdict.outcome is Outcome.UNDECIDED:
         raise UndecidedError(f"rho = {rho} does not separate from the largest one of {rule}")

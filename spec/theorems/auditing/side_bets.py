@@ -6,8 +6,8 @@ right, and r = e^epsilon, the factor of the wealth is
 
     m = 1 + lambda(x) (1[left]/(2w) - r 1[right]/(2(1 - w))) - delta lambda_max/2.
 
-Everything here is exact: distributions are rational, and r is. The bettor is given as a pair of distributions that
-he believes in; he stakes what would be best if they were true.
+Everything here is exact: distributions are rational, and r is. The bettor is given as a pair of distributions, its
+belief; it stakes the amounts that would be best if they were true.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -31,12 +31,12 @@ from dpassay.spec.verdict import Verdict, conjunction
 __all__ = ["largest_stake", "largest_stakes", "side_bet", "stake_of_belief", "stopped_wealth", "two_sided_bet"]
 
 Pair = Annotated[PairAtRatio, FinitePairs("output distributions on at most 4 outcomes, and r = e^epsilon", 4)]
-Belief = Annotated[PairAtRatio, FinitePairs("what the bettor believes the distributions to be", 4)]
+Belief = Annotated[PairAtRatio, FinitePairs("the distributions that the bettor believes in", 4)]
 Weight = Annotated[Fraction, Choices("w, the probability of the left side",
                                      (Fraction(1, 2), Fraction(1, 3), Fraction(1, 10), Fraction(9, 10)))]  # fmt: skip
 Stake = Callable[[Hashable], Fraction]
 Factor = tuple[Fraction, Fraction]
-"""What the wealth is multiplied by for one outcome: on the left side, on the right one."""
+"""The factor of the wealth for one outcome: on the left side, on the right one."""
 
 _TRUTH = PairAtRatio(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2), Fraction(2))
 _BEYOND = PairAtRatio(FiniteDistribution.of(8, 1), FiniteDistribution.of(1, 8), Fraction(2))
@@ -275,7 +275,7 @@ def bounded_range_is_pure_dp_of_ordered_pairs(pair: Pair) -> Verdict:
 
 
 def _has_range(pair: PairAtRatio) -> bool:
-    """Whether P(x)/Q(x) is at most r times P(y)/Q(y) for all outcomes, without dividing by 0."""
+    """Return whether P(x)/Q(x) is at most r times P(y)/Q(y) for all outcomes, without dividing by 0."""
     weights = [(pair.left.probability(x), pair.right.probability(x)) for x in pair.left.outcomes]
     return all(p * q_other <= pair.ratio * p_other * q for p, q in weights for p_other, q_other in weights)
 
@@ -379,8 +379,8 @@ def bound_on_a_grid_errs_only_if_a_true_claim_is_refuted(
     pattern: Annotated[int, Integers("which of the five grid points are refuted, as bits", 0, 31, (0, 31, 29))],
     truth: Annotated[int, Integers("the interval between grid points that holds the true epsilon", 0, 5, (0, 5))],
 ) -> Verdict:
-    """Of claims epsilon_1 < ... < epsilon_n played side by side, the last point before the first that stands exceeds
-    the true epsilon only if the first true claim of the grid was refuted: no correction over the grid is owed.
+    """If claims epsilon_1 < ... < epsilon_n are played side by side, the last point before the first that stands
+    exceeds the true epsilon only if the first true claim of the grid was refuted: no correction over the grid is owed.
     """
     refuted = tuple(bool(pattern >> k & 1) for k in range(5))
     errs = bound_on_the_grid(refuted) > truth  # grid points 0, ..., truth - 1 lie below the truth

@@ -137,7 +137,7 @@ POSITIVE_LEVELS_ONLY = Erratum(
 )
 def adaptive_recursion_is_attained(sequence: Sequence) -> Verdict:
     """delta_OPT(BR(epsilon_0), rest; a) = sup_t {q delta_OPT(rest; a-t) + (1 - q) delta_OPT(rest; a + epsilon_0 - t)},
-    and the same with t = epsilon_0 and 2 epsilon_0 for DP(epsilon_0): the analyst who plays the best t after every
+    and the same with t = epsilon_0 and 2 epsilon_0 for DP(epsilon_0): the analyst that plays the best t after every
     history has exactly this delta, by the hockey-stick divergence of the transcript. Valid for all real a.
     """
     worst = worst_interaction(sequence.base, sequence.classes, sequence.level)

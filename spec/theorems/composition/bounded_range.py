@@ -143,7 +143,7 @@ def generalized_randomized_response_has_two_losses() -> Proof:
     1 - p = e^(epsilon - t)(1 - q), so that the losses are t and t - epsilon; q + e^epsilon (1 - q) = e^t;
     1 - p_{epsilon,t} = q_{epsilon,epsilon-t}; RR_{2 epsilon, epsilon} is classical randomised response.
 
-    Symbolic in s = e^epsilon and T = e^t. Needs epsilon > 0; the print allows 0, where q is 0 / 0.
+    Symbolic in s = e^epsilon and T = e^t. Needs epsilon > 0; the paper allows 0, where q is 0 / 0.
     """
     s, top = sp.symbols("s T", positive=True)
     q = keep_probability(s, top)
@@ -193,7 +193,7 @@ class ScorePairs(Domain):
     largest_score: int = 3
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is such a tuple."""
+        """Return whether `value` is such a tuple."""
         return (
             isinstance(value, tuple)
             and 1 <= len(value) <= self.largest_size

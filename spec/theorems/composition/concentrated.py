@@ -1,4 +1,4 @@
-"""Concentrated DP: what pure, bounded-range and Gaussian mechanisms satisfy, and what follows from it.
+"""Concentrated DP: guarantees of pure, bounded-range and Gaussian mechanisms, and their consequences.
 
 After Cesar and Rogers (2020), Section 2 (Defs 2.6 and 2.7, Lemmas 2.2 and 2.3) and Section 3 (Lemma 3.2, last
 paragraph). L is the privacy loss under the left distribution, a the length of its range, kappa(a) the largest mean

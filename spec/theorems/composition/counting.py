@@ -1,4 +1,4 @@
-"""How many bounded-range mechanisms cost as much as k pure ones.
+"""Numbers of bounded-range mechanisms that cost as much as k pure ones.
 
 Chapter after Cesar and Rogers (2020), Sections 1 and 2: "nearly four times more exponential mechanisms for the same
 privacy". A batch of epsilon-bounded-range mechanisms is almost, but not quite, one of epsilon/2-DP mechanisms.

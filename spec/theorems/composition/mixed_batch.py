@@ -1,7 +1,7 @@
 """The optimal composition of a batch of pure and bounded-range mechanisms of one epsilon.
 
 Chapter after Cesar and Rogers (2020), Section 4 and Appendix B. m mechanisms are epsilon-DP, k - m of bounded range
-epsilon, all chosen before any interaction (the pure ones may even be chosen adaptively). The print abbreviates k - m
+epsilon, all chosen before any interaction (the pure ones may even be chosen adaptively). The paper abbreviates k - m
 in two ways and slips now and then: in App. B.1 it has e^(epsilon - epsilon m - t k') for e^(epsilon_g - ...), and
 (k - i), q^(k-i) for (k' - i), q^(k'-i).
 """
@@ -242,7 +242,7 @@ def partial_sum(  # the formula has these parameters
 ) -> Number:
     """Return F_l(t), the sum of the cells with n = i + 2j <= l, positive or not.
 
-    The print has the exponent j where (1 - q) needs i, in Section 4 and in App. B.1.
+    The paper has the exponent j where (1 - q) needs i, in Section 4 and in App. B.1.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ def optimal_bounded_range_delta(batch: LatticeBatch) -> Fraction:
 def optimal_delta_of_bounded_range_batch(batch: Batch, tops: Tops) -> Verdict:
     """For a batch of k epsilon-bounded-range mechanisms delta_OPT is the delta of k responses with one common t, the
     best of t_l = (epsilon_g + (l + 1) epsilon)/(k + 1), l = 0..k, clipped to [0, epsilon]: no other t, and no vector
-    of different t_i, does better. Holds for every real epsilon_g; the print does not say for which.
+    of different t_i, does better. Holds for every real epsilon_g; the paper does not state the range.
     """
     best = optimal_bounded_range_delta(batch)
     common = [

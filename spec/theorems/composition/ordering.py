@@ -1,8 +1,8 @@
-"""Whether the order of adaptively chosen mechanisms matters: swaps, one bounded-range mechanism, different epsilons.
+"""The order of adaptively chosen mechanisms: swaps, one bounded-range mechanism, different epsilons.
 
 Chapter after Cesar and Rogers (2020), Section 5 with Appendix C.1: Props 1 and 2, Lemma C.1, Cor 5.1. On a lattice
 the inequalities and equalities hold exactly with every t restricted to it, so that they are decided there without
-rounding. The print exchanges the indices of q in Section 5.1 and App. C.1 (q_{t,epsilon}, q_{epsilon,2 epsilon}).
+rounding. The paper exchanges the indices of q in Section 5.1 and App. C.1 (q_{t,epsilon}, q_{epsilon,2 epsilon}).
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ from dpassay.spec.verdict import Evidence, Holds, Scope, Verdict, conjunction
 
 __all__ = ["active_index", "single_positions"]
 
-Fine = Annotated[  # on coarse lattices the two orders hardly ever differ
+Fine = Annotated[  # on coarse lattices the two orders rarely differ
     ClassSequence, ClassSequences("pure and bounded-range classes on a fine lattice", largest_steps=12)
 ]
 Base = Annotated[Fraction, Reals("the base of the lattice", Fraction(21, 20), 3, (2, Fraction(3, 2)))]

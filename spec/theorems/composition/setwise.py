@@ -53,7 +53,7 @@ RatioOf = Annotated[Exact, Reals("e^epsilon", Fraction(101, 100), 20, (Fraction(
 
 
 def fixed_order(*parameters: Parameter, share: Fraction = Fraction(1, 2)) -> SetwiseGame:
-    """Return the game of the analyst who takes the extremal pairs in the given order."""
+    """Return the game of the analyst that takes the extremal pairs in the given order."""
     offers = [RegisteredRound.of(i, each, each.response(share)) for i, each in enumerate(parameters)]
     return SetwiseGame(parameters, chain(*offers))
 
@@ -79,9 +79,9 @@ EXAMPLES = tuple(fixed_order(*mix) for mix in ((PURE, RANGE), (RANGE, PURE, PURE
 )
 def setwise_view_is_at_most_the_optimal_analysts(game: Game, budget: Budget) -> Verdict:
     """In the set-wise game each registered parameter is used at most once, in an order that may depend on all earlier
-    outcomes; the exact delta of a view is at most the value of the recursion
-    D(E; r) = max_i E_P[D(E - {i}; r P/Q)] over the offers of the analyst, for both values of the hidden bit. An
-    analyst who plays the best offer after every view has exactly that value.
+    outcomes; the exact delta of a view is at most the value of the recursion D(E; r) = max_i E_P[D(E - {i}; r P/Q)]
+    over the offers of the analyst, for both values of the hidden bit. An analyst that plays the best offer after every
+    view has exactly that value.
     """
     level = exact("budget", budget)
     both = game, SetwiseGame(game.parameters, mirrored(game.analyst))

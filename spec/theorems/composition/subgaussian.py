@@ -28,7 +28,7 @@ class Scales(Domain):
     largest_size: int = 6
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a tuple of so many positive rationals."""
+        """Return whether `value` is a tuple of that number of positive rationals."""
         return (
             isinstance(value, tuple)
             and 1 <= len(value) <= self.largest_size
@@ -37,7 +37,7 @@ class Scales(Domain):
 
 
 def worst_tail(scales: tuple[Fraction, ...], level: Fraction, step: Callable[[Fraction], Fraction]) -> Fraction:
-    """Return the largest Pr[sum X_i >= level] over adversaries who scale the next fair sign or stop.
+    """Return the largest Pr[sum X_i >= level] over adversaries that scale the next fair sign or stop.
 
     Each scale is used once at most. The adversary sees the sum so far, so that the scale B_i is predictable and the
     multiset bounds sum B_i^2. Without stopping (a scale of 0 from then on) the order of the scales would not matter.
@@ -57,7 +57,7 @@ def worst_tail(scales: tuple[Fraction, ...], level: Fraction, step: Callable[[Fr
 
 
 def total_square(scales: tuple[Fraction, ...]) -> Fraction:
-    """Return b^2 = sum B_i^2, what the adversary cannot exceed."""
+    """Return b^2 = sum B_i^2, which the adversary cannot exceed."""
     return sum((b * b for b in scales), Fraction(0))
 
 
@@ -83,7 +83,7 @@ def subgaussian_tail(level: Fraction, square: Fraction) -> arb:
         ),
         Pin(
             {"scales": (Fraction(1), Fraction(2), Fraction(4)), "level": Fraction(1), "order": Fraction(1)},
-            "who doubles after each loss and stops at the first gain misses 1 with probability 1/8 only",
+            "doubling after each loss and stopping at the first gain misses 1 with probability 1/8 only",
             smaller=lambda: [Fraction(7, 8), (arb(7).cosh() + arb(5).cosh() + arb(3).cosh() + arb(1).cosh()) / 4],
             larger=lambda: [(-ball(Fraction(1, 42))).exp(), ball(Fraction(21, 2)).exp()],
         ),

@@ -2,7 +2,7 @@
 
 Chapter after Cesar and Rogers (2020), Lemmas 5.3 and 5.4 with Appendices C.2 and C.3. All formulas are rational in
 u = e^(t/2), v = e^(epsilon/2) and w = e^(epsilon_g/2), and are decided in these: exactly at points, and as identities
-of rational functions. The print mislabels the chain of (BR, BR, DP), takes a supremum over an empty set at
+of rational functions. The paper mislabels the chain of (BR, BR, DP), takes a supremum over an empty set at
 epsilon_g = 0, and compares a number with itself in Case 1 of the proof.
 """
 
@@ -215,7 +215,7 @@ def pure_first_delta(base: Fraction, epsilon: int, level: int) -> Fraction:
 def interleaved_delta(base: Fraction, epsilon: int, level: int) -> Fraction:
     """Return delta(BR,DP,BR) of Lemma 5.4: x(epsilon/2) for epsilon_g >= epsilon/2, else (y + z)(epsilon/2).
 
-    The print takes maxima with y(epsilon_g) + z(epsilon_g) and with x(epsilon_g), which are never larger.
+    The paper takes maxima with y(epsilon_g) + z(epsilon_g) and with x(epsilon_g), which are never larger.
     """
     u, v, w = base ** (epsilon // 4), base ** (epsilon // 2), base ** (level // 2)
     if 2 * level >= epsilon:

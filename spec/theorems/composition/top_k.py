@@ -34,7 +34,7 @@ class RationalVectors(Domain):
     largest_size: int = 6
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a tuple of so many rationals."""
+        """Return whether `value` is a tuple of that number of rationals."""
         return (
             isinstance(value, tuple)
             and 1 <= len(value) <= self.largest_size
@@ -49,7 +49,7 @@ class ScoredLabels(Domain):
     largest_size: int = 5
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a tuple of (positive rational, bool)."""
+        """Return whether `value` is a tuple of (positive rational, bool)."""
         return (
             isinstance(value, tuple)
             and 1 <= len(value) <= self.largest_size

@@ -1,4 +1,4 @@
-"""Composition: what several private mechanisms cost together.
+"""Composition: the joint cost of several private mechanisms.
 
 Chapter after Gaboardi (2017), S3 and S6. Basic composition adds the epsilons, also for mechanisms that are chosen
 adaptively, and is attained by randomised response. Advanced composition trades a small delta for a loss of order

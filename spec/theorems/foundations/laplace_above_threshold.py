@@ -46,7 +46,7 @@ Shift = Annotated[Exact, Reals("a shift", -(10**6), 10**6, (0, Fraction(1, 3)))]
 Factor = Annotated[Exact, Reals("a factor", Fraction(1, 1000), 1000, (1, Fraction(1, 3)), logarithmic=True)]
 
 THRESHOLD_SHARE, QUERY_SHARE = Fraction(1, 2), Fraction(1, 4)
-"""What one step of the sensitivity costs, of the noisy threshold and of a noisy answer, in epsilons."""
+"""The costs of one step of the sensitivity, of the noisy threshold and of a noisy answer, in units of epsilon."""
 
 ONE = Fraction(1)
 

@@ -1,4 +1,4 @@
-"""Laplace noise: what it costs, and how far it throws the answers to many queries.
+"""Laplace noise: its privacy cost, and the errors of answers to many queries.
 
 Chapter after Gaboardi (2017), S5. n counting queries that share a budget epsilon equally get noise of scale
 n/epsilon each. The slide's error of order 1/(epsilon n) is that of a single query, averaged over n records, before
@@ -34,7 +34,7 @@ Failure = Annotated[
 
 
 def union_bound_radius(queries: int, failure: Exact) -> arb:
-    """Enclose log(n / beta): in units of the noise scale, what the error exceeds with probability at most beta."""
+    """Enclose log(n / beta): the error, in noise scales, that is exceeded with probability at most beta."""
     return (ball(queries) / ball(exact("failure", failure))).log()
 
 

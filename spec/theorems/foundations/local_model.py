@@ -148,7 +148,7 @@ SmallError = Annotated[Fraction, Reals("an error, in multiples of 1/gain", Fract
 
 @statement(GABOARDI_2017, "local_heavy_hitters", cases=6)
 def hadamard_accuracy_has_the_best_exponent(crowd: LargeCrowd, ratio: Ratio, error: SmallError) -> Verdict:
-    """For a value that nobody holds, many users and small errors, the tail is at least 2 exp(-1.01 E) where the bound
+    """For a value that no user holds, many users and small errors, the tail is at least 2 exp(-1.01 E) where the bound
     is 2 exp(-E): a constant that is 1 % better is false, and one that is 1 % worse is not the published one.
 
     The tail is a binomial one, enclosed by the incomplete beta function.

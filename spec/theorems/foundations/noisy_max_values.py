@@ -1,4 +1,4 @@
-"""Noisy max with exponential and Gumbel noise, and what releasing the largest noisy answer itself costs.
+"""Noisy max with exponential and Gumbel noise, and the cost of releasing the largest noisy answer itself.
 
 The index of the largest answer is as private under exponential or Gumbel noise of scale 2 Delta/epsilon as under
 Laplace noise: the former is permute-and-flip, the latter the exponential mechanism. The largest *value* is not: it
@@ -272,7 +272,8 @@ def released_maximum_of_exponential_noise_tells_the_largest_answer(
     step: Annotated[Exact, Reals("a move of the largest answer", Fraction(1, 1000), 1, (1,), logarithmic=True)],
 ) -> Verdict:
     """The largest of d answers with exponential noise is never below the largest answer, so that the loss is infinite:
-    where that falls from one value to another, what lies between is possible on one side only. NoisyMax4.
+    if the largest answer falls from one value to another, the outcomes between are possible on one side only.
+    NoisyMax4.
     """
     move, scale = exact("step", step), 2 / exact("epsilon", epsilon)
     left = NoisyMaxValueDistribution((Fraction(0),) * size, scale, "exponential")

@@ -1,4 +1,4 @@
-"""Reconstruction: answers that are too accurate give the data away, and how a claim of privacy limits that.
+"""Reconstruction: answers that are too accurate reveal the data; a privacy claim limits the accuracy.
 
 Chapter after Gaboardi (2017), S4 and S11 (Dinur and Nissim 2003; Dwork and Yekhanin 2008). The attack asks the rows
 of a Hadamard matrix, which is its own inverse up to a factor: errors of at most E leave at most 4 E^2 bits wrong.

@@ -1,4 +1,4 @@
-"""The sparse vector technique with Laplace noise: what each variant costs, exactly.
+"""The sparse vector technique with Laplace noise: the exact cost of each variant.
 
 Chapter after Gaboardi (2017), S10: restart AboveThreshold after each hit, at most c times, each with epsilon/c. The
 variant with one noisy threshold, and the published variants that are wrong, follow from one bound: m answers that stay

@@ -45,7 +45,7 @@ from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 __all__ = ["CornerLosses", "Pattern", "patterns"]
 
 Pattern = tuple[int, int]
-"""How many answers stay below, and how many reach the threshold."""
+"""The number of answers that stay below the threshold, and of those that reach it."""
 
 
 def patterns(size: int, cutoff: int) -> Iterator[Pattern]:
@@ -83,20 +83,22 @@ class CornerLosses:
 
     @cached_property
     def step(self) -> Fraction:
-        """How far an answer can move."""
+        """The largest change of an answer."""
         low, high = exact("low", self.low), exact("high", self.high)
         if low > high:
             raise UsageError(f"low must not exceed high, got {self.low!r} and {self.high!r}")
         return min(exact("sensitivity", self.sensitivity), high - low)
 
     def loss(self, pattern: Pattern) -> arb:
-        """Enclose the largest loss of so many answers that stay below and that reach the same noisy threshold."""
+        """Enclose the largest loss of these numbers of answers that stay below and that reach the same noisy
+        threshold.
+        """
         if not self.monotone:
             return self._gain(pattern, self.step, self.step)
         return self._gain(pattern, self.step, Fraction(0)).max(self._gain(pattern, Fraction(0), self.step))
 
     def _gain(self, pattern: Pattern, rise: Fraction, fall: Fraction) -> arb:
-        """Enclose what answers below that rise to the top and answers above that fall to the bottom lose."""
+        """Enclose the loss if answers below rise to the top and answers above fall to the bottom."""
         low, high, (below, above) = exact("low", self.low), exact("high", self.high), pattern
         if not (rise and below) and not (fall and above):
             return arb(0)

@@ -2,7 +2,7 @@
 
 Chapter after Lebensold, Precup and Balle (2024), Section 3.2 and Appendix A. Queries have range [a, b] and
 sensitivity Delta; rho is the threshold; sigma_X and sigma_Z are the scales of the noise on threshold and answers.
-The loss of halting at time t depends on t only; the print states it twice, differently, and misses the exact
+The loss of halting at time t depends on t only; the paper states it twice, differently, and misses the exact
 form both times. What never halting costs, on a finite stream, the paper does not say.
 """
 
@@ -71,7 +71,7 @@ def worst_all_below_pair(setting: ThresholdSetting, size: int) -> NeighbouringSt
     return NeighbouringStreams(setting, (Block(setting.high - setting.step, setting.high, size),))
 
 
-# --- what is printed ----------------------------------------------------------------------------------------
+# --- as published -------------------------------------------------------------------------------------------
 
 
 def main_text_log_ratio(setting: ThresholdSetting, time: int) -> arb:
@@ -101,7 +101,7 @@ def _printed_log_ratio(setting: ThresholdSetting, time: int, lead: Fraction, las
 
 
 NEGATIVE_RANGE = ThresholdSetting.of("-3 -2 1/5 -27/10 1/5 7/20")
-"""A setting in which every quantity differs in sign or size from what a confused formula would take for it."""
+"""A setting in which every quantity differs in sign or size from those that a wrong formula could confuse it with."""
 
 
 MAIN_TEXT = "Section 3.2, Theorem 10, the definitions of psi and beta and the ratio"

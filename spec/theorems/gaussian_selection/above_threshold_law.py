@@ -54,7 +54,7 @@ def _agree(left: Real, right: Real) -> tuple[Verdict, Verdict]:
 
 
 def _first_chance(setting: ThresholdSetting, answer: Fraction) -> arb:
-    """Enclose Phi((q_1 - rho)/s): the closed form of what the distribution integrates."""
+    """Enclose Phi((q_1 - rho)/s): the closed form of the integral of the distribution."""
     spread = ball(setting.sigma_threshold**2 + setting.sigma_query**2).sqrt()
     return normal_cdf(ball(answer - setting.threshold) / spread)
 

@@ -78,7 +78,7 @@ def above_threshold_ratio_at_most_its_enlargement(stream: AnyStreams) -> Verdict
     y_t + Delta)/sigma_Z)] / E[the same with Delta = 0] at y_i = q_i(D'), which is at most its value at
     y_1 = ... = y_(t-1) = b, y_t = a.
 
-    The print asks for rho >= 0 and for y_i in [a + Delta, b], y_t in [a, b - Delta]; neither is needed.
+    The paper asks for rho >= 0 and for y_i in [a + Delta, b], y_t in [a, b - Delta]; neither is needed.
     """
 
     def enlarged() -> arb:  # ratios, not their logarithms: those may be tiny beyond any precision
@@ -354,7 +354,7 @@ Fineness = Annotated[
 
 
 def _falls(setting: ThresholdSetting, time: int, higher: Fraction) -> Verdict:
-    """Whether the loss of halting at `time` is no larger at the higher threshold."""
+    """Return whether the loss of halting at `time` is no larger at the higher threshold."""
     return at_most(_epsilon(replace(setting, threshold=higher), time), _epsilon(setting, time), slack=ATTAINED)
 
 

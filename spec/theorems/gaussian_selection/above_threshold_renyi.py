@@ -205,12 +205,12 @@ def _lead(setting: ThresholdSetting) -> Fraction:
 
 
 def _reach() -> int:
-    """How many standard deviations hold all but 2^-p of a normal distribution, and a little more."""
+    """Return the number of standard deviations that hold all but 2^-p of a normal distribution, and a little more."""
     return math.isqrt(2 * ctx.prec) + 2
 
 
 def _accurate_bits() -> int:
-    """How narrow a mean is to be: a few bits, which are cheap, at first; all but 96 of them later."""
+    """Return the bits of accuracy of a mean: few at first, which are cheap; all but 96 of them later."""
     return max(CELL_BITS, ctx.prec - 96)
 
 
@@ -326,7 +326,7 @@ def general_rdp_of_above_threshold(stream: ShortAbove, alpha: Order, share: Hoel
 )
 def general_rdp_with_the_own_stopping_time(stream: Short, alpha: Order, gamma: Gamma) -> Verdict:
     """The same with the moment of the stream's own stopping time (k + 1 if none of its k answers passes), for every
-    gamma > 1, any threshold and any noise: what the theorem says before E[T|x] is bounded.
+    gamma > 1, any threshold and any noise: the theorem before E[T|x] is bounded.
     """
     return _divergence_at_most(stream, alpha, lambda: rdp_general_of_stream(stream, alpha, gamma))
 

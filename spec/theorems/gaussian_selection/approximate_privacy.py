@@ -1,4 +1,4 @@
-"""Approximate and pure privacy: what the definitions mean on discrete outcomes, and what survives processing.
+"""Approximate and pure privacy: the definitions on discrete outcomes, and post-processing.
 
 After Lebensold, Precup and Balle (2024), Section 2, Defs 1 to 3 and the claims between them. Everything here is
 decided exactly: probabilities and ratio = e^epsilon are rational, and events are enumerated.

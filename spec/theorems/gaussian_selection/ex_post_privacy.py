@@ -45,7 +45,7 @@ def composed_bound(first: Ratio, second: Ratio) -> Ratio:
 
 
 def image_bound(preimages: Iterable[Ratio]) -> Ratio:
-    """Return e^bound of a processed outcome: the maximum over what it may have been made from."""
+    """Return e^bound of a processed outcome: the maximum over its preimages."""
     bounds = list(preimages)
     return None if None in bounds else max((b for b in bounds if b is not None), default=ONE)
 
@@ -55,7 +55,7 @@ def _within(p: Fraction, q: Fraction, bound: Ratio, name: str) -> Verdict:
 
 
 def obeys_bound(pair: PairAtRatio, bounds: list[Ratio]) -> bool:
-    """Whether the loss of every outcome is at most its own bound."""
+    """Return whether the loss of every outcome is at most its own bound."""
     return all(
         bound is None or pair.left.probability(o) <= bound * pair.right.probability(o)
         for o, bound in enumerate(bounds)

@@ -1,10 +1,10 @@
-"""Self-reporting composition: mechanisms that tell afterwards what they cost, behind a filter.
+"""Self-reporting composition: mechanisms that report their cost afterwards, behind a filter.
 
 Chapter after Lebensold, Precup and Balle (2024), Section 3.3 and Appendix B. A round has two guarantees: an
 a-priori one, (epsilon_max, delta)-probabilistic DP, which decides whether it may run, and an ex-post bound per
 outcome, which is what it is charged.
 
-The print gives the whole interaction the delta of one round. The bad rounds are those whose own loss makes them
+The paper gives the whole interaction the delta of one round. The bad rounds are those whose own loss makes them
 the last, and each of them has its chance: delta accumulates, as 1 - prod(1 - delta_t), and the leak-or-nothing
 mechanism attains that.
 """
@@ -319,7 +319,7 @@ def summable_deltas_need_no_number_of_rounds(
 
 
 def geometric_leak(survival: Any, rounds: Any) -> Any:
-    """Return 1 - survival^rounds, for sympy expressions: the probability of a leak in so many equal rounds."""
+    """Return 1 - survival^rounds, for sympy expressions: the probability of a leak in that number of equal rounds."""
     return 1 - survival**rounds
 
 
@@ -377,7 +377,7 @@ def _spends(branch: Branch) -> list[Ratio]:
 
 
 def _obeys(branch: Branch, budget: Fraction) -> bool:
-    """Whether every round that ran was within the budget beforehand, and a refused one was not."""
+    """Return whether every round that ran was within the budget beforehand, and a refused one was not."""
     spends = _spends(branch)
     ran = all(product(spent, offer.ratio_max) < budget for spent, offer in zip(spends, branch.rounds, strict=False))
     return ran and (branch.refused is None or product(spends[-1], branch.refused.ratio_max) >= budget)
@@ -393,8 +393,8 @@ def _obeys(branch: Branch, budget: Fraction) -> bool:
     ),
 )
 def self_reporting_filter_halts_before_it_runs(interaction: Adaptive, budget: Budget) -> Verdict:
-    """Round t runs if and only if S_{t-1} + epsilon_max,t < epsilon, S being the sum of the ex-post bounds of what
-    was released; so the spend before the last round never reaches epsilon, an infinite charge is the last, and
+    """Round t runs if and only if S_{t-1} + epsilon_max,t < epsilon, S being the sum of the ex-post bounds of the
+    released outcomes; so the spend before the last round never reaches epsilon, an infinite charge is the last, and
     every transcript of the rule that halts on >= begins one of the rule that halts on >.
     """
     complete = list(branches(interaction, SelfReportingRule(budget)))

@@ -86,7 +86,7 @@ def filtered_delta(analyst: Analyst, rule: FilterRule, budget: Fraction) -> Frac
 
 
 class _AtLeastOneRound(FullyAdaptiveRule):
-    """The print read literally: N is an infimum over n >= 1, so that the first mechanism always runs."""
+    """The definition read literally: N is an infimum over n >= 1, so that the first mechanism always runs."""
 
     def admits(self, state: FullyAdaptiveState, offer: Round) -> bool:
         return state == self.start() or super().admits(state, offer)
@@ -198,7 +198,7 @@ def largest_sum_of_squares(budget: Fraction, slack_delta: Fraction) -> arb:
 
 
 def _variance_fits(ratios: Sequence[Fraction], rule: FullyAdaptiveRule) -> bool:
-    """Whether the sum of the squares is at most the largest one, by balls that separate."""
+    """Return whether the sum of the squares is at most the largest one, by balls that separate."""
     squares: Real = lambda: sum_balls(ball(ratio).log() ** 2 for ratio in ratios if ratio > 1)
     verdict = at_most(squares, lambda: largest_sum_of_squares(rule.budget, rule.slack_delta))
     if verdict.outcome is Outcome.UNDECIDED:
@@ -220,7 +220,7 @@ def filter_length(offers: Sequence[Round], rule: FullyAdaptiveRule) -> int | Non
 
 
 def filter_halts(offers: Sequence[Round], rule: FullyAdaptiveRule) -> bool:
-    """Whether the filter answers HALT to the parameters of the first t offers: N < t (printed is N > t)."""
+    """Return whether the filter answers HALT to the parameters of the first t offers: N < t (printed is N > t)."""
     length = filter_length(offers, rule)
     return length is not None and length < len(offers)
 
@@ -256,7 +256,7 @@ ANSWERS_EXCHANGED = Erratum(
 
 
 class _Everything:
-    """The rule that admits everything, to list what an analyst may offer."""
+    """The rule that admits everything, to list the possible offers of an analyst."""
 
     def start(self) -> None:
         """No state."""
@@ -328,7 +328,7 @@ def run_first_distributions(
     length : int
         The number of rounds.
     report : callable, optional
-        What is printed of the final state of the filter, beside the vector.
+        The printed part of the final state of the filter, beside the vector.
     """
     running: list[_Running] = [((), (), Fraction(1), Fraction(1), rule.start())]
     for _ in range(length):
@@ -384,8 +384,8 @@ def running_before_the_check_changes_nothing(
 def printing_the_spend_is_post_processing(
     interaction: Adaptive, budget: Budget, slack_delta: SlackDelta, delta: DeltaBudget
 ) -> Verdict:
-    """What a filter has spent is a function of the released vector, if the parameters of each round are: printing
-    it leaves the exact delta unchanged at every epsilon, for the fully adaptive and for the self-reporting filter.
+    """The spend of a filter is a function of the released vector, if the parameters of each round are: printing it
+    leaves the exact delta unchanged at every epsilon, for the fully adaptive and for the self-reporting filter.
 
     The paper says that it cannot be disclosed without an odometer. An odometer is needed for another thing, a
     guarantee at the spend itself when the interaction stops early depending on the data.

@@ -2,7 +2,7 @@
 
 The instantiation that Lebensold, Precup and Balle (2024), Section 3.3, have in mind: AboveThreshold with
 Gaussian noise is run again and again, and charged its ex-post bound each time. Where all queries lie above the
-threshold an immediate halt is cheap and almost certain, and a later one gives the data set away. The a-priori
+threshold an immediate halt is cheap and almost certain, and a later one reveals the data set. The a-priori
 guarantee (epsilon_post(1), delta) with delta = sup Pr[T >= 2] then fails with probability delta in *every* run.
 
 Lengths are in units of s = sqrt(sigma_X^2 + sigma_Z^2), and sigma_Z = sqrt(3) sigma_X as in the paper.
@@ -187,6 +187,6 @@ def probabilistic_dp_of_restarted_gaussian_above_threshold(
     """N runs of Gaussian AboveThreshold behind a self-reporting filter lose more than N epsilon_post(1) +
     epsilon_max with probability at most 1 - (1 - delta)^N, where delta bounds Pr[T >= 2] in one run.
 
-    Attained to the last digit where every late halt is worth more than the budget (counterexample of the print).
+    Attained to the last digit where every late halt is worth more than the budget (counterexample to the paper).
     """
     return _corrected(rounds, lead, relative_sensitivity * width, width)

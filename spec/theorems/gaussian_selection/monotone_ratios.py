@@ -44,7 +44,7 @@ class SlopeLists(Domain):
     """Pieces (rise of f, rise of g), rise of g positive, in ascending order of their quotient."""
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a non-empty tuple of such pieces."""
+        """Return whether `value` is a non-empty tuple of such pieces."""
         return (
             isinstance(value, tuple)
             and len(value) > 0
@@ -139,7 +139,7 @@ class AtomLists(Domain):
     """Finite distributions on the line: (value, positive weight), weights not normalised."""
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is a non-empty tuple of atoms with positive weights."""
+        """Return whether `value` is a non-empty tuple of atoms with positive weights."""
         return isinstance(value, tuple) and len(value) > 0 and all(weight > 0 for _, weight in value)
 
 
@@ -167,7 +167,7 @@ def _mgf_quotient_exists(shift: int, s: Fraction) -> Verdict:
     return Holds(evidence=Evidence.SYMBOLIC) if known else Undecided(evidence=Evidence.SYMBOLIC)
 
 
-def _mgf_quotient_ascends_inside(shift: int, s: Fraction) -> Verdict:  # noqa: ARG001  # the witness of the print
+def _mgf_quotient_ascends_inside(shift: int, s: Fraction) -> Verdict:  # noqa: ARG001  # the witness of the paper
     """Laplace(1) has mgf 1/(1 - s^2) on (-1, 1): where both are finite, s and s + t in (-1, 1), the quotient rises."""
     s_, t = sp.symbols("s t", real=True)
     log_derivative = sp.diff(sp.log(1 - s_**2) - sp.log(1 - (s_ + t) ** 2), s_)
@@ -206,7 +206,7 @@ EXPONENTIAL_TAILS_DO_NOT_SUFFICE = Erratum(
 def mgf_ratio_monotone(atoms: Atoms, shift: Shift, s: Place, step: Step) -> Verdict:
     """E[e^((t+s)Z)] / E[e^(sZ)] is non-decreasing in s for t > 0, on the set where both expectations are finite.
 
-    The print asks for exponentially decaying tails and claims it on the whole line, where the expectations may be
+    The paper asks for exponentially decaying tails and claims it on the whole line, where the expectations may be
     infinite. In its only use the density is at most a Gaussian times a constant, so that all are finite.
     """
     t, a, b = exact("shift", shift), exact("s", s), exact("s", s) + exact("step", step)

@@ -47,7 +47,7 @@ def noisy_max_epsilon(size: int, sigma: Exact, width: Exact, sensitivity: Exact)
 
     epsilon = log E[Phi(z - (c - 2 Delta) / sigma)^(d-1)] - log E[Phi(z - c / sigma)^(d-1)], z standard normal,
     with Delta replaced by min(Delta, c): no query can move further than its range is wide. Thm 8 = Thm 12 with
-    the logarithm that the print omits.
+    the logarithm that the paper omits.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def noisy_max_epsilon(size: int, sigma: Exact, width: Exact, sensitivity: Exact)
 
 
 def _log_gain(log_win: Callable[[Fraction], arb], step: Fraction) -> arb:
-    """Enclose what leads enlarged by 2 Delta gain; exactly 0 for Delta = 0, where two equal balls would not cancel."""
+    """Enclose the gain of leads enlarged by 2 Delta; exactly 0 for Delta = 0, as equal balls would not cancel."""
     return log_win(2 * step) - log_win(Fraction(0)) if step else arb(0)
 
 
@@ -282,7 +282,7 @@ def noisy_max_ratio_at_most_its_enlargement(pair: Pair, relative_sigma: Relative
     """Pr[M(D) = o] / Pr[M(D') = o] <= E[prod Phi(z - (y_i - 2 Delta)/sigma)] / E[prod Phi(z - y_i/sigma)] with
     y_i = q_i(D') - q_o(D'), and the right side is at most its value at y_i = b - a.
 
-    The print takes the supremum over y_i in [a - b + 2 Delta, b - a] only, where the enlargement is attained; the
+    The paper takes the supremum over y_i in [a - b + 2 Delta, b - a] only, where the enlargement is attained; the
     inequality holds for every y and both suprema sit at b - a. (In its proof q'_d - Delta stands for q_d - Delta.)
     """
     sigma = exact("relative_sigma", relative_sigma) * pair.width

@@ -1,4 +1,4 @@
-"""What general-purpose quadrature makes of the integrals of selection with Gaussian noise.
+"""General-purpose quadrature of the integrals of selection with Gaussian noise.
 
 Lebensold, Precup and Balle (2024), Section 3.4, compute with mpmath, which can reach any precision. With the default
 settings of `mpmath.quad`, which the paper does not name, the error target is absolute: integrals of size 1e-110 are

@@ -1,4 +1,4 @@
-"""How useful a private selection is: the accuracy of noisy max, the F1 score of repeated AboveThreshold.
+"""The utility of a private selection: the accuracy of noisy max, the F1 score of repeated AboveThreshold.
 
 Chapter after Lebensold, Precup and Balle (2024), Section 4: Eq 39 and the F1 score. The paper estimates both by
 simulation; the accuracy of noisy max is a sum over its exact distribution.

@@ -1,1 +1,1 @@
-"""Target charging (Cohen and Lyu 2023): targets, their qualities, and what it costs to hit them."""
+"""Target charging (Cohen and Lyu 2023): targets, their qualities, and the cost of hits."""

@@ -293,14 +293,14 @@ def between_thresholds_is_cheaper_only_above() -> Proof:
         ),
         checked("exponential", "e^-u <= 1 for u >= 0.", nonnegative_from_zero, 1 - sp.exp(-u), u, sp.exp(-u)),
         computed(
-            "dearer below t",
+            "costlier below t",
             "The quotient is above 1 for all values from t - 1/epsilon to t.",
             lambda: prove_on_box(lambda v: charge_ratio(v) - 1, {"v": (-1, 0)}),
             given=["charge"],
             scope=Scope.ALL,
         ),
         computed(
-            "dearer above t",
+            "costlier above t",
             "It is above 1 for all values from t to t + 0.45/epsilon.",
             lambda: prove_on_box(lambda v: charge_ratio(v) - 1, {"v": (0, Fraction(9, 20))}),
             given=["charge"],
@@ -319,8 +319,8 @@ def between_thresholds_is_cheaper_only_above() -> Proof:
             "far above",
             "hit far above",
             "exponential",
-            "dearer below t",
-            "dearer above t",
+            "costlier below t",
+            "costlier above t",
             "cheaper",
         ),
     )

@@ -1,4 +1,4 @@
-"""The boundary wrapper: what it costs in epsilon, and how good a target the boundary is.
+"""The boundary wrapper: its cost in epsilon, and the quality of the boundary as a target.
 
 Chapter after Cohen and Lyu (2023), Section 2.7 and Appendix E. E = e^epsilon of the algorithm that is wrapped, and
 R = e^t, at which the wrapped one is charged; pi = 1 - max_r Pr[A = r]. Every outcome of A keeps its probability times

@@ -1,4 +1,4 @@
-"""Conditional release, and revising it: what is published of an outcome that is drawn once and kept.
+"""Conditional release and its revisions: the published part of an outcome that is drawn once and kept.
 
 Chapter after Cohen and Lyu (2023), Sections 2.2 and 2.3, Appendix D. A_T publishes the outcome of A if it is in T, and
 nothing otherwise. A revision with a target T', disjoint from T, publishes the kept outcome if it is in T'; given that
@@ -229,7 +229,7 @@ def release_and_revisions_publish_one_draw(several: Several, kept: Kept) -> Verd
     targets: list[Target] = [frozenset(range(*ends)) for ends in zip((0, *sizes), sizes, strict=False)]
     published = [_published(distribution, targets) for distribution in (several.left, several.right)]
     drawn = [{o: w for o, w in distribution.weights.items() if w} for distribution in (several.left, several.right)]
-    return equal_exact(published, drawn, "what is published on the two data sets")
+    return equal_exact(published, drawn, "the published outcomes on the two data sets")
 
 
 def _published(distribution: FiniteDistribution, targets: Sequence[Target]) -> dict[Hashable, Fraction]:

@@ -113,7 +113,7 @@ _RESPONSE = PairAtRatio(FiniteDistribution.of(3, 1, 0), FiniteDistribution.of(1,
 def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Weight) -> Verdict:
     """B^0 and B^1 are (epsilon, delta)-indistinguishable if and only if B^b = (1 - delta) N^b + delta E^b with N^0
     and N^1 epsilon-indistinguishable: with the larger hockey-stick divergence for delta, or any larger delta, the
-    parts are constructed; no smaller delta will do; and what is put together of such parts has no larger divergence.
+    parts are constructed; no smaller delta will do; and distributions made of such parts have no larger divergence.
     """
     weight = exact("share", share)
     core = PairAtRatio(errors.left, errors.right, pair.ratio)

@@ -307,7 +307,7 @@ def _cost(x: Fraction) -> Fraction:
 
 
 def _eight_is_weaker(x: Fraction) -> Verdict:
-    """f >= 1/4 up to a quarter of epsilon is what the remark needs; the exact cost is below 5."""
+    """The remark needs f >= 1/4 up to a quarter of epsilon; the exact cost is below 5."""
     return conjunction([at_most_exact(_cost(x), Fraction(8), "cost"), at_most_exact(_cost(x), Fraction(5), "cost")])
 
 

@@ -1,4 +1,4 @@
-"""How often the data holder is called until the targets are hit tau times.
+"""The number of calls of the data holder until the targets are hit tau times.
 
 Chapter after Cohen and Lyu (2023), Appendix B: Eq. (1), Rem B.5. X counts the calls that need the data holder; each
 of them hits with probability at least q whatever came before, so that X is at most the number of trials up to
@@ -55,7 +55,7 @@ def raw_chernoff_tail(hits: arb, slack: arb) -> arb:
 
 
 def _trials(hits: int, quality: Fraction, slack: Fraction) -> int:
-    """Return floor(r): X > r if and only if so many trials have fewer than tau successes."""
+    """Return floor(r): X > r if and only if floor(r) trials have fewer than tau successes."""
     calls = holder_calls(hits, quality, slack)
     return calls.numerator // calls.denominator
 
@@ -175,8 +175,8 @@ ROUNDED_DOWN = Erratum(
 
 @statement(COHEN_2023, "target_hits_needed", errata=(ROUNDED_DOWN,))
 def quoted_target_hits_suffice() -> Proof:
-    """tau >= ln(1/delta*)/(alpha - ln(1 + alpha)) suffices for the raw Chernoff tail, which is the same as the form
-    in the print; the constants at alpha = 1/2, 1, 5 are 10.6, 3.26 and 0.312, all rounded up in the last place.
+    """tau >= ln(1/delta*)/(alpha - ln(1 + alpha)) suffices for the raw Chernoff tail, which is the same as the
+    published form; the constants at alpha = 1/2, 1, 5 are 10.6, 3.26 and 0.312, all rounded up in the last place.
     """
     alpha = sp.Symbol("alpha", positive=True)
     printed = (1 + alpha) * sp.log(sp.exp(alpha / (1 + alpha)) * (1 + alpha) ** (-1 / (1 + alpha)))

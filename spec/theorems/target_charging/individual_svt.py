@@ -2,7 +2,7 @@
 
 Chapter after Cohen and Lyu (2023), Alg 5, Thm 2.10 and Appendix H. Neighbours differ by one record more or less. A
 query is released with noise if its noisy value reaches the threshold; every record that takes part in a released
-query counts one, and is removed at tau. The print tests f(x) > 0 without an index, and says f(x) = 1 in its prose:
+query counts one, and is removed at tau. The paper tests f(x) > 0 without an index, and says f(x) = 1 in its prose:
 records with any positive contribution must count.
 """
 
@@ -191,7 +191,7 @@ def active_after(records: Sequence[str], queries: Sequence[Query], hits: int) ->
     examples=({"records": ("a", "a", "b"), "added": "a", "queries": (frozenset("a"),) * 4, "hits": 3},),
 )
 def counters_of_the_others_agree(records: Records, added: Added, queries: Queries, hits: FewHits) -> Verdict:
-    """Given what was released, the counters of all other records are the same with and without a record x, also
+    """Given the released outcomes, the counters of all other records are the same with and without a record x, also
     where copies of x are among them; x takes part in at most tau hits, and once it is removed the data sets agree.
     """
     larger, place = (*records, added), len(records)

@@ -1,4 +1,4 @@
-"""The privacy of target charging: what tau hits cost, whatever else is asked.
+"""The privacy of target charging: the cost of tau hits, for any number of other calls.
 
 Chapter after Cohen and Lyu (2023), Lem 2.2, Thm B.4 and its proof, Alg 6, Rem B.6. Calls are (epsilon, delta_i)-DP
 with q-targets; r = (1 + alpha) tau/q and delta*(tau, alpha) = exp(-alpha^2 tau/(2 (1 + alpha))). Corrected:
@@ -71,7 +71,7 @@ Budget = Annotated[
     Fraction, Reals("a ratio e^epsilon'", 1, 1000, (1, 3, 9, Fraction(3, 2), 27), logarithmic=True)
 ]  # fmt: skip
 LeakBudget = Annotated[Fraction, Reals("tau_delta", 0, 1, (0, Fraction(1, 10), Fraction(1, 2)))]
-Family = Annotated[str, Choices("what is asked", ("whole range", "misses"))]
+Family = Annotated[str, Choices("the family of calls", ("whole range", "misses"))]
 
 
 HALF = Fraction(1, 2)
@@ -174,7 +174,7 @@ ADVANCED_WITHOUT_THE_TWO = Erratum(
     location="Appendix B, Theorem B.4, the second bound",
     printed_text="the second bound of Thm B.4 has epsilon sqrt((1 + alpha) (tau/q) ln(1/delta)), without "
     "the factor 2 that the composition lemma A.4 has under the root: for 1,000 randomised responses at epsilon = "
-    "0.02, alpha = 0.3, delta = 1e-9 the exact delta is 5.85 times what is promised",
+    "0.02, alpha = 0.3, delta = 1e-9 the exact delta is 5.85 times the published one",
     answer="The 2 of Lemma A.4 was lost under the root; Remarks I.2 and I.4 use the right constant.",
     witness={
         "family": "whole range",
@@ -369,10 +369,10 @@ def truncated_delta(hits: int, ratio: Fraction, quality: Fraction, calls: int, b
 def approximate_dp_of_truncated_target_charging(
     interaction: Charged, hits: FewHits, calls: Calls, budget: Budget
 ) -> Verdict:
-    """For every whole R and every epsilon', the interaction is
-    (epsilon', delta_RR(R, epsilon') + Pr[Bin(R, q) <= tau - 1])-DP, delta_RR(R, .) being the exact delta of R
-    randomised responses: stop with a special symbol in place of data-holder call R + 1; what remains is a composition
-    of R calls and differs from the run on an event of that probability, on both data sets.
+    """For every whole R and every epsilon', the interaction is (epsilon', delta_RR(R, epsilon') + Pr[Bin(R, q) <= tau
+    - 1])-DP, delta_RR(R, .) being the exact delta of R randomised responses: stop with a special symbol in place of
+    data-holder call R + 1; the rest is a composition of R calls and differs from the run on an event of that
+    probability, on both data sets.
     """
     ratio = interaction.offer.ratio_max
     truth = charged_delta(interaction, ChargingRule(hits), Fraction(budget))

@@ -48,7 +48,7 @@ def only_target(analyst: Analyst, index: int) -> Analyst:
 
 
 def orientations(pattern: str, ratio: Fraction) -> Analyst:
-    """Return the analyst who asks a fixed sequence of tests, mirrored where the pattern has an x."""
+    """Return the analyst that asks a fixed sequence of tests, mirrored where the pattern has an x."""
     return repeated([response(ratio, mirrored=mark == "x") for mark in pattern])
 
 
@@ -78,7 +78,7 @@ def _sum_of_single_deltas(analyst: Analyst, hits: int, budget: Fraction) -> Frac
 def delta_of_several_targets(interaction: TwoTargets, hits: FewHits, budget: Budget) -> Verdict:
     """If charging any single one of k targets is (epsilon', delta')-DP, charging all and halting at the last is
     (epsilon', k delta')-DP: at every epsilon', the exact delta is at most the sum over the targets of those of the
-    same analyst who is charged for that target alone.
+    same analyst, charged for that target alone.
     """
     truth = charged_delta(interaction, ChargingRule(hits, counters=2), Fraction(budget))
     return at_most_exact(truth, _sum_of_single_deltas(interaction, hits, Fraction(budget)), "delta")

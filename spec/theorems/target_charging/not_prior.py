@@ -95,8 +95,8 @@ _RESPONSE = private_pair(Fraction(3), FiniteDistribution.of(1, 0), FiniteDistrib
     ),
 )
 def not_prior_outcomes_are_a_target(targeted: Targeted) -> Verdict:
-    """Of an epsilon-indistinguishable pair the outcomes other than one prior are a q-target, q = 1/(e^epsilon + 1), by
-    the decomposition of App C; of an epsilon-DP algorithm likewise.
+    """The outcomes other than one prior are a q-target of an epsilon-indistinguishable pair, q = 1/(e^epsilon + 1), by
+    the decomposition of App C; likewise of an epsilon-DP algorithm.
 
     The target is everything but the last outcome; `quality_falls_where_two_outcomes_are_left_out` is about two priors.
     """
@@ -121,7 +121,7 @@ def not_prior_outcomes_are_a_target(targeted: Targeted) -> Verdict:
     ),
 )
 def not_prior_outcomes_are_a_target_with_delta(pair: Pair) -> Verdict:
-    """Of an (epsilon, delta)-indistinguishable pair the outcomes other than one prior are a q-target with (epsilon,
+    """The outcomes other than one prior are a q-target of an (epsilon, delta)-indistinguishable pair with (epsilon,
     delta), q = 1/(e^epsilon + 1): the pure parts N^b have it as a target, and delta E^b is put aside.
     """
     ratio = pair.ratio if pair.ratio > 1 else Fraction(2)
@@ -260,7 +260,7 @@ TIGHT_WHERE_EQUAL = Erratum(
     ),
 )
 def either_outcome_of_a_private_test_is_a_target(test: Test) -> Verdict:
-    """Of a private test both {1} and {0} are q-targets, q = 1/(e^epsilon + 1), each by its own decomposition."""
+    """Both {1} and {0} are q-targets of a private test, q = 1/(e^epsilon + 1), each by its own decomposition."""
     claimed = not_prior_quality(test.ratio)
     verdicts = []
     for outcome in (0, 1):

@@ -8,7 +8,7 @@ delta* = delta, Thm B.4 corrected reads
     epsilon' = 2 epsilon sqrt(2 (e^(2 epsilon) + 1) L) s + 2 epsilon^2 (e^(2 epsilon) + 1) s^2 with 2 delta,
     s = sqrt(k + L/2) + sqrt(L/2).
 
-The second term is of the order k epsilon^2 and cannot be left out, as the print does, for fixed epsilon.
+The second term is of the order k epsilon^2 and cannot be left out, as the paper does, for fixed epsilon.
 """
 
 from collections.abc import Callable, Hashable
@@ -77,7 +77,7 @@ def explicit_epsilon(k: arb, epsilon: arb, log_inverse: arb) -> arb:
 
 
 def leading_epsilon(k: arb, epsilon: arb, log_inverse: arb, constant: arb) -> arb:
-    """Enclose C epsilon (sqrt(k L) + L), what is printed as O(.) without the term k epsilon^2.
+    """Enclose C epsilon (sqrt(k L) + L), published as O(.) without the term k epsilon^2.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _without_the_square(k: int, excess: Fraction, delta: Fraction, constant: int
     return at_most(truth, allowed)
 
 
-def _with_the_square(k: int, excess: Fraction, delta: Fraction, constant: int) -> Verdict:  # noqa: ARG001  # of the print
+def _with_the_square(k: int, excess: Fraction, delta: Fraction, constant: int) -> Verdict:  # noqa: ARG001  # of the paper
     return _released_within(k, excess, delta)
 
 
@@ -322,7 +322,8 @@ def small_epsilon_top_k_costs_four_roots() -> Proof:
 
 
 def best_of_candidates(m: int, ratio: Fraction) -> tuple[FiniteDistribution, FiniteDistribution]:
-    """Return the distributions of the best of m tests with scores 0 and 1: who was the first to score 1, 0 for nobody.
+    """Return the distributions of the best of m tests with scores 0 and 1: the first test that scores 1, 0 if none
+    does.
 
     A test scores 1 with probability 1/(1 + e^epsilon) on the left, e^epsilon/(1 + e^epsilon) on the right.
     """
@@ -333,7 +334,7 @@ def best_of_candidates(m: int, ratio: Fraction) -> tuple[FiniteDistribution, Fin
 
 
 def _late_first_success() -> Fraction:
-    """Return the delta at e^epsilon' = 16 of ten tests of odds 1/2 and 2: nobody scores, or nobody up to the sixth."""
+    """Return the delta at e^epsilon' = 16 of ten tests of odds 1/2 and 2: no test scores, or none up to the sixth."""
     first = sum((Fraction(2 ** (i - 1) - 32, 3**i) for i in range(7, 11)), Fraction(0))
     return first + Fraction(2**10 - 16, 3**10)
 
@@ -344,7 +345,7 @@ def _late_first_success() -> Fraction:
     pins=(
         Pin(
             {"m": 10, "excess": Fraction(1), "calls": 2},
-            "who is first, with chances 2^(i - 1)/3^i and 2/3^i; q = 1/5",
+            "the first to score, with chances 2^(i - 1)/3^i and 2/3^i; q = 1/5",
             smaller=_late_first_success,
             larger=lambda: Fraction(16, 25),
         ),
@@ -423,6 +424,6 @@ def pure_loss_of_best_of_candidates_adds_up(m: Candidates, excess: ModerateExces
     left, right = best_of_candidates(m, ratio)
     least = (ratio / (1 + ratio)) ** m * (1 - 1 / ratio)
     return conjunction([
-        equal_exact(left.probability(0) / right.probability(0), ratio**m, "likelihood ratio of nobody"),
+        equal_exact(left.probability(0) / right.probability(0), ratio**m, "likelihood ratio of no success"),
         equal_exact(hockey_stick_exact(left, right, ratio ** (m - 1)), least, "delta at (m - 1) epsilon"),
     ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""The simulation behind the main theorem: a simulator who needs the data only now and then.
+"""The simulation behind the main theorem: a simulator that needs the data in few calls only.
 
 Chapter after Cohen and Lyu (2023), Lem A.5, Alg 7 and step (ii) of the proof of Thm B.4. A call with
 Z^b = p C + (1 - p) B^b is simulated by a coin: with probability p a draw from C, which needs no data, else a call of
@@ -46,7 +46,7 @@ Distribution = dict[Hashable, Fraction]
 
 @dataclass(frozen=True)
 class CommonPart:
-    """A decomposition: the sub-measure c = p C, and what is left of both sides, (1 - p) B^b."""
+    """A decomposition: the sub-measure c = p C, and the rest of both sides, (1 - p) B^b."""
 
     common: Distribution
     left: Distribution
@@ -67,7 +67,7 @@ def common_part(offer: Round, share: Fraction) -> CommonPart:
 
 @dataclass(frozen=True)
 class _Run:
-    """A run under way: what was published, the hits, the holder calls, and the probabilities on both sides."""
+    """A run under way: the published outcomes, the hits, the holder calls, and the probabilities on both sides."""
 
     transcript: Transcript
     counts: tuple[int, ...]
@@ -151,7 +151,7 @@ def _stopped(run: _Run, part: CommonPart) -> _Run:
 
 
 def published_distributions(runs: list[_Run]) -> tuple[Distribution, Distribution]:
-    """Return the distributions of what was published, on both sides: the coins and the counters sum out."""
+    """Return the distributions of the published outcomes, on both sides: the coins and the counters sum out."""
     left: Distribution = {}
     right: Distribution = {}
     for run in runs:
@@ -195,8 +195,8 @@ COUNTER_IN_ONE_BRANCH = Erratum(
 
 @statement(COHEN_2023, "tct_simulation", "simulation_analysis", errata=(COUNTER_IN_ONE_BRANCH,))
 def simulated_transcript_has_the_distribution_of_the_run(interaction: Charged, hits: FewHits, share: Share) -> Verdict:
-    """A simulator who draws the common part of every call himself, and asks the data holder for the rest only,
-    publishes exactly what target charging publishes, on both data sets: hence target charging is as private as the
+    """A simulator that draws the common part of every call itself, and asks the data holder for the rest only,
+    publishes exactly the outcomes of target charging, on both data sets: hence target charging is as private as the
     holder's answers are.
     """
     return _faithful(interaction, hits, share)

@@ -43,7 +43,7 @@ def sweep_events(scores: Scores, levels: Sequence[int] = LEVELS) -> Iterator[tup
 
 
 def sweep_by_revisions(scores: Scores, k: int) -> Released:
-    """Return what the sweep has released when it stops at its k-th hit, in the middle of a level if need be."""
+    """Return the releases of the sweep up to its k-th hit, in the middle of a level if necessary."""
     released: Released = []
     for candidate, score in sweep_events(scores):
         if score is not None:
@@ -63,7 +63,7 @@ def top_one_by_sweep(scores: Scores, levels: Sequence[int] = LEVELS) -> tuple[in
 
 
 def above_threshold(scores: Scores, threshold: int) -> Released:
-    """Return what conditional releases with the target "score above the threshold" publish."""
+    """Return the outcomes that conditional releases with the target "score above the threshold" publish."""
     return [(candidate, score) for candidate, score in enumerate(scores) if score > threshold]
 
 
@@ -85,7 +85,7 @@ def _violated(detail: str) -> Verdict:
 
 @statement(COHEN_2023, "one_shot_top_k", "one_shot_top_k_privacy", "sweep_selection")
 def one_shot_top_k_equals_the_sweep() -> Verdict:
-    """Releasing the k best candidates at once publishes what the sweep publishes, in the same order, with exactly k
+    """Releasing the k best candidates at once publishes the outcomes of the sweep, in the same order, with exactly k
     hits, each of one candidate: hence it is as private as k hits at (2 epsilon, 1/(e^(2 epsilon) + 1)).
 
     By enumeration of all scores on three levels, ties included, of up to five candidates, and of all k.
@@ -120,8 +120,8 @@ def top_one_equals_the_sweep() -> Verdict:
 
 @statement(COHEN_2023, "above_threshold_selection")
 def above_threshold_selection_is_the_first_level_of_a_sweep() -> Verdict:
-    """Conditional releases with the target "score above t", without revisions, publish what one level of the sweep
-    does: each hit is charged at (epsilon, 1/(e^epsilon + 1)) and never at 2 epsilon. (By enumeration.)
+    """Conditional releases with the target "score above t", without revisions, publish the outcomes of one level of
+    the sweep: each hit is charged at (epsilon, 1/(e^epsilon + 1)) and never at 2 epsilon. (By enumeration.)
     """
     for scores, _ in instances():
         for threshold in LEVELS[:-1]:

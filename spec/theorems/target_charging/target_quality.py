@@ -1,4 +1,4 @@
-"""The exact quality of a target, and what having one means.
+"""The exact quality of a target, and the meaning of a claimed quality.
 
 Chapter after Cohen and Lyu (2023), Section 2 and Appendix B. The closed form of the largest q is our own; every q of
 the paper is checked against it.

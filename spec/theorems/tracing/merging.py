@@ -8,7 +8,7 @@ from dpassay.spec.domains.base import Choices, Integers
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.exponential_sums import ExponentialSum
 from dpassay.spec.leaves.merging import merged
-from dpassay.spec.leaves.model import LeafModel, NoiseKind
+from dpassay.spec.leaves.model import CONTINUOUS, LeafModel, NoiseKind
 from dpassay.spec.leaves.probability import exact_probability
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import DPASSAY
@@ -21,7 +21,7 @@ __all__ = ["merging_leaves_every_distribution_as_it_is", "paths_of_a_loop_merge_
 KINDS = (NoiseKind.LAPLACE, NoiseKind.EXPONENTIAL, NoiseKind.UNIFORM)
 Program = Annotated[int, Integers("number of a random program", 0, 10**6)]
 Size = Annotated[int, Integers("number of answers", 2, 4)]
-Kind = Annotated[NoiseKind, Choices("kind of noise", tuple(NoiseKind))]
+Kind = Annotated[NoiseKind, Choices("kind of noise", CONTINUOUS)]
 
 
 def _distribution(model: LeafModel) -> dict[Hashable, ExponentialSum]:

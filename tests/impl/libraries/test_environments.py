@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dpassay.cache import cache_folder
 from dpassay.claims import UsageError
-from dpassay.impl.libraries.environments import build_environment, cache_folder, find_interpreter, newest_version
+from dpassay.impl.libraries.environments import build_environment, find_interpreter, newest_version
 from dpassay.impl.libraries.registry import EnvironmentRecipe, Library
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fake interpreters are shell scripts")

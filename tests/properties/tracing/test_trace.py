@@ -372,3 +372,25 @@ def test_a_run_that_is_out_of_time_is_not_called_random() -> None:
 
     result = trace(sampler, [0.0], limits=Limits(seconds=0.3), **FEW)
     assert "not a function" not in str(result)
+
+
+def test_ties_of_discrete_noise_have_no_order_of_their_own() -> None:
+    """numpy promises no order of equal elements; drawn trial by trial they are numbers that numpy itself sorts."""
+
+    def sorted_places(data: Any, size: Any, rng: Any) -> Any:
+        return [tuple(map(int, np.argsort(data + rng.geometric(0.5, 2)))) for _ in range(size)]
+
+    found = trace(sorted_places, None, size=2, on_lattice=True, limits=Limits(seconds=1.0))
+    assert not isinstance(found, Refusal)
+    assert all(leaf.choices for leaf in found.model.leaves)
+
+
+@pytest.mark.parametrize("value", [1, 3])
+def test_discrete_noise_may_equal_a_number(value: int) -> None:
+    def equals(data: Any, size: Any, rng: Any) -> Any:
+        return [bool(data[0] + rng.geometric(0.5) == value) for _ in range(size)]
+
+    found = trace(equals, None, size=1, on_lattice=True)
+    assert not isinstance(found, Refusal)
+    assert {leaf.outcome for leaf in found.model.leaves} == {True, False}
+    assert found.model.on_lattice

@@ -10,7 +10,7 @@ from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribution
 from dpassay.spec.leaves.exponential_sums import ExponentialSum
-from dpassay.spec.leaves.model import Affine, Constraint, LeafModel, Noise, NoiseKind, Relation
+from dpassay.spec.leaves.model import CONTINUOUS, Affine, Constraint, LeafModel, Noise, NoiseKind, Relation
 from dpassay.spec.leaves.probability import (
     UndecidedLeafError,
     exact_probability,
@@ -128,7 +128,7 @@ def test_orthogonal_gaussian_sums_are_independent_and_bands_are_differences() ->
         assert agree(alone, ((arb(1) / 2).erf()) / 2)
 
 
-@pytest.mark.parametrize("kind", list(NoiseKind))
+@pytest.mark.parametrize("kind", CONTINUOUS)
 def test_an_interval_of_one_noise_and_its_outside_sum_to_one(kind: NoiseKind) -> None:
     z = noise(kind, 0, -3)
     low, high = number(Fraction(-1, 2)), number(Fraction(5, 3))
@@ -141,7 +141,7 @@ def test_an_interval_of_one_noise_and_its_outside_sum_to_one(kind: NoiseKind) ->
         assert agree(total_probability(model), arb(1))
 
 
-@pytest.mark.parametrize("kind", list(NoiseKind))
+@pytest.mark.parametrize("kind", CONTINUOUS)
 def test_a_distant_interval_keeps_its_relative_accuracy(kind: NoiseKind) -> None:
     z = noise(kind, 0)
     far = at_least(z, number(40))

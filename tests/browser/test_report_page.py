@@ -1,0 +1,179 @@
+"""The page of `report` in a browser: search, filters in the address, sorting, folding, widths, print.
+
+Needs selenium (``pip install dpassay[browser]``), chromium and chromedriver; skipped with a reason without them.
+"""
+
+import base64
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpassay.cli import main
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(BROWSER is None or DRIVER is None, reason="chromium or chromedriver is not installed"),
+]
+
+STATEMENTS: list[dict[str, Any]] = [
+    {
+        "schema": 2, "statement": f"statement_{k}", "source": "somebody2020" if k % 2 else "another2021",
+        "item": f"Thm {k}", "kind": "theorem", "verdict": "holds" if k else "violated",
+        "evidence": "exact" if k % 2 else "sampled", "scope": "points", "cases": 3, "undecided": 0,
+        "tightness": [None, 3.0, 1.0, 20.0][k % 4], "seconds": 0.25, "witness": None, "as_expected": bool(k),
+    }
+    for k in range(12)
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("report")
+    lines = folder / "lines.jsonl"
+    lines.write_text("".join(json.dumps(one) + "\n" for one in STATEMENTS), encoding="utf-8")
+    main(["report", "--from", str(lines), "--output", str(folder / "page.html")])
+    return (folder / "page.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for word in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--window-size=1400,900",
+    ):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def opened(browser: Any, page: str) -> Any:
+    browser.set_window_size(1400, 900)
+    browser.get("about:blank")
+    browser.get(page)
+    return browser
+
+
+def shown(browser: Any) -> list[str]:
+    """Return the names of the statements that are on the page and not folded away."""
+    found: list[str] = browser.execute_script(
+        "return [...document.querySelectorAll('tr[data-row=statement]')].filter(row => row.checkVisibility())"
+        ".map(row => row.querySelector('.name').textContent)"
+    )
+    return found
+
+
+def element(browser: Any, selector: str) -> Any:
+    return browser.find_element("css selector", selector)
+
+
+def test_the_page_has_no_errors_and_begins_with_what_is_wrong(opened: Any) -> None:
+    assert opened.get_log("browser") == []
+    assert shown(opened) == []  # documents are folded
+    assert "statement_0" in element(opened, "tr[data-row=unexpected]").text
+    assert element(opened, "#summary").rect["y"] < 900
+
+
+def test_one_search_goes_over_everything_and_is_in_the_address(opened: Any) -> None:
+    element(opened, "input[name=q]").send_keys("statement_1")
+    assert set(shown(opened)) == {"statement_1", "statement_10", "statement_11"}
+    assert opened.current_url.endswith("#?q=statement_1")
+    assert element(opened, "output").text == "3 of 12 results"
+    opened.get(opened.current_url.replace("q=statement_1", "verdict=violated"))
+    opened.refresh()
+    assert shown(opened) == ["statement_0"]
+    assert element(opened, "select[name=verdict]").get_property("value") == "violated"
+    opened.execute_script("location.hash = 'statement-statement_4'")
+    opened.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 0))")
+    assert "statement_4" in shown(opened)  # a link to a row ends the search and opens its document
+
+
+@pytest.mark.parametrize("clicks", [1, 2])
+def test_missing_values_come_last_in_both_orders(opened: Any, clicks: int) -> None:
+    opened.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    tables = opened.find_elements("css selector", "table[data-kind=statement]")
+    for table in tables:
+        (button,) = [one for one in table.find_elements("css selector", "thead button") if "Tightness" in one.text]
+        for _ in range(clicks):
+            opened.execute_script("arguments[0].click()", button)
+        values = [
+            cell.get_attribute("data-value") for cell in table.find_elements("css selector", "tbody td:nth-child(8)")
+        ]
+        known = [float(value) for value in values if value]
+        assert values[len(known) :] == [""] * (len(values) - len(known))
+        assert known == sorted(known, reverse=clicks == 2)
+
+
+@pytest.mark.parametrize("width", [400, 800, 1400])
+def test_the_page_is_never_wider_than_the_window(opened: Any, width: int) -> None:
+    opened.set_window_size(width, 900)
+    opened.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    sizes = opened.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    assert sizes[0] <= sizes[1] + 1
+    is_card = opened.execute_script("return getComputedStyle(document.querySelector('.cards tbody tr')).display")
+    assert is_card == ("block" if sizes[1] <= 600 else "table-row")
+
+
+def test_heads_stay_in_sight(opened: Any) -> None:
+    opened.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    last = opened.find_elements("css selector", "table[data-kind=statement] tbody tr")[5]
+    opened.execute_script("arguments[0].scrollIntoView(false)", last)
+    top = opened.execute_script(
+        "return arguments[0].closest('table').querySelector('thead th').getBoundingClientRect().top", last
+    )
+    assert 0 <= top < 900
+
+
+def test_the_skip_link_is_the_first_stop_of_the_keyboard(opened: Any) -> None:
+    element(opened, "body").send_keys("\ue004")
+    focused = opened.switch_to.active_element
+    assert focused.get_attribute("class") == "skip"
+    assert focused.rect["x"] >= 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast(opened: Any, scheme: str) -> None:
+    """WCAG 2.1 asks for a contrast of 4.5; of every colour of text with its ground."""
+    opened.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    ratios = opened.execute_script("""
+      const light = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number).map((c) => c / 255)
+        .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, c, k) => sum + c * [0.2126, 0.7152, 0.0722][k], 0);
+      const ground = (part) => {
+        for (let one = part; one; one = one.parentElement) {
+          const colour = getComputedStyle(one).backgroundColor;
+          if (!/, 0\\)$/.test(colour)) return colour;
+        }
+        return "rgb(255, 255, 255)";
+      };
+      return [...document.querySelectorAll("h1, .lead, .verdict, .quiet, th, td, a")].map((part) => {
+        const [a, b] = [light(getComputedStyle(part).color), light(ground(part))].sort((x, y) => y - x);
+        return (a + 0.05) / (b + 0.05);
+      });
+    """)
+    assert len(ratios) > 50
+    assert min(ratios) >= 4.5
+
+
+def test_it_prints_open_and_with_heads(opened: Any) -> None:
+    printed = opened.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    content = base64.b64decode(printed["data"])
+    assert content.startswith(b"%PDF")
+    assert len(content) > 10_000
+    assert Path(opened.current_url).name.startswith("page.html")
