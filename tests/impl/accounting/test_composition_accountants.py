@@ -14,7 +14,7 @@ from dpassay.impl.accounting.adaptive_composition import (
     bounded_range_round,
     pure_round,
 )
-from dpassay.impl.accounting.composition import AdaptiveAccountant, BatchAccountant
+from dpassay.impl.accounting.composition import AdaptiveAccountant, BatchAccountant, sum_upper
 from dpassay.impl.accounting.mixed_composition import BoundedRangeBatch, MixedBatch
 from dpassay.impl.accounting.optimal_composition import PureComposition, common_grid
 
@@ -128,6 +128,14 @@ def test_many_different_epsilons_have_a_common_unit_at_once() -> None:
     grid = common_grid(epsilons, upward=True)
     assert grid.exact
     assert grid.steps.tolist() == list(range(1, 1001))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_sum_of_epsilons_is_rounded_up_by_less_than_one_number(seed: int) -> None:
+    epsilons = [Fraction(x) for x in np.random.default_rng(seed).uniform(0, 1, 7)] + [Fraction(1, 3 + seed)]
+    total = sum_upper(epsilons)
+    assert Fraction(math.nextafter(total, 0)) < sum(epsilons) <= Fraction(total)
+    assert sum_upper([0.5, Fraction(1, 4)]) == 0.75
 
 
 def test_epsilons_of_other_number_types() -> None:
