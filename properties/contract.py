@@ -200,6 +200,7 @@ class HuntRecord(Record, kw_only=True, frozen=True):
     traced: bool = False
     not_traced: str | None = None
     certificate: Object | None = None
+    session: Count = 1
 
 
 class CheckRecord(Record, kw_only=True, frozen=True):

@@ -49,7 +49,7 @@ def mechanism_law(
         Takes the mechanism and the settings.
     exhausts_families : bool
         Whether a sampled law is asked at as many parameters of a family as a computed one, because it draws outcomes
-        only to confirm a fault.
+        only to confirm a fault; then it also runs first.
     """
 
     def applies(case: RemoteCase) -> str | None:
@@ -74,7 +74,7 @@ def mechanism_law(
         except UsageError as error:
             return Finding(FindingKind.UNDECIDED, f"{type(error).__name__}: {error}", claim=claim_in_words(case))
 
-    return Law(name, sentence, applies, check_case, sampled=sampled)
+    return Law(name, sentence, applies, check_case, sampled=sampled, comes_first=exhausts_families)
 
 
 def _with_call(case: RemoteMechanism, finding: Finding) -> Finding:

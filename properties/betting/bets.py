@@ -249,6 +249,9 @@ def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Ar
     return rounded
 
 
+_FEW_TERMS = 1 << 13
+"""Levels times claims up to which each is computed; beyond, sums from both ends of all levels take less time."""
+
 _CENTRES: Array = np.log(WEIGHTS) - np.log1p(-np.array(WEIGHTS))
 _ON_LEFT: Array = log_expit(_CENTRES[:, None] + LEVELS)
 _ON_RIGHT: Array = log_expit(-_CENTRES[:, None] - LEVELS)
@@ -262,6 +265,9 @@ def _pure_log_wealth(ledger: Ledger, epsilon: Array) -> Array:
     """
     if not np.all(epsilon >= 0):
         raise UsageError(f"epsilon must be at least 0, got {epsilon!r}")
+    used = np.flatnonzero((ledger.left + ledger.right).any(axis=0))
+    if used.size * epsilon.size <= _FEW_TERMS:
+        return _sum_over_levels(ledger, epsilon, used)
     above = np.searchsorted(LEVELS, epsilon, side="right")
     below = np.searchsorted(LEVELS, -epsilon, side="left")
     total = np.zeros(epsilon.shape)
@@ -276,6 +282,21 @@ def _pure_log_wealth(ledger: Ledger, epsilon: Array) -> Array:
             with np.errstate(invalid="ignore"):  # no call lies beyond an infinite epsilon
                 fair = lefts * log_expit(bound) + rights * log_expit(-bound)
             total += gains - np.where(lefts + rights > 0, fair, 0.0)
+    return total
+
+
+def _sum_over_levels(ledger: Ledger, epsilon: Array, used: NDArray[np.intp]) -> Array:
+    """Return the sums of the logarithms of `log_factors` for delta = 0, over the levels that have calls."""
+    total = np.zeros(epsilon.shape)
+    for row, centre in enumerate(_CENTRES.tolist()):
+        left, right = ledger.left[row, used].astype(np.float64), ledger.right[row, used].astype(np.float64)
+        if not (left.any() or right.any()):
+            continue
+        logits = centre + LEVELS[used]
+        allowed = np.clip(logits, centre - epsilon[:, None], centre + epsilon[:, None])
+        total += (_ON_LEFT[row, used] - log_expit(allowed)) @ left + (
+            _ON_RIGHT[row, used] - log_expit(-allowed)
+        ) @ right
     return total
 
 

@@ -17,7 +17,13 @@ __all__ = ["claim_expression", "failure_message"]
 
 
 def failure_message(
-    result: HuntResult, claim: Claim, neighbours: AnyNeighbours, *, calls: int, low_bits: bool = True
+    result: HuntResult,
+    claim: Claim,
+    neighbours: AnyNeighbours,
+    *,
+    calls: int,
+    low_bits: bool = True,
+    stated: Claim | None = None,
 ) -> str:
     """Return the report of a violated claim.
 
@@ -36,8 +42,11 @@ def failure_message(
         The number of calls that the test allowed.
     low_bits : bool
         Whether the test looked at the low-order bits.
+    stated : Claim, optional
+        The claim for one call, where a session was tested.
     """
-    law = f"assert_private({result.target}, {claim!s}, {relation_words(neighbours)})"
+    subject = str(claim) if result.session == 1 else f"{claim!s} for {result.session} calls"
+    law = f"assert_private({result.target}, {subject}, {relation_words(neighbours)})"
     lines = [f"{_comparison(result, claim)} [{law}]"]
     if result.witness is not None:
         lines += _witness_lines(result.witness, certified=result.evidence is not Evidence.SAMPLED)
@@ -50,7 +59,7 @@ def failure_message(
             "to replay the witness on fresh samples:",
             *(f"    {line}" for line in result.snippet.splitlines()),
         ]
-    lines += ["", *_snippet(result, claim, neighbours, calls, low_bits=low_bits)]
+    lines += ["", *_snippet(result, stated or claim, neighbours, calls, low_bits=low_bits)]
     return "\n".join(lines)
 
 
@@ -111,6 +120,7 @@ def _snippet(result: HuntResult, claim: Claim, neighbours: AnyNeighbours, calls:
         lines += [f"from dpassay.claims import {type(claim).__name__}", "from dpassay.testing import assert_private"]
         stated = claim_expression(claim)
     arguments = f"level={result.alpha!r}, seed={result.seed}, calls={calls}{'' if low_bits else ', low_bits=False'}"
+    arguments += "" if result.session == 1 else f", session={result.session}"
     return [
         "to repeat the test:",
         *(f"    {line}" for line in lines),

@@ -81,12 +81,18 @@ class Habit(Enum):
     SHARES_NOISE = (
         "outcomes of one call are not independent of each other: every outcome was drawn by a call with size=1"
     )
+    REPEATS_OWN = (
+        "not a fresh draw: the target holds a random generator of its own, and calls on one input returned the same "
+        "outcome; noise that is kept cannot be told from none: no verdict"
+    )
     NOT_RANDOM = "the target is not random: all calls on one input returned the same outcome"
     DRAWS, DRAWS_NOTHING = "some calls draw from the rng", "some calls draw nothing from the rng"
     """No notes by themselves: both of them, and one outcome for each input, make `RELEASES_ONCE`."""
+    OWN_GENERATOR = "the target holds a random generator"
+    """No note by itself: without draws from the rng, and with one outcome for each input, it makes `REPEATS_OWN`."""
 
 
-NOT_FRESH = frozenset({Habit.REPEATS_ITSELF, Habit.RELEASES_ONCE})
+NOT_FRESH = frozenset({Habit.REPEATS_ITSELF, Habit.RELEASES_ONCE, Habit.REPEATS_OWN})
 """With these calls are no independent draws of the mechanism, so that there is no verdict."""
 
 NOT_READ, PARTLY_READ = "the target returns outcomes that cannot be read", "parts of outcomes cannot be read"

@@ -11,6 +11,7 @@ from dpassay.properties.drawing.errands import certified, received_declaration, 
 from dpassay.properties.drawing.shipping import Named, Shipped
 from dpassay.properties.drawing.target import Declaration, declaration_of, describe_target, is_foreign, load_target
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, TargetProcess
+from dpassay.properties.neighbours.code_numbers import numbers_in_code
 from dpassay.properties.outcomes.symbols import Sampler, sampler_of
 
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ class OpenedTarget:
         if isinstance(self.sampler, RemoteSampler):
             return self.sampler.process.ask(traced, claim, neighbours, seed, seconds)
         return traced(self.loaded, claim, neighbours, seed, seconds)
+
+    def numbers_in_code(self) -> tuple[float, ...]:
+        """Return the numbers at which the code of the target may change its behaviour."""
+        if isinstance(self.sampler, RemoteSampler):
+            return self.sampler.process.ask(numbers_in_code)
+        return numbers_in_code(self.loaded)
 
 
 @contextmanager

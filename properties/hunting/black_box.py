@@ -21,6 +21,7 @@ from dpassay.properties.drawing.call_guard import (
     kept_global_generators,
     notes_on_reading,
 )
+from dpassay.properties.drawing.sessions import generators_of
 from dpassay.properties.drawing.target import describe_target
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.drawing.workers import Drawing, on_workers
@@ -102,6 +103,7 @@ def sample_pairs(
             on_workers(name, sampler, jobs=jobs, backend=backend, call_timeout=task.call_timeout_seconds)
         )
         try:
+            drawing.habits |= ask(sampler, generators_of)
             stopped = _play(task, sampler, campaign, drawing, clock, progress)
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED  # what is known stays valid: no game keeps half a batch
@@ -140,11 +142,14 @@ def _habits_of_outcomes(campaign: Campaign, drawing: Drawing, *, may_be_constant
         and not any(game.blanks for game in played)
     )
     draws_once = {Habit.DRAWS, Habit.DRAWS_NOTHING} <= habits
-    habits -= {Habit.DRAWS, Habit.DRAWS_NOTHING}
+    draws_by_itself = Habit.OWN_GENERATOR in habits and Habit.DRAWS not in habits
+    habits -= {Habit.DRAWS, Habit.DRAWS_NOTHING, Habit.OWN_GENERATOR}
     if is_fixed and only_outcome(played) is not None:
         constant = [CONSTANT_OUTCOME]
     elif is_fixed and draws_once:
         habits.add(Habit.RELEASES_ONCE)
+    elif is_fixed and draws_by_itself:
+        habits.add(Habit.REPEATS_OWN)
     elif is_fixed and not NOT_FRESH & habits:
         habits.add(Habit.NOT_RANDOM)
     elif campaign.draws_apart and not NOT_FRESH & habits:
@@ -247,6 +252,7 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
         witness=measured_witness(campaign.best_game(), task.claim, shown) if violated else None,
         seed=task.seed,
         replay=task.replay_command(campaign.calls or None, trace=False),
+        session=task.session,
         neighbours=relation_words(task.neighbours),
         also_refutes=refuted_claims(task.claim) if violated else (),
     )

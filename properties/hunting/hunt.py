@@ -17,6 +17,7 @@ from dpassay.claims import (
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.decoding import decoding_sampler
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
+from dpassay.properties.drawing.sessions import in_sessions, require_session
 from dpassay.properties.drawing.target import describe_target, full_name
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError
 from dpassay.properties.drawing.workers import jobs_of
@@ -38,7 +39,7 @@ from dpassay.properties.hunting.task import (
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.witness import shrunk, with_inputs
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
-from dpassay.properties.notions.base import bounds_of
+from dpassay.properties.notions.base import bounds_of, composed_claim
 from dpassay.properties.notions.bounds import Bound
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.leaves.certificates import sealed
@@ -72,6 +73,7 @@ def hunt(
     shrink: bool = True,
     trace: bool = True,
     trace_seconds: float = TRACE_SECONDS,
+    session: int = 1,
 ) -> HuntResult:
     """Look for a violation of a privacy claim.
 
@@ -129,6 +131,12 @@ def hunt(
         Whether to trace the code of the target. It is run many times; what it prints meanwhile is dropped.
     trace_seconds : float
         Time that the exact decision may take; what it cannot decide by then is sampled.
+    session : int
+        Calls on one input that make one outcome, at most 1000. More than one finds noise that is reused and state that
+        is kept between calls: the outcomes of a session are tested against the claim composed `session` times (pure
+        DP, bounded range, RDP and zCDP: the sums; approximate and probabilistic DP: the sums of epsilon and of delta;
+        Gaussian DP: the root of `session` times mu). Each session begins with a copy of the target, as its attributes
+        and enclosed variables are when it is given. Sessions are sampled only; `calls` counts them.
 
     Returns
     -------
@@ -161,16 +169,30 @@ def hunt(
         shrink=shrink,
         trace=trace,
         trace_seconds=trace_seconds,
+        session=session,
     ).result
 
 
 @dataclass(frozen=True)
 class Investigation:
-    """A result with the claim and the relation that were tested, as objects."""
+    """A result with the claim and the relation that were tested, as objects.
+
+    Parameters
+    ----------
+    result : HuntResult
+        The result.
+    claim : Claim
+        What was tested: of a session, the composed claim.
+    neighbours : NeighbourRelation
+        The relation.
+    stated : Claim
+        The claim for one call.
+    """
 
     result: HuntResult
     claim: Claim
     neighbours: AnyNeighbours
+    stated: Claim
 
 
 def investigate(
@@ -193,6 +215,7 @@ def investigate(
     shrink: bool = True,
     trace: bool = True,
     trace_seconds: float = TRACE_SECONDS,
+    session: int = 1,
 ) -> Investigation:
     """Hunt, with the parameters of `hunt`, and return also the claim and the relation.
 
@@ -202,7 +225,7 @@ def investigate(
         As for `hunt`.
     budget_seconds, calls, alpha, seed, jobs, backend, call_timeout_seconds, import_timeout_seconds, isolate
         As for `hunt`.
-    progress, white_box, low_bits, shrink, trace, trace_seconds
+    progress, white_box, low_bits, shrink, trace, trace_seconds, session
         As for `hunt`.
     """
     target = full_name(target) if isinstance(target, str) else target
@@ -215,7 +238,7 @@ def investigate(
         require_flag(name, flag)
     if progress is not None and not callable(progress):
         raise UsageError(f"progress must be a function or None, got {shown(progress)}")
-    tracing = require_seconds("trace_seconds", trace_seconds)
+    tracing, length = require_seconds("trace_seconds", trace_seconds), require_session(session)
     level, checked_seed, workers = require_level("alpha", alpha), require_seed(seed), jobs_of(jobs, backend)
     given = None if claim is None else read_claim(claim), None if neighbours is None else read_neighbours(neighbours)
     with open_target(
@@ -224,10 +247,14 @@ def investigate(
         import_timeout=require_seconds("import_timeout_seconds", import_timeout_seconds),
         call_timeout=limits.call_timeout,
     ) as opened:
+        stated = claim_of(opened.declaration, given[0])
+        relation = neighbours_of(opened.declaration, given[1])
+        if length > 1 and isinstance(relation, EncodedNeighbours):
+            raise UsageError("session must be 1 for neighbours that are not arrays of numbers")
         task = Task(
             target,
-            claim_of(opened.declaration, given[0]),
-            neighbours_of(opened.declaration, given[1]),
+            composed_claim(stated, length),
+            relation,
             level,
             checked_seed,
             limits.calls,
@@ -235,9 +262,11 @@ def investigate(
             own_claim=claim is None,
             low_bits=low_bits,
             call_timeout_seconds=limits.call_timeout,
+            session=length,
+            stated=stated,
         )
-        relation = task.neighbours
-        exact = None if isinstance(relation, EncodedNeighbours) else relation  # exact decisions are about numbers
+        # exact decisions are about numbers, and about one call
+        exact = None if isinstance(relation, EncodedNeighbours) or length > 1 else relation
         result = _certify(task, opened, exact) if white_box and exact is not None else None
         decision = _decided(task, opened, exact, tracing) if trace and result is None and exact is not None else None
         if decision is not None:
@@ -245,7 +274,7 @@ def investigate(
         if result is None:
             result = _sample(task, opened, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])
-    return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours)
+    return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours, stated)
 
 
 class _Limits(NamedTuple):
@@ -269,8 +298,8 @@ def _sample(
     task: Task, opened: OpenedTarget, *, jobs: int, backend: str, progress: Progress | None, shrink: bool
 ) -> HuntResult:
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
-    further = further_pairs(task.neighbours, pairs, seed=task.seed)
-    sampler = decoding_sampler(opened.sampler, task.neighbours)
+    further = further_pairs(task.neighbours, pairs, seed=task.seed, numbers=opened.numbers_in_code())
+    sampler = in_sessions(decoding_sampler(opened.sampler, task.neighbours), task.session)
     result = sample_pairs(task, sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
     return shrunk(result, task, sampler) if shrink else result
 
@@ -317,7 +346,11 @@ def _exact(task: Task, decision: Decision, times: _Times) -> HuntResult | None:
         about = {"target": result.target, "claim": result.claim, "neighbours": result.neighbours}
         proof = sealed({**decision.certificate, **about})
     bounds = result.bounds or bounds_of(task.claim, {"epsilon": 0.0}, decision.epsilon_upper)
-    return replace(result, bounds=bounds, traced=True, notes=decision.notes, certificate=proof)
+    bounds = tuple(replace(bound, upper=decision.uppers.get(bound.quantity, bound.upper)) for bound in bounds)
+    open_bits = holds and decision.low_bits_open
+    return replace(
+        result, bounds=bounds, traced=True, notes=decision.notes, certificate=proof, low_bits_open=open_bits
+    )
 
 
 def _certified(

@@ -24,6 +24,7 @@ from dpassay.claims import (
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.decoding import decoding_sampler, through
 from dpassay.properties.drawing.opened import open_target
+from dpassay.properties.drawing.sessions import in_sessions, require_session
 from dpassay.properties.drawing.target import Declaration, describe_target, full_name
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
 from dpassay.properties.hunting.black_box import sample_pairs
@@ -122,10 +123,11 @@ def replay(
             calls=limits[0],
             budget_seconds=limits[1],
             call_timeout_seconds=call_timeout,
+            session=saved.session,
         )
         # the event alone is seen: 0 if it occurred, None otherwise, or the bound of its outcome and None
         bounded = tested if isinstance(tested, ExPost) else ExPost(_no_bound)
-        inner = decoding_sampler(opened.sampler, saved.neighbours)
+        inner = in_sessions(decoding_sampler(opened.sampler, saved.neighbours), saved.session)
         sampler = through(inner, _BoundsWithin(saved.event, bounded, saved.left, saved.right))
         result = sample_pairs(task, sampler, [saved.pair], shown=Interval(OUTCOME, -math.inf, math.inf))
     found = result.witness
@@ -158,6 +160,7 @@ class _Saved:
     event: Event
     left: Array
     right: Array
+    session: int
 
     @classmethod
     def read(cls, witness: Mapping[str, Any] | str | Path, given: AnyNeighbours | None) -> "_Saved":
@@ -169,7 +172,8 @@ class _Saved:
                 f"witness left={shown(left.tolist())}, right={shown(right.tolist())} is not a pair of its neighbour "
                 f"relation {record['neighbours']}"
             )
-        return cls(record["target"], record["claim"], neighbours, event, left, right)
+        session = require_session(record.get("session", 1))
+        return cls(record["target"], record["claim"], neighbours, event, left, right, session)
 
     @property
     def pair(self) -> tuple[Array, Array]:

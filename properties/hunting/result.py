@@ -19,8 +19,8 @@ __all__ = ["HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims
 
 """The verdict of a run that neither refuted its claim nor tested it."""
 
-_CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power"})
-"""Fields of a result that the record states in a form of its own."""
+_CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power", "low_bits_open"})
+"""Fields of a result that the record states in a form of its own, or not at all."""
 
 SHOWN_ORDERS = (2.0, 8.0, 32.0)
 """The orders at which refuted Renyi claims are named."""
@@ -118,6 +118,12 @@ class HuntResult:
         decided, and where it was not asked.
     certificate : dict or None
         For a claim that holds: the proof, which ``dpassay check`` verifies; None where it has no such form.
+    low_bits_open : bool
+        Whether a claim was proved in real arithmetic while released numbers hold noise that floats round; False for
+        outcomes that are words or integers.
+    session : int
+        How many calls on one input made an outcome; where it is not 1, `claim` is the claim for that many releases, and
+        `calls` counts sessions.
     """
 
     target: str
@@ -143,9 +149,12 @@ class HuntResult:
     traced: bool = False
     not_traced: str | None = None
     certificate: Mapping[str, Any] | None = None
+    low_bits_open: bool = False
+    session: int = 1
 
     def __str__(self) -> str:
-        lines = [f"{self.verdict} ({self.evidence}, {self._reach}): {self.target}, claim {self.claim}"]
+        subject = f"claim {self.claim}" if self.session == 1 else f"claim {self.claim} for {self.session} calls"
+        lines = [f"{self.verdict} ({self.evidence}, {self._reach}): {self.target}, {subject}"]
         lines.append(f"  {bounds_text(self.bounds)}")
         lines += [f"  this also refutes: {'; '.join(self.also_refutes)}"] if self.also_refutes else []
         return "\n".join(lines)
@@ -221,7 +230,13 @@ class HuntResult:
         if self.witness is None:
             return None
         game = {"left": list(self.witness.left), "right": list(self.witness.right), "event": self.witness.event}
-        saved = {"target": self.target, "claim": self.claim, "neighbours": self.neighbours, "witness": game}
+        saved: dict[str, Any] = {
+            "target": self.target,
+            "claim": self.claim,
+            "neighbours": self.neighbours,
+            "witness": game,
+        }
+        saved |= {} if self.session == 1 else {"session": self.session}
         named = is_target_name(self.target)
         mechanism = repr(self.target) if named else f"...  # {self.target}"
         lines = ["from dpassay.testing import replay", f"mechanism = {mechanism}"]
@@ -265,6 +280,7 @@ def replay_command(
     calls: int | None,
     low_bits: bool = True,
     trace: bool = True,
+    session: int = 1,
 ) -> str:
     """Return the shell command that repeats a hunt; without a claim it takes the target's own.
 
@@ -284,9 +300,12 @@ def replay_command(
         The number of calls; without it the hunt ends by its time.
     low_bits, trace : bool
         As for `hunt`.
+    session : int
+        As for `hunt`.
     """
     words = ["dpassay", "hunt", target, *(() if claim is None else ("--claim", claim)), "--neighbours", neighbours]
     words += ["--alpha", repr(alpha), "--seed", str(seed)]
     words += [] if low_bits else ["--ignore-low-bits"]
-    words += [] if trace else ["--no-trace"]
+    words += [] if trace or session > 1 else ["--no-trace"]
+    words += [] if session == 1 else ["--session", str(session)]
     return shlex.join(words if calls is None else [*words, "--calls", str(calls)])

@@ -56,6 +56,10 @@ class Task:
         Whether the low-order bits of numbers may be bet on.
     call_timeout_seconds : float
         As for `hunt`.
+    session : int
+        How many calls of the target make one outcome; `claim` is the claim for that many.
+    stated : Claim, optional
+        The claim for one call, where it is another.
     """
 
     target: Any
@@ -68,6 +72,8 @@ class Task:
     own_claim: bool = False
     low_bits: bool = True
     call_timeout_seconds: float = CALL_TIMEOUT
+    session: int = 1
+    stated: Claim | None = None
 
     def __post_init__(self) -> None:
         if self.claim.is_vacuous:
@@ -82,13 +88,14 @@ class Task:
         """
         return replay_command(
             describe_target(self.target),
-            None if self.own_claim else str(self.claim),
+            None if self.own_claim else str(self.stated or self.claim),
             relation_words(self.neighbours),
             alpha=self.alpha,
             seed=self.seed,
             calls=calls,
             low_bits=self.low_bits,
             trace=trace,
+            session=self.session,
         )
 
 

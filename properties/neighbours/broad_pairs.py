@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
-from dpassay.properties.neighbours.moves import Pair, moved, range_of, record_counts, with_changed_record
+from dpassay.properties.neighbours.moves import (
+    Pair,
+    in_turns,
+    moved,
+    range_of,
+    reaching,
+    record_counts,
+    spread,
+    unit_vector,
+    with_changed_record,
+)
 
 __all__ = ["broad_pairs"]
 
@@ -34,27 +44,7 @@ def broad_pairs(relation: NeighbourRelation, *, seed: int) -> Iterator[Pair]:
     """Yield candidate pairs without end, the simplest first; rounding may push one out of the relation."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=((1 << 31) + 1,)))
     kinds = _vector_kinds(relation, rng) if isinstance(relation, VectorNeighbours) else _record_kinds(relation, rng)
-    return _in_turns(kinds)
-
-
-def _in_turns(kinds: list[Iterator[Pair]]) -> Iterator[Pair]:
-    """Yield from each iterator in turn until all are spent."""
-    while kinds:
-        going_on = []
-        for kind in kinds:
-            pair = next(kind, None)
-            if pair is not None:
-                yield pair
-                going_on.append(kind)
-        kinds = going_on
-
-
-def _spread(count: int, most: int) -> list[int]:
-    """Return all of 0 .. count - 1, or `most` of them, evenly spread."""
-    if count <= most:
-        return list(range(count))
-    spread: list[int] = np.unique(np.linspace(0, count - 1, most).astype(int)).tolist()
-    return spread
+    return in_turns(kinds)
 
 
 def _levels(low: float, high: float, unit: float, *, integer: bool) -> list[float]:
@@ -70,17 +60,14 @@ def _levels(low: float, high: float, unit: float, *, integer: bool) -> list[floa
 
 
 def _vector_kinds(relation: VectorNeighbours, rng: np.random.Generator) -> list[Iterator[Pair]]:
+    unit = range_of(relation)[2]
     return [
         _single_positions(relation),
-        _single_levels(relation),
+        _single_levels(reaching(relation, _MOST_LEVELS / 4 * max(1.0, unit))),
         _counts(relation),
         _ties(relation),
         _random_vectors(relation, rng),
     ]
-
-
-def _unit_vector(size: int, place: int) -> Array:
-    return np.where(np.arange(size) == place, 1.0, 0.0)
 
 
 def _single_positions(relation: VectorNeighbours) -> Iterator[Pair]:
@@ -88,8 +75,8 @@ def _single_positions(relation: VectorNeighbours) -> Iterator[Pair]:
     low, high, _ = range_of(relation)
     zero = min(max(0.0, low), high)
     for base, (all_others, sign) in itertools.product((zero, low, high), ((0.0, 1.0), (0.0, -1.0), (1.0, 1.0))):
-        for place in _spread(relation.size, _MOST_POSITIONS):
-            pattern = sign * ((1 + all_others) * _unit_vector(relation.size, place) - all_others)
+        for place in spread(relation.size, _MOST_POSITIONS):
+            pattern = sign * ((1 + all_others) * unit_vector(relation.size, place) - all_others)
             yield moved(relation, np.full(relation.size, float(base)), pattern)
 
 
@@ -97,7 +84,7 @@ def _single_levels(relation: VectorNeighbours) -> Iterator[Pair]:
     """Start from every small integer and from a grid: one coordinate there, or all of them."""
     low, high, unit = range_of(relation)
     zero = np.full(relation.size, min(max(0.0, low), high))
-    one, everywhere = _unit_vector(relation.size, 0), np.ones(relation.size)
+    one, everywhere = unit_vector(relation.size, 0), np.ones(relation.size)
     steps = dict.fromkeys((unit, min(1.0, unit)))
     for level, step in itertools.product(_levels(low, high, unit, integer=relation.integer), steps):
         for base in dict.fromkeys(map(tuple, (np.where(one > 0, level, zero), np.full(relation.size, level)))):
@@ -109,9 +96,9 @@ def _counts(relation: VectorNeighbours) -> Iterator[Pair]:
     """Let the first k coordinates be one unit up, and move the next: sums and counts cross every small number."""
     low, high, unit = range_of(relation)
     zero = min(max(0.0, low), high)
-    for k in _spread(relation.size, _MOST_POSITIONS):
+    for k in spread(relation.size, _MOST_POSITIONS):
         base = np.where(np.arange(relation.size) < k, min(zero + unit, high), zero)
-        yield moved(relation, base, _unit_vector(relation.size, k))
+        yield moved(relation, base, unit_vector(relation.size, k))
 
 
 def _ties(relation: VectorNeighbours) -> Iterator[Pair]:
@@ -124,7 +111,7 @@ def _ties(relation: VectorNeighbours) -> Iterator[Pair]:
         base[:tied] = np.clip(zero + gap * np.array(ranks), low, high)
         for place in range(tied):
             for sign in (1.0, -1.0):
-                yield moved(relation, base, sign * _unit_vector(relation.size, place))
+                yield moved(relation, base, sign * unit_vector(relation.size, place))
 
 
 def _weak_orderings(size: int) -> list[tuple[int, ...]]:
@@ -152,7 +139,7 @@ def _record_kinds(relation: RecordNeighbours, rng: np.random.Generator) -> list[
     smallest, largest = max(least, 0 if extra else 1), most - extra
     if largest < smallest:
         return []
-    sizes = [smallest + k for k in _spread(largest - smallest + 1, _MOST_LENGTHS)]
+    sizes = [smallest + k for k in spread(largest - smallest + 1, _MOST_LENGTHS)]
     levels = _levels(relation.low, relation.high, 1.0, integer=False)
     return [
         _record_counts(relation, sizes, extra=extra),
@@ -165,7 +152,7 @@ def _record_kinds(relation: RecordNeighbours, rng: np.random.Generator) -> list[
 def _record_counts(relation: RecordNeighbours, sizes: list[int], *, extra: bool) -> Iterator[Pair]:
     """Let k of n records be high and the others low, and change a low one: counts cross every number."""
     for n in sizes:
-        for k in _spread(n if not extra else n + 1, _MOST_LENGTHS):
+        for k in spread(n if not extra else n + 1, _MOST_LENGTHS):
             base = np.where(np.arange(n) < k, float(relation.high), float(relation.low))
             for record in (relation.high, relation.low):
                 yield with_changed_record(base, record, n if extra else min(k, n - 1), extra=extra)
@@ -183,7 +170,7 @@ def _record_positions(relation: RecordNeighbours, sizes: list[int], *, extra: bo
     """Change the record at each position, among others in ascending order."""
     for n in sizes:
         base = np.linspace(relation.low, relation.high, n)
-        for place in _spread(n + extra, _MOST_POSITIONS):
+        for place in spread(n + extra, _MOST_POSITIONS):
             for record in (relation.low, relation.high):
                 yield with_changed_record(base, record, place, extra=extra)
 

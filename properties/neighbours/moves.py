@@ -1,6 +1,8 @@
 """Moves from an input to a neighbour: how far coordinates may move, and exactly as far."""
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +11,14 @@ from dpassay.claims import RecordNeighbours, UsageError, VectorNeighbours
 
 __all__ = [
     "Pair",
+    "in_turns",
     "largest_common_step",
     "moved",
     "range_of",
+    "reaching",
     "record_counts",
+    "spread",
+    "unit_vector",
     "widest_support",
     "with_changed_record",
     "with_support",
@@ -43,6 +49,17 @@ def range_of(relation: VectorNeighbours) -> tuple[float, float, float]:
                 f"neighbours must admit an integer between low={relation.low!r} and high={relation.high!r}"
             )
     return low, high, unit
+
+
+def reaching(relation: VectorNeighbours, largest: float) -> VectorNeighbours:
+    """Return the relation with finite bounds in place of infinite ones, beyond numbers up to `largest`."""
+    low, high, unit = range_of(relation)
+    beyond = largest + 4 * unit
+    return replace(
+        relation,
+        low=relation.low if math.isfinite(relation.low) else min(low, math.floor(min(0.0, high) - beyond)),
+        high=relation.high if math.isfinite(relation.high) else max(high, math.ceil(max(0.0, low) + beyond)),
+    )
 
 
 def widest_support(relation: VectorNeighbours) -> int:
@@ -133,3 +150,31 @@ def with_changed_record(base: Array, record: float, position: int, *, extra: boo
     changed = base.copy()
     changed[position] = record
     return base, changed
+
+
+# --- lists of pairs -----------------------------------------------------------------------------------------
+
+
+def in_turns(kinds: list[Iterator[Pair]]) -> Iterator[Pair]:
+    """Yield from each iterator in turn until all are spent."""
+    while kinds:
+        going_on = []
+        for kind in kinds:
+            pair = next(kind, None)
+            if pair is not None:
+                yield pair
+                going_on.append(kind)
+        kinds = going_on
+
+
+def spread(count: int, most: int) -> list[int]:
+    """Return all of 0 .. count - 1, or `most` of them, evenly spread."""
+    if count <= most:
+        return list(range(count))
+    places: list[int] = np.unique(np.linspace(0, count - 1, most).astype(int)).tolist()
+    return places
+
+
+def unit_vector(size: int, place: int) -> Array:
+    """Return a vector of zeros with a one at `place`."""
+    return np.where(np.arange(size) == place, 1.0, 0.0)

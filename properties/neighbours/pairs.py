@@ -11,7 +11,8 @@ from dpassay.claims import AnyNeighbours, EncodedNeighbours, UsageError, VectorN
 from dpassay.properties.neighbours.broad_pairs import broad_pairs
 from dpassay.properties.neighbours.designed_pairs import designed_records, designed_vectors
 from dpassay.properties.neighbours.finite_pairs import all_pairs
-from dpassay.properties.neighbours.moves import Pair, record_counts
+from dpassay.properties.neighbours.moves import Pair, in_turns, record_counts
+from dpassay.properties.neighbours.threshold_pairs import threshold_pairs
 
 __all__ = ["adversarial_pairs", "are_neighbours", "further_pairs"]
 
@@ -19,6 +20,9 @@ Array = NDArray[np.float64]
 
 MOST_PAIRS = 48
 """Pairs share the error budget, the first ones have most of it: more pairs cost evidence and calls."""
+
+_MOST_REPETITIONS = 1000
+"""Candidates in a row that are known, or no pairs, after which a selection ends: a small domain has no others."""
 
 MOST_LISTED, MOST_SELECTED = 10_000, 4096
 """Largest number of further pairs: all pairs of a finite domain, or a selection from a large one."""
@@ -69,8 +73,12 @@ def _adversarial_pairs(relation: AnyNeighbours, seed: int, limit: int) -> tuple[
     return found
 
 
-def further_pairs(relation: AnyNeighbours, known: Sequence[Pair], *, seed: int) -> Iterator[Pair]:
+def further_pairs(
+    relation: AnyNeighbours, known: Sequence[Pair], *, seed: int, numbers: Sequence[float] = ()
+) -> Iterator[Pair]:
     """Yield pairs beside the `known` ones, the simplest first: all of a small finite domain, else a broad selection.
+
+    Pairs around given numbers come in turns with the others.
 
     Parameters
     ----------
@@ -80,6 +88,8 @@ def further_pairs(relation: AnyNeighbours, known: Sequence[Pair], *, seed: int) 
         Pairs to leave out.
     seed : int
         Seed of the random part of the selection.
+    numbers : sequence of float
+        Possible thresholds of the target; see :mod:`dpassay.properties.neighbours.threshold_pairs`.
 
     Yields
     ------
@@ -92,7 +102,8 @@ def further_pairs(relation: AnyNeighbours, known: Sequence[Pair], *, seed: int) 
         candidates = relation.pairs(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=((1 << 31) + 2,))))
     else:
         listed = all_pairs(relation, most=MOST_LISTED)
-        candidates = broad_pairs(relation, seed=seed) if listed is None else iter(listed)
+        others = broad_pairs(relation, seed=seed) if listed is None else iter(listed)
+        candidates = in_turns([threshold_pairs(relation, numbers), others])
     limit = len(known) + (MOST_SELECTED if listed is None else MOST_LISTED)
     distinct = _distinct(relation, itertools.chain(known, itertools.islice(candidates, 4 * limit)))
     yield from itertools.islice(distinct, len(known), limit)
@@ -101,11 +112,16 @@ def further_pairs(relation: AnyNeighbours, known: Sequence[Pair], *, seed: int) 
 def _distinct(relation: AnyNeighbours, candidates: Iterable[Pair]) -> Iterator[Pair]:
     """Yield the pairs of the relation among the candidates, each unordered pair once."""
     found: set[frozenset[bytes]] = set()
+    in_vain = 0
     for left, right in candidates:
         key = frozenset({left.tobytes(), right.tobytes()})
+        in_vain += 1
         if len(key) == 2 and key not in found and are_neighbours(relation, left, right):
             found.add(key)
+            in_vain = 0
             yield left, right
+        if in_vain >= _MOST_REPETITIONS:
+            return
 
 
 def are_neighbours(relation: AnyNeighbours, left: Array, right: Array) -> bool:

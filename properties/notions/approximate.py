@@ -3,7 +3,7 @@
 from dpassay.claims import ApproximateDP
 from dpassay.properties.betting.families import delta_family, epsilon_family
 from dpassay.properties.betting.scales import delta_scale, laplace_scale
-from dpassay.properties.notions.base import AuditedNotion, at_delta, quantity, register
+from dpassay.properties.notions.base import AuditedNotion, at_delta, quantity, register, times
 from dpassay.spec.verdict import Evidence
 
 __all__ = ["APPROXIMATE_DP"]
@@ -29,5 +29,6 @@ APPROXIMATE_DP = register(
         ],
         reference="Laplace",
         point=lambda claim: (claim.epsilon, claim.delta),
+        composed=lambda claim, count: ApproximateDP(times(count, claim.epsilon), min(times(count, claim.delta), 1)),
     )
 )

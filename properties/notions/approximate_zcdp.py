@@ -5,7 +5,7 @@ import math
 from dpassay.claims import ApproximateZCDP
 from dpassay.properties.betting.families import epsilon_family, shifted
 from dpassay.properties.betting.scales import gaussian_scale
-from dpassay.properties.notions.base import AuditedNotion, Label, quantity, register
+from dpassay.properties.notions.base import AuditedNotion, Label, quantity, register, times
 from dpassay.properties.notions.zcdp import rho_family
 
 __all__ = ["APPROXIMATE_ZCDP", "EXCESS"]
@@ -34,5 +34,8 @@ APPROXIMATE_ZCDP = register(
         decisive=lambda claim, result: quantity("rho" if result.rho_lower is not None else "excess")(claim, result),
         scales=lambda claim, family: [gaussian_scale(family, math.sqrt(2 * claim.rho), lambda m: {"rho": m * m / 2})],
         reference="Gaussian",
+        composed=lambda claim, count: ApproximateZCDP(
+            times(count, claim.rho), min(times(count, claim.delta), 1), times(count, claim.xi)
+        ),
     )
 )

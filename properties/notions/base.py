@@ -8,10 +8,11 @@ and the labels under which bounds are printed.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from dpassay.claims import Claim
+from dpassay.claims import Claim, UsageError, rounded_up
 from dpassay.properties.betting.families import Family
 from dpassay.properties.betting.scales import Scale
 from dpassay.properties.notions.bounds import Bound
@@ -25,11 +26,14 @@ __all__ = [
     "all_audited",
     "audited",
     "bounds_of",
+    "composed_claim",
     "decisive_bound",
     "epsilon_delta_of",
     "families_of",
     "quantity",
     "register",
+    "times",
+    "times_root",
 ]
 
 C = TypeVar("C", bound=Claim)
@@ -62,6 +66,9 @@ class AuditedNotion(Generic[C]):
         ``point(claim)``: the (epsilon, delta) that the claim states or directly implies, or None.
     compares_pairs : bool
         Whether the game bets on pairs of calls, which is exact for the range of the losses.
+    composed : callable
+        ``composed(claim, count)``: the claim that `count` independent releases satisfy if each satisfies the claim,
+        with exact parameters or such as are rounded up; None if no rule is known.
     moments : callable
         ``moments(claim)``: the (alpha, epsilon) of bounds on Renyi divergences that the claim states, which are bet
         against beside its (epsilon, delta) curve.
@@ -77,6 +84,7 @@ class AuditedNotion(Generic[C]):
     point: Callable[[C], tuple[float, float] | None] = lambda _: None
     compares_pairs: bool = False
     moments: Callable[[C], tuple[tuple[float, float], ...]] = lambda _: ()
+    composed: Callable[[C, int], Claim | None] = lambda _claim, _count: None
 
 
 _AUDITED: Registry[type, "AuditedNotion[Claim]"] = Registry(
@@ -119,6 +127,33 @@ def families_of(claim: Claim) -> list[Family]:
 def epsilon_delta_of(claim: Claim) -> tuple[float, float] | None:
     """Return the (epsilon, delta) that the claim states or implies directly; None if there is none."""
     return audited(claim).point(claim.in_float64())
+
+
+def composed_claim(claim: Claim, count: int) -> Claim:
+    """Return the claim for `count` independent releases, each of which satisfies the claim.
+
+    Raises
+    ------
+    UsageError
+        If no rule of composition is known for the notion.
+    """
+    if count == 1:
+        return claim
+    composed = audited(claim).composed(claim, count)
+    if composed is None:
+        raise UsageError(f"session must be 1 for the claim {claim}: no rule of composition is known for it")
+    return composed
+
+
+def times(count: int, value: float) -> Any:
+    """Return a multiple of a parameter: exact for an exact ratio, rounded up for a float."""
+    exact = count * Fraction(value)
+    return exact if isinstance(value, Fraction) else rounded_up(exact)
+
+
+def times_root(count: int, value: float) -> float:
+    """Return the square root of `count` times a parameter, rounded up."""
+    return rounded_up(Fraction(math.nextafter(math.sqrt(count), math.inf)) * Fraction(value))
 
 
 # --- bounds -------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from dpassay.claims import BoundedRange
 from dpassay.properties.betting.families import delta_family, epsilon_family
 from dpassay.properties.betting.scales import range_scale
-from dpassay.properties.notions.base import AuditedNotion, quantity, register
+from dpassay.properties.notions.base import AuditedNotion, quantity, register, times
 
 __all__ = ["BOUNDED_RANGE"]
 
@@ -21,5 +21,6 @@ BOUNDED_RANGE = register(
         reference="Laplace",
         point=lambda claim: (claim.epsilon, 0.0),
         compares_pairs=True,
+        composed=lambda claim, count: BoundedRange(times(count, claim.epsilon)),
     )
 )

@@ -6,7 +6,7 @@ from dpassay.claims import ConcentratedDP
 from dpassay.properties.betting.families import Family, epsilon_family, shifted
 from dpassay.properties.betting.scales import Scale, gaussian_scale
 from dpassay.properties.notions.approximate_zcdp import EXCESS
-from dpassay.properties.notions.base import AuditedNotion, quantity, register
+from dpassay.properties.notions.base import AuditedNotion, quantity, register, times, times_root
 from dpassay.properties.notions.zcdp import rho_family
 
 __all__ = ["CONCENTRATED_DP"]
@@ -44,5 +44,6 @@ CONCENTRATED_DP = register(
         decisive=quantity("excess"),
         scales=_scales,
         reference="Gaussian",
+        composed=lambda claim, count: ConcentratedDP(times(count, claim.mu), times_root(count, claim.tau)),
     )
 )

@@ -7,7 +7,7 @@ import numpy as np
 from dpassay.claims import GaussianDP
 from dpassay.properties.betting.families import CURVE_DELTAS, Family, epsilon_family, growing
 from dpassay.properties.betting.scales import gaussian_scale
-from dpassay.properties.notions.base import AuditedNotion, quantity, register
+from dpassay.properties.notions.base import AuditedNotion, quantity, register, times_root
 from dpassay.spec.notions.gdp_conversions import gaussian_to_approximate
 
 __all__ = ["GAUSSIAN_DP"]
@@ -40,5 +40,6 @@ GAUSSIAN_DP = register(
         decisive=quantity("mu"),
         scales=lambda claim, family: [gaussian_scale(family, claim.mu, lambda m: {"mu": m})],
         reference="Gaussian",
+        composed=lambda claim, count: GaussianDP(times_root(count, claim.mu)),
     )
 )

@@ -5,7 +5,7 @@ import math
 from dpassay.claims import ProbabilisticDP
 from dpassay.properties.betting.families import delta_family, epsilon_family
 from dpassay.properties.betting.scales import delta_scale, laplace_scale
-from dpassay.properties.notions.base import AuditedNotion, at_delta, quantity, register
+from dpassay.properties.notions.base import AuditedNotion, at_delta, quantity, register, times
 from dpassay.spec.verdict import Evidence
 
 __all__ = ["PROBABILISTIC_DP"]
@@ -38,5 +38,6 @@ PROBABILISTIC_DP = register(
         ],
         reference="Laplace",
         point=lambda claim: (claim.epsilon, claim.delta),
+        composed=lambda claim, count: ProbabilisticDP(times(count, claim.epsilon), min(times(count, claim.delta), 1)),
     )
 )

@@ -3,7 +3,7 @@
 from dpassay.claims import PureDP
 from dpassay.properties.betting.families import delta_family, epsilon_family
 from dpassay.properties.betting.scales import laplace_scale
-from dpassay.properties.notions.base import AuditedNotion, quantity, register
+from dpassay.properties.notions.base import AuditedNotion, quantity, register, times
 
 __all__ = ["PURE_DP"]
 
@@ -20,5 +20,6 @@ PURE_DP = register(
         scales=lambda claim, family: [laplace_scale(family, claim.epsilon, lambda e: {"epsilon": e})],
         reference="Laplace",
         point=lambda claim: (claim.epsilon, 0.0),
+        composed=lambda claim, count: PureDP(times(count, claim.epsilon)),
     )
 )

@@ -5,7 +5,7 @@ import math
 from dpassay.claims import RenyiDP
 from dpassay.properties.betting.families import curve_family, epsilon_family
 from dpassay.properties.betting.scales import gaussian_scale
-from dpassay.properties.notions.base import AuditedNotion, quantity, register
+from dpassay.properties.notions.base import AuditedNotion, quantity, register, times
 from dpassay.spec.notions.implications import renyi_to_approximate
 
 __all__ = ["RENYI_DP", "renyi_curve"]
@@ -36,5 +36,6 @@ RENYI_DP = register(
             )
         ],
         reference="Gaussian",
+        composed=lambda claim, count: RenyiDP(claim.alpha, times(count, claim.epsilon)),
     )
 )

@@ -5,7 +5,7 @@ import math
 from dpassay.claims import ZCDP
 from dpassay.properties.betting.families import Family, curve_family, epsilon_family
 from dpassay.properties.betting.scales import gaussian_scale
-from dpassay.properties.notions.base import AuditedNotion, quantity, register
+from dpassay.properties.notions.base import AuditedNotion, quantity, register, times
 from dpassay.spec.notions.implications import zcdp_to_approximate
 
 __all__ = ["ZCDP_NOTION", "rho_family", "zcdp_curve"]
@@ -35,5 +35,6 @@ ZCDP_NOTION = register(
         decisive=quantity("rho"),
         scales=lambda claim, family: [gaussian_scale(family, math.sqrt(2 * claim.rho), lambda m: {"rho": m * m / 2})],
         reference="Gaussian",
+        composed=lambda claim, count: ZCDP(times(count, claim.rho)),
     )
 )

@@ -72,13 +72,6 @@ _LOW_BITS_OPEN = (
 )
 
 
-def _leaves_low_bits_open(result: HuntResult) -> bool:
-    """Return whether a claim was proved by tracing of outcomes that contain noise; cells of data do not tell."""
-    if not result.traced or result.verdict is not HuntVerdict.HOLDS:
-        return False
-    return result.certificate is None or any(leaf["released"] for leaf in result.certificate["leaves"])
-
-
 @overload
 def assert_private(
     mechanism: str | Mechanism | Sampler,
@@ -96,6 +89,7 @@ def assert_private(
     isolate: bool | None = ...,
     allow_weak: bool = ...,
     trace: bool = ...,
+    session: int = ...,
 ) -> HuntResult: ...
 
 
@@ -116,6 +110,7 @@ def assert_private(
     isolate: bool | None = ...,
     allow_weak: bool = ...,
     trace: bool = ...,
+    session: int = ...,
 ) -> tuple[HuntResult, ...]: ...
 
 
@@ -135,6 +130,7 @@ def assert_private(
     isolate: bool | None = None,
     allow_weak: bool = False,
     trace: bool = True,
+    session: int = 1,
 ) -> HuntResult | tuple[HuntResult, ...]:
     """Raise AssertionError if a privacy claim of a mechanism is refuted.
 
@@ -179,6 +175,9 @@ def assert_private(
         would refute a mechanism with twice the claimed loss (:mod:`dpassay.properties.betting.power`).
     trace : bool
         Whether to trace the code of the mechanism. It is run many times; its output is dropped.
+    session : int
+        As for `hunt`: the number of calls on one input that make an outcome, tested against the composed claim;
+        `calls` counts sessions. It finds noise that is reused and state that is kept between calls.
 
     Returns
     -------
@@ -224,6 +223,7 @@ def assert_private(
                 import_timeout_seconds=import_timeout_seconds,
                 isolate=isolate,
                 trace=trace,
+                session=session,
             )
             if investigation.result.stopped == StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
@@ -239,7 +239,7 @@ def assert_private(
     for note in dict.fromkeys(f"{result.target}: {note}" for result in results for note in result.notes):
         warnings.warn(note, MechanismWarning, stacklevel=2)
     if low_bits:
-        for target in dict.fromkeys(result.target for result in results if _leaves_low_bits_open(result)):
+        for target in dict.fromkeys(result.target for result in results if result.low_bits_open):
             warnings.warn(f"{target}: {_LOW_BITS_OPEN}", LowBitsWarning, stacklevel=2)
     is_one = claim is None or isinstance(claim, Claim | str)
     return results[0] if is_one else results
@@ -273,7 +273,7 @@ def _judged(
     for result in results:
         note_level(share if result.evidence is Evidence.SAMPLED else 0.0)
     reports = [
-        failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits)
+        failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits, stated=one.stated)
         for one in found
         if one.result.verdict is HuntVerdict.VIOLATED
     ]
