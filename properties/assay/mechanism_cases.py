@@ -52,9 +52,12 @@ def mechanism_law(
         only to confirm a fault; then it also runs first.
     """
 
+    def needs_samples(member: RemoteMechanism) -> str | None:
+        return "the runs of the family are replayed" if member.description["replayed"] else condition(member)
+
     def applies(case: RemoteCase) -> str | None:
         if isinstance(case, RemoteFamily):
-            return unless_member(case, condition)
+            return unless_member(case, needs_samples if sampled and not exhausts_families else condition)
         return condition(case) if isinstance(case, RemoteMechanism) else _is_mechanism(case)
 
     def check_case(case: RemoteCase, settings: Settings) -> Finding:
