@@ -38,6 +38,7 @@ __all__ = [
     "RefusedError",
     "RemoteAnswer",
     "RemoteCase",
+    "RemoteFamily",
     "RemoteMechanism",
     "RemoteNonsense",
     "Worker",
@@ -431,6 +432,20 @@ class RemoteMechanism(_Remote):
         value: dict[str, Any] = numbers_of(decode(self._worker.request("law", case=self.name, data=_sent(data))))
         return value
 
+    def replay(self, pairs: Sequence[tuple[Array, Array]], shifts: Sequence[float]) -> list[dict[str, Any]]:
+        """Replay runs on neighbours, as :func:`dpassay.impl.libraries.replaying.replay` does, for each pair and shift.
+
+        Raises
+        ------
+        WorkerError
+            If the adapter raised.
+        """
+        sent = [(_sent(left), _sent(right)) for left, right in pairs]
+        replays: list[dict[str, Any]] = decode(
+            self._worker.request("replay", case=self.name, pairs=sent, shifts=list(shifts))
+        )
+        return replays
+
     def noiseless(self, data: Array) -> Any:
         """Return the value to which noise is added: a number or a sequence of numbers."""
         return numbers_of(decode(self._worker.request("noiseless", case=self.name, data=_sent(data))))
@@ -459,6 +474,31 @@ class RemoteSampler:
     def raising(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:  # noqa: ARG002  # as a sampler
         """Draw `size` outcomes one by one as :meth:`RemoteMechanism.draw` does."""
         return [self.mechanism.draw(data) for _ in range(size)]
+
+
+class RemoteFamily(_Remote):
+    """A mechanism for a whole domain of parameters.
+
+    Attributes
+    ----------
+    parameters : dict
+        The domain of each parameter: a dictionary with ``low`` and ``high``, or with ``choices``.
+    """
+
+    def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
+        super().__init__(worker, description)
+        self.parameters: dict[str, dict[str, Any]] = dict(description["parameters"])
+
+    def member(self, arguments: Mapping[str, Any]) -> RemoteMechanism:
+        """Return the mechanism with some parameters.
+
+        Raises
+        ------
+        WorkerError
+            If it cannot be made.
+        """
+        words = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+        return RemoteMechanism(self._worker, self._worker.request("member", case=f"{self.name}({words})"))
 
 
 class RemoteAnswer(_Remote):
@@ -548,10 +588,11 @@ class BrokenCase(_Remote):
         self.error: str = description["error"]
 
 
-RemoteCase = RemoteMechanism | RemoteAnswer | RemoteNonsense | BrokenCase
+RemoteCase = RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteNonsense | BrokenCase
 
-_KINDS: dict[str, type[RemoteMechanism | RemoteAnswer | RemoteNonsense | BrokenCase]] = {
+_KINDS: dict[str, type[RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteNonsense | BrokenCase]] = {
     "mechanism": RemoteMechanism,
+    "family": RemoteFamily,
     "answer": RemoteAnswer,
     "nonsense": RemoteNonsense,
     "broken": BrokenCase,

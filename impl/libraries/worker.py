@@ -5,13 +5,15 @@ replies carry an ``id``; the first line that it writes is a greeting with the ve
 to standard error: standard output belongs to the protocol.
 
 Requests: ``describe``; ``sample`` (case, data, size, seed or null, one_by_one); ``draw`` (case, data: one outcome,
-with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``answer`` (case, arguments); ``attempt``
-(case, attempt). A reply holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is
-broken, and `is_unasked`: whether the adapter's own code raised, so that the library was not asked or did not refuse).
+with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``replay`` (case, pairs, shifts);
+``member`` (case: the name of a member of a family); ``answer`` (case, arguments); ``attempt`` (case, attempt). A reply
+holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is broken, and `is_unasked`:
+whether the adapter's own code raised, so that the library was not asked or did not refuse).
 """
 
 from __future__ import annotations
 
+import ast
 import dis
 import importlib.util
 import json
@@ -92,18 +94,35 @@ class Adapter:
     def __init__(self, cases: list[Any]) -> None:
         self._cases = {case.name: case for case in cases}
 
+    def _case(self, name: str) -> Any:
+        """Return a case, or a member of a family by its name, which says its parameters."""
+        if name not in self._cases:
+            family, _, words = name.partition("(")
+            call = ast.parse(f"f({words}", mode="eval").body
+            assert isinstance(call, ast.Call)
+            arguments = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+            self._cases[name] = self._cases[family].member(arguments)
+        return self._cases[name]
+
     def refused_by(self, request: dict[str, Any]) -> tuple[str, ...]:
         """Return the names of the exceptions by which compiled functions of the library refuse in this case."""
         return tuple(getattr(self._cases.get(request.get("case")), "refused_by", ()))
 
-    def answer(self, request: dict[str, Any]) -> Any:
+    def answer(self, request: dict[str, Any]) -> Any:  # noqa: PLR0911  # a line for each request
         """Handle one request and return its value as JSON."""
         from dpassay.impl.libraries.codec import decode, encode
 
         what = request["do"]
         if what == "describe":
             return [_described(case) for case in self._cases.values()]
-        case = self._cases[request["case"]]
+        case = self._case(request["case"])
+        if what == "replay":
+            from dpassay.impl.libraries.replaying import replay
+
+            pairs = [(list(decode(left)), list(decode(right))) for left, right in request["pairs"]]
+            return encode([replay(case, *pair, shift) for pair in pairs for shift in request["shifts"]])
+        if what == "member":
+            return case.describe()
         if what == "sample":
             if request.get("seed") is not None and case.seed is not None:
                 case.seed(request["seed"])

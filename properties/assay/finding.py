@@ -80,12 +80,15 @@ class Settings:
         depends on it, never on the time.
     seconds : float
         Time limit; a law that reaches it ends as undecided, or with what it has certified. May be infinite.
+    confirms : bool
+        Whether a law that computes may draw outcomes to confirm the fault that it found.
     """
 
     alpha: float
     seed: int
     calls: int
     seconds: float
+    confirms: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:

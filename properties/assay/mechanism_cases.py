@@ -2,12 +2,15 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 
 from dpassay.claims import BoundedRange, Claim, NeighbourRelation, PureDP, SamplerLostError, UsageError
-from dpassay.impl.libraries.remote import RemoteCase, RemoteMechanism, WorkerError
+from dpassay.impl.libraries.remote import RemoteCase, RemoteFamily, RemoteMechanism, WorkerError
+from dpassay.properties.assay.families import check_family, unless_member
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.ideal_distributions import IdealDistribution, UnreadableLawError, ideal_loss
 from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.reproduction import reproduction
 from dpassay.properties.hunting.idle import EveryCallRaisesError
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.ball import ball, float_lower, precision
@@ -22,11 +25,17 @@ BITS = 128
 
 
 def _is_mechanism(case: RemoteCase) -> str | None:
-    return None if isinstance(case, RemoteMechanism) else "not a mechanism"
+    return None if isinstance(case, RemoteMechanism | RemoteFamily) else "not a mechanism"
 
 
 def mechanism_law(
-    name: str, sentence: str, condition: Callable[[RemoteMechanism], str | None], check: Check, *, sampled: bool
+    name: str,
+    sentence: str,
+    condition: Callable[[RemoteMechanism], str | None],
+    check: Check,
+    *,
+    sampled: bool,
+    exhausts_families: bool = False,
 ) -> Law:
     """Make a law for mechanisms; it is undecided if the worker fails, an error if the case fails.
 
@@ -38,16 +47,26 @@ def mechanism_law(
         Returns None if the law applies to a mechanism, else the reason why it does not.
     check : callable
         Takes the mechanism and the settings.
+    exhausts_families : bool
+        Whether a sampled law is asked at as many parameters of a family as a computed one, because it draws outcomes
+        only to confirm a fault.
     """
 
     def applies(case: RemoteCase) -> str | None:
+        if isinstance(case, RemoteFamily):
+            return unless_member(case, condition)
         return condition(case) if isinstance(case, RemoteMechanism) else _is_mechanism(case)
 
-    @functools.wraps(check)
-    def guarded(case: RemoteCase, settings: Settings) -> Finding:
+    def check_case(case: RemoteCase, settings: Settings) -> Finding:
+        if isinstance(case, RemoteFamily):
+            return check_family(guarded, case, settings, sampled=sampled and not exhausts_families)
         assert isinstance(case, RemoteMechanism)
+        return guarded(case, settings)
+
+    @functools.wraps(check)
+    def guarded(case: RemoteMechanism, settings: Settings) -> Finding:
         try:
-            return check(case, settings)
+            return _with_call(case, check(case, settings))
         except SamplerLostError as error:
             return Finding(FindingKind.UNDECIDED, str(error), claim=claim_in_words(case))
         except (WorkerError, EveryCallRaisesError, UnreadableLawError) as error:
@@ -55,7 +74,16 @@ def mechanism_law(
         except UsageError as error:
             return Finding(FindingKind.UNDECIDED, f"{type(error).__name__}: {error}", claim=claim_in_words(case))
 
-    return Law(name, sentence, applies, guarded, sampled=sampled)
+    return Law(name, sentence, applies, check_case, sampled=sampled)
+
+
+def _with_call(case: RemoteMechanism, finding: Finding) -> Finding:
+    """Return the finding with the library's own call in its witness, if the adapter states it."""
+    witness = finding.witness
+    if witness is None or finding.kind is FindingKind.OK:
+        return finding
+    text = reproduction(case.description["call"], witness, claim_in_words(case), finding.detail)
+    return finding if text is None else replace(finding, witness={**witness, "call": text})
 
 
 def claim_in_words(case: RemoteMechanism) -> str:

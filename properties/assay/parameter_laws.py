@@ -13,7 +13,7 @@ from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.fit_power import WEAK_DISTORTION
 from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence, joint_power
-from dpassay.properties.assay.ideal_distributions import DECIDED_CLAIMS, IdealDistribution, ideal_distribution
+from dpassay.properties.assay.ideal_distributions import IdealDistribution, ideal_distribution, is_decided
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import (
     bound_of,
@@ -148,7 +148,7 @@ def _drawn(case: RemoteMechanism, data: Array, size: int, rng: np.random.Generat
 def _parameters_condition(case: RemoteMechanism) -> str | None:
     if not case.description["law"]:
         return "the adapter states no ideal distribution"
-    if not isinstance(case.claims[0], DECIDED_CLAIMS):
+    if not is_decided(case.claims[0]):
         return f"no certified loss is known for {claim_in_words(case)}"
     return moves(case)
 

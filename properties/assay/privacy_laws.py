@@ -6,19 +6,18 @@ A claim is refuted by e-values at the level of the law. The settings limit the c
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, NeighbourRelation, VectorNeighbours
+from dpassay.claims import NeighbourRelation, VectorNeighbours
 from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import claim_in_words, mechanism_law, moves
-from dpassay.properties.betting.power import power_of
+from dpassay.properties.assay.sufficiency import LEAST_CALLS, MOST_SAMPLED_PAIRS, sufficient_calls
 from dpassay.properties.hunting.black_box import sample_pairs
 from dpassay.properties.hunting.formatting import WEAK_TEST, figures_words
 from dpassay.properties.hunting.result import HuntResult
@@ -31,39 +30,14 @@ from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["MOST_SAMPLED_PAIRS", "PRIVACY_LAWS", "finding_of_hunt", "run_hunt", "sufficient_calls"]
+__all__ = ["PRIVACY_LAWS", "finding_of_hunt", "run_hunt"]
 
 Array = NDArray[np.float64]
 
 MOST_COORDINATES = 20
 """Maximum number of coordinates that are tested separately."""
 
-_DESIGNED, _BOUNDARY = 32, 16  # numbers of pairs
-MOST_SAMPLED_PAIRS = _DESIGNED + _BOUNDARY
-"""Maximum number of pairs that share the calls of a sampled law."""
-
-_LEAST_CALLS = 500
-"""With fewer calls a hunt gives no verdict."""
-
-_MARGIN = 1.05  # factor on the calls that are just enough
-_LEAST_LOG_WEIGHT = -6.0  # log weight of a pair among some dozens
-
-
-@lru_cache
-def sufficient_calls(claim: Claim, alpha: float, *, pairs: int) -> int | None:
-    """Return the calls with which a hunt on some pairs is not weak, with a margin; None if no number is enough.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-    alpha : float
-        Level of the hunt.
-    pairs : int
-        Number of pairs that share the calls.
-    """
-    power = power_of(claim, calls=_LEAST_CALLS, alpha=alpha, log_weight=_LEAST_LOG_WEIGHT, pairs=pairs)
-    return None if power.calls_needed is None else math.ceil(_MARGIN * power.calls_needed)
+_DESIGNED, _BOUNDARY = 32, MOST_SAMPLED_PAIRS - 32  # numbers of pairs
 
 
 def _pairs(relation: NeighbourRelation, seed: int) -> list[Pair]:
@@ -171,7 +145,7 @@ def _doubt(result: HuntResult, settings: Settings) -> str | None:
     """Return the reason that a hunt without a violation does not count as a pass, or None if it does."""
     if result.is_void:
         return "; ".join(result.notes)
-    if result.calls < min(_LEAST_CALLS, settings.calls):
+    if result.calls < min(LEAST_CALLS, settings.calls):
         return f"only {result.calls} calls in {settings.seconds:g} s"
     if result.power is None:
         return "the power of the test is unknown"

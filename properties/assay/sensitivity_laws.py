@@ -3,12 +3,19 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, PureDP, RenyiDP
+from dpassay.claims import PureDP
 from dpassay.impl.libraries.remote import RemoteMechanism, WorkerError
 from dpassay.properties.assay.finding import Finding, Law, Settings
-from dpassay.properties.assay.ideal_distributions import ideal_distribution
+from dpassay.properties.assay.ideal_distributions import DECIDED_CLAIMS, ideal_distribution
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.mechanism_cases import BITS, bound_of, claim_in_words, mechanism_law, moves
+from dpassay.properties.assay.mechanism_cases import (
+    BITS,
+    bound_of,
+    claim_in_words,
+    exceeds_claim,
+    mechanism_law,
+    moves,
+)
 from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
 from dpassay.properties.assay.sensitivity import WidestGap, as_vector, certain_gap, widest_gap
 from dpassay.properties.hunting.verdicts import HuntVerdict
@@ -148,14 +155,13 @@ def _loss_of_gap(case: RemoteMechanism, data: Array, gap: float) -> float | None
     ((family, scale),) = scales
     with precision(BITS):
         distance = ball(gap) / ball(scale)
-        if family.endswith("laplace") and isinstance(claim, PureDP):
-            loss = distance
-        elif family == "gaussian" and isinstance(claim, ZCDP):
-            loss = distance * distance / 2
-        elif family == "gaussian" and isinstance(claim, RenyiDP):
-            loss = ball(claim.alpha) * distance * distance / 2
-        else:
+        if family == "gaussian" and isinstance(claim, DECIDED_CLAIMS):  # the noise looks the same in every direction
+            here, there = ({"family": family, "location": at, "scale": 1.0} for at in (0.0, float_lower(distance)))
+            exceeds, certified = exceeds_claim(claim, ideal_distribution(here), ideal_distribution(there))
+            return certified if exceeds else None
+        if not (family.endswith("laplace") and isinstance(claim, PureDP)):
             return None
+        loss = distance
         return float_lower(loss) if loss > allowed(claim) else None
 
 

@@ -33,8 +33,8 @@ from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.inquiry import unless_answer
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import moves
-from dpassay.properties.assay.privacy_laws import MOST_SAMPLED_PAIRS, sufficient_calls
 from dpassay.properties.assay.questions import QUESTIONS
+from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS, sufficient_calls
 
 __all__ = [
     "DEFAULT_CALLS",

@@ -8,7 +8,7 @@ from dpassay.properties.assay.assessment import Assessment
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.versions import Change
 
-__all__ = ["CHANGE_COLUMNS", "COLUMNS", "change_rows", "power_words", "rows", "summary"]
+__all__ = ["CHANGE_COLUMNS", "COLUMNS", "calls", "change_rows", "power_words", "rows", "summary"]
 
 COLUMNS = ("mechanism", "law", "finding", "claimed", "certified", "power", "detail")
 _FIGURES = ("epsilon", "delta", "rho", "mu", "tau", "total_variation", "points")
@@ -20,6 +20,12 @@ def rows(lines: Sequence[Assessment]) -> list[dict[str, Any]]:
     return [
         _row(line) for line in lines if line.finding.kind is not FindingKind.NOT_APPLICABLE or not line.as_expected
     ]
+
+
+def calls(lines: Sequence[Assessment]) -> list[str]:
+    """Return the library's own calls that reproduce unexpected findings, as Python text."""
+    witnesses = [line.finding.witness or {} for line in lines if not line.as_expected]
+    return list(dict.fromkeys(witness["call"] for witness in witnesses if "call" in witness))
 
 
 def _row(line: Assessment) -> dict[str, Any]:

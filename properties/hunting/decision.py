@@ -1,7 +1,7 @@
 """The decision by the traced code of a target, as a value; the module that decides takes a while to import."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpassay.properties.hunting.verdicts import HuntVerdict
@@ -33,6 +33,11 @@ class Decision:
         Why the code was not traced, or the claim was not decided.
     notes : tuple of str
         What a user should know of the target.
+    uppers : Mapping of str to float
+        Bounds on other quantities of the claim for all inputs of the length, by name: mu, rho, ...
+    low_bits_open : bool
+        Whether the numbers that are released may hold noise in their low-order bits: then a proof in real arithmetic
+        says nothing of these.
     """
 
     verdict: HuntVerdict | None = None
@@ -41,3 +46,5 @@ class Decision:
     certificate: Mapping[str, Any] | None = None
     reason: str | None = None
     notes: tuple[str, ...] = ()
+    uppers: Mapping[str, float] = field(default_factory=dict)
+    low_bits_open: bool = False

@@ -346,7 +346,11 @@ def _exact(task: Task, decision: Decision, times: _Times) -> HuntResult | None:
         about = {"target": result.target, "claim": result.claim, "neighbours": result.neighbours}
         proof = sealed({**decision.certificate, **about})
     bounds = result.bounds or bounds_of(task.claim, {"epsilon": 0.0}, decision.epsilon_upper)
-    return replace(result, bounds=bounds, traced=True, notes=decision.notes, certificate=proof)
+    bounds = tuple(replace(bound, upper=decision.uppers.get(bound.quantity, bound.upper)) for bound in bounds)
+    open_bits = holds and decision.low_bits_open
+    return replace(
+        result, bounds=bounds, traced=True, notes=decision.notes, certificate=proof, low_bits_open=open_bits
+    )
 
 
 def _certified(

@@ -19,8 +19,8 @@ __all__ = ["HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims
 
 """The verdict of a run that neither refuted its claim nor tested it."""
 
-_CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power"})
-"""Fields of a result that the record states in a form of its own."""
+_CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power", "low_bits_open"})
+"""Fields of a result that the record states in a form of its own, or not at all."""
 
 SHOWN_ORDERS = (2.0, 8.0, 32.0)
 """The orders at which refuted Renyi claims are named."""
@@ -118,6 +118,9 @@ class HuntResult:
         decided, and where it was not asked.
     certificate : dict or None
         For a claim that holds: the proof, which ``dpassay check`` verifies; None where it has no such form.
+    low_bits_open : bool
+        Whether a claim was proved in real arithmetic while released numbers hold noise that floats round; False for
+        outcomes that are words or integers.
     session : int
         How many calls on one input made an outcome; where it is not 1, `claim` is the claim for so many releases, and
         `calls` counts sessions.
@@ -146,6 +149,7 @@ class HuntResult:
     traced: bool = False
     not_traced: str | None = None
     certificate: Mapping[str, Any] | None = None
+    low_bits_open: bool = False
     session: int = 1
 
     def __str__(self) -> str:

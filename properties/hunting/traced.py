@@ -19,13 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import (
+    ZCDP,
     ApproximateDP,
     BoundedRange,
     Claim,
     ExPost,
+    GaussianDP,
     NeighbourRelation,
     PureDP,
     RecordNeighbours,
+    RenyiDP,
     rounded_up,
 )
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
@@ -51,10 +54,11 @@ from dpassay.spec.leaves.certificates import certificate
 from dpassay.spec.leaves.check import check_alignment
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.data_cells import cell_bound
+from dpassay.spec.leaves.gaussian_alignment import gaussian_bound
 from dpassay.spec.leaves.lattice_alignment import has_geometric_noise, lattice_bound
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel, Raised
-from dpassay.spec.leaves.outcomes import UnknownOutcomeError, released_numbers
+from dpassay.spec.leaves.outcomes import UnknownOutcomeError, has_open_bits, released_numbers
 from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.notions.implications import IMPLICATIONS
@@ -166,6 +170,12 @@ class _Work:
                 self.notes[CONSTANT_OUTCOME] = None
         proof = self._proof(symbolic.model) if isinstance(symbolic, Trace) else symbolic
         known = _Known(self, symbolic.model if isinstance(symbolic, Trace) else None, proof)
+        if (
+            known.model is not None
+            and not isinstance(self.claim, PureDP | BoundedRange)
+            and not known.implies(self.claim)
+        ):
+            known.square = self._gaussian(known.model)
         finding = self._search(known)
         if not known.implies(self.claim) and not (
             isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
@@ -212,6 +222,15 @@ class _Work:
         except OutOfTime:
             return self._too_long()
 
+    def _gaussian(self, model: LeafModel) -> Fraction | None:
+        """Return the square of a mu of Gaussian DP that is proved, None if there is none."""
+        try:
+            with time_limit(self.left):
+                found = gaussian_bound(model, self.relation)
+        except OutOfTime:
+            return None
+        return None if isinstance(found, Unaligned) else found.square
+
     def _search(self, known: "_Known") -> Finding | str:
         """Return the certified result of a pair far out and of a search close by; a reason if nothing was compared."""
         found: Finding | str = "no pair of inputs was compared"
@@ -247,6 +266,8 @@ class _Work:
             None if proof is None else proof.certificate,
             None if verdict else _reason(known, finding),
             tuple(self.notes),
+            known.uppers(),
+            known.model is not None and any(has_open_bits(leaf.outcome) for leaf in known.model.leaves),
         )
 
 
@@ -256,6 +277,8 @@ def _reason(known: "_Known", finding: Finding | str) -> str:
         return finding  # the code could not be traced on numbers either
     if known.exhausted is not None:
         upper = f"epsilon <= {known.exhausted.epsilon:.17g} on all pairs of inputs, which does not imply the claim"
+    elif known.square is not None:
+        upper = f"Gaussian DP with mu <= {math.sqrt(known.square):.6g} is proved for all inputs, no more"
     elif isinstance(known.proof, str):
         upper = f"no proof for all inputs ({known.proof})"
     elif known.proof.delta:
@@ -357,6 +380,7 @@ class _Known:
         self.work, self.model, self.proof = work, model, proof
         self.factors: tuple[int, ...] = ()
         self.exhausted: _Exhausted | None = None
+        self.square: Fraction | None = None
         self._models: dict[bytes, LeafModel] = {}
 
     def distributions(self, left: Array, right: Array) -> DistributionPair:
@@ -419,10 +443,23 @@ class _Known:
         """Return whether a proof implies a claim, read with its allowance."""
         if self.exhausted is not None and self.exhausted.holds:
             return True
-        if not isinstance(self.proof, _Proof):
-            return False
-        read, weaker = find_notion(claim).enlarged(claim), _implied(self.proof, claim)
-        return weaker is not None and all(value <= vars(read)[name] for name, value in vars(weaker).items())
+        known = [] if not isinstance(self.proof, _Proof) else [_implied(self.proof, claim)]
+        known += [] if self.square is None else [_gaussian_claim(self.square, claim)]
+        read = find_notion(claim).enlarged(claim)
+        return any(
+            all(value <= vars(read)[name] for name, value in vars(weaker).items())
+            for weaker in known
+            if weaker is not None
+        )
+
+    def uppers(self) -> dict[str, float]:
+        """Return the bounds that are not on the finding, by the names of their quantities in a result."""
+        claim = self.work.claim
+        if self.exhausted is not None and math.isfinite(self.exhausted.epsilon) and not audited(claim).compares_pairs:
+            return {"epsilon": self.exhausted.epsilon}
+        weaker = None if self.square is None else _gaussian_claim(self.square, claim)
+        name = _BOUNDED.get(type(claim))
+        return {} if weaker is None or name is None else {name[1]: float(getattr(weaker, name[0]))}
 
     def is_met_by(self, found: Finding) -> bool:
         """Return whether a pair loses as much as the proof allows."""
@@ -450,6 +487,24 @@ def _implied(proof: _Proof, claim: Claim) -> Claim | None:
     if proof.delta:
         return ApproximateDP(epsilon, rounded_up(proof.delta))
     return _converted(PureDP(epsilon), claim, _LONGEST_CHAIN)
+
+
+_BOUNDED: Mapping[type[Claim], tuple[str, str]] = {
+    ZCDP: ("rho", "rho"),
+    GaussianDP: ("mu", "mu"),
+    RenyiDP: ("epsilon", "renyi_epsilon"),
+    ApproximateDP: ("delta", "delta"),
+}
+"""The parameter that a claim bounds, and the name of its quantity."""
+
+
+def _gaussian_claim(square: Fraction, claim: Claim) -> Claim | None:
+    """Return a claim of the type of the given one that Gaussian DP with the square of a mu implies."""
+    with precision(_BITS):
+        mu = float_upper(ball(square).sqrt())
+    if isinstance(claim, ZCDP):
+        return ZCDP(rounded_up(square / 2))  # mu^2 / 2, without the rounding of mu
+    return _converted(GaussianDP(mu), claim, _LONGEST_CHAIN) if math.isfinite(mu) else None
 
 
 def _converted(known: Claim, claim: Claim, steps: int) -> Claim | None:

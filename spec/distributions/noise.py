@@ -18,7 +18,7 @@ from dpassay.spec.ball import Exact, ball, exact, normal_cdf, precision
 from dpassay.spec.distributions.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
 from dpassay.spec.distributions.laplace import log_laplace_interval
 
-__all__ = ["FAMILIES", "NoiseDistribution", "normal_interval"]
+__all__ = ["FAMILIES", "NoiseDistribution", "NoisePair", "normal_interval"]
 
 FAMILIES = ("laplace", "gaussian", "discrete laplace", "discrete gaussian", "bounded laplace", "clamped laplace")
 _TABLE_BITS = 192
@@ -139,6 +139,10 @@ class NoiseDistribution:
         gap = math.ceil(location) - location
         both = ball(-gap / scale).exp() + ball(-(1 - gap) / scale).exp()
         return ball(-(first - location) / scale).exp() / both
+
+
+NoisePair = tuple[NoiseDistribution, NoiseDistribution]
+"""The distributions of one coordinate on two neighbouring inputs."""
 
 
 @lru_cache(maxsize=16)

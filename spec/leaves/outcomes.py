@@ -14,9 +14,9 @@ from numbers import Number
 
 import numpy as np
 
-from dpassay.spec.leaves.model import Affine, Image, LeafModel, Raised, Step
+from dpassay.spec.leaves.model import Affine, Image, LeafModel, NoiseKind, Raised, Step
 
-__all__ = ["SLOT", "Lattice", "UnknownOutcomeError", "plain", "released_numbers", "skeleton"]
+__all__ = ["SLOT", "Lattice", "UnknownOutcomeError", "has_open_bits", "plain", "released_numbers", "skeleton"]
 
 ATOMS = (Number, str, bytes, type(None), Enum, np.generic, Raised)
 """Parts of outcomes in which no affine number can stand."""
@@ -57,6 +57,23 @@ def released_numbers(outcome: object) -> list[Affine]:
     if not isinstance(outcome, ATOMS):
         raise UnknownOutcomeError(f"an outcome holds a {type(outcome).__name__}, which is not read")
     return []
+
+
+def has_open_bits(outcome: object) -> bool:
+    """Return whether a number in an outcome may hold noise in its low-order bits, which floats round.
+
+    Rounded numbers, and integers plus integer multiples of noise on a lattice, hold none if the data are integers.
+    """
+    if isinstance(outcome, Image):
+        return not any(step[0] in ROUNDINGS for step in outcome.steps) and has_open_bits(outcome.form)
+    if isinstance(outcome, Affine):
+        if any(noise.kind is not NoiseKind.GEOMETRIC for noise in outcome.noise):
+            return True
+        values = (outcome.constant, *outcome.noise.values(), *outcome.data.values())
+        return any(value.denominator != 1 for value in values)
+    if isinstance(outcome, Mapping):
+        return any(has_open_bits(item) for item in outcome.items())
+    return isinstance(outcome, tuple | list | set | frozenset) and any(map(has_open_bits, outcome))
 
 
 def skeleton(outcome: object, *, functions: bool = False) -> tuple[Hashable, tuple[Affine, ...]]:

@@ -16,7 +16,7 @@ from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise
 from dpassay.spec.leaves.outcomes import skeleton
 from dpassay.spec.leaves.polyhedra import has_interior, opposite, support
 
-__all__ = ["InfiniteLoss", "Subspace", "infinite_loss", "inverse", "subspace"]
+__all__ = ["InfiniteLoss", "Subspace", "echelon", "infinite_loss", "inverse", "subspace"]
 
 CLOSE = Fraction(1, 2**40)
 
@@ -80,17 +80,17 @@ def subspace(leaf: Leaf) -> Subspace:
         + [Fraction(int(i == j)) for j in range(count)]
         for i, number in enumerate(numbers)
     ]  # fmt: skip
-    _echelon(rows, len(noises))
+    echelon(rows, len(noises))
     relations = [row[len(noises) :] for row in rows if not any(row[: len(noises)])]
     equations = [
         [*relation, sum((a * number.constant for a, number in zip(relation, numbers, strict=True)), Fraction(0))]
         for relation in relations
     ]
-    _echelon(equations, count)
+    echelon(equations, count)
     return structure, tuple(tuple(equation) for equation in equations)
 
 
-def _echelon(rows: list[list[Fraction]], columns: int) -> None:
+def echelon(rows: list[list[Fraction]], columns: int) -> None:
     """Bring rows into reduced echelon form in place, by their first columns."""
     done = 0
     for column in range(columns):
@@ -119,7 +119,7 @@ def inverse(leaf: Leaf) -> dict[Noise, Affine] | None:
         + [-number.constant]
         for i, number in enumerate(numbers)
     ]  # fmt: skip
-    _echelon(rows, len(noises))
+    echelon(rows, len(noises))
     if len(rows) < len(noises) or any(row[i] != 1 for i, row in enumerate(rows[: len(noises)])):
         return None
     return {noise: _in_numbers(row[len(noises) :]) for noise, row in zip(noises, rows, strict=False)}

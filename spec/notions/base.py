@@ -8,7 +8,7 @@ The float64 parameter of a claim may itself be a rounded number. A test reads a 
 larger by the relative `ALLOWANCE`, exactly.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
@@ -19,6 +19,7 @@ from dpassay.claims import Claim, Item
 from dpassay.registry import Registry, address_in
 from dpassay.spec.ball import float_lower
 from dpassay.spec.distributions.discrete import DiscreteDistribution, privacy_loss
+from dpassay.spec.distributions.noise import NoisePair
 from dpassay.spec.verdict import Verdict
 
 __all__ = [
@@ -101,6 +102,9 @@ class Notion(Generic[C]):
     through_cells : callable
         ``through_cells(claim)``: the claim that follows of the outcomes after post-processing: the claim itself, where
         it survives that.
+    of_noise : callable, optional
+        ``of_noise(claim, moved)``: the divergence of independent noise, or a lower bound on it. `moved` are the pairs
+        of distributions of the coordinates that differ, at least one.
     """
 
     name: str
@@ -114,6 +118,7 @@ class Notion(Generic[C]):
     event: Callable[[C, DiscreteDistribution, DiscreteDistribution], Event] = largest_loss_event
     over_all_orders: bool = False
     through_cells: Callable[[C], Claim] = lambda claim: claim
+    of_noise: Callable[[C, Sequence[NoisePair]], arb] | None = None
 
     @property
     def where(self) -> str:

@@ -13,6 +13,7 @@ from flint import arb
 from dpassay.claims import BoundedRange
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, max_divergence
+from dpassay.spec.distributions.noise_pairs import loss_range_of_noise
 from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.rational import Ratio
@@ -74,6 +75,7 @@ BOUNDED_RANGE = register(
         items=(("cesar2020", "bounded_range"),),
         decide=bounded_range_holds,
         divergence=lambda _, left, right: loss_span(left, right),
+        of_noise=lambda _, moved: loss_range_of_noise(moved),
         bound=lambda claim: ball(claim.epsilon),
         enlarged=lambda claim: BoundedRange(grown(claim.epsilon)),
     )

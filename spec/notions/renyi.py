@@ -15,6 +15,7 @@ from dpassay.spec.distributions.discrete import (
     renyi_divergence,
     renyi_moment_exact,
 )
+from dpassay.spec.distributions.noise_pairs import renyi_divergence_of_noise
 from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
@@ -58,6 +59,7 @@ RENYI_DP = register(
         ),
         decide=renyi_dp_holds,
         divergence=lambda claim, left, right: renyi_divergence(left, right, ball(claim.alpha)),
+        of_noise=lambda claim, moved: renyi_divergence_of_noise(moved, claim.alpha),
         bound=lambda claim: ball(claim.epsilon),
         enlarged=lambda claim: replace(claim, epsilon=grown(claim.epsilon)),
     )

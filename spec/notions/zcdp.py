@@ -9,6 +9,7 @@ parabola never crosses. Bun and Steinke 2016, Def. 1.1.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -25,6 +26,8 @@ from dpassay.spec.distributions.discrete import (
     relative_entropy,
     renyi_divergence,
 )
+from dpassay.spec.distributions.noise import NoisePair
+from dpassay.spec.distributions.noise_pairs import common_shift_of_noise, renyi_divergence_of_noise
 from dpassay.spec.notions.base import Notion, grown, register
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated
 
@@ -187,6 +190,14 @@ def _most_suspicious_order(left: DiscreteDistribution, right: DiscreteDistributi
     return Fraction(float(grid[len(grid) // 2]))
 
 
+def _of_noise(moved: Sequence[NoisePair]) -> arb:
+    """Return the divergence in closed form for Gaussian noise, a lower bound from some orders otherwise."""
+    shift = common_shift_of_noise(moved)
+    if shift is not None:
+        return shift * shift / 2
+    return max_balls(renyi_divergence_of_noise(moved, order) / ball(order) for order in ORDERS)
+
+
 ZCDP_NOTION = register(
     Notion(
         name="zero-concentrated differential privacy",
@@ -195,6 +206,7 @@ ZCDP_NOTION = register(
         items=(),
         decide=zcdp_holds,
         divergence=zcdp_divergence,
+        of_noise=lambda _, moved: _of_noise(moved),
         bound=lambda claim: ball(claim.rho),
         enlarged=lambda claim: ZCDP(grown(claim.rho)),
         over_all_orders=True,

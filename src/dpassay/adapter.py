@@ -8,7 +8,10 @@ module can be imported there.
 
 Cases
     `Mechanism`, a mechanism with its claim and neighbours; `Answer`, a function of an accountant or calibrator;
-    `Nonsense`, invalid calls that must raise
+    `Family`, a mechanism for a whole domain of parameters; `Nonsense`, invalid calls that must raise
+Noise
+    `NoisePrimitive`, a function of the library through which its noise passes; `Choice`, other randomness, which is
+    fixed while runs are replayed
 Helpers
     `present_cases`, which leaves out what a version lacks; `answer_in_time`, for calls that may hang; `Refused`, for
     answers that amount to a refusal; `Raised`, the outcome of a call that raised
@@ -26,7 +29,7 @@ import os
 import re
 import signal
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,7 +37,18 @@ if TYPE_CHECKING:
 
     Data = list[float]
 
-__all__ = ["Answer", "Mechanism", "Nonsense", "Raised", "Refused", "answer_in_time", "present_cases"]
+__all__ = [
+    "Answer",
+    "Choice",
+    "Family",
+    "Mechanism",
+    "NoisePrimitive",
+    "Nonsense",
+    "Raised",
+    "Refused",
+    "answer_in_time",
+    "present_cases",
+]
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,53 @@ class Refused(ValueError):  # noqa: N818  # a word of adapters
     Any other exception from the adapter's own lines says that the library was not asked, except those of compiled
     functions of the library that a case names in its `refused_by`.
     """
+
+
+@dataclass(frozen=True)
+class NoisePrimitive:
+    """A function of the library through which its noise passes, for the law `replay`.
+
+    While a run is replayed the function is replaced: it notes what it is called with and returns chosen outputs. Calls
+    of primitives from within a primitive are not noted.
+
+    Parameters
+    ----------
+    owner : class or module
+        Where the library looks the function up.
+    name : str
+        Name of the attribute.
+    read : callable
+        Receives the arguments of a call (of a method, `self` first) and returns a mapping with
+
+        - ``value``: the number, or list of numbers, to which noise is added, or the utilities of a selection;
+        - ``family``: ``laplace`` (loss `epsilon` times the distance over `sensitivity`, in L1), ``gaussian`` (with
+          `scale`, the standard deviation), ``bounded`` (any other noise whose loss is at most `epsilon` within
+          `sensitivity`) or ``selection`` (an index is released);
+        - ``sensitivity``: the distance that the noise is made for (L2 for Gaussian noise), and ``epsilon`` or
+          ``scale``, as the library passes them to the function;
+        - optionally ``low`` and ``high``, the range of outputs, and ``integer``, if they are integers.
+    """
+
+    owner: Any
+    name: str
+    read: Callable[..., Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A random choice of the library other than noise, replaced while runs are replayed.
+
+    Parameters
+    ----------
+    owner, name
+        As for `NoisePrimitive`.
+    take : callable
+        Replaces the function. It returns one possible choice, the same for the unchanged records of neighbours.
+    """
+
+    owner: Any
+    name: str
+    take: Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -100,6 +161,15 @@ class Mechanism:
         takes more than the default to test.
     slow : bool
         Whether sampled laws draw only as many outcomes as a test of the claim needs in order not to be weak.
+    noise : tuple of NoisePrimitive
+        The functions through which all noise of the mechanism passes; with them the law `replay` applies.
+    choices : tuple of Choice
+        Other randomness.
+    releases_noise : bool
+        Whether the outcome determines the outputs of all primitives (a sum, not a maximum of noisy values). Then the
+        loss of the primitives is a loss of the mechanism.
+    call : str
+        The library's own call, with its imports, as Python text in which ``{data}`` stands for the list of records.
     """
 
     name: str
@@ -117,6 +187,10 @@ class Mechanism:
     notes: str = ""
     calls: int | None = None
     slow: bool = False
+    noise: tuple[NoisePrimitive, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    releases_noise: bool = False
+    call: str = ""
 
     def __post_init__(self) -> None:
         if (self.sample_one is None) == (self.sample_many is None):
@@ -165,7 +239,60 @@ class Mechanism:
             "notes": self.notes,
             "calls": self.calls,
             "slow": self.slow,
+            "replayed": bool(self.noise),
+            "releases_noise": self.releases_noise,
+            "call": self.call,
         }
+
+
+@dataclass(frozen=True)
+class Family:
+    """A mechanism for a whole domain of parameters; laws are asked at drawn parameters, the ends of domains first.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the adapter, such as ``tools.mean``.
+    make : callable
+        Receives the parameters by name and returns a `Mechanism`, whose name is replaced.
+    parameters : mapping
+        The documented domain of each parameter: (low, high), both included, of numbers (of integers if both are), or
+        a list of choices. Choose ends that are not 1: a factor of 1 hides that it is missing.
+
+    Examples
+    --------
+    >>> def make(epsilon, width):
+    ...     return Mechanism("", f"vector:size=1,linf={width}", f"pure:{epsilon}", sample_one=sum)
+    >>> family = Family("sum", make, {"epsilon": (0.2, 3.0), "width": (2, 9)})
+    >>> family.member({"epsilon": 0.5, "width": 3}).name
+    'sum(epsilon=0.5, width=3)'
+    """
+
+    name: str
+    make: Callable[..., Mechanism]
+    parameters: Mapping[str, tuple[float, float] | list[Any]]
+
+    def __post_init__(self) -> None:
+        if "(" in self.name:
+            raise ValueError(f"the name of a family must have no parenthesis, got {self.name!r}")
+        for name, domain in self.parameters.items():
+            if isinstance(domain, tuple) and not (len(domain) == 2 and domain[0] <= domain[1]):
+                raise ValueError(f"{self.name}: {name} must be (low, high) with low <= high, got {domain!r}")
+            if not domain:
+                raise ValueError(f"{self.name}: {name} must have a choice, got {domain!r}")
+
+    def member(self, arguments: Mapping[str, Any]) -> Mechanism:
+        """Return the mechanism with some parameters; its name says them."""
+        words = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+        return replace(self.make(**arguments), name=f"{self.name}({words})")
+
+    def describe(self) -> dict[str, Any]:
+        """Return the description that the parent process reads."""
+        domains = {
+            name: {"low": domain[0], "high": domain[1]} if isinstance(domain, tuple) else {"choices": domain}
+            for name, domain in self.parameters.items()
+        }
+        return {"kind": "family", "name": self.name, "parameters": domains}
 
 
 def _require_finite(name: str, what: str, number: float) -> None:
@@ -332,9 +459,9 @@ def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
 
 
 def present_cases(
-    *groups: Callable[[], Iterable[Mechanism | Answer | Nonsense]],
+    *groups: Callable[[], Iterable[Mechanism | Family | Answer | Nonsense]],
     lacking: tuple[type[Exception], ...] = (AttributeError, TypeError, ValueError),
-) -> Iterator[Mechanism | Answer | Nonsense]:
+) -> Iterator[Mechanism | Family | Answer | Nonsense]:
     """Yield the cases of all groups that this version of a library can build.
 
     A group ends at the first case that an older version cannot build, with a line on standard error.

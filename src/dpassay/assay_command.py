@@ -183,6 +183,8 @@ def _run(plan: "Plan", library: "Library", seconds: float, jobs: int, form: str)
         print_records(line.record() for line in lines)
     elif form == "table":
         print_table(table.rows(lines), table.COLUMNS)
+        for text in table.calls(lines):
+            click.echo(f"\n{text}")
     for loss in dict.fromkeys(loss for result in results for loss in result.losses):
         _tell(f"{loss}; the worker was restarted")
     click.echo(table.summary(lines, time.monotonic() - start), err=True)

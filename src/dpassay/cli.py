@@ -24,7 +24,7 @@ from dpassay import completion
 from dpassay.assay_command import assay
 from dpassay.cache import cache_folder
 from dpassay.check_command import check, leaf_words, save_certificate
-from dpassay.claims import MOST_CALLS, UsageError, claim_forms
+from dpassay.claims import MOST_CALLS, UsageError, claim_forms, parse_claim
 from dpassay.command_line import (
     EXPECTED,
     INTERRUPTED,
@@ -34,6 +34,7 @@ from dpassay.command_line import (
     json_option,
     print_records,
     print_table,
+    require_plots,
     seconds_of,
     seed_option,
     use_any_encoding,
@@ -280,6 +281,11 @@ def _card_lines(key: str, value: Any) -> list[str]:
     help="File for the proof of a claim that holds; `dpassay check` verifies it.",
 )
 @click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File (.svg, .png, ...) for a picture of claim, excluded region and evidence (needs matplotlib).",
+)
+@click.option(
     "--replay",
     "witness",
     type=click.Path(path_type=Path),
@@ -303,6 +309,7 @@ def hunt(
     no_trace: bool,
     trace_limit: str,
     certificate: Path | None,
+    plot: Path | None,
     witness: Path | None,
     as_json: bool,
 ) -> int:
@@ -327,6 +334,9 @@ def hunt(
     patience = math.inf if call_timeout == "inf" else seconds_of("--call-timeout", call_timeout)
     import_seconds = seconds_of("--import-timeout", import_timeout)
     tracing = seconds_of("--trace-limit", trace_limit)
+    history: list[tuple[int, float]] = []
+    if plot is not None:
+        require_plots()
     if witness is not None:
         if claim is not None or neighbours is not None:
             raise UsageError("--replay reads the claim and the inputs from the file; omit --claim and --neighbours")
@@ -337,7 +347,7 @@ def hunt(
                 import_timeout_seconds=import_seconds, **limit,
             )  # fmt: skip
     else:
-        with _output_to_stderr(), _hunting(target, seconds) as progress:
+        with _output_to_stderr(), _hunting(target, seconds, history) as progress:
             result = run(
                 target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
                 backend=backend, call_timeout_seconds=patience, import_timeout_seconds=import_seconds,
@@ -352,7 +362,18 @@ def hunt(
         click.echo(f"dpassay: {note}", err=True)
     if certificate is not None:
         _save_proof(result, certificate)
+    if plot is not None:
+        _draw(result, history, plot)
     return _status_of(result)
+
+
+def _draw(result: "HuntResult", history: list[tuple[int, float]], path: Path) -> None:
+    from dpassay.properties.hunting.picture import draw_hunt
+
+    if result.claim.startswith("ex-post:"):
+        click.echo("dpassay: no picture: an ex-post claim has no point in the plane of epsilon and delta", err=True)
+    else:
+        draw_hunt(result, parse_claim(result.claim), history, path)
 
 
 def _save_proof(result: "HuntResult", path: Path) -> None:
@@ -434,7 +455,7 @@ def _output_to_stderr() -> Iterator[None]:
 
 
 @contextmanager
-def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
+def _hunting(target: str, seconds: float, history: list[tuple[int, float]]) -> Iterator["HuntProgress"]:
     from dpassay.properties.progress import share_bar
 
     with share_bar(f"hunting {target}") as update:
@@ -442,6 +463,7 @@ def _hunting(target: str, seconds: float) -> Iterator["HuntProgress"]:
         def progress(
             *, calls: int, seconds: float, e_value_log10: float, epsilon_lower: float, limit: float = seconds
         ) -> None:
+            history.append((calls, e_value_log10))
             update(
                 f"{calls:,} calls, epsilon >= {epsilon_lower:.3g}, e-value 10^{e_value_log10:.1f}",
                 min(seconds / limit, 1.0),

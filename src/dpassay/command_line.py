@@ -21,6 +21,7 @@ __all__ = [
     "json_option",
     "print_records",
     "print_table",
+    "require_plots",
     "seconds_of",
     "seed_option",
     "use_any_encoding",
@@ -47,6 +48,14 @@ def seconds_of(option: str, text: str) -> float:
     if not 0 < seconds <= MOST_SECONDS:
         raise UsageError(f"{option} {text!r} is not a time such as 30s, 5m or 1h of at most {MOST_SECONDS:g} seconds")
     return seconds
+
+
+def require_plots() -> None:
+    """Raise `UsageError` unless pictures can be drawn."""
+    from dpassay.properties.experiments.output import NO_FIGURES, can_draw
+
+    if not can_draw():
+        raise UsageError(f"--plot: {NO_FIGURES}")
 
 
 def use_any_encoding() -> None:

@@ -72,13 +72,6 @@ _LOW_BITS_OPEN = (
 )
 
 
-def _leaves_low_bits_open(result: HuntResult) -> bool:
-    """Return whether a claim was proved by tracing of outcomes that contain noise; cells of data do not tell."""
-    if not result.traced or result.verdict is not HuntVerdict.HOLDS:
-        return False
-    return result.certificate is None or any(leaf["released"] for leaf in result.certificate["leaves"])
-
-
 @overload
 def assert_private(
     mechanism: str | Mechanism | Sampler,
@@ -246,7 +239,7 @@ def assert_private(
     for note in dict.fromkeys(f"{result.target}: {note}" for result in results for note in result.notes):
         warnings.warn(note, MechanismWarning, stacklevel=2)
     if low_bits:
-        for target in dict.fromkeys(result.target for result in results if _leaves_low_bits_open(result)):
+        for target in dict.fromkeys(result.target for result in results if result.low_bits_open):
             warnings.warn(f"{target}: {_LOW_BITS_OPEN}", LowBitsWarning, stacklevel=2)
     is_one = claim is None or isinstance(claim, Claim | str)
     return results[0] if is_one else results

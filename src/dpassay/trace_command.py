@@ -7,7 +7,15 @@ import click
 
 from dpassay import completion
 from dpassay.claims import UsageError
-from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records, print_table, seconds_of
+from dpassay.command_line import (
+    EXPECTED,
+    UNEXPECTED,
+    json_option,
+    print_records,
+    print_table,
+    require_plots,
+    seconds_of,
+)
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.profile import PairProfile
@@ -71,12 +79,9 @@ def trace(
 
 
 def _require_plot(neighbour: str | None) -> None:
-    from dpassay.properties.experiments.output import NO_FIGURES, can_draw
-
     if neighbour is None:
         raise UsageError("--plot needs --neighbour: the curves are those of a pair")
-    if not can_draw():
-        raise UsageError(f"--plot: {NO_FIGURES}")
+    require_plots()
 
 
 def _numbers(option: str, text: str) -> list[float]:

@@ -14,6 +14,7 @@ import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.mechanisms.base import bernoulli_neg_exp
+from diffprivlib_families import families, mechanism_families
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
 
@@ -505,4 +506,4 @@ def _refusals():
 
 def cases():
     """Return all cases that this version of the library has."""
-    return list(present_cases(_noise, _selection, _tools, _models, _answers, _refusals))
+    return list(present_cases(_noise, _selection, _tools, _models, families, mechanism_families, _answers, _refusals))

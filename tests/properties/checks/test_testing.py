@@ -108,9 +108,19 @@ def test_a_proof_for_the_ideal_mechanism_says_that_the_low_order_bits_are_open()
         is_above: NDArray[np.bool_] = data[0] + rng.laplace(0, 1, size) > 0
         return is_above
 
+    def integer(data: Array, size: int, rng: np.random.Generator) -> Array:
+        noisy: Array = data[0] + rng.geometric(0.5, size) - rng.geometric(0.5, size)
+        return noisy
+
+    def rounded(data: Array, size: int, rng: np.random.Generator) -> Array:
+        noisy: Array = np.round(data[0] + rng.laplace(0, 1, size))
+        return noisy
+
     with pytest.warns(LowBitsWarning, match="low-order bits of the released numbers were not tested"):
         assert assert_private(laplace, "pure:1", LINE).verdict == "holds"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert assert_private(laplace, "pure:1", LINE, low_bits=False).traced
         assert assert_private(bit, "pure:1", LINE).traced
+        assert assert_private(rounded, "pure:1", LINE).traced
+        assert assert_private(integer, "pure:0.7", f"{LINE},integer").traced

@@ -150,6 +150,22 @@ def gaussian_sign(data: Any, size: Any, rng: Any) -> Any:
     return [bool(data[0] + rng.normal() > 0) for _ in range(size)]
 
 
+def gaussian(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + rng.normal(0, 1, size)
+
+
+def two_gaussians(data: Any, size: Any, rng: Any) -> Any:  # as one of deviation 1
+    return [data[0] + 0.6 * rng.normal() + 0.8 * rng.normal() for _ in range(size)]
+
+
+def gaussian_vector(data: Any, size: Any, rng: Any) -> Any:
+    return [np.round(data + rng.normal(0, 1, 2)) for _ in range(size)]
+
+
+def gaussian_index(data: Any, size: Any, rng: Any) -> Any:
+    return [int(np.argmax(data + rng.normal(0, 1, 2))) for _ in range(size)]
+
+
 LOG_2, LOG_3 = math.log(2), math.log(3)
 PROGRAMS = [
     *((response(epsilon), BIT, f"pure:{epsilon}", f"pure:{0.999 * epsilon}") for epsilon in (0.01, 0.1, 3.0)),
@@ -181,6 +197,11 @@ PROGRAMS = [
     (branch, LINE, "pure:2", "pure:1.999"),
     (uniform_noise, LINE, "approx:0,0.0500001", "approx:0,0.0499"),
     (gaussian_sign, LINE, "gdp:1", "gdp:0.9"),
+    (gaussian, LINE, "zcdp:0.5", "zcdp:0.49"),
+    (gaussian, LINE, "approx:1,0.1269369", "approx:1,0.1269"),
+    (two_gaussians, LINE, "gdp:1", "gdp:0.99"),
+    (gaussian_vector, "vector:size=2,l2=1", "gdp:1", "gdp:0.99"),
+    (gaussian_index, "vector:size=2,linf=1", "gdp:1.4142135623731", "gdp:1.41"),
 ]  # fmt: skip
 
 
@@ -207,11 +228,33 @@ def test_what_is_false_is_never_proved(target: Any, relation: str, claim: str) -
         (two_coins, BIT, "pure:1.1", LOG_3),
         (permutation, BIT, "pure:0.7", LOG_2),
     ],
-)
+)  # fmt: skip
 def test_discrete_noise_is_proved_for_all_inputs(target: Any, relation: str, claim: str, epsilon: float) -> None:
     found = decide(target, parse_claim(claim), parse_neighbours(relation), seed=1)
     assert found.verdict is HuntVerdict.HOLDS
     assert found.epsilon_upper == pytest.approx(epsilon, rel=1e-12)
+    assert target not in {two_coins, permutation} or found.uppers["epsilon"] == found.epsilon_upper
+
+
+@pytest.mark.parametrize(
+    ("target", "relation", "claim", "quantity", "value"),
+    [
+        (gaussian, LINE, "gdp:1", "mu", 1.0),
+        (gaussian, LINE, "zcdp:0.5", "rho", 0.5),
+        (gaussian, LINE, "rdp:2,1", "renyi_epsilon", 1.0),
+        (gaussian, LINE, "approx:1,0.13", "delta", 0.12693673750664395),
+        (two_gaussians, LINE, "gdp:1", "mu", 1.0),
+        (gaussian_vector, "vector:size=2,l2=1", "gdp:1", "mu", 1.0),
+        (gaussian_vector, "vector:size=2,linf=1", "zcdp:1", "rho", 1.0),
+        (gaussian_index, "vector:size=2,linf=1", "gdp:1.5", "mu", math.sqrt(2)),
+    ],
+)
+def test_gaussian_noise_is_proved_for_all_inputs(
+    target: Any, relation: str, claim: str, quantity: str, value: float
+) -> None:
+    found = decide(target, parse_claim(claim), parse_neighbours(relation), seed=1, seconds=SECONDS)
+    assert found.verdict is HuntVerdict.HOLDS
+    assert found.uppers[quantity] == pytest.approx(value, rel=1e-12)
 
 
 REFUTED = [target for target, _, _, claim in PROGRAMS[:8] if claim]

@@ -1,0 +1,289 @@
+"""Recall on faults that nobody told the suite of: plant one in a copy of a library, and run the suite on the copy.
+
+``python -m benchmarks.planted_faults diffprivlib --count 10 --seed 1 --out faults.jsonl`` draws faults with a seed
+from the modules of the library that compute privacy, as many of each kind as there are. Each is planted in a copy of
+the library's package, which shadows the installed one, and the suite runs on it. A fault is found if a finding is
+neither expected nor found on the copy without a fault. A survivor in lines that a run under a tracer does not execute
+is reported as not reached. The survivors are sorted by cause in ``benchmarks/planted_faults.toml``.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.mutation.mutants import Mutant, Source
+from benchmarks.mutation.places import places
+from benchmarks.privacy_faults import faults
+from dpassay.claims import UsageError
+from dpassay.impl.libraries.environments import build_environment, newest_version
+from dpassay.impl.libraries.registry import find_library
+from dpassay.properties.assay.assessment import assess
+from dpassay.properties.assay.expected import ExpectedFailure, load_expected
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.laws import LAWS
+from dpassay.properties.assay.suite import Plan, Result, Target, close_session, make_plan, run_plan
+
+CAUSES = Path(__file__).with_suffix(".toml")
+PACKAGES = {
+    "diffprivlib": ("diffprivlib", ("mechanisms", "tools", "models", "accountant.py", "validation.py")),
+    "pipeline-dp": (
+        "pipeline_dp",
+        (
+            "budget_accounting.py",
+            "combiners.py",
+            "contribution_bounders.py",
+            "dp_computations.py",
+            "dp_engine.py",
+            "partition_selection.py",
+            "private_contribution_bounds.py",
+            "sampling_utils.py",
+        ),
+    ),
+    "autodp": (
+        "autodp",
+        (
+            "autodp_core.py",
+            "calibrator_zoo.py",
+            "converter.py",
+            "dp_bank.py",
+            "mechanism_zoo.py",
+            "privacy_calibrator.py",
+            "rdp_acct.py",
+            "rdp_bank.py",
+            "transformer_zoo.py",
+        ),
+    ),
+    "dp-accounting": ("dp_accounting", ("pld", "rdp", "mechanism_calibration.py", "dp_event_builder.py")),
+    "opacus": ("opacus", ("accountants",)),
+}
+"""The package of each library, and its files and folders that compute privacy."""
+
+_UTILITY = {
+    "bias",
+    "variance",
+    "mse",
+    "effective_epsilon",
+    "describe",
+    "explain_computation",
+    "predict",
+    "predict_proba",
+}
+"""Functions that compute no privacy: what they say of the accuracy of a mechanism, and what uses a release."""
+
+_TRACED_SECONDS = 60.0
+"""Time limit of the run under the tracer, which is slow."""
+
+_FOUND = {FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER, FindingKind.ERROR}
+_TRACER = """
+import atexit, os, sys
+ROOT, LOG = os.environ["DPASSAY_TRACED"], os.environ["DPASSAY_TRACE_LOG"]
+seen, log = set(), open(LOG, "a", buffering=1)
+def local(frame, event, argument):
+    if event == "line":
+        key = (frame.f_code.co_filename, frame.f_lineno)
+        if key not in seen:
+            seen.add(key)
+            log.write(f"{key[0]}\\t{key[1]}\\n")
+    return local
+def watch(frame, event, argument):
+    return local if frame.f_code.co_filename.startswith(ROOT) else None
+if ROOT:
+    sys.settrace(watch)
+    import threading
+    threading.settrace(watch)
+"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the suite said about one fault."""
+
+    library: str
+    version: str
+    seed: int
+    key: str
+    path: str
+    line: int
+    kind: str
+    diff: tuple[str, ...]
+    outcome: str
+    """``found``, ``missed``, ``not reached`` or ``unusable`` (the adapter cannot be loaded)."""
+    by: str = ""
+    seconds: float = 0.0
+
+
+def draw(package: Path, parts: Sequence[str], count: int, seed: int) -> list[Mutant]:
+    """Draw faults without replacement, the kinds in turn; a larger count only appends."""
+    rng = random.Random(seed)  # noqa: S311  # no secret: a draw that can be repeated
+    kinds: dict[str, list[Mutant]] = {}
+    for mutant in _every_fault(package, parts):
+        kinds.setdefault(mutant.operator, []).append(mutant)
+    for waiting in kinds.values():
+        rng.shuffle(waiting)
+    drawn: list[Mutant] = []
+    while len(drawn) < count and any(kinds.values()):
+        for kind in rng.sample(sorted(kinds), len(kinds)):
+            drawn += [kinds[kind].pop()] if kinds[kind] else []
+    return drawn[:count]
+
+
+def _every_fault(package: Path, parts: Sequence[str]) -> Iterator[Mutant]:
+    for part in parts:
+        for path in sorted([package / part] if part.endswith(".py") else (package / part).rglob("*.py")):
+            if path.is_file() and "test" not in path.name:
+                source = Source(path.relative_to(package.parent).as_posix(), path.read_text("utf-8"))
+                for place in places(source.tree):
+                    if place.block is not None and place.function.rpartition(".")[2] not in _UTILITY:
+                        yield from filter(None, (source.mutant(place, fault) for fault in faults(place)))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A library with a copy of its package that shadows the installed one."""
+
+    library: str
+    version: str
+    target: Target
+    copy: Path
+    package: str
+    seconds: float
+    laws: str
+
+    def plan(self) -> Plan:
+        """Return the plan of the suite on the copy."""
+        return make_plan(self.target, LAWS, law=self.laws)
+
+    def findings(self, plan: Plan, known: frozenset[tuple[str, str]] = frozenset()) -> Iterator[tuple[str, str, str]]:
+        """Yield mechanism, law and detail of what is neither expected nor known."""
+        entries = load_expected(find_library(self.library).expected_failures, self.version)
+        for result in run_plan(plan, budget=self.seconds):
+            yield from _unexpected(plan, result, entries, known)
+
+    def reached(self) -> set[tuple[str, int]]:
+        """Run the suite on the copy without a fault under a tracer, and return the lines that it executes."""
+        hook, log = self.copy / "sitecustomize.py", self.copy / "lines.log"
+        hook.write_text(_TRACER, "utf-8")
+        os.environ |= {"DPASSAY_TRACED": str(self.copy / self.package), "DPASSAY_TRACE_LOG": str(log)}
+        try:
+            for law in ("replay", "*"):  # the law with the most parameters first
+                for _ in run_plan(make_plan(self.target, LAWS, calls=40, law=law), budget=_TRACED_SECONDS):
+                    pass
+        finally:
+            hook.unlink()
+        rows = [line.split("\t") for line in log.read_text("utf-8").splitlines()]
+        return {(Path(path).relative_to(self.copy).as_posix(), int(line)) for path, line in rows}
+
+
+def _unexpected(
+    plan: Plan, result: Result, entries: Sequence[ExpectedFailure], known: frozenset[tuple[str, str]]
+) -> Iterator[tuple[str, str, str]]:
+    names = (result.check.mechanism, result.check.law.name)
+    if names in known or result.finding.kind not in _FOUND:
+        return
+    for line in assess(plan, [result], entries):
+        if (line.mechanism, line.law) == names and not line.as_expected:
+            yield (*names, f"{line.finding.kind}: {line.finding.detail}")
+
+
+def prepare(library: str, seconds: float, laws: str, folder: Path) -> Bench:
+    """Install the library if necessary, and copy its package."""
+    found = find_library(library)
+    version = newest_version(found)
+    python = build_environment(found, version, lambda words: print(words, file=sys.stderr))
+    package = PACKAGES[library][0]
+    (installed,) = python.parent.parent.glob(f"lib/python*/site-packages/{package}")
+    shutil.copytree(installed, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    target = Target(str(python), str(found.adapter), isolated=False)
+    return Bench(library, version, target, folder, package, seconds, laws)
+
+
+def judge(
+    bench: Bench, mutant: Mutant, seed: int, lines: set[tuple[str, int]], known: frozenset[tuple[str, str]]
+) -> Trial:
+    """Plant a fault, run the suite until it finds it, and restore the copy."""
+    start = time.monotonic()
+    outcome, by = "missed" if any((mutant.path, line) in lines for line in _lines_of(mutant)) else "not reached", ""
+    file = bench.copy / mutant.path
+    before = file.read_text("utf-8")
+    file.write_text(mutant.changed, "utf-8")
+    try:
+        for mechanism, law, detail in bench.findings(bench.plan(), known):
+            outcome, by = "found", f"{mechanism} / {law}: {detail}"
+            break
+    except UsageError as error:
+        outcome, by = "unusable", str(error)
+    finally:
+        close_session()
+        file.write_text(before, "utf-8")
+    return Trial(
+        bench.library, bench.version, seed, mutant.key, mutant.path, mutant.line, mutant.operator, mutant.diff,
+        outcome, by, round(time.monotonic() - start, 1),
+    )  # fmt: skip
+
+
+def _lines_of(mutant: Mutant) -> range:
+    """Return the lines near an expression: a statement of several lines is traced at some of them only."""
+    return range(mutant.line - 2, mutant.line + 3)
+
+
+def report(trials: Sequence[Trial]) -> str:
+    """Return recall by library, and the survivors by cause."""
+    causes = tomllib.loads(CAUSES.read_text("utf-8")) if CAUSES.is_file() else {}
+    lines = []
+    for library in sorted({trial.library for trial in trials}):
+        ours = [trial for trial in trials if trial.library == library]
+        counts = Counter(_cause(trial, causes) for trial in ours)
+        real = [trial for trial in ours if _cause(trial, causes) not in {"equivalent", "weaker", "unusable"}]
+        found = sum(trial.outcome == "found" for trial in real)
+        lines.append(f"{library}: {found} of {len(real)} found; " + ", ".join(f"{n} {c}" for c, n in counts.items()))
+    return "\n".join(lines)
+
+
+def _cause(trial: Trial, causes: dict[str, dict[str, str]]) -> str:
+    return causes.get(trial.key, {}).get("cause", trial.outcome)
+
+
+def main() -> None:
+    """Run the faults of one library and print the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library", choices=sorted(PACKAGES))
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=120.0, help="time limit of the suite on one fault")
+    parser.add_argument("--law", default="*", help="run only laws whose name matches")
+    parser.add_argument("--out", type=Path, required=True, help="file of results, to which a new run appends")
+    options = parser.parse_args()
+    done = (
+        [Trial(**json.loads(line)) for line in options.out.read_text("utf-8").splitlines()]
+        if options.out.is_file()
+        else []
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        bench = prepare(options.library, options.seconds, options.law, Path(folder))
+        drawn = draw(bench.copy / bench.package, PACKAGES[options.library][1], options.count, options.seed)
+        lines = bench.reached()
+        known = frozenset((mechanism, law) for mechanism, law, _ in bench.findings(bench.plan()))
+        print(f"{len(lines)} lines reached; found without a fault: {sorted(known) or 'nothing'}", flush=True)
+        for mutant in drawn:
+            if any(trial.key == mutant.key for trial in done):
+                continue
+            done.append(judge(bench, mutant, options.seed, lines, known))
+            with options.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(done[-1])) + "\n")
+            print(json.dumps(asdict(done[-1])), flush=True)
+    print(report(done))
+
+
+if __name__ == "__main__":
+    main()

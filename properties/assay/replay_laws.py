@@ -1,0 +1,317 @@
+"""The law of replay: with the outputs of all noise chosen, neighbours differ in nothing but what reaches the noise.
+
+The library runs on one input with chosen outputs of its noise primitives, and on a neighbour with the same outputs.
+What reaches a primitive may differ by its declared sensitivity; the losses of all primitives together may not exceed
+the claim; everything else must be equal: the calls, their parameters, exceptions and the outcome. No noise is drawn,
+so that a clip, a factor, a split or a count that is missing is found at any size, without statistics.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpassay.claims import ZCDP, ApproximateDP, Claim, PureDP
+from dpassay.impl.libraries.remote import RemoteMechanism
+from dpassay.properties.assay.boundaries import boundary_pairs
+from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.ideal_distributions import ideal_distribution
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.mechanism_cases import claim_in_words, exceeds_claim, mechanism_law, moves
+from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
+from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import adversarial_pairs
+from dpassay.spec.verdict import Evidence, Scope
+
+__all__ = ["REPLAY_LAWS", "Difference", "compare_runs"]
+
+Calls = Sequence[dict[str, Any]]
+
+_SHIFTS = (0.0, 7.0, -7.0)
+"""The outputs are the values themselves, and values moved up and down by more than any sensitivity."""
+
+_DESIGNED, _BOUNDARY = 7, 5
+"""Numbers of pairs that are replayed at each parameter: more pairs leave less time for parameters."""
+
+_SLACK = 2.0**-20
+"""Relative excess that counts as rounding of the account."""
+
+_EQUAL_OUTCOMES = 1e-9
+"""Relative difference of outcomes that counts as rounding."""
+
+_READ = ("value", "family", "sensitivity", "epsilon", "scale", "low", "high", "integer")
+_CLAIMS = (PureDP, ApproximateDP, ZCDP)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Differences between two replayed runs.
+
+    Parameters
+    ----------
+    pure : float
+        Sum of the losses of the primitives of pure DP, in nats.
+    squared : float
+        Sum of the squared distances over squared scales of Gaussian noise.
+    faults : tuple of str
+        What differs that must not, in words.
+    wide : tuple of str
+        Which values change by more than the declared sensitivity, in words.
+    laws : tuple of mappings, optional
+        The joint distributions of the noisy values, if all primitives are of one family.
+    gaps : tuple of float
+        The distances of what reaches each primitive.
+    """
+
+    pure: float
+    squared: float
+    faults: tuple[str, ...]
+    wide: tuple[str, ...]
+    gaps: tuple[float, ...]
+    laws: tuple[dict[str, Any], dict[str, Any]] | None = None
+
+
+def compare_runs(left: tuple[Calls, Any], right: tuple[Calls, Any]) -> Difference:
+    """Compare the calls and the outcomes of a run and of its replay on a neighbour.
+
+    Parameters
+    ----------
+    left, right : (calls, outcome)
+        As a worker returns them.
+    """
+    (calls, outcome), (others, other) = left, right
+    faults, wide = [], []
+    if len(calls) != len(others):
+        faults.append(f"noise is drawn {len(calls)} times, and {len(others)} times on the neighbour")
+    pure = squared = 0.0
+    gaps = []
+    for place, (one, two) in enumerate(zip(calls, others, strict=False)):
+        changed = [name for name in _READ[1:] if not _same(one.get(name), two.get(name))]
+        if changed:
+            words = ", ".join(f"{name} is {one.get(name)!r} and {two.get(name)!r}" for name in changed)
+            faults.append(f"the noise depends on the data: in call {place} {words}")
+            continue
+        gap = _distance(one, two)
+        gaps.append(gap)
+        if gap > one["sensitivity"] * (1 + _SLACK):
+            wide.append(
+                f"what reaches the noise changes by {gap:.6g}, the declared sensitivity is {one['sensitivity']:.6g}"
+            )
+        if one["family"] == "gaussian":
+            squared += _ratio(gap, one["scale"]) ** 2
+        else:
+            pure += one["epsilon"] * _ratio(gap, one["sensitivity"])
+    if not faults and not _same(outcome, other):
+        faults.append(f"with equal noise the outcome changes from {outcome!r} to {other!r}")
+    laws = _joint_laws(calls, others) if not faults else None
+    return Difference(pure, squared, tuple(faults), tuple(wide), tuple(gaps), laws)
+
+
+def _ratio(gap: float, scale: float) -> float:
+    return 0.0 if gap == 0 else math.inf if scale == 0 else gap / scale
+
+
+def _distance(one: dict[str, Any], two: dict[str, Any]) -> float:
+    """Return the distance of two values in the norm of the noise; infinite if their shapes differ or one is NaN."""
+    first, second = (np.atleast_1d(np.asarray(call["value"], dtype=np.float64)) for call in (one, two))
+    if first.shape != second.shape:
+        return math.inf
+    change = np.where(first == second, 0.0, first - second)  # equal infinities do not differ
+    if np.isnan(change).any():
+        return 0.0 if np.array_equal(first, second, equal_nan=True) else math.inf
+    if one["family"] == "selection":
+        return float(np.max(np.abs(change), initial=0.0))
+    return float(np.linalg.norm(change)) if one["family"] == "gaussian" else float(np.sum(np.abs(change)))
+
+
+def _same(one: Any, two: Any) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(two, np.ndarray):
+        one, two = np.asarray(one).tolist(), np.asarray(two).tolist()
+    if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)):
+        return len(one) == len(two) and all(map(_same, one, two))
+    if isinstance(one, dict) and isinstance(two, dict):
+        return list(one) == list(two) and all(_same(one[key], two[key]) for key in one)
+    if isinstance(one, float) and isinstance(two, float):
+        return (math.isnan(one) and math.isnan(two)) or one == two or math.isclose(one, two, rel_tol=_EQUAL_OUTCOMES)
+    return type(one) is type(two) and bool(one == two)
+
+
+def _joint_laws(calls: Calls, others: Calls) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return the joint distributions of the noisy values in units of the noise, if they are of one family."""
+    families = {call["family"] for call in calls}
+    if len(families) != 1 or not families <= {"laplace", "gaussian"}:
+        return None
+    family = families.pop()
+    scales = [call["scale"] if family == "gaussian" else call["sensitivity"] / call["epsilon"] for call in calls]
+    if not all(0 < scale < math.inf for scale in scales):
+        return None
+    sides: list[dict[str, Any]] = []
+    for side in (calls, others):
+        locations = [np.atleast_1d(call["value"]) / scale for call, scale in zip(side, scales, strict=True)]
+        joined = np.concatenate(locations)
+        if not np.isfinite(joined).all():
+            return None
+        sides.append({"family": family, "location": joined.tolist(), "scale": 1.0})
+    return sides[0], sides[1]
+
+
+def _excess(claim: Claim, found: Difference) -> tuple[float, float] | None:
+    """Return what the account of the primitives says and what the claim allows, if it is more; None else."""
+    pure, mu = found.pure, math.sqrt(found.squared)
+    if isinstance(claim, PureDP):
+        total = math.inf if mu else pure
+        return (total, float(claim.epsilon)) if total > float(claim.epsilon) * (1 + _SLACK) else None
+    if isinstance(claim, ZCDP):
+        total = pure**2 / 2 + mu**2 / 2
+        return (total, float(claim.rho)) if total > float(claim.rho) * (1 + _SLACK) else None
+    assert isinstance(claim, ApproximateDP)
+    epsilon, allowed = float(claim.epsilon), float(claim.delta)
+    delta = _gaussian_delta(mu, epsilon - pure) if mu else max(0.0, -math.expm1((epsilon - pure) / 2))
+    return (delta, allowed) if delta > allowed * (1 + _SLACK) + _SLACK**2 else None
+
+
+def _gaussian_delta(mu: float, epsilon: float) -> float:
+    """Return the delta of Gaussian noise at distance `mu` scales, an estimate that tells where to look."""
+    if math.isinf(mu):
+        return 1.0
+    upper = 0.5 * math.erfc((epsilon / mu - mu / 2) / math.sqrt(2))
+    return upper - math.exp(epsilon) * 0.5 * math.erfc((epsilon / mu + mu / 2) / math.sqrt(2))
+
+
+@dataclass(frozen=True)
+class _Suspicion:
+    """A pair of neighbours whose replayed runs differ too much."""
+
+    pair: Pair
+    found: Difference
+    excess: tuple[float, float] | None
+    is_adaptive: bool
+
+    @property
+    def weight(self) -> float:
+        """The size of the difference, which ranks suspicions."""
+        ratio = 0.0 if self.excess is None else _ratio(self.excess[0], max(self.excess[1], 1e-300))
+        return ratio + len(self.found.faults) + len(self.found.wide)
+
+    def words(self) -> str:
+        """Return what differs, in words."""
+        parts = [*self.found.faults[:2], *self.found.wide[:1]]
+        if self.excess is not None:
+            parts.append(f"the noise loses {self.excess[0]:.6g} in all, claimed {self.excess[1]:.6g}")
+        return "; ".join(parts)
+
+
+def _condition(case: RemoteMechanism) -> str | None:
+    if not case.description["replayed"]:
+        return "the adapter names no noise primitives"
+    if not isinstance(case.claims[0], _CLAIMS):
+        return "the account of primitives is not made for this notion"
+    return moves(case)
+
+
+def _check_replay(case: RemoteMechanism, settings: Settings) -> Finding:
+    pairs = [
+        *adversarial_pairs(case.neighbours, seed=settings.seed, limit=_DESIGNED),
+        *boundary_pairs(case.neighbours, seed=settings.seed, limit=_BOUNDARY),
+    ]
+    suspicions: list[_Suspicion] = []
+    replays, calls, most = case.replay(pairs, _SHIFTS), 2 * len(pairs) * len(_SHIFTS), 0
+    for number, pair in enumerate(pairs):
+        runs = replays[number * len(_SHIFTS) : (number + 1) * len(_SHIFTS)]
+        differences = [compare_runs(tuple(one["left"]), tuple(one["right"])) for one in runs]
+        most = max(most, *(len(one.gaps) for one in differences))
+        is_adaptive = len({one.gaps for one in differences}) > 1
+        for found in differences:
+            excess = _excess(case.claims[0], found)
+            if found.faults or found.wide or excess is not None:
+                suspicions.append(_Suspicion(pair, found, excess, is_adaptive))
+    if suspicions:
+        return _finding(case, settings, max(suspicions, key=lambda one: one.weight), calls)
+    if most == 0:
+        return Finding(FindingKind.ERROR, "no run reaches a noise primitive", claim_in_words(case), calls=calls)
+    return Finding(
+        FindingKind.OK,
+        f"{len(pairs)} pairs replayed",
+        claim_in_words(case),
+        evidence=Evidence.EXACT,
+        scope=Scope.POINTS,
+        calls=calls,
+        power={"points": len(pairs)},
+    )
+
+
+def _finding(case: RemoteMechanism, settings: Settings, worst: _Suspicion, calls: int) -> Finding:
+    """Return a violation if it is certified or samples confirm it, else a wrong answer."""
+    left, right = worst.pair
+    witness = {"left": left.tolist(), "right": right.tolist()}
+    certified = _certified(case, worst)
+    if certified is not None:
+        return Finding(
+            FindingKind.VIOLATION,
+            worst.words(),
+            claim_in_words(case),
+            *certified,
+            Evidence.ENCLOSED,
+            Scope.POINTS,
+            calls,
+            witness,
+        )
+    stated, account = (None, None) if worst.excess is None else (worst.excess[1], worst.excess[0])
+    unconfirmed = Finding(
+        FindingKind.WRONG_ANSWER,
+        worst.words(),
+        claim_in_words(case),
+        stated,
+        account,
+        Evidence.EXACT,
+        Scope.POINTS,
+        calls,
+        witness,
+    )
+    if not settings.confirms:
+        return unconfirmed
+    result = run_hunt(case, settings, [worst.pair], low_bits=False)
+    if result.verdict is HuntVerdict.VIOLATED:
+        confirmed = finding_of_hunt(case, settings, result)
+        return Finding(
+            FindingKind.VIOLATION,
+            f"{worst.words()}; {confirmed.detail}",
+            confirmed.claim,
+            confirmed.claimed,
+            confirmed.certified,
+            Evidence.SAMPLED,
+            Scope.SAMPLES,
+            calls + result.calls,
+            witness,
+        )
+    return replace(unconfirmed, calls=calls + result.calls)
+
+
+def _certified(case: RemoteMechanism, worst: _Suspicion) -> tuple[float, float] | None:
+    """Return the claimed and the certified loss, if the outcome shows all noisy values and their loss is certain."""
+    if not case.description["releases_noise"] or worst.is_adaptive or worst.found.laws is None:
+        return None
+    one, two = map(ideal_distribution, worst.found.laws)
+    claim = case.claims[0]
+    for sides in ((one, two), (two, one)):
+        exceeds, loss = exceeds_claim(claim, *sides)
+        if exceeds:
+            return (
+                float(claim.epsilon) if isinstance(claim, PureDP) else worst.excess[1] if worst.excess else 0.0
+            ), loss
+    return None
+
+
+REPLAY_LAWS: tuple[Law, ...] = (
+    mechanism_law(
+        "replay",
+        "With equal noise, neighbours differ only in what reaches the noise, by no more than the noise is made for.",
+        _condition,
+        _check_replay,
+        sampled=True,
+        exhausts_families=True,
+    ),
+)

@@ -1,0 +1,141 @@
+"""One shift of Gaussian noise for all leaves: a mechanism as post-processing of Gaussian noise around a shifted mean.
+
+Let all decisions and released numbers of all leaves be forms c . Z + b . x + k. If a shift s of the normal noises has
+c . s + b . Delta = 0 for every one of them, a run at x + Delta with noise Z + s takes the decisions of the run at x
+with noise Z, and releases the same numbers. So the mechanism at x and at x + Delta is one and the same function of Z
+and of Z + s, and is as private as N(0, I) against N(s, I): Gaussian DP with mu = |s|, whatever the function is. Noise
+of other kinds is not shifted. The shift must not depend on the leaf: a cost that depended on the outcome would be no
+Gaussian pair.
+
+Written C s = -B Delta, with C of full rank after superfluous rows are dropped, the shortest solution has
+|s|^2 = Delta' Q Delta with Q = B' (C C')^-1 B, a convex function of the move: corners decide.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpassay.claims import NeighbourRelation, VectorNeighbours
+from dpassay.spec.leaves.alignment import Unaligned, programme_of
+from dpassay.spec.leaves.model import LeafModel, NoiseKind
+from dpassay.spec.leaves.moves import Box, UndecidedMovesError, covers
+from dpassay.spec.leaves.outcomes import UnknownOutcomeError
+from dpassay.spec.leaves.supports import echelon
+
+__all__ = ["GaussianAligned", "gaussian_bound"]
+
+MOST_ROWS = 48
+"""Forms, and coordinates of data, of one system of equations."""
+
+MOST_CORNERS = 1024
+
+Matrix = list[list[Fraction]]
+
+
+@dataclass(frozen=True)
+class GaussianAligned:
+    """A proof of Gaussian DP for all data of a length, by the square of its mu."""
+
+    square: Fraction
+
+
+def gaussian_bound(model: LeafModel, relation: NeighbourRelation) -> GaussianAligned | Unaligned:
+    """Bound mu for all data of the model's length.
+
+    Parameters
+    ----------
+    model : LeafModel
+        On symbolic data.
+    relation : NeighbourRelation
+        For data of the same length.
+    """
+    if model.undecided:
+        return Unaligned("runs were not traced")
+    if getattr(relation, "size", None) != model.size:
+        return Unaligned(f"the data have {model.size} coordinates, the relation is about {relation!r}")
+    try:
+        system = _system(model)
+        if isinstance(system, Unaligned):
+            return system
+        return GaussianAligned(_largest(_quadratic(*system), relation))
+    except (UnknownOutcomeError, UndecidedMovesError) as error:
+        return Unaligned(str(error))
+
+
+def _system(model: LeafModel) -> tuple[Matrix, Matrix] | Unaligned:
+    """Return independent rows of C, and those of B."""
+    forms = dict.fromkeys(form for leaf in model.leaves for form, _ in programme_of(leaf).forms)
+    noises = dict.fromkeys(noise for form in forms for noise in form.noise if noise.kind is NoiseKind.NORMAL)
+    rows = {
+        (
+            *(form.noise.get(noise, Fraction(0)) for noise in noises),
+            *(form.data.get(i, Fraction(0)) for i in range(model.size)),
+        )
+        for form in forms
+    }
+    if len(rows) > 8 * MOST_ROWS or model.size > MOST_ROWS or len(noises) > 8 * MOST_ROWS:
+        return Unaligned(f"{len(rows)} decisions and numbers depend on {model.size} coordinates of data")
+    table = [list(row) for row in sorted(rows)]
+    count = len(noises)
+    echelon(table, count)
+    if any(not any(row[:count]) and any(row[count:]) for row in table):
+        return Unaligned("a decision or a number depends on the data and on no Gaussian noise of its own")
+    kept = [row for row in table if any(row[:count])]
+    if len(kept) > MOST_ROWS:
+        return Unaligned(f"{len(kept)} independent numbers")
+    return [row[:count] for row in kept], [row[count:] for row in kept]
+
+
+def _quadratic(noise: Matrix, data: Matrix) -> Matrix:
+    """Return Q = B' (C C')^-1 B."""
+    products = [[_dot(one, other) for other in noise] for one in noise]
+    table = [[*product, *row] for product, row in zip(products, data, strict=True)]
+    echelon(table, len(noise))
+    solved = [row[len(noise) :] for row in table]
+    size = len(data[0]) if data else 0
+    return [[sum((b[i] * x[j] for b, x in zip(data, solved, strict=True)), Fraction(0)) for j in range(size)]
+            for i in range(size)]  # fmt: skip
+
+
+def _dot(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(one, other, strict=True) if a and b), Fraction(0))
+
+
+def _largest(form: Matrix, relation: NeighbourRelation) -> Fraction:
+    """Bound the quadratic form over all moves.
+
+    Raises
+    ------
+    UndecidedMovesError
+        If the moves are no boxes, or too many, and the relation has no bound on the l2 norm.
+    """
+    if not form:
+        return Fraction(0)
+    bounds = []
+    if isinstance(relation, VectorNeighbours) and relation.l2 is not None:
+        rows = max(sum(map(abs, row), Fraction(0)) for row in form)
+        trace = sum((form[i][i] for i in range(len(form))), Fraction(0))
+        bounds.append(Fraction(relation.l2) ** 2 * min(rows, trace))  # both bound the largest eigenvalue
+    try:
+        bounds += [max(_in_box(form, box) for box in moves.boxes) for moves in covers(relation)]
+    except UndecidedMovesError:
+        if not bounds:
+            raise
+    return min(bounds)
+
+
+def _in_box(form: Matrix, box: Box) -> Fraction:
+    moving = [i for i, (low, high) in enumerate(box) if low < high]
+    coupled = [i for i in moving if any(form[i][j] for j in moving if j != i)]
+    widths = [max(-low, high) for low, high in box]
+    alone = sum((form[i][i] * widths[i] ** 2 for i in moving if i not in coupled), Fraction(0))
+    if 2 ** len(coupled) > MOST_CORNERS:
+        return alone + sum((abs(form[i][j]) * widths[i] * widths[j] for i in coupled for j in coupled), Fraction(0))
+    corners = itertools.product(*(box[i] for i in coupled))
+    together = (
+        sum((form[i][j] * a * b for i, a in zip(coupled, corner, strict=True) for j, b in
+             zip(coupled, corner, strict=True)), Fraction(0))
+        for corner in corners
+    )  # fmt: skip
+    return alone + max(together, default=Fraction(0))

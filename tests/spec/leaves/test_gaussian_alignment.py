@@ -1,0 +1,84 @@
+"""One shift of Gaussian noise for all leaves."""
+
+from fractions import Fraction
+
+import pytest
+
+from dpassay.claims import parse_neighbours
+from dpassay.spec.leaves.alignment import Unaligned
+from dpassay.spec.leaves.gaussian_alignment import GaussianAligned, gaussian_bound
+from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind
+from dpassay.spec.leaves.polyhedra import negated
+
+ONE = Fraction(1)
+
+
+def form(noise: dict[int, int], data: dict[int, int], kind: NoiseKind = NoiseKind.NORMAL) -> Affine:
+    return Affine(
+        Fraction(0),
+        {Noise(kind, place): Fraction(value) for place, value in noise.items()},
+        {index: Fraction(value) for index, value in data.items()},
+    )
+
+
+def released(*numbers: Affine, size: int) -> LeafModel:
+    return LeafModel((Leaf((), ONE, numbers),), size=size)
+
+
+def square(model: LeafModel, relation: str) -> Fraction | None:
+    found = gaussian_bound(model, parse_neighbours(relation))
+    return found.square if isinstance(found, GaussianAligned) else None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "relation", "expected"),
+    [
+        ((form({0: 2}, {0: 1}),), "vector:size=1,linf=1", Fraction(1, 4)),
+        ((form({0: 1}, {0: 1}),), "vector:size=1,linf=3", Fraction(9)),
+        ((form({0: 3, 1: 4}, {0: 1}),), "vector:size=1,linf=1", Fraction(1, 25)),
+        ((form({0: 1}, {0: 1}), form({1: 1}, {0: 1})), "vector:size=1,linf=1", Fraction(2)),
+        ((form({0: 1}, {0: 1}), form({0: 2}, {0: 2})), "vector:size=1,linf=1", Fraction(1)),
+        ((form({0: 1}, {0: 1}), form({1: 1}, {1: 1})), "vector:size=2,linf=1", Fraction(2)),
+        ((form({0: 1}, {0: 1}), form({1: 1}, {1: 1})), "vector:size=2,l2=1", Fraction(1)),
+        ((form({0: 1}, {0: 1}), form({1: 1}, {1: 1})), "vector:size=2,l1=1", Fraction(1)),
+        ((form({0: 1}, {0: 1, 1: 1}),), "vector:size=2,linf=1", Fraction(4)),
+        ((form({0: 1}, {0: 1, 1: -1}),), "vector:size=2,linf=1,monotone", Fraction(1)),
+        ((form({0: 1}, {0: 1}), form({0: 1}, {})), "vector:size=1,linf=1", None),
+        ((form({0: 1}, {0: 1}), form({}, {0: 1})), "vector:size=1,linf=1", None),
+        ((form({0: 1}, {0: 1}), form({0: 1}, {0: 1}, NoiseKind.LAPLACE)), "vector:size=1,linf=1", None),
+        ((form({0: 1}, {}, NoiseKind.LAPLACE), form({0: 1}, {0: 1})), "vector:size=1,linf=1", ONE),
+        ((form({0: 1}, {0: 1}),), "records:low=0,high=3,size=1,relation=replace", Fraction(9)),
+    ],
+)
+def test_the_shortest_shift_over_all_moves(
+    numbers: tuple[Affine, ...], relation: str, expected: Fraction | None
+) -> None:
+    assert square(released(*numbers, size=parse_neighbours(relation).size), relation) == expected
+
+
+def test_one_shift_must_serve_all_leaves() -> None:
+    """A noise that one leaf releases with the data, and another one without them, cannot be shifted for both."""
+    sign = form({1: 1}, {})
+    leaves = (
+        Leaf((Constraint(sign),), ONE, ("a", form({0: 1}, {0: 1}))),
+        Leaf((Constraint(negated(sign)),), ONE, ("b", form({0: 1}, {}))),
+    )
+    assert square(LeafModel(leaves, size=1), "vector:size=1,linf=1") is None
+    assert square(LeafModel(leaves[:1], size=1), "vector:size=1,linf=1") == 1
+
+
+def test_decisions_count_like_numbers() -> None:
+    lead = form({0: 1, 1: -1}, {0: 1, 1: -1})
+    leaves = (Leaf((Constraint(lead),), ONE, 0), Leaf((Constraint(negated(lead)),), ONE, 1))
+    assert square(LeafModel(leaves, size=2), "vector:size=2,linf=1") == 2
+    assert square(LeafModel(leaves, size=2), "vector:size=2,linf=1,monotone") == Fraction(1, 2)
+
+
+def test_what_was_not_traced_is_not_proved() -> None:
+    model = LeafModel((Leaf((), ONE, (form({0: 1}, {0: 1}),)),), undecided=Fraction(1, 2**60), size=1)
+    assert isinstance(gaussian_bound(model, parse_neighbours("vector:size=1,linf=1")), Unaligned)
+
+
+def test_many_coupled_coordinates_are_bounded_by_their_widths() -> None:
+    model = released(form({0: 1}, dict.fromkeys(range(12), 1)), size=12)
+    assert square(model, "vector:size=12,linf=1") == 144
