@@ -1,4 +1,4 @@
-"""What is proved of a traced mechanism for all inputs of a length, and the claims that follow."""
+"""Proofs about a traced mechanism for all inputs of a length, and the claims that follow."""
 
 import inspect
 import math

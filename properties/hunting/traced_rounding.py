@@ -48,7 +48,7 @@ def read_with_rounding(log_probability: arb, leaves: Iterable[Leaf]) -> arb:
 
 
 def widened(log_probability: arb, draws: int) -> arb:
-    """Widen the logarithm of a probability by the rounding of so many draws; a probability of 0 stays 0."""
+    """Widen the logarithm of a probability by the rounding of this number of draws; a probability of 0 stays 0."""
     if not draws or not log_probability.is_finite():
         return log_probability
     slack = ball(draws * _ROUNDING) / log_probability.exp()
