@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from dpassay.claims import PureDP
 from dpassay.impl.libraries.remote import RemoteMechanism, WorkerError
 from dpassay.properties.assay.finding import Finding, Law, Settings
-from dpassay.properties.assay.ideal_distributions import DECIDED_CLAIMS, ideal_distribution
+from dpassay.properties.assay.ideal_distributions import ideal_distribution, is_decided
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import (
     BITS,
@@ -155,7 +155,7 @@ def _loss_of_gap(case: RemoteMechanism, data: Array, gap: float) -> float | None
     ((family, scale),) = scales
     with precision(BITS):
         distance = ball(gap) / ball(scale)
-        if family == "gaussian" and isinstance(claim, DECIDED_CLAIMS):  # the noise looks the same in every direction
+        if family == "gaussian" and is_decided(claim):  # the noise looks the same in every direction
             here, there = ({"family": family, "location": at, "scale": 1.0} for at in (0.0, float_lower(distance)))
             exceeds, certified = exceeds_claim(claim, ideal_distribution(here), ideal_distribution(there))
             return certified if exceeds else None

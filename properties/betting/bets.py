@@ -250,7 +250,7 @@ def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Ar
 
 
 _FEW_TERMS = 1 << 13
-"""Up to so many levels times claims, each is computed; beyond, sums from both ends of all levels take less time."""
+"""Levels times claims up to which each is computed; beyond, sums from both ends of all levels take less time."""
 
 _CENTRES: Array = np.log(WEIGHTS) - np.log1p(-np.array(WEIGHTS))
 _ON_LEFT: Array = log_expit(_CENTRES[:, None] + LEVELS)

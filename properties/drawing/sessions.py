@@ -62,7 +62,7 @@ class SessionSampler:
 
     @property
     def wrap(self) -> "_Sessions":
-        """What makes the same of the target in another process."""
+        """The function that makes the same of the target in another process."""
         return _Sessions(self.length)
 
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> list[tuple[Hashable, ...]]:

@@ -31,6 +31,7 @@ _INK = "#123456"
 _CLAIM, _EXCLUDED, _CURVE = "#2a7de1", "#d1495b", "#2e9e6b"  # readable on a light and on a dark ground
 _STYLE = "<style>svg{color:#1c1f24}@media (prefers-color-scheme:dark){svg{color:#e6e8eb}}</style>"
 _SMALLEST_DELTA = 1e-9
+"""Lower end of the axis of delta at least: smaller values make the rest of the picture flat."""
 
 
 def claimed_points(claim: Claim) -> list[Point]:

@@ -122,8 +122,8 @@ class HuntResult:
         Whether a claim was proved in real arithmetic while released numbers hold noise that floats round; False for
         outcomes that are words or integers.
     session : int
-        How many calls on one input made an outcome; where it is not 1, `claim` is the claim for so many releases, and
-        `calls` counts sessions.
+        Number of calls on one input that made an outcome. If it is not 1, `claim` is the claim for that many releases,
+        and `calls` counts sessions.
     """
 
     target: str

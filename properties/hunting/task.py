@@ -57,7 +57,7 @@ class Task:
     call_timeout_seconds : float
         As for `hunt`.
     session : int
-        How many calls of the target make one outcome; `claim` is the claim for so many.
+        How many calls of the target make one outcome; `claim` is the claim for that many.
     stated : Claim, optional
         The claim for one call, where it is another.
     """

@@ -22,7 +22,7 @@ MOST_PAIRS = 48
 """Pairs share the error budget, the first ones have most of it: more pairs cost evidence and calls."""
 
 _MOST_REPETITIONS = 1000
-"""So many candidates in a row that are known, or no pairs, end a selection: a small domain has no others."""
+"""Candidates in a row that are known, or no pairs, after which a selection ends: a small domain has no others."""
 
 MOST_LISTED, MOST_SELECTED = 10_000, 4096
 """Largest number of further pairs: all pairs of a finite domain, or a selection from a large one."""

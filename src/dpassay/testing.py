@@ -176,7 +176,7 @@ def assert_private(
     trace : bool
         Whether to trace the code of the mechanism. It is run many times; its output is dropped.
     session : int
-        As for `hunt`: so many calls on one input are one outcome, and are tested against the claim composed as often;
+        As for `hunt`: the number of calls on one input that make an outcome, tested against the composed claim;
         `calls` counts sessions. It finds noise that is reused and state that is kept between calls.
 
     Returns
