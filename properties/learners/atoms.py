@@ -10,7 +10,7 @@ from dpassay.properties.learners.side_tree import STRENGTHS, evidence_and_chance
 from dpassay.properties.log_domain import logit
 from dpassay.properties.outcomes.symbols import LONGEST_ATOM, Outcomes, comparable
 
-__all__ = ["AtomLearner"]
+__all__ = ["AtomLearner", "Codes", "codes_of_numbers"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint64]
@@ -119,6 +119,14 @@ class AtomLearner:
         if learning and len(self._words) < _MOST_ATOMS:
             return self._words.setdefault(word, len(self._words) + 1)
         return self._words.get(word, 0)
+
+
+def codes_of_numbers(outcomes: Outcomes) -> Codes | None:
+    """Return a number for each outcome, the same for equal ones; None where outcomes are no numbers."""
+    rows = outcomes.rows
+    if rows.dtype == object or outcomes.width > LONGEST_ATOM or not _are_exact(rows):
+        return None
+    return _codes_of_numbers(rows)
 
 
 def _are_exact(rows: NDArray[Any]) -> bool:

@@ -6,13 +6,13 @@ all and within the claim; a mixture by log-loss over all outcomes forgets the le
 retires, and each kind has a share of the wealth of its own: its gain is evidence beyond the claim.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.learners.atoms import AtomLearner
+from dpassay.properties.learners.atoms import AtomLearner, Codes, codes_of_numbers
 from dpassay.properties.learners.supports import SupportLearner
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 from dpassay.properties.outcomes.symbols import STRUCTURAL, Outcomes
@@ -21,6 +21,10 @@ __all__ = ["EventLearner", "StructuralLearners"]
 
 Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
+
+_SCANNED = 1 << 16
+"""Outcomes of a batch, and of those before it, among which values that came twice are looked for: more find rarer ones
+and take longer to sort."""
 
 KINDS = ("events", "exact values", "supports")
 """The kinds of structural evidence, each with wealth of its own."""
@@ -47,7 +51,7 @@ class StructuralLearners:
     """
 
     def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
-        self._learners = (EventLearner(ignored), AtomLearner(), SupportLearner(ignored))
+        self._learners = (EventLearner(ignored), ExactValueLearner(), SupportLearner(ignored))
 
     def logits(self, outcomes: Outcomes) -> list[Array]:
         """Predict the logit of the left side for each kind, 0 where it has seen nothing telling."""
@@ -70,16 +74,76 @@ class _Counts:
 
     def logit(self) -> float:
         """Return the logit of the left side at the next occurrence."""
-        right, left = self.sides
-        chance = (left + 0.5) / (left + right + 1)
-        count = max(left, right)
-        if min(left, right) == 0 and count:
-            # a side's alone: the likelihood of the counts is 1/2; else 4^-count C(2 count, count), about
-            odds = _ONE_SIDED / (1 - _ONE_SIDED) * np.sqrt(np.pi * count) / 2
-            alone = odds / (1 + odds)
-            rarer = alone * _SLIP / (count + 1) + (1 - alone) * min(chance, 1 - chance)
-            chance = 1 - rarer if left else rarer
-        return float(np.log(chance) - np.log1p(-chance))
+        return float(_logits_of_counts(*map(np.asarray, self.sides)))
+
+
+def _logits_of_counts(right: NDArray[np.int64], left: NDArray[np.int64]) -> Array:
+    """Return the logits of the left side at the next occurrences of events that came so often from each side."""
+    chances = (left + 0.5) / (left + right + 1)
+    count = np.maximum(left, right)
+    # a side's alone: the likelihood of the counts is 1/2; else 4^-count C(2 count, count), about
+    odds = _ONE_SIDED / (1 - _ONE_SIDED) * np.sqrt(np.pi * count) / 2
+    alone = np.where(np.minimum(left, right) == 0, odds / (1 + odds), 0.0)
+    rarer = alone * _SLIP / (count + 1) + (1 - alone) * np.minimum(chances, 1 - chances)
+    chances = np.where(alone > 0, np.where(left > 0, 1 - rarer, rarer), chances)
+    return np.asarray(np.log(chances) - np.log1p(-chances))
+
+
+class ExactValueLearner:
+    """Predicts by the counts of exact values: of all while they are few, else of those that were seen twice.
+
+    Continuous noise never returns a value again, so that a value that comes back is an event, however rare it is.
+    """
+
+    def __init__(self) -> None:
+        self.names = ["exact values"]
+        self._atoms = AtomLearner()
+        self._known: Codes = np.empty(0, dtype=np.uint64)
+        self._counts = np.zeros((2, 0), dtype=np.int64)  # of the right and of the left side
+        self._recent: Codes = np.empty(0, dtype=np.uint64)
+        self._recent_is_left: Sides = np.empty(0, dtype=np.bool_)
+
+    def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
+        """Predict by the counts of each value, 0 for one that is not known."""
+        if self._atoms.names:
+            return {self.names[0]: self._atoms.opinions(outcomes)["atoms"]}
+        codes = codes_of_numbers(outcomes)
+        logits = np.zeros(len(outcomes))
+        if codes is not None and self._known.size:
+            places, hits = _places_in(self._known, codes)
+            logits[hits] = _logits_of_counts(*self._counts)[places[hits]]
+        return {self.names[0]: logits}
+
+    def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
+        """Count the known values of a batch, and look for values that came twice."""
+        self._atoms.observe(outcomes, is_left, won)
+        codes = None if self._atoms.names else codes_of_numbers(outcomes)
+        if codes is None:
+            return
+        self._count(codes, is_left)
+        scanned = np.concatenate([self._recent, codes[:_SCANNED]])
+        scanned_is_left = np.concatenate([self._recent_is_left, is_left[:_SCANNED]])
+        values, counts = np.unique(scanned, return_counts=True)
+        again = np.setdiff1d(values[counts > 1], self._known)
+        if again.size and self._known.size + again.size <= _MOST_EVENTS:
+            self._known, order = np.sort(joined := np.concatenate([self._known, again])), np.argsort(joined)
+            self._counts = np.concatenate([self._counts, np.zeros((2, again.size), dtype=np.int64)], axis=1)[:, order]
+            new = np.isin(scanned, again)
+            self._count(scanned[new], scanned_is_left[new])
+        self._recent, self._recent_is_left = scanned[-_SCANNED:], scanned_is_left[-_SCANNED:]
+
+    def _count(self, codes: Codes, is_left: Sides) -> None:
+        places, hits = _places_in(self._known, codes)
+        for row, side in enumerate((~is_left, is_left)):
+            self._counts[row] += np.bincount(places[hits & side], minlength=self._known.size)
+
+
+def _places_in(known: Codes, codes: Codes) -> tuple[NDArray[np.intp], Sides]:
+    """Return where each code stands among the known ones, and whether it is one of them."""
+    if not known.size:
+        return np.zeros(len(codes), dtype=np.intp), np.zeros(len(codes), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(known, codes), known.size - 1)
+    return places, known[places] == codes
 
 
 class EventLearner:
