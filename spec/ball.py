@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from flint import acb, arb, ctx, fmpq
@@ -34,6 +34,7 @@ __all__ = [
     "exact",
     "float_lower",
     "float_upper",
+    "is_at_most",
     "less_than",
     "log_normal_cdf",
     "log_normal_sf",
@@ -48,6 +49,8 @@ __all__ = [
     "scaled_normal_sf",
     "sum_balls",
 ]
+
+T = TypeVar("T")
 
 Exact = int | float | Fraction
 """A parameter, exact by convention: a float is a dyadic rational."""
@@ -229,18 +232,44 @@ def normal_quantile(p: arb) -> arb:
 # --- decisions ----------------------------------------------------------------------------------------------
 
 
-def refine(
-    decide: Callable[[], Verdict | None], *, start: int = START_BITS, limit: int = LIMIT_BITS
-) -> Verdict | None:
-    """Call `decide` at doubled precision until it returns a verdict; None when the limit is reached."""
+def refine(decide: Callable[[], T | None], *, start: int = START_BITS, limit: int = LIMIT_BITS) -> T | None:
+    """Call `decide` at doubled precision until it returns a decision; None when the limit is reached."""
     bits = start
     while bits <= limit:
         with precision(bits):
-            verdict = decide()
-        if verdict is not None:
-            return verdict
+            found = decide()
+        if found is not None:
+            return found
         bits *= 2
     return None
+
+
+def is_at_most(left: Real, right: Real, sides: str, *, limit: int = LIMIT_BITS) -> bool:
+    """Return whether ``left <= right``, by balls that separate.
+
+    Parameters
+    ----------
+    left, right : callable
+        Enclose the two sides.
+    sides : str
+        The two sides in words, for the error.
+    limit : int
+        Largest working precision, bits.
+
+    Raises
+    ------
+    UndecidedError
+        If they do not separate within the limit: the sides may be equal.
+    """
+
+    def decide() -> bool | None:
+        a, b = left(), right()
+        return True if a <= b else False if a > b else None
+
+    found = refine(decide, limit=limit)
+    if found is None:
+        raise UndecidedError(f"{sides} do not separate at {limit} bits")
+    return found
 
 
 def at_most(left: Real, right: Real, *, slack: Fraction = Fraction(0), limit: int = LIMIT_BITS) -> Verdict:

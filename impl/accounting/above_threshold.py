@@ -42,7 +42,7 @@ def gaussian_above_threshold_loss(
     low, high : array_like
         Ends of the interval that all queries lie in.
     sensitivity : array_like
-        How far each query moves between neighbours, at least 0; more than high - low counts as that.
+        Largest change of each query between neighbours, at least 0; more than high - low counts as that.
 
     Returns
     -------

@@ -53,7 +53,7 @@ def above_threshold_rdp(
     low : array_like
         Lower end of the range of all queries.
     sensitivity : array_like
-        How far each query moves between neighbours, at least 0.
+        Largest change of each query between neighbours, at least 0.
 
     Returns
     -------

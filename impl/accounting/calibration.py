@@ -80,7 +80,7 @@ def above_threshold_sigma(
     low, high : array_like
         Ends of the range of the queries, low < high.
     sensitivity : array_like
-        How far each query moves between neighbours, positive.
+        Largest change of each query between neighbours, positive.
     noise_ratio : array_like
         sigma_query / sigma_threshold, positive.
 

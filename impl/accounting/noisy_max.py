@@ -35,7 +35,7 @@ def gaussian_noisy_max_epsilon(
     width : array_like
         Length of the interval that all queries lie in, at least 0.
     sensitivity : array_like
-        How far each query moves between neighbours, at least 0; more than `width` counts as `width`.
+        Largest change of each query between neighbours, at least 0; more than `width` counts as `width`.
 
     Returns
     -------

@@ -69,7 +69,7 @@ class ChargingAccount:
     method : str
         One of `METHODS`.
     calls : float
-        How many calls of the data holder are composed; whole for the exact method.
+        Number of composed calls of the data holder; whole for the exact method.
     """
 
     epsilon: float
@@ -103,7 +103,7 @@ def target_charging_account(
     delta_of_calls : float
         tau_delta, the budget for the sum of the delta_i of the calls; below `delta`/`targets`.
     targets : int
-        How many targets are counted at once, k of Lem 2.7; the interaction then halts when the least counter reaches
+        Number of targets counted at once, k of Lem 2.7; the interaction then halts when the least counter reaches
         tau, and the delta of charging one of them enters k times. That is delta' + tau_delta: targets of one call
         may need different errors E^b in their decompositions.
     method : str, optional

@@ -55,7 +55,7 @@ def read(value: Any, inside: tuple[int, ...] = ()) -> Any:
     Parameters
     ----------
     value : object
-        What a mechanism returned.
+        The return value of a mechanism.
     inside : tuple of int
         The identities of the containers around it.
 

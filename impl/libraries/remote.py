@@ -122,7 +122,7 @@ class Worker:
     greeting : dict
         ``library``, ``version`` (None where it is not installed as a distribution), ``python``.
     losses : list of str
-        Why the worker was lost, each time it was.
+        The reason of each loss of the worker.
     deadline : float
         On the clock of `time.monotonic`; a request that takes longer is given up like one that hangs, and later ones
         raise `WorkerLostError` without being sent.
@@ -354,7 +354,7 @@ class RemoteMechanism(_Remote):
     neighbours : NeighbourRelation
         The pairs for which it makes it.
     description : dict
-        What :meth:`dpassay.adapter.Mechanism.describe` says.
+        The result of :meth:`dpassay.adapter.Mechanism.describe`.
     """
 
     def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
@@ -509,7 +509,7 @@ class RemoteAnswer(_Remote):
     question : str
         Which question it answers.
     description : dict
-        What :meth:`dpassay.adapter.Answer.describe` says.
+        The result of :meth:`dpassay.adapter.Answer.describe`.
     related : tuple of RemoteAnswer
         The other answers of the library that belong to the same account.
     """
@@ -549,7 +549,7 @@ class RemoteNonsense(_Remote):
     Attributes
     ----------
     attempts : tuple of str
-        What is asked, in words.
+        The question, in words.
     """
 
     def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:

@@ -160,7 +160,7 @@ def is_own_error(error: BaseException, own_files: set[str], refused_by: Sequence
     Parameters
     ----------
     error : BaseException
-        What was raised.
+        The exception.
     own_files : set of str
         Files of the adapter.
     refused_by : sequence of str

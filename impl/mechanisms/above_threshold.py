@@ -43,7 +43,7 @@ class GaussianAboveThreshold:
     low, high : float
         Every answer lies in [low, high], finite.
     sensitivity : float
-        How far each answer may move between neighbours, at least 0.
+        Largest change of each answer between neighbours, at least 0.
 
     Raises
     ------

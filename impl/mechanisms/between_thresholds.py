@@ -32,7 +32,7 @@ class BetweenThresholds:
     low, high : float
         The thresholds, finite, low < high.
     sensitivity : float
-        How far the answer may move between neighbours, positive.
+        Largest change of the answer between neighbours, positive.
 
     Raises
     ------

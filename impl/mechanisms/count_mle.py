@@ -60,7 +60,7 @@ class CountMLE:
     sigma : float
         Noise multiplier, positive: the standard deviation is linf sigma.
     linf : float
-        How far each count may move, positive.
+        Largest change of each count, positive.
     order : tuple of int, optional
         The labels from the largest to the smallest; 0, 1, ... if not given.
 

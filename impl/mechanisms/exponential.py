@@ -69,7 +69,7 @@ class ExponentialMechanism(_ScoreSelection):
     epsilon : float
         Target of pure DP, positive.
     sensitivity : float
-        How far each score may move between neighbours, positive.
+        Largest change of each score between neighbours, positive.
 
     Raises
     ------
@@ -158,7 +158,7 @@ class PermuteAndFlip(_ScoreSelection):
     epsilon : float
         Target of pure DP, positive.
     sensitivity : float
-        How far each score may move between neighbours, positive.
+        Largest change of each score between neighbours, positive.
 
     Raises
     ------

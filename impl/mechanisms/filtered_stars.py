@@ -104,7 +104,7 @@ class FilteredStars:
     make_filter : callable
         Returns a fresh filter for a run.
     claim : Claim
-        What the composition asserts.
+        The claim of the composition.
 
     Raises
     ------

@@ -42,7 +42,7 @@ class GumbelTopK:
     epsilon : float
         Bounded range of each choice, positive.
     linf : float
-        How far each count may move, positive.
+        Largest change of each count, positive.
 
     Raises
     ------

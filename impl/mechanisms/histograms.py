@@ -55,7 +55,7 @@ class LaplaceHistogram(_Histogram):
     size : int
         Number of counts.
     l0 : int
-        How many of them one user changes.
+        Number of counts that one user changes.
     linf : float
         By how much each, positive.
     epsilon : float
@@ -94,7 +94,7 @@ class GaussianHistogram(_Histogram):
     size : int
         Number of counts.
     l0 : int
-        How many of them one user changes.
+        Number of counts that one user changes.
     linf : float
         By how much each, positive.
     sigma : float

@@ -176,7 +176,7 @@ class RepeatedSums:
     size : int
         Least number of records, each in [0, 1]; neighbours have one more.
     queries : int
-        How often the sum is asked for.
+        Number of queries of the sum.
     hits : int
         tau.
     epsilon : float

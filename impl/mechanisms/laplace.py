@@ -33,7 +33,7 @@ class LaplaceMechanism:
     low, high : float
         Range of every answer, infinite by default.
     l0 : int, optional
-        How many answers a neighbour may change.
+        Number of answers that a neighbour may change.
     integer : bool
         Whether the answers are integers.
 

@@ -39,7 +39,7 @@ class LaplaceAboveThreshold:
     epsilon : float
         Target of pure DP in nats, positive; the length of the stream does not matter.
     sensitivity : float
-        How far each answer may move between neighbours, positive.
+        Largest change of each answer between neighbours, positive.
     low, high : float
         Every answer lies in [low, high]; infinite by default.
     monotone : bool

@@ -47,7 +47,7 @@ class LaplaceSparseVector:
     cutoff : int
         Hits after which the mechanism halts, in [1, 2^53]; may exceed the length of the stream.
     sensitivity : float
-        How far each answer may move between neighbours, positive.
+        Largest change of each answer between neighbours, positive.
     low, high : float
         Every answer lies in [low, high]; infinite by default.
 

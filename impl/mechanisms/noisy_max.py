@@ -42,7 +42,7 @@ class GaussianNoisyMax:
     low, high : float
         Every answer lies in [low, high], finite.
     sensitivity : float
-        How far each answer may move between neighbours, at least 0.
+        Largest change of each answer between neighbours, at least 0.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class ScaledNoisyMax(ABC):
     epsilon : float
         Target of pure DP in nats, positive.
     sensitivity : float
-        How far each answer may move between neighbours, positive.
+        Largest change of each answer between neighbours, positive.
     low, high : float
         Every answer lies in [low, high]; infinite by default.
 

@@ -264,7 +264,7 @@ class LaplaceTopK:
     delta : float
         At which the guarantee is claimed, in (0, 1).
     sensitivity : float
-        How far each answer may move between neighbours, positive.
+        Largest change of each answer between neighbours, positive.
     """
 
     size: int

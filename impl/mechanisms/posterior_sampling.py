@@ -31,7 +31,7 @@ class PosteriorSample:
     size, max_size : int
         Between how many records neighbours are looked for.
     relation : {"replace", "add-remove"}
-        What makes neighbours.
+        The neighbour relation.
 
     Raises
     ------

@@ -23,7 +23,7 @@ def in_chunks(draw: Callable[[int], NDArray[Any]], size: int, numbers_per_outcom
     size : int
         Number of outcomes in all, at least 0.
     numbers_per_outcome : int
-        How many random numbers one outcome costs.
+        Number of random numbers for one outcome.
 
     Returns
     -------

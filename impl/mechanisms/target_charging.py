@@ -62,7 +62,7 @@ class TargetCharging:
     quality : float
         Smallest quality q of a target at that epsilon, in (0, 1].
     targets : int
-        How many targets every call has; with several the session goes on until the *least* counter is at `hits`.
+        Number of targets of every call; with several the session goes on until the *least* counter is at `hits`.
     delta_of_calls : float
         tau_delta, the budget for the sum of the deltas of the calls, in [0, 1).
 
@@ -279,7 +279,7 @@ class LeakyCalls:
     Parameters
     ----------
     calls : int
-        How many calls are asked for.
+        Number of requested calls.
     leak : float
         Probability of naming the bit.
     make_session : callable

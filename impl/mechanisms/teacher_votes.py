@@ -54,7 +54,7 @@ class TeacherVotes:
     teachers, labels : int
         How many there are; at least 1 and 2.
     hits : int
-        How many boundary outcomes end the session, at least 1.
+        Number of boundary outcomes that end the session, at least 1.
     epsilon : float
         Privacy parameter of one vote before it is wrapped, in nats, positive.
     rng : numpy.random.Generator
@@ -88,7 +88,7 @@ class TeacherVotes:
         Parameters
         ----------
         counts : array_like, shape (labels,)
-            How many teachers vote for each label, in whole numbers that sum to the number of teachers.
+            Number of votes of teachers for each label, in whole numbers that sum to the number of teachers.
 
         Raises
         ------

@@ -44,7 +44,7 @@ class TruncatedGaussianCounts:
     delta : float
         In (0, l0), at most 1.
     l0 : int
-        How many counts one user changes.
+        Number of counts that one user changes.
     linf : float
         By how much each, positive.
     limit : int, optional

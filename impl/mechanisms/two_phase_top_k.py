@@ -37,7 +37,7 @@ class TwoPhaseTopK:
     sigma : float
         Noise multiplier of the counts, positive.
     linf : float
-        How far each count may move, positive.
+        Largest change of each count, positive.
 
     Raises
     ------

@@ -115,6 +115,8 @@ class Law:
         Takes the case and the settings and returns the finding.
     sampled : bool
         Whether a finding can be a false alarm; such a law gets a share of the level of the run.
+    comes_first : bool
+        Whether the law runs before all others, because it finds most in the shortest time.
     """
 
     name: str
@@ -122,3 +124,4 @@ class Law:
     applies: Callable[[RemoteCase], str | None]
     check: Callable[[RemoteCase, Settings], Finding]
     sampled: bool = True
+    comes_first: bool = False

@@ -49,12 +49,15 @@ def mechanism_law(
         Takes the mechanism and the settings.
     exhausts_families : bool
         Whether a sampled law is asked at as many parameters of a family as a computed one, because it draws outcomes
-        only to confirm a fault.
+        only to confirm a fault; then it also runs first.
     """
+
+    def needs_samples(member: RemoteMechanism) -> str | None:
+        return "the runs of the family are replayed" if member.description["replayed"] else condition(member)
 
     def applies(case: RemoteCase) -> str | None:
         if isinstance(case, RemoteFamily):
-            return unless_member(case, condition)
+            return unless_member(case, needs_samples if sampled and not exhausts_families else condition)
         return condition(case) if isinstance(case, RemoteMechanism) else _is_mechanism(case)
 
     def check_case(case: RemoteCase, settings: Settings) -> Finding:
@@ -74,7 +77,7 @@ def mechanism_law(
         except UsageError as error:
             return Finding(FindingKind.UNDECIDED, f"{type(error).__name__}: {error}", claim=claim_in_words(case))
 
-    return Law(name, sentence, applies, check_case, sampled=sampled)
+    return Law(name, sentence, applies, check_case, sampled=sampled, comes_first=exhausts_families)
 
 
 def _with_call(case: RemoteMechanism, finding: Finding) -> Finding:

@@ -1,4 +1,4 @@
-"""The law of replay: with the outputs of all noise chosen, neighbours differ in nothing but what reaches the noise.
+"""The law of replay: with the outputs of all noise chosen, neighbours differ only in the inputs of the noise.
 
 The library runs on one input with chosen outputs of its noise primitives, and on a neighbour with the same outputs.
 What reaches a primitive may differ by its declared sensitivity; the losses of all primitives together may not exceed
@@ -159,7 +159,7 @@ def _joint_laws(calls: Calls, others: Calls) -> tuple[dict[str, Any], dict[str, 
 
 
 def _excess(claim: Claim, found: Difference) -> tuple[float, float] | None:
-    """Return what the account of the primitives says and what the claim allows, if it is more; None else."""
+    """Return the account of the primitives and the bound of the claim if the account exceeds it; None otherwise."""
     pure, mu = found.pure, math.sqrt(found.squared)
     if isinstance(claim, PureDP):
         total = math.inf if mu else pure
@@ -197,7 +197,7 @@ class _Suspicion:
         return ratio + len(self.found.faults) + len(self.found.wide)
 
     def words(self) -> str:
-        """Return what differs, in words."""
+        """Return the difference in words."""
         parts = [*self.found.faults[:2], *self.found.wide[:1]]
         if self.excess is not None:
             parts.append(f"the noise loses {self.excess[0]:.6g} in all, claimed {self.excess[1]:.6g}")

@@ -18,7 +18,7 @@ def reproduction(call: str, witness: Mapping[str, Any], claim: str, detail: str)
     claim : str
         The claim of the library.
     detail : str
-        What the finding says.
+        The sentence of the finding.
 
     Examples
     --------

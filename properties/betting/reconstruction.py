@@ -86,7 +86,7 @@ def audit_reconstruction(
     attack : callable
         Guesses the bits from an outcome.
     bits : int
-        How many bits.
+        Number of bits.
     rng : Generator
         Draws the bits, and is handed to the mechanism.
     outcomes : int

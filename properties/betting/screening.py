@@ -204,7 +204,7 @@ def _event_counts(left: Array, right: Array, *, ordered: bool) -> tuple[Array, A
     Parameters
     ----------
     left, right : ndarray of shape (pairs, samples)
-        What was observed on each side; NaN counts as a value above all others.
+        The observations on each side; NaN counts as a value above all others.
     ordered : bool
         Whether tails are events.
 

@@ -119,10 +119,14 @@ def _snippet(result: HuntResult, claim: Claim, neighbours: AnyNeighbours, calls:
     else:
         lines += [f"from dpassay.claims import {type(claim).__name__}", "from dpassay.testing import assert_private"]
         stated = claim_expression(claim)
+    words = relation_words(neighbours)
+    relation = repr(words)
+    if words.startswith("strategy:"):
+        lines, relation = [*lines, f"neighbours = ...  # {words}"], "neighbours"
     arguments = f"level={result.alpha!r}, seed={result.seed}, calls={calls}{'' if low_bits else ', low_bits=False'}"
     arguments += "" if result.session == 1 else f", session={result.session}"
     return [
         "to repeat the test:",
         *(f"    {line}" for line in lines),
-        f"    assert_private({mechanism}, {stated}, {relation_words(neighbours)!r}, {arguments})",
+        f"    assert_private({mechanism}, {stated}, {relation}, {arguments})",
     ]

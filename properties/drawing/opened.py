@@ -28,7 +28,7 @@ class OpenedTarget:
     Parameters
     ----------
     declaration : Declaration
-        What it declares of itself.
+        The declaration of the target.
     sampler : Sampler or RemoteSampler
         Draws from it.
     loaded : object

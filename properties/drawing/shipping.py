@@ -77,7 +77,7 @@ def pickled(thing: Any, owner: Any, place: str) -> bytes:
     Parameters
     ----------
     thing : object
-        What is pickled.
+        The object to pickle.
     owner : object
         The target: closures, notebooks and test modules are sent with their code.
     place : str

@@ -39,7 +39,7 @@ class Drawing:
     run : callable
         Carries out draws and yields the results in their order.
     habits : set of Habit
-        What was noticed so far.
+        The behaviour noticed so far.
     """
 
     run: Callable[[Sequence[Draw]], Iterable["_Result"]]

@@ -79,7 +79,7 @@ def draw(path: Path, panels: int, paint: Callable[..., None], progress: Progress
     progress : callable
         Told when there can be no figure.
     share : float
-        How much of the experiment is done by then.
+        Share of the experiment that is done by then.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class LatticeOutcome:
     loss : int or None
         Privacy loss in units of the lattice; None for an infinite one.
     charge : tuple of int
-        What it takes of each budget, in levels.
+        Its cost in each budget, in levels.
     """
 
     probability: Real

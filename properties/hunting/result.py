@@ -67,7 +67,7 @@ class HuntResult:
     Parameters
     ----------
     target, claim : str
-        What was hunted.
+        The target and the claim, as text.
     verdict : HuntVerdict
         "undecided" if nothing was refuted and the run is void: a call hung, the target's process ended, calls were not
         independent, outcomes were not read, or all were the same; the notes say which. "holds" is said of known output

@@ -55,7 +55,7 @@ def simplest_pair(
     Parameters
     ----------
     relation : AnyNeighbours
-        What makes neighbours.
+        The neighbour relation.
     pair : (left, right)
         Where the search begins; taken to be broken, and returned if nothing simpler is.
     is_broken : callable

@@ -5,11 +5,10 @@ that is possible. Alignments of its leaves bound epsilon for all inputs of that 
 pairs of inputs bound it from below and refute claims. All of this is about the ideal mechanism, in real arithmetic.
 """
 
-import inspect
 import math
 import threading
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,21 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import (
-    ZCDP,
-    ApproximateDP,
     BoundedRange,
     Claim,
     ExPost,
-    GaussianDP,
     NeighbourRelation,
     PureDP,
     RecordNeighbours,
-    RenyiDP,
-    rounded_up,
 )
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
-from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, exact_distributions, types_of
+from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, exact_distributions
+from dpassay.properties.hunting.traced_proofs import (
+    BITS,
+    BOUNDED,
+    Proof,
+    gaussian_claim,
+    implied,
+    proof_of,
+)
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.white_box import Finding, hunt_known
 from dpassay.properties.neighbours.finite_pairs import all_pairs
@@ -49,19 +51,15 @@ from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.ball import Real, ball, float_upper, precision
 from dpassay.spec.distributions.discrete import max_divergence
-from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
-from dpassay.spec.leaves.certificates import certificate
-from dpassay.spec.leaves.check import check_alignment
+from dpassay.spec.leaves.alignment import Unaligned
 from dpassay.spec.leaves.data import at_data
-from dpassay.spec.leaves.data_cells import cell_bound
 from dpassay.spec.leaves.gaussian_alignment import gaussian_bound
-from dpassay.spec.leaves.lattice_alignment import has_geometric_noise, lattice_bound
+from dpassay.spec.leaves.lattice_alignment import has_geometric_noise
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel, Raised
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, has_open_bits, released_numbers
 from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
-from dpassay.spec.notions.implications import IMPLICATIONS
 from dpassay.spec.verdict import Outcome
 
 __all__ = ["decide"]
@@ -74,8 +72,6 @@ _SHARE = 1 / 2
 _HANGS_SECONDS = 2.0
 """A target that does not stop so long after the time is over is left behind in its thread."""
 
-_MOST_MERGED = 512
-"""Models with more leaves are not merged before the proof: merging would take too long."""
 
 _FOR_A_PROOF, _FOR_A_SEARCH = 60, 300
 """Enclosed probabilities of the search close by, where the claim is proved and where it is not."""
@@ -89,12 +85,6 @@ _SHOWN = 2
 
 _NEAR = 1 - 2.0**-20
 """A lower bound that comes so near to the upper one is not sharpened."""
-
-_LONGEST_CHAIN = 3
-"""Implications in a row from a proved claim to the tested one."""
-
-_BITS = 128
-"""Precision of the probabilities from which an epsilon is proved pair by pair."""
 
 _OFF_LATTICE = 0.3828125
 """Part of a step by which data leave the lattice of the noise."""
@@ -186,7 +176,7 @@ class _Work:
     def _exhaust(self, known: "_Known") -> None:
         """Decide the claim on every pair of the relation if these are few."""
         try:
-            with time_limit(self.left), precision(_BITS):
+            with time_limit(self.left), precision(BITS):
                 known.exhausted = _exhausted(known, self.claim, all_pairs(self.relation, most=_MOST_PAIRS))
         except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError):
             return  # the claim is not proved, and the reason why not by shifts stands
@@ -215,10 +205,10 @@ class _Work:
         self.notes |= dict.fromkeys(note for note in found.notes if not note.startswith("undecided"))
         return found
 
-    def _proof(self, model: LeafModel) -> "_Proof | str":
+    def _proof(self, model: LeafModel) -> "Proof | str":
         try:
             with time_limit(self.left):
-                return _proof_of(model, self.relation)
+                return proof_of(model, self.relation)
         except OutOfTime:
             return self._too_long()
 
@@ -258,7 +248,7 @@ class _Work:
         verdict = HuntVerdict.VIOLATED if is_violated else HuntVerdict.HOLDS if holds else None
         if is_violated and holds:
             return Decision(reason="the trace contradicts itself: its proof and its witness cannot both be right")
-        proof = known.proof if isinstance(known.proof, _Proof) else None
+        proof = known.proof if isinstance(known.proof, Proof) else None
         return Decision(
             verdict,
             finding if isinstance(finding, Finding) else None,
@@ -300,49 +290,6 @@ def _joined(first: Finding, second: Finding) -> Finding:
     return replace(shown, bounds=bounds)
 
 
-# --- proofs -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Proof:
-    """(epsilon, delta)-DP for all inputs of a length, with the move on which the alignments cost most."""
-
-    epsilon: Fraction
-    delta: Fraction
-    certificate: Mapping[str, Any] | None = None
-    move: tuple[Fraction, ...] | None = None
-
-
-def _proof_of(model: LeafModel, relation: NeighbourRelation) -> "_Proof | str":
-    if _types_differ(model):
-        return "equal outcomes are of different types"
-    whole = merged(model) if len(model.leaves) <= _MOST_MERGED else model
-    found = alignment_bound(whole, relation)
-    if isinstance(found, Aligned):
-        saved = certificate(whole, relation, found)
-        faults = check_alignment(saved)
-        return faults[0] if faults else _Proof(found.epsilon, found.delta, saved, found.worst_move)
-    if has_geometric_noise(whole):
-        shifted = lattice_bound(whole, relation)
-        if not isinstance(shifted, Unaligned):
-            return _Proof(shifted.epsilon, shifted.delta, move=tuple(map(Fraction, shifted.worst_move)))
-        return shifted.reason
-    across = cell_bound(whole, relation) if _has_cells(whole) else found
-    return across.reason if isinstance(across, Unaligned) else _Proof(across.epsilon, across.delta)
-
-
-def _has_cells(model: LeafModel) -> bool:
-    """Return whether a decision is about data alone."""
-    return any(not constraint.form.noise for leaf in model.leaves for constraint in leaf.constraints)
-
-
-def _types_differ(model: LeafModel) -> bool:
-    """Return whether equal outcomes, such as 1 and True or 0.0 and -0.0, can be told apart; merging joins them."""
-    types: dict[Hashable, object] = {}
-    pairs = ((leaf.outcome, types_of(leaf.outcome)) for leaf in model.leaves)
-    return any(types.setdefault(outcome, own) != own for outcome, own in pairs)
-
-
 # --- what is known of the target ----------------------------------------------------------------------------
 
 
@@ -376,7 +323,7 @@ def _exhausted(known: "_Known", claim: Claim, pairs: Sequence[Pair] | None) -> _
 class _Known:
     """The exact distributions of a traced target, and the proved bounds."""
 
-    def __init__(self, work: _Work, model: LeafModel | None, proof: "_Proof | str") -> None:
+    def __init__(self, work: _Work, model: LeafModel | None, proof: "Proof | str") -> None:
         self.work, self.model, self.proof = work, model, proof
         self.factors: tuple[int, ...] = ()
         self.exhausted: _Exhausted | None = None
@@ -421,7 +368,7 @@ class _Known:
             step = min(getattr(relation, "largest_step", math.inf), relation.high - relation.low, 1.0)
             moved = [start + _OFF_LATTICE * side * step * np.eye(self.model.size)[0] for side in (1, -1)]
             return [(start, end) for end in moved if are_neighbours(relation, start, end)]
-        move = self.proof.move if isinstance(self.proof, _Proof) else None
+        move = self.proof.move if isinstance(self.proof, Proof) else None
         if move is None:
             return []
         step, zero = np.array([float(value) for value in move]), 0.0  # added to -0.0, it makes 0.0
@@ -431,20 +378,20 @@ class _Known:
 
     def bound(self, claim: Claim, relation: NeighbourRelation) -> Real | None:  # noqa: ARG002 - there is one relation
         """Return the proved bound on epsilon, or on the range of the losses; None for other figures."""
-        if not isinstance(self.proof, _Proof) or self.proof.delta:
+        if not isinstance(self.proof, Proof) or self.proof.delta:
             return None
         epsilon = self.proof.epsilon
         if isinstance(claim, PureDP):
             return lambda: ball(epsilon)
-        weaker = _implied(self.proof, claim) if isinstance(claim, BoundedRange) else None
+        weaker = implied(self.proof, claim) if isinstance(claim, BoundedRange) else None
         return None if not isinstance(weaker, BoundedRange) else lambda: ball(weaker.epsilon)
 
     def implies(self, claim: Claim) -> bool:
         """Return whether a proof implies a claim, read with its allowance."""
         if self.exhausted is not None and self.exhausted.holds:
             return True
-        known = [] if not isinstance(self.proof, _Proof) else [_implied(self.proof, claim)]
-        known += [] if self.square is None else [_gaussian_claim(self.square, claim)]
+        known = [] if not isinstance(self.proof, Proof) else [implied(self.proof, claim)]
+        known += [] if self.square is None else [gaussian_claim(self.square, claim)]
         read = find_notion(claim).enlarged(claim)
         return any(
             all(value <= vars(read)[name] for name, value in vars(weaker).items())
@@ -457,8 +404,8 @@ class _Known:
         claim = self.work.claim
         if self.exhausted is not None and math.isfinite(self.exhausted.epsilon) and not audited(claim).compares_pairs:
             return {"epsilon": self.exhausted.epsilon}
-        weaker = None if self.square is None else _gaussian_claim(self.square, claim)
-        name = _BOUNDED.get(type(claim))
+        weaker = None if self.square is None else gaussian_claim(self.square, claim)
+        name = BOUNDED.get(type(claim))
         return {} if weaker is None or name is None else {name[1]: float(getattr(weaker, name[0]))}
 
     def is_met_by(self, found: Finding) -> bool:
@@ -477,45 +424,3 @@ class _Known:
 
 def _exact(data: Array) -> list[Fraction]:
     return [Fraction(value) for value in data.tolist()]
-
-
-def _implied(proof: _Proof, claim: Claim) -> Claim | None:
-    """Return a claim of the type of the given one that a proof implies, with the same order, or the same epsilon."""
-    epsilon = rounded_up(proof.epsilon)
-    if not math.isfinite(epsilon) or (proof.delta and not isinstance(claim, ApproximateDP)):
-        return None
-    if proof.delta:
-        return ApproximateDP(epsilon, rounded_up(proof.delta))
-    return _converted(PureDP(epsilon), claim, _LONGEST_CHAIN)
-
-
-_BOUNDED: Mapping[type[Claim], tuple[str, str]] = {
-    ZCDP: ("rho", "rho"),
-    GaussianDP: ("mu", "mu"),
-    RenyiDP: ("epsilon", "renyi_epsilon"),
-    ApproximateDP: ("delta", "delta"),
-}
-"""The parameter that a claim bounds, and the name of its quantity."""
-
-
-def _gaussian_claim(square: Fraction, claim: Claim) -> Claim | None:
-    """Return a claim of the type of the given one that Gaussian DP with the square of a mu implies."""
-    with precision(_BITS):
-        mu = float_upper(ball(square).sqrt())
-    if isinstance(claim, ZCDP):
-        return ZCDP(rounded_up(square / 2))  # mu^2 / 2, without the rounding of mu
-    return _converted(GaussianDP(mu), claim, _LONGEST_CHAIN) if math.isfinite(mu) else None
-
-
-def _converted(known: Claim, claim: Claim, steps: int) -> Claim | None:
-    if type(known) is type(claim):
-        return known
-    for implication in IMPLICATIONS if steps else ():
-        if type(known) is implication.source_type and implication.target_type is not ExPost:
-            free = inspect.signature(implication.convert).parameters.keys() & {"epsilon", "delta", "alpha"}
-            if all(hasattr(claim, name) for name in free):
-                weaker = implication.convert(known, **{name: getattr(claim, name) for name in free})
-                found = _converted(weaker, claim, steps - 1)
-                if found is not None:
-                    return found
-    return None

@@ -5,7 +5,6 @@ between the jumps of a rounding, and at a grid where noise has no kinks or the s
 cell a number lies in is a function of the outcome: cells refute, and prove nothing.
 """
 
-import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,12 +18,20 @@ from dpassay.claims import rounded_down, rounded_up
 from dpassay.impl.libraries.plain import item
 from dpassay.impl.libraries.reading import read
 from dpassay.properties.hunting.lattice_pairs import SideOnLattice, has_geometric_numbers, on_lattices
+from dpassay.properties.hunting.traced_rounding import (
+    CLOSE,
+    STEEPNESS,
+    read_with_rounding,
+    representatives,
+    snapped_constants,
+    widened,
+)
 from dpassay.properties.outcomes.events import AllOf, Interval, Simple, Symbols, Words
 from dpassay.properties.outcomes.symbols import comparable
 from dpassay.properties.pairing.registry import DistributionPair, PushedForward
 from dpassay.properties.tracing.outcomes import image_value
 from dpassay.properties.tracing.words import outcome_words
-from dpassay.spec.ball import Real, ball, max_balls, sum_balls
+from dpassay.spec.ball import Real, ball, sum_balls
 from dpassay.spec.leaves.cells import Cuts, in_cells, kinks
 from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
 from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel, NoiseKind, Raised, Step
@@ -47,22 +54,6 @@ distances."""
 
 _FAR = tuple(2**k for k in range(4, 11))
 
-_ROUNDING = Fraction(1, 2**51)
-"""By how much the probability of a draw may differ from the number that its parameter stands for."""
-
-_STEEPNESS = 64
-"""Multiple of `_ROUNDING` by which a sum of masses of geometric noise changes at most, k q^(k-1) for the tail q^k,
-where the ratio is not above 0.99; beyond that, the parameter of the draw is small and its rounding as well."""
-
-_LEAST = Fraction(1, 2**100)
-"""The part of a probability that is left at least, where its rounding is larger than itself."""
-
-_UNIFORM_DRAWS = {"integers", "randint", "permutation", "permuted", "shuffle"}
-
-_CLOSE, _CLOSE_TO_ZERO = Fraction(1, 2**40), Fraction(1, 2**48)
-"""Numbers of outcomes closer than this, relative to the larger one, are taken for one number, and so are those closer
-than the second relative to the largest one of all: sums and products of floats that should be equal differ in their
-last bits, which is no matter of the ideal mechanism."""
 _WITHOUT_KINKS = {NoiseKind.NORMAL, NoiseKind.LOGISTIC, NoiseKind.GUMBEL}
 _JUMPS = 8
 """Integers on each side of the middle at which discrete outcomes are cut."""
@@ -81,7 +72,7 @@ class _Traced(LeafDistribution):
 
     def log_probability(self, outcome: Hashable) -> arb:
         """Enclose the logarithm of the probability of an outcome for all parameters that the draws may stand for."""
-        return _read_with_rounding(super().log_probability(outcome), self.leaves_of.get(outcome, []))
+        return read_with_rounding(super().log_probability(outcome), self.leaves_of.get(outcome, []))
 
 
 def _through_lattices(left: LeafModel, right: LeafModel) -> DistributionPair:
@@ -96,33 +87,7 @@ def _through_lattices(left: LeafModel, right: LeafModel) -> DistributionPair:
 
 
 def _log_on_lattice(side: SideOnLattice, label: Sequence[int]) -> arb:
-    return _widened(side.log_probability(label), _STEEPNESS * side.draws)
-
-
-def _read_with_rounding(log_probability: arb, leaves: Iterable[Leaf]) -> arb:
-    """Widen the logarithm of a probability by the rounding of the parameters of the draws behind it.
-
-    A draw whose probabilities are floats, such as randomised response with e^eps / (1 + e^eps), stands for one whose
-    probabilities are up to `_ROUNDING` larger or smaller: that is what a few operations leave, and what 1 - p
-    inherits. A leaf with k draws has a probability of at most its weight w < 1 under the draws, which is a product,
-    so that it changes by at most k `_ROUNDING`. A probability of 0 stays 0.
-    """
-    return _widened(log_probability, sum(map(_rounded_draws, leaves)))
-
-
-def _widened(log_probability: arb, draws: int) -> arb:
-    if not draws or not log_probability.is_finite():
-        return log_probability
-    slack = ball(draws * _ROUNDING) / log_probability.exp()
-    lower = max_balls([1 - slack, ball(_LEAST)])
-    return (log_probability + lower.log()).union(log_probability + (1 + slack).log())
-
-
-def _rounded_draws(leaf: Leaf) -> int:
-    """Count the draws with probabilities that may be rounded: ``random() < p`` is uniform noise beside a number."""
-    drawn = sum(label.split("[")[0] not in _UNIFORM_DRAWS for label, _ in leaf.choices)
-    noises = {noise for one in leaf.constraints for noise in one.form.noise if noise.kind is NoiseKind.UNIFORM}
-    return drawn + len(noises)
+    return widened(side.log_probability(label), STEEPNESS * side.draws)
 
 
 def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
@@ -144,7 +109,7 @@ def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
     pair = _discrete(left), _discrete(right)
     if left.undecided or right.undecided:
         return _completed(*pair)
-    joined = _representatives({*pair[0].outcomes, *pair[1].outcomes})
+    joined = representatives({*pair[0].outcomes, *pair[1].outcomes})
     return (_joined(pair[0], joined), _joined(pair[1], joined)) if joined else pair
 
 
@@ -197,42 +162,6 @@ def _discrete(model: LeafModel) -> _Traced:
     return _Traced(replace(model, leaves=leaves))
 
 
-def _representatives(outcomes: Iterable[Hashable]) -> dict[Hashable, Hashable]:
-    """Return, for outcomes that differ from another one in the last bits of their numbers only, the one they join."""
-    numbers = sorted({number for outcome in outcomes for number in _floats_in(outcome)})
-    slack = float(_CLOSE_TO_ZERO) * min(max(map(abs, numbers), default=0.0), 1 / float(_CLOSE))
-    snapped: dict[float, float] = {}
-    for last, number in itertools.pairwise(numbers):
-        if number - last <= max(float(_CLOSE) * max(abs(last), abs(number)), slack):
-            snapped[number] = snapped.get(last, last)
-    return {outcome: _snapped(outcome, snapped) for outcome in outcomes} if snapped else {}
-
-
-def _floats_in(outcome: Hashable) -> Iterator[float]:
-    if isinstance(outcome, tuple):
-        for part in outcome:
-            yield from _floats_in(part)
-    elif isinstance(outcome, float | Fraction) and math.isfinite(outcome):
-        yield float(outcome)
-
-
-def _snapped(outcome: Any, snapped: Mapping[float, float]) -> Any:
-    if isinstance(outcome, tuple):
-        return tuple(_snapped(part, snapped) for part in outcome)
-    return snapped.get(float(outcome), outcome) if isinstance(outcome, float | Fraction) else outcome
-
-
-def _snapped_constants(*models: LeafModel) -> tuple[LeafModel, ...]:
-    """Return models with one constant in place of those that differ in their last bits."""
-    joined = _representatives({leaf.outcome for model in models for leaf in model.leaves})
-    return tuple(
-        replace(
-            model, leaves=tuple(replace(leaf, outcome=joined.get(leaf.outcome, leaf.outcome)) for leaf in model.leaves)
-        )
-        for model in models
-    )
-
-
 def _joined(own: _Traced, joined: Mapping[Hashable, Hashable]) -> PushedForward:
     """Return a distribution with outcomes that join others as one outcome: post-processing, which proves nothing."""
     groups: dict[Hashable, list[Hashable]] = {}
@@ -260,7 +189,7 @@ def _completed(left: LeafDistribution, right: LeafDistribution) -> tuple[PushedF
     """
     blur = max(left.model.undecided, right.model.undecided)
     outcomes = tuple(dict.fromkeys((*left.outcomes, *right.outcomes)))
-    joined = _representatives(outcomes)
+    joined = representatives(outcomes)
     listed: dict[Hashable, list[Hashable]] = {}
     for outcome in outcomes:
         listed.setdefault(joined.get(outcome, outcome), []).append(outcome)
@@ -277,7 +206,7 @@ def _log_blurred(side: LeafDistribution, parts: Sequence[Hashable], blur: Fracti
     known = sum_balls(map(side.listed, parts))
     least = (1 - ball(blur)) * known + ball(share)
     most = known + ball(side.model.undecided) + ball(share) * 2
-    return _read_with_rounding(
+    return read_with_rounding(
         least.log().union(most.log()), (leaf for part in parts for leaf in side.leaves_of.get(part, []))
     )
 
@@ -306,7 +235,7 @@ def _object_of(outcome: Any) -> Any:
 
 
 def _through_cells(left: LeafModel, right: LeafModel) -> DistributionPair:
-    left, right = _snapped_constants(left, right)
+    left, right = snapped_constants(left, right)
     (on_left, on_right), jumps = plain(left, right)
     if not any(lattice is not None for own in jumps.values() for lattice in own):
         for models, is_mirrored in (((on_left, on_right), False), ((on_right, on_left), True)):
@@ -326,7 +255,7 @@ def _through_cells(left: LeafModel, right: LeafModel) -> DistributionPair:
 def _is_visible(found: InfiniteLoss) -> bool:
     """Return whether an event is not as rare as those that the rounding of the data makes."""
     part = replace(found.leaf, constraints=(*found.leaf.constraints, *found.part))
-    return bool(leaf_probability(part) > ball(_CLOSE))
+    return bool(leaf_probability(part) > ball(CLOSE))
 
 
 def _of_event(found: InfiniteLoss, is_mirrored: bool) -> DistributionPair:
@@ -364,7 +293,7 @@ def _partition(
 
 
 def _log_cell(side: LeafDistribution, cell: Hashable) -> arb:
-    return _read_with_rounding(side.log_probability(cell), side.leaves_of[cell])
+    return read_with_rounding(side.log_probability(cell), side.leaves_of[cell])
 
 
 class _Cells:

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,11 +107,14 @@ def with_inputs(result: HuntResult, relation: AnyNeighbours) -> HuntResult:
     """Return the result with what the target received, where the witness has the codes of it."""
     if result.witness is None or not isinstance(relation, EncodedNeighbours):
         return result
-    left, right = (
-        " ".join(repr(relation.decoded(np.array(side))).split("\n"))
-        for side in (result.witness.left, result.witness.right)
-    )
+    sides = (result.witness.left, result.witness.right)
+    left, right = (_input_words(relation.decoded(np.array(side))) for side in sides)
     return replace(result, witness=replace(result.witness, inputs=(left, right)))
+
+
+def _input_words(data: Any) -> str:
+    """Return an input on one line; a data frame by its columns."""
+    return " ".join(repr(data.to_dict(orient="list") if hasattr(data, "to_dict") else data).split())
 
 
 # --- the pair -----------------------------------------------------------------------------------------------

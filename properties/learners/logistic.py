@@ -1,4 +1,4 @@
-"""Logistic regression on a stream: a quadratic stands for the logarithm of the likelihood of all that was seen.
+"""Logistic regression on a stream: a quadratic stands for the log-likelihood of the past.
 
 No call is kept. The likelihood and the prior are kept apart, so that the same pass over a batch serves any number of
 Gaussian priors: which of them is right shows itself later, in what they predict.

@@ -34,7 +34,7 @@ def adversarial_pairs(relation: AnyNeighbours, *, seed: int, limit: int = MOST_P
     Parameters
     ----------
     relation : AnyNeighbours
-        What makes neighbours.
+        The neighbour relation.
     seed : int
         For the random corners that follow the designed ones.
     limit : int

@@ -27,7 +27,7 @@ class DualQueryDistribution:
     queries : tuple of tuples
         q(x) for every query and element of the universe.
     counts : tuple of int
-        How many records of the data are each element.
+        Number of records of each element.
     rounds : int
         T.
     eta : Fraction

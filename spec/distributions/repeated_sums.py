@@ -34,7 +34,7 @@ class RepeatedSumsDistribution:
     records : tuple of Fraction
         The data set.
     queries, hits : int
-        How often the sum is asked for, and tau.
+        Number of queries of the sum, and tau.
     scale : Exact
         Of the Laplace noise.
     threshold : Exact

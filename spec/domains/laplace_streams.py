@@ -27,7 +27,7 @@ class ThresholdStream:
     threshold : Fraction
         The threshold.
     sensitivity : Fraction
-        How far an answer may move, positive.
+        Largest change of an answer, positive.
     """
 
     blocks: tuple[Block, ...]

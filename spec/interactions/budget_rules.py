@@ -14,7 +14,7 @@ from typing import Any
 from flint import arb
 
 from dpassay.claims import UsageError
-from dpassay.spec.ball import UndecidedError, ball, precision
+from dpassay.spec.ball import ball, is_at_most
 from dpassay.spec.interactions.adaptive_rounds import ConcentratedRound, ConcentratedRun, ExPostRound
 from dpassay.spec.interactions.transcripts import Round
 from dpassay.spec.rational import Ratio, product
@@ -64,14 +64,11 @@ def within_concentrated_budget(rho: Fraction, budget: Fraction, slack_delta: Fra
     """
     if rho == 0:
         return True
-    for bits in (64, 128, 256, 512, 1024):
-        with precision(bits):
-            needed, allowed = concentrated_epsilon(ball(rho), ball(slack_delta)), ball(budget).log()
-            if needed <= allowed:
-                return True
-            if needed > allowed:
-                return False
-    raise UndecidedError(f"rho = {rho} and the budget {budget} do not separate at 1024 bits")
+    return is_at_most(
+        lambda: concentrated_epsilon(ball(rho), ball(slack_delta)),
+        lambda: ball(budget).log(),
+        f"rho = {rho} and the budget {budget}",
+    )
 
 
 def _require_deltas(slack_delta: Fraction, delta: Fraction) -> None:

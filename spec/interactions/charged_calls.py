@@ -62,7 +62,7 @@ class ChargingRule:
     hits : int
         tau, at least 1.
     counters : int
-        How many targets every offer has, at least 1.
+        Number of targets of every offer, at least 1.
     delta : Fraction
         tau_delta, in [0, 1].
     """
@@ -167,7 +167,7 @@ class ChargedInteractions(Domain):
     largest_depth : int
         Largest number of calls on a path.
     counters : int
-        How many targets every call has (1 or 2).
+        Number of targets of every call (1 or 2).
     leaks : bool
         Whether calls may be (epsilon, delta)-DP.
     """

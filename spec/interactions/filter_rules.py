@@ -12,7 +12,7 @@ from functools import lru_cache
 from flint import arb
 
 from dpassay.claims import UsageError
-from dpassay.spec.ball import UndecidedError, ball, precision, sum_balls
+from dpassay.spec.ball import ball, is_at_most, sum_balls
 from dpassay.spec.interactions.transcripts import Round
 from dpassay.spec.rational import Ratio, product
 
@@ -138,15 +138,11 @@ def within_advanced_budget(counts: tuple[tuple[Fraction, int], ...], budget: Fra
     """
     if not counts:
         return True
-    for bits in (64, 128, 256, 512, 1024):
-        with precision(bits):
-            needed = advanced_epsilon(sum_of_squares(counts), ball(slack_delta))
-            allowed = ball(budget).log()
-            if needed <= allowed:
-                return True
-            if needed > allowed:
-                return False
-    raise UndecidedError(f"the spend of {counts} and the budget {budget} do not separate at 1024 bits")
+    return is_at_most(
+        lambda: advanced_epsilon(sum_of_squares(counts), ball(slack_delta)),
+        lambda: ball(budget).log(),
+        f"the spend of {counts} and the budget {budget}",
+    )
 
 
 def advanced_epsilon(sum_of_squares: arb, slack_delta: arb) -> arb:

@@ -161,9 +161,9 @@ class Interaction:
     Parameters
     ----------
     offer : Round
-        What is offered first.
+        The first offer.
     after : Mapping of outcome to Interaction
-        How it continues; outcomes that are absent end the interaction.
+        The continuation after each outcome; absent outcomes end the interaction.
     """
 
     offer: Round

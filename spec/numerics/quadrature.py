@@ -83,7 +83,7 @@ def log_line_integral(density: StripDensity) -> arb:
     Parameters
     ----------
     density : StripDensity
-        What is integrated.
+        The integrand.
 
     Returns
     -------

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpassay.spec.ball import Real, UndecidedError, ball, precision, refine
+from dpassay.spec.ball import Real, ball, is_at_most, refine
 from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Undecided, Verdict, Violated
 
@@ -28,16 +28,12 @@ def above_exponential(p: Fraction, q: Fraction, exponent: Fraction) -> bool:
     """
     if exponent == 0 or q == 0 or p <= 0:
         return p > q
-    bits = 64
-    while bits <= RATIONAL_LIMIT_BITS:
-        with precision(bits):
-            margin = ball(p / q).log() - ball(exponent)
-            if margin > 0:
-                return True
-            if margin < 0:
-                return False
-        bits *= 2
-    raise UndecidedError(f"a rational and e^exponent times another do not separate at {RATIONAL_LIMIT_BITS} bits")
+    return not is_at_most(
+        lambda: ball(p / q).log(),
+        lambda: ball(exponent),
+        "a rational and e^exponent times another",
+        limit=RATIONAL_LIMIT_BITS,
+    )
 
 
 def agree(left: Real, right: Real, name: str) -> Verdict:

@@ -96,7 +96,7 @@ def positive_integral(value: Any, integrand: Any, symbol: Any, name: str) -> Ver
     Parameters
     ----------
     value : sympy expression
-        What the integral is.
+        The value of the integral.
     integrand, symbol : sympy expression and symbol
         A function of a positive symbol, in a form whose sign sympy derives.
     name : str

@@ -76,7 +76,7 @@ class Step:
     given : tuple of str
         Names of the hypotheses and earlier facts that the step uses.
     kind : Kind
-        How it is established.
+        The way in which it is established.
     check : callable, optional
         Computes the verdict of a checked step or a lemma; None for the other kinds.
     cites : str
@@ -106,7 +106,7 @@ class Proof:
     Parameters
     ----------
     hypotheses : tuple of Hypothesis
-        What the statement assumes.
+        The assumptions of the statement.
     steps : tuple of Step
         The steps, in an order in which each uses earlier facts only.
     withdrawn : frozenset of str

@@ -29,7 +29,7 @@ def identity(left: Any, right: Any, name: str) -> Verdict:
     Parameters
     ----------
     left, right : sympy expressions
-        What is compared, under the assumptions that their symbols carry.
+        The two sides, under the assumptions that their symbols carry.
     name : str
         The step's name, for the reader.
 

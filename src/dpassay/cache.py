@@ -1,4 +1,4 @@
-"""The folder for what can be made again: environments of libraries, data of hypothesis."""
+"""The folder of reproducible data: environments of libraries, data of hypothesis."""
 
 import os
 from pathlib import Path

@@ -55,7 +55,7 @@ def read_defaults(group: click.Group, folder: Path) -> dict[str, dict[str, Any]]
 
 
 def defaults_of(table: dict[str, Any], group: click.Group, file: str) -> dict[str, dict[str, Any]]:
-    """Return what a table says, as `read_defaults` does; `file` is named in messages."""
+    """Return the defaults of a table, as `read_defaults` does; `file` is named in messages."""
     options = {name: _options(command) for name, command in group.commands.items()}
     everywhere = {key: value for key, value in table.items() if not isinstance(value, dict)}
     defaults: dict[str, dict[str, Any]] = {name: {} for name in options}

@@ -20,7 +20,7 @@ class Registry(Generic[K, V]):
     Parameters
     ----------
     noun : str
-        What an entry is, for messages.
+        A word for an entry, for messages.
     packages : str
         Packages whose modules make the entries; they are imported before all entries are listed or one is missed.
     where : callable, optional

@@ -176,7 +176,7 @@ class TableNeighbours(EncodedNeighbours):
 
     @staticmethod
     def _require_words(name: str, *values: Any) -> None:
-        """Refuse what the form of the command line could not be read back from."""
+        """Refuse a name and values from which the form of the command line could not be read back."""
         if not isinstance(name, str) or not name or name in _RESERVED or _MARKS & set(name):
             raise UsageError(
                 f"a column must not be named {shown(name)}: {', '.join(_RESERVED)} and {_SIGNS} are taken"

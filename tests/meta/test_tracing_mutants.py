@@ -11,6 +11,7 @@ from dpassay.spec.leaves import (
     alignment,
     data_cells,
     elimination,
+    gaussian_alignment,
     gumbel_races,
     lattice_alignment,
     merging,
@@ -140,6 +141,16 @@ def half_of_a_unit(noise: Any) -> Fraction:
     return UNIT_COST(noise) / 2
 
 
+def as_if_independent(noise: Any, data: Any) -> Any:
+    return [[sum((b[i] * b[j] for b in data), Fraction(0)) for j in range(len(data[0]))] for i in range(len(data[0]))]
+
+
+def forms_of_numbers_with_data(leaf: Any) -> Any:
+    known = PROGRAMME(leaf)
+    return replace(known, forms=tuple(one for one in known.forms if one[0].data))
+
+
+PROGRAMME = alignment.programme_of
 UNIT_COST = lattice_alignment.unit_cost
 
 REFUTED = [
@@ -178,6 +189,10 @@ REFUTED = [
     ("pure_dp_of_integer_alignment", "halves", lattice_alignment, "_is_integral", lambda columns, point: True),
     ("pure_dp_of_integer_alignment", "half of a unit", lattice_alignment, "unit_cost", half_of_a_unit),
     ("pure_dp_of_integer_alignment", "a decision forgotten", lattice_alignment, "minimum", violated_rows_left_alone),
+    ("gaussian_dp_of_a_common_shift", "no covariance", gaussian_alignment, "_quadratic", as_if_independent),
+    ("gaussian_dp_of_a_common_shift", "half of the moves", gaussian_alignment, "covers", half_of_the_moves),
+    ("no_gaussian_dp_of_shifts_that_depend_on_the_leaf", "one leaf", gaussian_alignment, "programme_of",
+    forms_of_numbers_with_data),
     ("alignment_of_a_clipped_answer_costs_its_range", "half moves", data_cells, "_regions", half_of_the_regions),
 ]  # fmt: skip
 

@@ -18,6 +18,7 @@ from dpassay.spec.ball import (
     exact,
     float_lower,
     float_upper,
+    is_at_most,
     less_than,
     log_normal_cdf,
     normal_cdf,
@@ -150,3 +151,11 @@ def test_integers_of_numpy_do_not_wrap_around() -> None:
 def test_inexact_parameters_are_refused_by_name(value: object) -> None:
     with pytest.raises(UsageError, match="sigma"):
         exact("sigma", value)  # type: ignore[arg-type]
+
+
+def test_sides_that_separate_are_compared_and_equal_ones_are_undecided() -> None:
+    third = Fraction(1, 3)
+    assert is_at_most(lambda: ball(third), lambda: ball(third + Fraction(1, 10**60)), "two fractions")
+    assert not is_at_most(lambda: ball(third + Fraction(1, 10**60)), lambda: ball(third), "two fractions")
+    with pytest.raises(UndecidedError, match="two logarithms do not separate at 256 bits"):
+        is_at_most(lambda: ball(4).log(), lambda: 2 * ball(2).log(), "two logarithms", limit=256)

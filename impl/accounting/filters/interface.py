@@ -206,7 +206,7 @@ class BudgetExceeded(RuntimeError):  # noqa: N818  # it names what happened; run
     Parameters
     ----------
     offer : AnyOffer
-        What was refused.
+        The refused offer.
     remaining : object
         What the filter had left, and still has; of the type of its property `remaining`.
     """
@@ -259,7 +259,7 @@ class Round:
     Parameters
     ----------
     offer : Offer
-        What it promises beforehand.
+        Its guarantee in advance.
     run : callable
         Runs it on the data and returns the outcome.
     loss_of : callable

@@ -70,7 +70,7 @@ class CornerLosses:
     low, high : exact number
         The range of the answers.
     sensitivity : exact number
-        How far an answer may move; no further than the range is wide.
+        Largest change of an answer; no further than the range is wide.
     monotone : bool
         Whether all answers of a pair move the same way.
     """

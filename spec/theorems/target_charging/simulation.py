@@ -85,7 +85,7 @@ class Simulation:
     hits : int
         tau.
     share : Fraction
-        How much of the largest common part of each call is drawn without the data.
+        Share of the largest common part of each call that is drawn without the data.
     most_calls : int, optional
         Stop with a symbol of its own in place of holder call number `most_calls` + 1; without it nothing fails.
     counts_common_hits : bool

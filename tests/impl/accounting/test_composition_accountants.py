@@ -6,6 +6,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from flint import arb
 
 from dpassay.claims import ApproximateDP, UsageError
 from dpassay.impl.accounting.adaptive_composition import (
@@ -14,9 +15,11 @@ from dpassay.impl.accounting.adaptive_composition import (
     bounded_range_round,
     pure_round,
 )
-from dpassay.impl.accounting.composition import AdaptiveAccountant, BatchAccountant
+from dpassay.impl.accounting.composition import AdaptiveAccountant, BatchAccountant, sum_upper
+from dpassay.impl.accounting.histograms import laplace_histogram_delta
 from dpassay.impl.accounting.mixed_composition import BoundedRangeBatch, MixedBatch
 from dpassay.impl.accounting.optimal_composition import PureComposition, common_grid
+from dpassay.spec.ball import ball, precision
 
 D, B = pure_round, bounded_range_round
 ACCOUNTANTS = [
@@ -128,6 +131,41 @@ def test_many_different_epsilons_have_a_common_unit_at_once() -> None:
     grid = common_grid(epsilons, upward=True)
     assert grid.exact
     assert grid.steps.tolist() == list(range(1, 1001))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_sum_of_epsilons_is_rounded_up_by_less_than_one_number(seed: int) -> None:
+    epsilons = [Fraction(x) for x in np.random.default_rng(seed).uniform(0, 1, 7)] + [Fraction(1, 3 + seed)]
+    total = sum_upper(epsilons)
+    assert Fraction(math.nextafter(total, 0)) < sum(epsilons) <= Fraction(total)
+    assert sum_upper([0.5, Fraction(1, 4)]) == 0.75
+
+
+def delta_next_to_the_total(epsilons: list[float], level: float) -> arb:
+    """Enclose delta where the loss exceeds the level only if all responses are truthful."""
+    truthful, total = arb(1), sum(map(Fraction, epsilons))
+    for epsilon in epsilons:
+        truthful /= 1 + (-ball(epsilon)).exp()
+    return truthful * -(ball(level) - ball(total)).expm1()
+
+
+NEXT_TO_THE_TOTAL: dict[str, Callable[[list[float]], Callable[[float], float]]] = {
+    "pure": lambda epsilons: PureComposition(epsilons).delta,
+    "adaptive": lambda epsilons: AdaptiveComposition([D(epsilon) for epsilon in epsilons], cells=256).delta,
+    "mixed": lambda epsilons: MixedBatch(pure=len(epsilons), bounded_range=0, mechanism_epsilon=epsilons[0]).delta,
+    "histogram": lambda epsilons: lambda level: float(laplace_histogram_delta(level, epsilons[0], len(epsilons))),
+}
+
+
+@pytest.mark.parametrize("kind", NEXT_TO_THE_TOTAL)
+@pytest.mark.parametrize("epsilons", [[0.3], [0.3] * 3, [1.7] * 7, [0.05] * 20], ids=len)
+def test_levels_next_to_the_total_are_rounded_down(kind: str, epsilons: list[float]) -> None:
+    """There delta is small and proportional to the distance, of which rounding may be a large part."""
+    delta = NEXT_TO_THE_TOTAL[kind](epsilons)
+    with precision(200):
+        for bits in range(36, 52):
+            level = sum_upper(epsilons) * (1 - 2.0**-bits)
+            assert ball(delta(level)) >= delta_next_to_the_total(epsilons, level), bits
 
 
 def test_epsilons_of_other_number_types() -> None:

@@ -21,7 +21,7 @@ from dpassay.claims import (
     parse_claim,
 )
 from dpassay.properties.betting.bets import Ledger, log_factors, log_wealth, to_levels
-from dpassay.properties.betting.power import LAG, LEARNING, power_of
+from dpassay.properties.betting.power import LAG, LEARNING, power_of, shared_out
 from dpassay.properties.betting.reference import Reference, gaussian, laplace, revealing
 from dpassay.properties.betting.scales import SLACK, mean_gains, range_gain
 from dpassay.properties.notions.base import families_of
@@ -240,13 +240,22 @@ def test_the_weight_and_the_level_are_paid_for() -> None:
     plain = power_of(PureDP(1), calls=1000, alpha=1e-6)
     played = 1000 - LAG
     learning = LEARNING * math.log1p(played)
-    assert plain.nats_per_call == pytest.approx((math.log(1e6) + 0.125 + learning) / played)
+    shared = -math.log(15 / 16 * 63 / 64 * 29 / 32)  # other claims, the reserve, the structural bets
+    assert plain.nats_per_call == pytest.approx((math.log(1e6) + shared + learning) / played)
     assert power_of(PureDP(1), calls=1000, alpha=1e-6, log_weight=-1.0).nats_per_call == pytest.approx(
         plain.nats_per_call + 1 / played
     )
     found = plain.figures["epsilon"]
     assert laplace_gain(found, 1.0) >= plain.nats_per_call > laplace_gain(found - 1e-3, 1.0)
     assert plain.weakness == pytest.approx(found / (2 + SLACK))
+
+
+def test_what_else_is_staked_on_a_pair_is_paid_for() -> None:
+    """The directions and caps beside the first one, and a quarter of the wealth for Renyi moments."""
+    plain = shared_out(PureDP(1))
+    assert shared_out(ApproximateDP(1, 1e-5)) == pytest.approx(plain - math.log(15 / 16))
+    assert shared_out(ApproximateDP(1, 0.01)) == pytest.approx(plain + math.log(9))
+    assert shared_out(ZCDP(0.1)) == pytest.approx(plain - math.log(3 / 4))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, symbol_of
+from dpassay.properties.hunting.traced_proofs import Proof
 from dpassay.properties.outcomes.events import parse_event
 from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.properties.tracing.refusal import Refusal
@@ -238,14 +239,14 @@ def test_errors_of_the_decision_are_not_swallowed(monkeypatch: pytest.MonkeyPatc
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("inside")
 
-    monkeypatch.setattr(traced, "alignment_bound", broken)
+    monkeypatch.setattr(traced, "proof_of", broken)
     with pytest.raises(ZeroDivisionError, match="inside"):
         decision(laplace, "pure:1", LINE)
 
 
 def test_a_proof_and_a_witness_that_contradict_each_other_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    proof = traced._Proof(Fraction(1, 2), Fraction(0))
-    monkeypatch.setattr(traced, "_proof_of", lambda *_: proof)
+    proof = Proof(Fraction(1, 2), Fraction(0))
+    monkeypatch.setattr(traced, "proof_of", lambda *_: proof)
     found = decision(laplace, "pure:0.75", LINE)
     assert found.verdict is None
     assert "contradicts itself" in (found.reason or "")

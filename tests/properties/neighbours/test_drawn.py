@@ -11,6 +11,7 @@ from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.hunting.task import read_neighbours
 from dpassay.properties.neighbours.drawn import DrawnNeighbours
+from dpassay.testing import assert_private
 
 words = st.lists(st.sampled_from("abc"), max_size=1)
 PAIRS = st.builds(lambda some, one: (some, [*some, one]), words, st.sampled_from("abc"))
@@ -28,6 +29,15 @@ def test_the_target_receives_what_is_drawn() -> None:
     assert result.witness.inputs in {("[]", "['a']"), ("['a']", "[]")}  # shrunk to the smallest pair
     again = replay(result.to_json(), noisy_length, neighbours=read_neighbours(PAIRS), calls=500)
     assert again.verdict == "violated"
+
+
+def test_a_failure_says_that_the_strategy_must_be_given_again() -> None:
+    with pytest.raises(AssertionError) as failure:
+        assert_private(noisy_length, "pure:1", PAIRS, calls=2000, low_bits=False)
+    message = str(failure.value)
+    assert "neighbours = ...  # strategy:builds(" in message
+    assert "PureDP(1.0), neighbours, level=" in message
+    assert "left:  []" in message or "right: []" in message
 
 
 def test_draws_are_the_same_every_time() -> None:

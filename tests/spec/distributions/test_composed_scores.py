@@ -59,6 +59,16 @@ def test_composed_gaussians_are_bounded_from_below_and_nearly_attained(count: in
         )
 
 
+def test_every_error_is_taken_off_each_score_of_an_event() -> None:
+    """With errors of a tenth and of 1/100 for each score; those of real compositions are 2^-40 and less."""
+    distributions = ScoreDistributions(0, np.array([0.2, 0.3, 0.5]), np.array([0.7, 0.2, 0.1]), 0.1, 0.01)
+    least, most = 0.8 * 0.9 - 2 * 0.01, 0.3 * 1.1 + 2 * 0.01
+    assert distributions.delta_lower(0.0) == pytest.approx(least - most, rel=1e-14)
+    assert distributions.delta_lower(Fraction(1, 4)) == pytest.approx(least - math.exp(0.25) * most, rel=1e-14)
+    one = 0.5 * 0.9 - 0.01 - 0.05
+    assert distributions.epsilon_lower(Fraction(1, 20)) == pytest.approx(math.log(one / (0.1 * 1.1 + 0.01)), rel=1e-14)
+
+
 def test_a_single_laplace_mechanism_loses_little_to_the_cells() -> None:
     with precision(BITS):
         distributions = pooled_scores(laplace_cells(1))

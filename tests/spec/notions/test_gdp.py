@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dpassay.claims import ZCDP, ApproximateDP, GaussianDP, PureDP, UsageError
-from dpassay.spec.ball import ball, sum_balls
+from dpassay.spec.ball import ball, normal_cdf, normal_quantile, precision, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, hockey_stick_exact
 from dpassay.spec.notions import gdp
 from dpassay.spec.notions.gdp import from_deltas, gaussian_dp_holds, gaussian_dp_of, trade_off
@@ -232,3 +232,32 @@ def test_conversions_are_those_of_the_paper() -> None:
     assert gaussian_implying_approximate(ApproximateDP(0.5, 0.0)) == ()
     assert gaussian_to_zcdp(GaussianDP(3.0)) == ZCDP(4.5)
     assert gaussian_implying_zcdp(ZCDP(4.5)) == (GaussianDP(3.0),)
+
+
+def epsilon_of(mu: float) -> arb:
+    return (normal_cdf(ball(mu) / 2) / normal_cdf(-ball(mu) / 2)).log()
+
+
+def delta_of(mu: float, epsilon: float) -> arb:
+    cut = ball(epsilon) / ball(mu)
+    return normal_cdf(ball(mu) / 2 - cut) - ball(epsilon).exp() * normal_cdf(-ball(mu) / 2 - cut)
+
+
+@pytest.mark.parametrize("x", [k / 7 for k in range(1, 30)])
+def test_conversions_are_rounded_to_the_safe_side_and_no_further(x: float) -> None:
+    """What a claim implies is rounded up, what implies a claim is rounded down: each to the next number."""
+    with precision(300):
+        up = [
+            (pure_to_gaussian(PureDP(x)).mu, 2 * normal_quantile(ball(x).exp() / (1 + ball(x).exp()))),
+            (gaussian_to_approximate(GaussianDP(x), epsilon=0.5).delta, delta_of(x, 0.5)),
+            (gaussian_to_zcdp(GaussianDP(x)).rho, ball(x) * ball(x) / 2),
+        ]
+        down = [
+            (pure_implying_gaussian(GaussianDP(x))[0].epsilon, epsilon_of(x)),
+            (gaussian_implying_zcdp(ZCDP(x))[0].mu, (2 * ball(x)).sqrt()),
+        ]
+        assert all(ball(value) >= exact > ball(math.nextafter(value, 0)) for value, exact in up)
+        assert all(ball(value) <= exact < ball(math.nextafter(value, math.inf)) for value, exact in down)
+        (implying,) = gaussian_implying_approximate(ApproximateDP(0.5, 0.01 * x))
+        assert delta_of(implying.mu, 0.5) <= ball(0.01 * x)
+        assert delta_of(implying.mu * (1 + 2.0**-48), 0.5) > ball(0.01 * x)

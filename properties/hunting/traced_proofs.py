@@ -1,0 +1,128 @@
+"""Proofs about a traced mechanism for all inputs of a length, and the claims that follow."""
+
+import inspect
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpassay.claims import (
+    ZCDP,
+    ApproximateDP,
+    Claim,
+    ExPost,
+    GaussianDP,
+    NeighbourRelation,
+    PureDP,
+    RenyiDP,
+    rounded_up,
+)
+from dpassay.properties.hunting.traced_pairs import types_of
+from dpassay.spec.ball import ball, float_upper, precision
+from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
+from dpassay.spec.leaves.certificates import certificate
+from dpassay.spec.leaves.check import check_alignment
+from dpassay.spec.leaves.data_cells import cell_bound
+from dpassay.spec.leaves.lattice_alignment import has_geometric_noise, lattice_bound
+from dpassay.spec.leaves.merging import merged
+from dpassay.spec.leaves.model import LeafModel
+from dpassay.spec.notions.implications import IMPLICATIONS
+
+__all__ = ["BITS", "BOUNDED", "Proof", "gaussian_claim", "implied", "proof_of"]
+
+_MOST_MERGED = 512
+"""Models with more leaves are not merged before the proof: merging would take too long."""
+
+_LONGEST_CHAIN = 3
+"""Implications in a row from a proved claim to the tested one."""
+
+BITS = 128
+"""Precision of the probabilities from which an epsilon is proved pair by pair."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """(epsilon, delta)-DP for all inputs of a length, with the move on which the alignments cost most."""
+
+    epsilon: Fraction
+    delta: Fraction
+    certificate: Mapping[str, Any] | None = None
+    move: tuple[Fraction, ...] | None = None
+
+
+def proof_of(model: LeafModel, relation: NeighbourRelation) -> "Proof | str":
+    """Return what alignments prove of a model on symbolic data, or why they prove nothing.
+
+    Without decisions about data alone, the proof has a certificate, which was checked; with noise on a lattice, or
+    across cells of data, it has none.
+    """
+    if _types_differ(model):
+        return "equal outcomes are of different types"
+    whole = merged(model) if len(model.leaves) <= _MOST_MERGED else model
+    found = alignment_bound(whole, relation)
+    if isinstance(found, Aligned):
+        saved = certificate(whole, relation, found)
+        faults = check_alignment(saved)
+        return faults[0] if faults else Proof(found.epsilon, found.delta, saved, found.worst_move)
+    if has_geometric_noise(whole):
+        shifted = lattice_bound(whole, relation)
+        if not isinstance(shifted, Unaligned):
+            return Proof(shifted.epsilon, shifted.delta, move=tuple(map(Fraction, shifted.worst_move)))
+        return shifted.reason
+    across = cell_bound(whole, relation) if _has_cells(whole) else found
+    return across.reason if isinstance(across, Unaligned) else Proof(across.epsilon, across.delta)
+
+
+def _has_cells(model: LeafModel) -> bool:
+    """Return whether a decision is about data alone."""
+    return any(not constraint.form.noise for leaf in model.leaves for constraint in leaf.constraints)
+
+
+def _types_differ(model: LeafModel) -> bool:
+    """Return whether equal outcomes, such as 1 and True or 0.0 and -0.0, can be told apart; merging joins them."""
+    types: dict[Hashable, object] = {}
+    pairs = ((leaf.outcome, types_of(leaf.outcome)) for leaf in model.leaves)
+    return any(types.setdefault(outcome, own) != own for outcome, own in pairs)
+
+
+def implied(proof: Proof, claim: Claim) -> Claim | None:
+    """Return a claim of the type of the given one that a proof implies, with the same order, or the same epsilon."""
+    epsilon = rounded_up(proof.epsilon)
+    if not math.isfinite(epsilon) or (proof.delta and not isinstance(claim, ApproximateDP)):
+        return None
+    if proof.delta:
+        return ApproximateDP(epsilon, rounded_up(proof.delta))
+    return _converted(PureDP(epsilon), claim, _LONGEST_CHAIN)
+
+
+BOUNDED: Mapping[type[Claim], tuple[str, str]] = {
+    ZCDP: ("rho", "rho"),
+    GaussianDP: ("mu", "mu"),
+    RenyiDP: ("epsilon", "renyi_epsilon"),
+    ApproximateDP: ("delta", "delta"),
+}
+"""The parameter that a claim bounds, and the name of its quantity."""
+
+
+def gaussian_claim(square: Fraction, claim: Claim) -> Claim | None:
+    """Return a claim of the type of the given one that Gaussian DP with the square of a mu implies."""
+    with precision(BITS):
+        mu = float_upper(ball(square).sqrt())
+    if isinstance(claim, ZCDP):
+        return ZCDP(rounded_up(square / 2))  # mu^2 / 2, without the rounding of mu
+    return _converted(GaussianDP(mu), claim, _LONGEST_CHAIN) if math.isfinite(mu) else None
+
+
+def _converted(known: Claim, claim: Claim, steps: int) -> Claim | None:
+    if type(known) is type(claim):
+        return known
+    for implication in IMPLICATIONS if steps else ():
+        if type(known) is implication.source_type and implication.target_type is not ExPost:
+            free = inspect.signature(implication.convert).parameters.keys() & {"epsilon", "delta", "alpha"}
+            if all(hasattr(claim, name) for name in free):
+                weaker = implication.convert(known, **{name: getattr(claim, name) for name in free})
+                found = _converted(weaker, claim, steps - 1)
+                if found is not None:
+                    return found
+    return None
