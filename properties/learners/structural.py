@@ -107,9 +107,9 @@ class ExactValueLearner:
         """Predict by the counts of each value, 0 for one that is not known."""
         if self._atoms.names:
             return {self.names[0]: self._atoms.opinions(outcomes)["atoms"]}
-        codes = codes_of_numbers(outcomes)
+        codes = codes_of_numbers(outcomes) if self._known.size else None
         logits = np.zeros(len(outcomes))
-        if codes is not None and self._known.size:
+        if codes is not None:
             places, hits = _places_in(self._known, codes)
             logits[hits] = _logits_of_counts(*self._counts)[places[hits]]
         return {self.names[0]: logits}
@@ -117,10 +117,11 @@ class ExactValueLearner:
     def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
         """Count the known values of a batch, and look for values that came twice."""
         self._atoms.observe(outcomes, is_left, won)
-        codes = None if self._atoms.names else codes_of_numbers(outcomes)
+        looked_at = outcomes if self._known.size else outcomes.taken(np.arange(min(len(outcomes), _SCANNED)))
+        codes = None if self._atoms.names else codes_of_numbers(looked_at)
         if codes is None:
             return
-        self._count(codes, is_left)
+        self._count(codes, is_left[: len(codes)])
         scanned = np.concatenate([self._recent, codes[:_SCANNED]])
         scanned_is_left = np.concatenate([self._recent_is_left, is_left[:_SCANNED]])
         values, counts = np.unique(scanned, return_counts=True)
