@@ -1,7 +1,6 @@
 """The suite is deterministic: hypothesis draws the same examples in every run; and it can be interrupted anywhere."""
 
 import signal
-import sys
 import threading
 
 import pytest
@@ -21,8 +20,8 @@ def _sampled_unless_traced(request: pytest.FixtureRequest, monkeypatch: pytest.M
 
     Tests of decisions from traced code are marked `traced`.
     """
-    opened = sys.modules.get("dpassay.properties.drawing.opened")
-    if opened is not None and request.node.get_closest_marker("traced") is None:
+    if request.node.get_closest_marker("traced") is None:
+        from dpassay.properties.drawing.opened import OpenedTarget
         from dpassay.properties.hunting.decision import Decision
 
-        monkeypatch.setattr(opened.OpenedTarget, "traced", lambda *_: Decision())
+        monkeypatch.setattr(OpenedTarget, "traced", lambda *_: Decision())
