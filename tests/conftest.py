@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,21 @@ settings.load_profile("deterministic")
 # A shell starts what it puts into the background deaf to Ctrl-C, and so would be the processes that tests interrupt.
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+SLOW = frozenset(
+    line
+    for line in (Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that the list names, before the selection by markers."""
+    for item in items:
+        if item.nodeid in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text(encoding="utf-8"
 
 def blocks(language: str) -> list[str]:
     """Return the blocks of code of the page in one language."""
-    found = re.findall(rf"^ *```{language}\n(.*?)^ *```", PAGE, re.DOTALL | re.MULTILINE)
+    found = re.findall(rf"^ *```{language}(?: notest)?\n(.*?)^ *```", PAGE, re.DOTALL | re.MULTILINE)
     return [textwrap.dedent(block) for block in found]
 
 
