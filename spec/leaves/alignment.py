@@ -26,7 +26,7 @@ from fractions import Fraction
 
 from dpassay.claims import NeighbourRelation
 from dpassay.spec.leaves.model import Affine, Leaf, LeafModel, Noise, NoiseKind
-from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, covers
+from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, covers, require_size
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, released_numbers
 from dpassay.spec.leaves.programmes import Infeasible, Row, minimum
 
@@ -96,9 +96,8 @@ def alignment_bound(model: LeafModel, relation: NeighbourRelation) -> Aligned | 
     relation : NeighbourRelation
         For data of the same length.
     """
-    if getattr(relation, "size", None) != model.size:
-        return Unaligned(f"the data have {model.size} coordinates, the relation is about {relation!r}")
     try:
+        require_size(relation, model.size)
         found = [_aligned(model, moves) for moves in covers(relation)]
     except (UndecidedMovesError, UnknownOutcomeError) as error:
         return Unaligned(str(error))

@@ -22,7 +22,7 @@ from fractions import Fraction
 from dpassay.claims import NeighbourRelation
 from dpassay.spec.leaves.alignment import DIRECTIONS, Unaligned
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise
-from dpassay.spec.leaves.moves import Moves, UndecidedMovesError, covers
+from dpassay.spec.leaves.moves import Moves, UndecidedMovesError, covers, require_size
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, skeleton
 from dpassay.spec.leaves.polyhedra import has_interior, negated, support
 from dpassay.spec.leaves.programmes import Infeasible, minimum
@@ -72,6 +72,7 @@ def cell_bound(model: LeafModel, relation: NeighbourRelation) -> AlignedCells | 
     if model.on_lattice:
         return Unaligned("a decision depends on noise on a lattice, beside one about data alone")
     try:
+        require_size(relation, model.size)
         cells = _cells(model)
         regions = _regions(covers(relation)[0])
     except (UndecidedMovesError, UnknownOutcomeError) as error:

@@ -19,7 +19,7 @@ from fractions import Fraction
 from dpassay.claims import NeighbourRelation, VectorNeighbours
 from dpassay.spec.leaves.alignment import Unaligned, programme_of
 from dpassay.spec.leaves.model import LeafModel, NoiseKind
-from dpassay.spec.leaves.moves import Box, UndecidedMovesError, covers
+from dpassay.spec.leaves.moves import Box, UndecidedMovesError, covers, require_size
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError
 from dpassay.spec.leaves.supports import echelon
 
@@ -52,9 +52,8 @@ def gaussian_bound(model: LeafModel, relation: NeighbourRelation) -> GaussianAli
     """
     if model.undecided:
         return Unaligned("runs were not traced")
-    if getattr(relation, "size", None) != model.size:
-        return Unaligned(f"the data have {model.size} coordinates, the relation is about {relation!r}")
     try:
+        require_size(relation, model.size)
         system = _system(model)
         if isinstance(system, Unaligned):
             return system

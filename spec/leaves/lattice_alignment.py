@@ -24,7 +24,7 @@ from dpassay.claims import NeighbourRelation, VectorNeighbours
 from dpassay.spec.ball import ball, float_upper
 from dpassay.spec.leaves.alignment import DIRECTIONS, Unaligned, programme_of
 from dpassay.spec.leaves.model import Leaf, LeafModel, Noise, NoiseKind
-from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, covers
+from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, covers, require_size
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError
 from dpassay.spec.leaves.programmes import Infeasible, Row, minimum
 
@@ -72,9 +72,8 @@ def lattice_bound(model: LeafModel, relation: NeighbourRelation) -> AlignedOnLat
     """
     if not isinstance(relation, VectorNeighbours) or not relation.integer:
         return Unaligned("noise on a lattice is shifted by integers, and the data are not integers")
-    if relation.size != model.size:
-        return Unaligned(f"the data have {model.size} coordinates, the relation is about {relation!r}")
     try:
+        require_size(relation, model.size)
         cover = covers(relation)[0]
         found = [_leaf_bound(leaf, cover) for leaf in model.leaves]
     except (UndecidedMovesError, UnknownOutcomeError) as error:

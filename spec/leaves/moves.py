@@ -16,7 +16,7 @@ from functools import cached_property
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
 
-__all__ = ["Box", "Moves", "UndecidedMovesError", "covers"]
+__all__ = ["Box", "Moves", "UndecidedMovesError", "covers", "require_size"]
 
 MOST_BOXES = 4096
 
@@ -102,6 +102,12 @@ def covers(relation: NeighbourRelation) -> tuple[Moves, ...]:
     if math.isfinite(relation.high - relation.low):
         reach = min(reach, Fraction(relation.high) - Fraction(relation.low))
     return _norms(relation, reach)
+
+
+def require_size(relation: NeighbourRelation, size: int) -> None:
+    """Raise `UndecidedMovesError` unless the relation is about data of the given number of coordinates."""
+    if getattr(relation, "size", None) != size:
+        raise UndecidedMovesError(f"the data have {size} coordinates, the relation is about {relation!r}")
 
 
 def _records(relation: RecordNeighbours) -> Moves:
