@@ -68,10 +68,12 @@ def _aggregated(data, params, *, keys, rows, accountant):
     return [number for key in range(keys) for number in map(float, found[key])]
 
 
+_KINDS = {"laplace": (dp.NoiseKind.LAPLACE, 0.0), "gaussian": (dp.NoiseKind.GAUSSIAN, 0.01)}
+
+
 def _member(arguments, *, epsilon, noise, low, high, keys, rows):
     """Return an aggregation in which everybody has `rows` rows in each of `keys` partitions."""
-    delta = 0.0 if noise == "laplace" else 0.01
-    kind = dp.NoiseKind.LAPLACE if noise == "laplace" else dp.NoiseKind.GAUSSIAN
+    kind, delta = _KINDS[noise]
 
     def sample_one(data):
         params = dp.AggregateParams(**arguments, noise_kind=kind)
@@ -89,7 +91,7 @@ def _member(arguments, *, epsilon, noise, low, high, keys, rows):
     return Mechanism(
         "",
         f"records:low={low - 2 * reach!r},high={high + 2 * reach!r},size=2,max-size=3,relation=add-remove",
-        f"approx:{epsilon!r},{delta!r}" if delta else f"pure:{epsilon!r}",
+        _claim(epsilon, delta),
         sample_one=sample_one,
         noise=NOISE,
         choices=CHOICES,
@@ -98,6 +100,10 @@ def _member(arguments, *, epsilon, noise, low, high, keys, rows):
         slow=True,
         call=call,
     )
+
+
+def _claim(epsilon, delta):
+    return f"approx:{epsilon!r},{delta!r}" if delta else f"pure:{epsilon!r}"
 
 
 def _words(argument):
@@ -114,6 +120,8 @@ _SCALAR = {
     "VARIANCE": [dp.Metrics.VARIANCE, dp.Metrics.MEAN, dp.Metrics.COUNT],
     "several": [dp.Metrics.MEAN, dp.Metrics.COUNT, dp.Metrics.SUM, dp.Metrics.PRIVACY_ID_COUNT],
 }
+_BOUNDED = {"epsilon": EPSILON, "noise": list(_KINDS), "low": LOW, "width": WIDTH}
+_CONTRIBUTIONS = {"partitions": (2, 4), "rows": (2, 3)}
 
 
 def _scalar(name):
@@ -128,15 +136,7 @@ def _scalar(name):
         bounds = {"low": low, "high": low + width, "keys": partitions + 1, "rows": rows + 1}
         return _member(arguments, epsilon=epsilon, noise=noise, **bounds)
 
-    domain = {
-        "epsilon": EPSILON,
-        "noise": ["laplace", "gaussian"],
-        "low": LOW,
-        "width": WIDTH,
-        "partitions": (2, 4),
-        "rows": (2, 3),
-    }
-    return Family(f"aggregate, {name}, family", make, domain)
+    return Family(f"aggregate, {name}, family", make, _BOUNDED | _CONTRIBUTIONS)
 
 
 def _by_partition():
@@ -151,15 +151,7 @@ def _by_partition():
         bounds = {"low": low, "high": low + width, "keys": partitions + 1, "rows": rows}
         return _member(arguments, epsilon=epsilon, noise=noise, **bounds)
 
-    domain = {
-        "epsilon": EPSILON,
-        "noise": ["laplace", "gaussian"],
-        "low": LOW,
-        "width": WIDTH,
-        "partitions": (2, 4),
-        "rows": (2, 3),
-    }
-    return Family("aggregate, SUM bounded by partition, family", make, domain)
+    return Family("aggregate, SUM bounded by partition, family", make, _BOUNDED | _CONTRIBUTIONS)
 
 
 def _by_person():
@@ -169,14 +161,7 @@ def _by_person():
             arguments |= {"min_value": low, "max_value": low + width}
         return _member(arguments, epsilon=epsilon, noise=noise, low=low, high=low + width, keys=3, rows=2)
 
-    domain = {
-        "epsilon": EPSILON,
-        "noise": ["laplace", "gaussian"],
-        "low": LOW,
-        "width": WIDTH,
-        "contributions": (2, 4),
-        "metric": ["COUNT", "SUM", "MEAN"],
-    }
+    domain = _BOUNDED | {"contributions": (2, 4), "metric": ["COUNT", "SUM", "MEAN"]}
     return Family("aggregate, max_contributions, family", make, domain)
 
 
@@ -204,10 +189,10 @@ def _vectors():
             "L2": ("gaussian", NormKind.L2),
             "Linf, gaussian": ("gaussian", NormKind.Linf),
         }[norm]
-        delta = 0.0 if noise == "laplace" else 0.01
+        noise_kind, delta = _KINDS[noise]
         params = dp.AggregateParams(
             metrics=[dp.Metrics.VECTOR_SUM],
-            noise_kind=dp.NoiseKind.LAPLACE if noise == "laplace" else dp.NoiseKind.GAUSSIAN,
+            noise_kind=noise_kind,
             vector_size=size,
             vector_max_norm=bound,
             vector_norm_kind=kind,
@@ -217,7 +202,7 @@ def _vectors():
         return Mechanism(
             "",
             f"records:low={-9 * bound!r},high={9 * bound!r},size=2,max-size=3,relation=add-remove",
-            f"approx:{epsilon!r},{delta!r}" if delta else f"pure:{epsilon!r}",
+            _claim(epsilon, delta),
             sample_one=lambda data: _vector_sums(
                 data, params, size, epsilon=epsilon, delta=delta, keys=partitions + 1
             ),
