@@ -5,7 +5,7 @@ A claim is refuted by e-values at the level of the law. The settings limit the c
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["PRIVACY_LAWS", "finding_of_hunt", "run_hunt"]
+__all__ = ["PRIVACY_LAWS", "confirm_on_pair", "finding_of_hunt", "run_hunt"]
 
 Array = NDArray[np.float64]
 
@@ -139,6 +139,31 @@ def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResul
         result.calls,
         power=power,
     )
+
+
+def confirm_on_pair(
+    case: RemoteMechanism, settings: Settings, pair: Pair, detail: str, witness: Mapping[str, Any]
+) -> tuple[Finding | None, int]:
+    """Return a violation if samples on a pair refute the claim, else None; and the number of calls.
+
+    Parameters
+    ----------
+    case : RemoteMechanism
+        The mechanism.
+    settings : Settings
+        Level, seed and limits.
+    pair : pair of arrays
+        Neighbouring inputs that another law suspects.
+    detail : str
+        The suspicion, in words.
+    witness : mapping
+        Witness of the finding.
+    """
+    result = run_hunt(case, settings, [pair], low_bits=False)
+    if result.verdict is not HuntVerdict.VIOLATED:
+        return None, result.calls
+    finding = finding_of_hunt(case, settings, result)
+    return replace(finding, detail=f"{detail}; {finding.detail}", witness=dict(witness)), result.calls
 
 
 def _doubt(result: HuntResult, settings: Settings) -> str | None:

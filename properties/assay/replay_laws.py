@@ -19,9 +19,14 @@ from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.ideal_distributions import ideal_distribution
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.mechanism_cases import claim_in_words, exceeds_claim, mechanism_law, moves
-from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
-from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.assay.mechanism_cases import (
+    bound_of,
+    claim_in_words,
+    exceeds_claim,
+    mechanism_law,
+    moves,
+)
+from dpassay.properties.assay.privacy_laws import confirm_on_pair
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.verdict import Evidence, Scope
@@ -273,21 +278,8 @@ def _finding(case: RemoteMechanism, settings: Settings, worst: _Suspicion, calls
     )
     if not settings.confirms:
         return unconfirmed
-    result = run_hunt(case, settings, [worst.pair], low_bits=False)
-    if result.verdict is HuntVerdict.VIOLATED:
-        confirmed = finding_of_hunt(case, settings, result)
-        return Finding(
-            FindingKind.VIOLATION,
-            f"{worst.words()}; {confirmed.detail}",
-            confirmed.claim,
-            confirmed.claimed,
-            confirmed.certified,
-            Evidence.SAMPLED,
-            Scope.SAMPLES,
-            calls + result.calls,
-            witness,
-        )
-    return replace(unconfirmed, calls=calls + result.calls)
+    confirmed, drawn = confirm_on_pair(case, settings, worst.pair, worst.words(), witness)
+    return replace(confirmed or unconfirmed, calls=calls + drawn)
 
 
 def _certified(case: RemoteMechanism, worst: _Suspicion) -> tuple[float, float] | None:
@@ -299,9 +291,7 @@ def _certified(case: RemoteMechanism, worst: _Suspicion) -> tuple[float, float] 
     for sides in ((one, two), (two, one)):
         exceeds, loss = exceeds_claim(claim, *sides)
         if exceeds:
-            return (
-                float(claim.epsilon) if isinstance(claim, PureDP) else worst.excess[1] if worst.excess else 0.0
-            ), loss
+            return bound_of(claim), loss
     return None
 
 

@@ -16,9 +16,8 @@ from dpassay.properties.assay.mechanism_cases import (
     mechanism_law,
     moves,
 )
-from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
+from dpassay.properties.assay.privacy_laws import confirm_on_pair
 from dpassay.properties.assay.sensitivity import WidestGap, as_vector, certain_gap, widest_gap
-from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.spec.ball import ball, float_lower, precision
 from dpassay.spec.notions.base import allowed
@@ -126,21 +125,10 @@ def _of_gap(
             found.evaluations,
             witness,
         )
-    result = run_hunt(case, settings, [found.pair], low_bits=False)
-    if result.verdict is HuntVerdict.VIOLATED:
-        confirmed = finding_of_hunt(case, settings, result)
-        return Finding(
-            FindingKind.VIOLATION,
-            f"{detail}; {confirmed.detail}",
-            confirmed.claim,
-            confirmed.claimed,
-            confirmed.certified,
-            Evidence.SAMPLED,
-            Scope.SAMPLES,
-            result.calls,
-            witness,
-        )
-    calls = found.evaluations + result.calls
+    confirmed, drawn = confirm_on_pair(case, settings, found.pair, detail, witness)
+    if confirmed is not None:
+        return confirmed
+    calls = found.evaluations + drawn
     return Finding(FindingKind.WRONG_ANSWER, detail, None, stated, gap, evidence, Scope.POINTS, calls, witness)
 
 
