@@ -35,7 +35,7 @@ def outcomes_of(ask: Callable[[int], str], size: int, makes_many: bool, error: t
     Parameters
     ----------
     ask : callable
-        Returns the answer to a request for so many releases.
+        Returns the answer to a request for a number of releases.
     size : int
         Number of outcomes.
     makes_many : bool

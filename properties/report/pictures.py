@@ -23,7 +23,7 @@ WIDEST_DECADES = 12.0
 """Decades of an axis at most: numbers beyond are drawn at its ends, so that the others stay apart."""
 
 _ALLOWED = re.compile(r"(?:^|= )(\S+) \((?:certified|exact)\), but at most (\S+) is allowed$")
-"""How a verdict states the certified number and the one that the published claim allows."""
+"""The form in which a verdict states the certified number and the one that the published claim allows."""
 
 _WRONG = (FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER)
 
