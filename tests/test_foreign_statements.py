@@ -154,3 +154,23 @@ def test_init_writes_an_example(kind: str, tmp_path: Path, monkeypatch: pytest.M
     assert f"my_{kind} exists" in capsys.readouterr().err
     assert main(["init", kind, "my-name"]) == 2
     assert "NAME must be a Python identifier" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return count < 42", "counts_are_small must return a verdict, as at_most, at_most_exact or proof make it"),
+        ("return at_most_exact(1 // (count - count), 1)", "statement counts_are_small raises ZeroDivisionError: "),
+    ],
+)
+def test_a_statement_that_cannot_be_decided_is_an_error_in_one_line(
+    body: str, message: str, jobs: str, tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "undecidable.py"
+    text = FALSE.replace("return at_most(lambda: ball(count), lambda: ball(41))", body)
+    file.write_text(text.replace("at_most, ball", "at_most_exact"), encoding="utf-8")
+    assert main(["verify", str(file), "--jobs", jobs]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert message in line
+    assert "verdict" in line or f"({file}:12)" in line

@@ -211,7 +211,9 @@ def _card_lines(key: str, value: Any) -> list[str]:
         return [f"within [{value[0]}, {value[1]}]"]
     if isinstance(value, dict):
         return [f"{name}: {part}" for name, part in value.items() if part is not None]
-    return list(map(str, value)) if isinstance(value, list) else str(value).splitlines()
+    if isinstance(value, list):
+        return [", ".join(map(str, part)) if isinstance(part, tuple | list) else str(part) for part in value]
+    return str(value).splitlines()
 
 
 # --- hunt ---------------------------------------------------------------------------------------------------
