@@ -92,6 +92,7 @@ def namespace(block: Block) -> dict[str, Any]:
     return names
 
 
+@pytest.mark.usefixtures("own_registries")
 @pytest.mark.parametrize("block", all_blocks("python"), ids=str)
 def test_python_blocks_run(block: Block) -> None:
     run_python(block, namespace(block))
@@ -102,6 +103,7 @@ WITH_TESTS = [block for block in all_blocks("python") if "def test_" in block.te
 
 @pytest.mark.slow
 @pytest.mark.traced
+@pytest.mark.usefixtures("own_registries")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("block", WITH_TESTS, ids=str)
 def test_the_tests_of_the_pages_pass_or_fail_as_they_say(block: Block) -> None:

@@ -1,8 +1,6 @@
 """Statements of others, verified and listed from a file of theirs."""
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +8,9 @@ import pytest
 
 from dpassay.cli import main
 from dpassay.init_command import KINDS, write_template
-from dpassay.spec import sources
-from dpassay.spec import statement as registry
 
 Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("own_registries")
 
 FALSE = """
 from fractions import Fraction
@@ -28,19 +25,6 @@ def counts_are_small(count: Count) -> Verdict:
     \"\"\"Every count is below 42.\"\"\"
     return at_most(lambda: ball(count), lambda: ball(41))
 """
-
-
-@pytest.fixture(autouse=True)
-def _own_registries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    registry.all_statements()
-    monkeypatch.setattr(registry._STATEMENTS, "_entries", dict(registry._STATEMENTS._entries))
-    monkeypatch.setattr(sources, "_OTHER_ITEMS", {})
-    before, path = set(sys.modules), list(sys.path)
-    yield
-    sys.path[:] = path
-    for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", None) and "pytest-of" in str(sys.modules[name].__file__):
-            del sys.modules[name]
 
 
 @pytest.fixture
