@@ -17,6 +17,7 @@ COPIED = {
 }  # fmt: skip
 LEAD_OF_GALLERY = """`dpassay show NAME` prints the code of a mechanism and the largest loss that a search finds;
 `dpassay hunt NAME` tests its claim. Names such as SVT3 are those of the common benchmark of testing tools."""
+FIGURES = ROOT / "build" / "experiments"
 DOCUMENTS = ("lebensold2024", "cohen2023", "cesar2020", "gaboardi2017", "rogers2023")
 
 
@@ -24,9 +25,12 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that no file of the folder docs holds."""
     pages = {name: within_site((ROOT / source).read_text(encoding="utf-8")) for name, source in COPIED.items()}
     pages |= {"commands.md": commands(), "gallery.md": gallery()}
+    pages["experiments.md"] = experiments()
     pages |= {f"documents/{key}.md": document(key) for key in DOCUMENTS}
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
+    for figure in FIGURES.glob("*.png"):
+        files.append(File.generated(config, f"figures/{figure.name}", abs_src_path=str(figure)))
     return files
 
 
@@ -41,6 +45,21 @@ def within_site(markdown: str) -> str:
         markdown = re.sub(rf"\]\((\.\./)?{re.escape(source)}", f"]({name}", markdown)
     markdown = markdown.replace("](docs/", "](")
     return re.sub(r"\[([^\]]+)\]\((?:\.\./)?(?:benchmarks|examples|src|impl|tests|README)[^)]*\)", r"\1", markdown)
+
+
+def experiments() -> str:
+    """Return the experiments, and the figures in build/experiments, where `--out` wrote them."""
+    from dpassay.properties.experiments.base import all_experiments
+
+    parts = ["# Experiments", "`dpassay experiment NAME` writes tables and figures to `results/`."]
+    parts += [
+        "| name | contents |\n|---|---|\n"
+        + "\n".join(f"| `{one.name}` | {escaped(one.summary)} |" for one in all_experiments())
+    ]
+    for figure in sorted(FIGURES.glob("*.png")):
+        title = figure.stem.replace("_", " ").replace("-", " ").capitalize()
+        parts.append(f"## {title}\n\n![{title}](figures/{figure.name})")
+    return "\n\n".join(parts)
 
 
 def commands() -> str:
