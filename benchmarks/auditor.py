@@ -110,7 +110,7 @@ def compare(row: Row, *, calls: int, seed: int, alpha: float) -> Comparison:
             seed=seed,
             progress=show,
             white_box=False,
-            low_bits=row.low_bits,
+            float64="warn" if row.low_bits else "ignore",
             trace=False,
             shrink=False,
         )

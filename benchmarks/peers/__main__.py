@@ -110,7 +110,7 @@ def compare(row: Row, peer: PeerResult, seed: int) -> HuntResult:
         budget_seconds=1e6,
         seed=seed,
         white_box=False,
-        low_bits=row.low_bits,
+        float64="warn" if row.low_bits else "ignore",
         trace=False,
     )
 

@@ -25,6 +25,7 @@ from dpassay.properties.drawing.sessions import generators_of
 from dpassay.properties.drawing.target import describe_target
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.drawing.workers import Drawing, on_workers
+from dpassay.properties.hunting.float64 import float64_result
 from dpassay.properties.hunting.formatting import relation_words, weakness_words
 from dpassay.properties.hunting.idle import (
     CONSTANT_OUTCOME,
@@ -34,8 +35,8 @@ from dpassay.properties.hunting.idle import (
 )
 from dpassay.properties.hunting.result import HuntResult, is_void, refuted_claims
 from dpassay.properties.hunting.task import Task
-from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
-from dpassay.properties.hunting.witness import ignored_features, measured_witness
+from dpassay.properties.hunting.verdicts import HuntVerdict, Questions, StopReason
+from dpassay.properties.hunting.witness import measured_witness
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.outcomes.events import Event
@@ -94,7 +95,14 @@ def sample_pairs(
         workers, if anything was drawn before.
     """
     clock, cpu = time.perf_counter(), time.process_time()
-    campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored_features(task), further=further)
+    campaign = Campaign(
+        task.claim,
+        pairs,
+        seed=task.seed,
+        ignored=task.ignored_features,
+        further=further,
+        low_order=task.low_order,
+    )
     name = task.target if isinstance(task.target, str) else None
     notes: list[str] = []
     with ExitStack() as stack:
@@ -162,7 +170,7 @@ def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
     return power_of(
         task.claim,
         calls=campaign.calls - failures,
-        alpha=task.alpha,
+        alpha=task.ideal_alpha,
         log_weight=math.log(float(campaign.weights.max())),
         pairs=len(campaign.games),
         least_log_weight=math.log(float(campaign.weights.min())),
@@ -185,8 +193,8 @@ def _play(
     progress: Progress | None,
 ) -> StopReason:
     """Play to the end and return the reason of the end."""
-    threshold, refuted_after = -math.log(task.alpha), None
-    bound = _ThriftyBound(campaign, task.alpha)
+    threshold, refuted_after = -math.log(task.ideal_alpha), None
+    bound = _ThriftyBound(campaign, task.ideal_alpha)
 
     def is_over() -> bool:
         return time.perf_counter() - clock >= task.budget_seconds
@@ -236,12 +244,12 @@ class _ThriftyBound:
 
 def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: float, cpu_seconds: float) -> HuntResult:
     evidence = campaign.log_evidence()
-    violated = evidence >= -math.log(task.alpha)
+    violated = evidence >= -math.log(task.ideal_alpha)
     return HuntResult(
         target=describe_target(task.target),
         claim=str(task.claim),
         verdict=HuntVerdict.VIOLATED if violated else HuntVerdict.NOT_REFUTED,
-        bounds=bounds_of(task.claim, campaign.bounds(task.alpha)),
+        bounds=bounds_of(task.claim, campaign.bounds(task.ideal_alpha)),
         evidence=Evidence.SAMPLED,
         scope=Scope.SAMPLES,
         alpha=task.alpha,
@@ -255,4 +263,5 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
         session=task.session,
         neighbours=relation_words(task.neighbours),
         also_refutes=refuted_claims(task.claim) if violated else (),
+        float64=float64_result(task, campaign) if task.questions is Questions.BOTH else None,
     )

@@ -39,6 +39,7 @@ from dpassay.properties.hunting.task import (
     require_seconds,
     require_seed,
 )
+from dpassay.properties.hunting.verdicts import Questions
 from dpassay.properties.hunting.witness import fresh_seed, with_inputs
 from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.outcomes.events import Event, Interval, mirrored, parse_event
@@ -124,6 +125,7 @@ def replay(
             budget_seconds=limits[1],
             call_timeout_seconds=call_timeout,
             session=saved.session,
+            questions=Questions.FLOATS,
         )
         # the event alone is seen: 0 if it occurred, None otherwise, or the bound of its outcome and None
         bounded = tested if isinstance(tested, ExPost) else ExPost(_no_bound)

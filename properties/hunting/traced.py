@@ -25,6 +25,7 @@ from dpassay.claims import (
     PureDP,
     RecordNeighbours,
 )
+from dpassay.properties.drawing.rounding_modes import RoundingMode, in_rounding_mode
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, exact_distributions
@@ -132,6 +133,7 @@ class _Work:
         self.answer: Decision | None = None
         self.error: BaseException | None = None
         self.notes: dict[str, None] = {}
+        self.float64: Finding | None = None
 
     def carry_out(self) -> None:
         try:
@@ -168,11 +170,54 @@ class _Work:
         ):
             known.square = self._gaussian(known.model)
         finding = self._search(known)
+        if isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED and known.traces_numbers:
+            known, finding = self._without_rounding(known, finding)
         if not known.implies(self.claim) and not (
             isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
         ):
             self._exhaust(known)
         return self._judged(known, finding)
+
+    def _without_rounding(self, known: "_Known", finding: Finding) -> "tuple[_Known, Finding | str]":
+        """Return a violation if exact data show it as well; otherwise the result of a search on exact data.
+
+        Traces on numbers compute in floats what depends on data alone. A violation that exact arithmetic does not
+        have is one of float64. Code that converts exact numbers to floats by itself is run in other modes of
+        rounding instead: what is a matter of rounding changes with the mode.
+        """
+        assert finding.witness is not None
+        pair = np.array(finding.witness.left), np.array(finding.witness.right)
+        confirmed = self._is_confirmed(known, pair)
+        if confirmed is None:
+            confirmed = all(self._is_violated_when_rounding(mode, pair) for mode in RoundingMode)
+            if not confirmed:
+                self.float64 = finding
+                return known, "the pair that was found depends on the rounding of floats"
+        if confirmed:
+            return known, finding
+        self.float64 = finding
+        exactly = _on_exact_data(known)
+        return exactly, self._search(exactly)
+
+    def _is_confirmed(self, known: "_Known", pair: Pair) -> bool | None:
+        """Return whether exact data show a violation at a pair; None if they cannot be traced there."""
+        exactly = _on_exact_data(known)
+        try:
+            with time_limit(self.left), precision(BITS):
+                return _refutes(self.claim, exactly.distributions(*pair))
+        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError):
+            return None
+
+    def _is_violated_when_rounding(self, mode: "RoundingMode", pair: Pair) -> bool:
+        """Return whether a pair shows a violation in another mode of rounding; True where that is not known."""
+        try:
+            with time_limit(self.left), precision(BITS):
+                limits, target = Limits(seconds=self.left), in_rounding_mode(mode)(self.sampler)
+                found = [trace(target, side.tolist(), limits=limits, replays=0) for side in pair]
+                models = [one.model for one in found if isinstance(one, Trace)]
+                return len(models) < len(pair) or _refutes(self.claim, distributions(*models))
+        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError):
+            return True
 
     def _exhaust(self, known: "_Known") -> None:
         """Decide the claim on every pair of the relation if these are few."""
@@ -194,12 +239,19 @@ class _Work:
         return self.traced(None, size=size, domain=domain, seconds=_SHARE * self.left, on_lattice=True)
 
     def traced(
-        self, data: Any, *, seconds: float, size: int = 0, domain: Any = EVERYWHERE, on_lattice: bool = False
+        self,
+        data: Any,
+        *,
+        seconds: float,
+        size: int = 0,
+        domain: Any = EVERYWHERE,
+        on_lattice: bool = False,
+        is_exact: bool = False,
     ) -> "Trace | str":
         """Return a trace, or why there is none."""
         found = trace(
             self.sampler, data, size=size, domain=domain, limits=Limits(seconds=seconds), seed=self.seed,
-            on_lattice=on_lattice,
+            on_lattice=on_lattice, is_exact=is_exact,
         )  # fmt: skip
         if isinstance(found, Refusal):
             return str(found)
@@ -259,6 +311,7 @@ class _Work:
             tuple(self.notes),
             known.uppers(),
             known.model is not None and any(has_open_bits(leaf.outcome) for leaf in known.model.leaves),
+            self.float64,
         )
 
 
@@ -324,11 +377,27 @@ def _exhausted(known: "_Known", claim: Claim, pairs: Sequence[Pair] | None) -> _
     return _Exhausted(holds, epsilon)
 
 
+def _on_exact_data(known: "_Known") -> "_Known":
+    """Return what is known of a target, with exact numbers as data in place of floats."""
+    exactly = _Known(known.work, known.model, known.proof, is_exact=True)
+    exactly.factors, exactly.square = known.factors, known.square
+    return exactly
+
+
+def _refutes(claim: Claim, distributions: DistributionPair) -> bool:
+    """Return whether exact distributions, or those of events, refute a claim in one of both orders."""
+    notion, (left, right) = find_notion(claim), distributions
+    read = notion.enlarged(claim)
+    return any(notion.decide(read, *pair).outcome is Outcome.VIOLATED for pair in ((left, right), (right, left)))
+
+
 class _Known:
     """The exact distributions of a traced target, and the proved bounds."""
 
-    def __init__(self, work: _Work, model: LeafModel | None, proof: "Proof | str") -> None:
-        self.work, self.model, self.proof = work, model, proof
+    def __init__(
+        self, work: _Work, model: LeafModel | None, proof: "Proof | str", *, is_exact: bool = False
+    ) -> None:  # fmt: skip
+        self.work, self.model, self.proof, self.is_exact = work, model, proof, is_exact
         self.factors: tuple[int, ...] = ()
         self.exhausted: _Exhausted | None = None
         self.square: Fraction | None = None
@@ -345,9 +414,14 @@ class _Known:
                 return distributions(self._at(left), self._at(right))
             return distributions(*(at_data(self._merged, _exact(side)) for side in (left, right)))
 
+    @property
+    def traces_numbers(self) -> bool:
+        """Return whether pairs are traced on numbers, and the leaves of symbolic data do not serve."""
+        return self.model is None or has_geometric_noise(self.model)
+
     def models(self, left: Array, right: Array) -> tuple[LeafModel, LeafModel]:
         """Return the leaves on a pair."""
-        if self.model is None or has_geometric_noise(self.model):
+        if self.model is None or self.traces_numbers:
             return self._at(left), self._at(right)
         return at_data(self.model, _exact(left)), at_data(self.model, _exact(right))
 
@@ -359,7 +433,7 @@ class _Known:
     def _at(self, data: Array) -> LeafModel:
         key = data.tobytes()
         if key not in self._models:
-            found = self.work.traced(data, seconds=self.work.left)
+            found = self.work.traced(data, seconds=self.work.left, is_exact=self.is_exact)
             if isinstance(found, str):
                 raise _NotTracedError(found)
             self._models[key] = found.model

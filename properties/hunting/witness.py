@@ -27,7 +27,7 @@ from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Evidence
 
-__all__ = ["fresh_seed", "ignored_features", "measured_witness", "shrunk", "with_inputs"]
+__all__ = ["fresh_seed", "measured_witness", "shrunk", "with_inputs"]
 
 Array = NDArray[np.float64]
 Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
@@ -49,15 +49,12 @@ def fresh_seed(seed: int, *place: int) -> int:
     return int.from_bytes(state.tobytes(), "little")
 
 
-def ignored_features(task: Task) -> frozenset[str]:
-    """Return the features of outcomes that a task does not look at."""
-    return frozenset() if task.low_bits else frozenset({LOWEST_BIT})
-
-
 # --- the event ----------------------------------------------------------------------------------------------
 
 
-def measured_witness(game: PairGame, claim: Claim, shown: Event | None = None, *, certified: bool = False) -> Witness:
+def measured_witness(
+    game: PairGame, claim: Claim, shown: Event | None = None, *, certified: bool = False, low_order: bool = False
+) -> Witness:
     """Measure an event: the one given on all calls, else one chosen from the earlier batches on the later ones.
 
     Parameters
@@ -70,9 +67,16 @@ def measured_witness(game: PairGame, claim: Claim, shown: Event | None = None, *
         The event to measure.
     certified : bool
         Whether the violation is certified; the witness says so.
+    low_order : bool
+        Whether the event may be one of low-order bits.
     """
+    ignored = game.ignored - {LOWEST_BIT} if low_order else game.ignored
     held_out = game.archive if shown is not None else game.archive[_first_held_out(game.archive) :]
-    event = shown if shown is not None else _chosen_event(game, claim, game.archive[: -len(held_out)] or game.archive)
+    event = (
+        shown
+        if shown is not None
+        else _chosen_event(game, claim, game.archive[: -len(held_out)] or game.archive, ignored)
+    )
     batch, is_left = _joined(game, held_out)
     hits = event.holds(batch)
     p_left, p_right = (clopper_pearson(int(hits[side].sum()), int(side.sum())) for side in (is_left, ~is_left))
@@ -91,12 +95,12 @@ def _first_held_out(archive: Archive) -> int:
     return first
 
 
-def _chosen_event(game: PairGame, claim: Claim, archive: Archive) -> Event:
+def _chosen_event(game: PairGame, claim: Claim, archive: Archive, ignored: frozenset[str]) -> Event:
     outcomes, is_left = _joined(game, archive)
     if isinstance(claim, ExPost):
         bounds = np.array([ex_post_bound(claim, symbol) for symbol in outcomes.symbols()])
-        return best_event(outcomes, is_left, bounds, 0.0, game.ignored)
-    return best_event(outcomes, is_left, *(epsilon_delta_of(claim) or (0.0, 0.0)), game.ignored)
+        return best_event(outcomes, is_left, bounds, 0.0, ignored)
+    return best_event(outcomes, is_left, *(epsilon_delta_of(claim) or (0.0, 0.0)), ignored)
 
 
 def _joined(game: PairGame, archive: Archive) -> tuple[Outcomes, NDArray[np.bool_]]:
@@ -196,10 +200,11 @@ class _Trials:
             self._task.claim,
             [(left, right)],
             seed=fresh_seed(self._task.seed, self._number),
-            ignored=ignored_features(self._task),
+            ignored=self._task.ignored_features,
+            low_order=self._task.low_order,
             apart=self._apart,
         )
-        needed = math.log(self._number * (self._number + 1) / self._task.alpha)
+        needed = math.log(self._number * (self._number + 1) / self._task.ideal_alpha)
         try:
             refuted = self._play(campaign, needed)
         except (

@@ -190,7 +190,7 @@ def test_coincidences_are_told_from_the_side_that_the_witness_calls_left(places:
 def test_a_shrunk_witness_of_a_file_is_replayed_and_its_snippet_runs(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("def noisy(data, size, rng):\n    return data[0] + rng.laplace(0, 0.4, size)\n", encoding="utf-8")
-    found = hunt(f"{file}:noisy", "pure:1", "vector:size=2,linf=1,low=-3,high=8", calls=6_000, low_bits=False)
+    found = hunt(f"{file}:noisy", "pure:1", "vector:size=2,linf=1,low=-3,high=8", calls=6_000, float64="ignore")
     record = json.loads(json.dumps(found.to_json()))
     assert record["witness"]["certified"] is True
     assert record["shrink_calls"] == found.shrink_calls
