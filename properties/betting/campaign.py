@@ -425,6 +425,16 @@ class Campaign:
         return self._weighted({k: wealth(self.games[k]) for k in self._ideal})
 
     @property
+    def tests_ideal(self) -> bool:
+        """Return whether any evidence counts for the ideal mechanism."""
+        return bool(self._ideal)
+
+    @property
+    def ideal_calls(self) -> int:
+        """Calls that count for the ideal mechanism: all but those on pairs whose evidence is about rounding."""
+        return self.calls - sum(game.calls for game in self.games if game.is_about_rounding)
+
+    @property
     def _ideal(self) -> list[int]:
         """Return the places of the games whose evidence counts for the ideal mechanism; the others are left out."""
         return [k for k, game in enumerate(self.games) if game.calls and not game.is_about_rounding]

@@ -25,10 +25,12 @@ from dpassay.properties.drawing.sessions import generators_of
 from dpassay.properties.drawing.target import describe_target
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.drawing.workers import Drawing, on_workers
+from dpassay.properties.hunting.confirming import Attribution, Exactly
 from dpassay.properties.hunting.float64 import float64_result
 from dpassay.properties.hunting.formatting import relation_words, weakness_words
 from dpassay.properties.hunting.idle import (
     CONSTANT_OUTCOME,
+    ROUNDING_EVERYWHERE,
     is_one_exception,
     only_outcome,
     raise_exception_of,
@@ -70,6 +72,7 @@ def sample_pairs(
     progress: Progress | None = None,
     shown: Event | None = None,
     further: Iterator[Pair] | None = None,
+    exactly: Exactly | None = None,
 ) -> HuntResult:
     """Play on the pairs until the calls or the time are spent, or the claim is refuted and the bounds are sharpened.
 
@@ -87,6 +90,8 @@ def sample_pairs(
         The event of the witness, if it is known beforehand.
     further : iterator of (left, right), optional
         More pairs, the simplest first, of which a screening chooses.
+    exactly : callable, optional
+        Returns whether exact arithmetic refutes the claim at a pair that floats refute; None where that is not known.
 
     Returns
     -------
@@ -104,6 +109,7 @@ def sample_pairs(
         low_order=task.low_order,
     )
     name = task.target if isinstance(task.target, str) else None
+    attribution = Attribution(task, sampler, exactly)
     notes: list[str] = []
     with ExitStack() as stack:
         stack.enter_context(kept_global_generators())
@@ -112,7 +118,7 @@ def sample_pairs(
         )
         try:
             drawing.habits |= ask(sampler, generators_of)
-            stopped = _play(task, sampler, campaign, drawing, clock, progress)
+            stopped = _play(task, sampler, campaign, drawing, clock, progress, attribution)
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED  # what is known stays valid: no game keeps half a batch
         except (CallTimeoutError, SamplerLostError, WorkersLostError) as error:
@@ -120,14 +126,20 @@ def sample_pairs(
                 raise UsageError(f"target {describe_target(task.target)!r}: {error}") from error
             stopped = StopReason.CALL_TIMEOUT if isinstance(error, CallTimeoutError) else StopReason.WORKERS_LOST
             notes.append(str(error))
+        if not stopped.cuts_short:
+            attribution.is_refuted(campaign)
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
     notes += _habits_of_outcomes(campaign, drawing, may_be_constant=shown is not None)
-    result = _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
+    result = replace(
+        _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds), shrink_calls=attribution.spent
+    )
     if NOT_FRESH & drawing.habits:
         result = replace(result, verdict=HuntVerdict.NOT_REFUTED, witness=None, also_refutes=())
     if result.verdict is not HuntVerdict.NOT_REFUTED or not campaign.calls:
         return replace(result, stopped=stopped, notes=tuple(notes))
     _require_outcomes(sampler, campaign)
+    if not campaign.tests_ideal:
+        notes.append(ROUNDING_EVERYWHERE)
     if is_void(stopped, notes):
         return replace(result, verdict=HuntVerdict.UNDECIDED, stopped=stopped, notes=tuple(notes))
     failures = sum(game.failures for game in campaign.games)
@@ -169,7 +181,7 @@ def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
     """Return the power of a campaign, without the calls that raised."""
     return power_of(
         task.claim,
-        calls=campaign.calls - failures,
+        calls=campaign.ideal_calls - failures,
         alpha=task.ideal_alpha,
         log_weight=math.log(float(campaign.weights.max())),
         pairs=len(campaign.games),
@@ -191,9 +203,10 @@ def _play(
     drawing: Drawing,
     clock: float,
     progress: Progress | None,
+    attribution: Attribution,
 ) -> StopReason:
     """Play to the end and return the reason of the end."""
-    threshold, refuted_after = -math.log(task.ideal_alpha), None
+    refuted_after = None
     bound = _ThriftyBound(campaign, task.ideal_alpha)
 
     def is_over() -> bool:
@@ -209,7 +222,7 @@ def _play(
         if campaign.is_blind:
             raise UsageError(*notes_on_reading(campaign.games))
         evidence = campaign.log_evidence()
-        if refuted_after is None and evidence >= threshold:
+        if refuted_after is None and attribution.is_refuted(campaign):
             refuted_after = campaign.calls
         if progress is not None:
             progress(

@@ -12,9 +12,9 @@ from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out, k
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.result import Float64Result, HuntResult
-from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.task import Task, fresh_seed
 from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
-from dpassay.properties.hunting.witness import fresh_seed, measured_witness
+from dpassay.properties.hunting.witness import measured_witness
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.verdict import Evidence

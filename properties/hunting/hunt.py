@@ -22,6 +22,7 @@ from dpassay.properties.drawing.target import describe_target, full_name
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError
 from dpassay.properties.drawing.workers import jobs_of
 from dpassay.properties.hunting.black_box import Progress, sample_pairs
+from dpassay.properties.hunting.confirming import Exactly
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.float64 import sampled_float64, with_certified_float64
 from dpassay.properties.hunting.formatting import relation_words
@@ -40,6 +41,7 @@ from dpassay.properties.hunting.task import (
 )
 from dpassay.properties.hunting.verdicts import Float64Policy, HuntVerdict, Questions
 from dpassay.properties.hunting.witness import shrunk, with_inputs
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
 from dpassay.properties.notions.base import bounds_of, composed_claim
 from dpassay.properties.notions.bounds import Bound
@@ -281,7 +283,9 @@ def investigate(
             if result is not None and decision[0].low_bits_open:
                 result = _with_float64(result, task, opened)
         if result is None:
-            result = _sample(task, opened, jobs=workers, backend=backend, progress=progress, shrink=shrink)
+            traced_pairs = exact if trace and decision is not None else None
+            exactly = None if traced_pairs is None else _pairs_exactly(task, opened, traced_pairs, tracing)
+            result = _sample(task, opened, exactly, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])
             result = result if decision is None else with_certified_float64(result, task, decision[0])
     return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours, stated)
@@ -304,13 +308,32 @@ def _in_own_process(isolate: bool | None, jobs: int, backend: str) -> bool | Non
     return isolate
 
 
+def _pairs_exactly(task: Task, opened: OpenedTarget, relation: NeighbourRelation, seconds: float) -> Exactly:
+    """Return the question whether exact arithmetic refutes the claim at a pair."""
+    claim = None if task.own_claim else task.claim
+
+    def ask(pair: Pair) -> bool | None:
+        return opened.refuted_exactly(claim, relation, pair, seconds)
+
+    return ask
+
+
 def _sample(
-    task: Task, opened: OpenedTarget, *, jobs: int, backend: str, progress: Progress | None, shrink: bool
+    task: Task,
+    opened: OpenedTarget,
+    exactly: Exactly | None,
+    *,
+    jobs: int,
+    backend: str,
+    progress: Progress | None,
+    shrink: bool,
 ) -> HuntResult:
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
     further = further_pairs(task.neighbours, pairs, seed=task.seed, numbers=opened.numbers_in_code())
     sampler = in_sessions(decoding_sampler(opened.sampler, task.neighbours), task.session)
-    result = sample_pairs(task, sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
+    result = sample_pairs(
+        task, sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further, exactly=exactly
+    )
     return shrunk(result, task, sampler) if shrink else result
 
 

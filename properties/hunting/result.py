@@ -10,7 +10,7 @@ from dpassay.properties.betting.power import Power
 from dpassay.properties.contract import BoundRecord, Float64Record, HuntRecord, WitnessRecord, as_dictionary
 from dpassay.properties.drawing.call_guard import NOT_FRESH, NOT_READ
 from dpassay.properties.drawing.target import is_program
-from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME, ROUNDING_EVERYWHERE
 from dpassay.properties.hunting.verdicts import Float64Policy, HuntVerdict, StopReason
 from dpassay.properties.notions.bounds import Bound, bounds_text
 from dpassay.properties.records import plain
@@ -146,7 +146,8 @@ class HuntResult:
         The smallest violation that at least half of all such runs refute. None where the
         claim was refuted, nothing was sampled, or the test is void.
     shrink_calls : int
-        Outcomes drawn in search of a simpler witness, beside `calls`.
+        Outcomes drawn to see whether a violation depends on rounding, and in search of a simpler witness, beside
+        `calls`.
     neighbours : str or None
         The relation that was searched, in the words of the command line.
     also_refutes : tuple of str
@@ -299,7 +300,7 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
 def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
     """Return whether a hunt that stopped so, with such notes, is undecided unless it refuted its claim."""
     is_unread = any(note.startswith(NOT_READ) for note in notes)
-    is_idle = bool({CONSTANT_OUTCOME, *(habit.value for habit in NOT_FRESH)} & set(notes))
+    is_idle = bool({CONSTANT_OUTCOME, ROUNDING_EVERYWHERE, *(habit.value for habit in NOT_FRESH)} & set(notes))
     return (stopped is not None and stopped.is_failure) or is_idle or is_unread
 
 

@@ -5,6 +5,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dpassay.claims import (
     MOST_CALLS,
     MOST_SECONDS,
@@ -31,6 +33,7 @@ __all__ = [
     "FLOAT64_SHARE",
     "Task",
     "claim_of",
+    "fresh_seed",
     "neighbours_of",
     "own_claims",
     "read_claim",
@@ -130,6 +133,12 @@ class Task:
             trace=trace,
             session=self.session,
         )
+
+
+def fresh_seed(seed: int, *place: int) -> int:
+    """Return a seed of its own for each place of a run: no hunt draws its samples, not even with the same seed."""
+    state = np.random.SeedSequence(seed, spawn_key=((1 << 30), *place)).generate_state(4)
+    return int.from_bytes(state.tobytes(), "little")
 
 
 def claim_of(target: Any, claim: Claim | str | None) -> Claim:

@@ -8,7 +8,7 @@ pairs of inputs bound it from below and refute claims. All of this is about the 
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -25,9 +25,9 @@ from dpassay.claims import (
     PureDP,
     RecordNeighbours,
 )
-from dpassay.properties.drawing.rounding_modes import RoundingMode, in_rounding_mode
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+from dpassay.properties.hunting.traced_modes import ModesOfTraces, refutes
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, exact_distributions
 from dpassay.properties.hunting.traced_proofs import (
     BITS,
@@ -64,7 +64,7 @@ from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.verdict import Outcome
 
-__all__ = ["decide"]
+__all__ = ["decide", "refuted_exactly"]
 
 Array = NDArray[np.float64]
 
@@ -120,6 +120,28 @@ def decide(
     if work.error is not None:
         raise work.error
     return work.answer or Decision(reason=f"the target does not return within {seconds:g} seconds")
+
+
+def refuted_exactly(target: Any, claim: Claim, relation: NeighbourRelation, pair: Pair, seconds: float) -> bool | None:
+    """Return whether exact arithmetic refutes a claim at a pair that floats refute; None where a trace does not tell.
+
+    Parameters
+    ----------
+    target : Mechanism or callable
+        As for `decide`.
+    claim, relation : Claim, NeighbourRelation
+        The claim and its relation.
+    pair : (left, right)
+        Two inputs.
+    seconds : float
+        Time limit of each of the two traces.
+    """
+    if isinstance(claim, ExPost):
+        return None
+    work = _Work(sampler_of(target), claim, relation, 0, 2 * seconds)
+    on_floats = _Known(work, None, "")
+    exactly = work.is_confirmed_exactly(on_floats, pair)
+    return exactly if exactly or exactly is None or work.is_confirmed(on_floats, pair) else None
 
 
 class _Work:
@@ -187,37 +209,46 @@ class _Work:
         """
         assert finding.witness is not None
         pair = np.array(finding.witness.left), np.array(finding.witness.right)
-        confirmed = self._is_confirmed(known, pair)
+        confirmed = self.is_confirmed_exactly(known, pair)
         if confirmed is None:
-            confirmed = all(self._is_violated_when_rounding(mode, pair) for mode in RoundingMode)
-            if not confirmed:
-                self.float64 = finding
-                return known, "the pair that was found depends on the rounding of floats"
-        if confirmed:
+            modes = ModesOfTraces(self.sampler, self.claim, self.relation, self.seed, lambda: self.left)
+            if not modes.change(pair):
+                return known, finding
+            self.float64 = finding
+            return known, "the pair that was found depends on the rounding of floats"
+        exactly = _on_exact_data(known)
+        found = self._search(exactly)
+        if confirmed and not self._is_sound(exactly, found):  # the time is over, or something else was in the way
             return known, finding
-        self.float64 = finding
-        exactly = _on_exact_data(known)
-        return exactly, self._search(exactly)
+        if not confirmed or _loses_more(finding, found):
+            self.float64 = finding
+        is_doubtful = isinstance(found, Finding) and found.verdict is HuntVerdict.VIOLATED
+        if is_doubtful and not self._is_sound(exactly, found):
+            return exactly, "the pair that was found depends on the rounding of constants"
+        return exactly, found
 
-    def _is_confirmed(self, known: "_Known", pair: Pair) -> bool | None:
-        """Return whether exact data show a violation at a pair; None if they cannot be traced there."""
-        exactly = _on_exact_data(known)
+    def _is_sound(self, exactly: "_Known", found: Finding | str) -> bool:
+        """Return whether a search on exact data found a violation that does not rest on the last bits of constants."""
+        if not isinstance(found, Finding) or found.verdict is not HuntVerdict.VIOLATED or found.witness is None:
+            return False
+        pair = np.array(found.witness.left), np.array(found.witness.right)
+        return bool(self.is_confirmed(_on_exact_data(exactly, joins_close=True), pair))
+
+    def is_confirmed_exactly(self, known: "_Known", pair: Pair) -> bool | None:
+        """Return whether exact data show a violation at a pair, with constants as they are and as what they stand for.
+
+        None if it cannot be traced there.
+        """
+        found = self.is_confirmed(_on_exact_data(known), pair)
+        return self.is_confirmed(_on_exact_data(known, joins_close=True), pair) if found else found
+
+    def is_confirmed(self, known: "_Known", pair: Pair) -> bool | None:
+        """Return whether the traces on a pair show a violation; None if it cannot be traced there."""
         try:
             with time_limit(self.left), precision(BITS):
-                return _refutes(self.claim, exactly.distributions(*pair))
+                return refutes(self.claim, known.distributions(*pair))
         except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError):
             return None
-
-    def _is_violated_when_rounding(self, mode: "RoundingMode", pair: Pair) -> bool:
-        """Return whether a pair shows a violation in another mode of rounding; True where that is not known."""
-        try:
-            with time_limit(self.left), precision(BITS):
-                limits, target = Limits(seconds=self.left), in_rounding_mode(mode)(self.sampler)
-                found = [trace(target, side.tolist(), limits=limits, replays=0) for side in pair]
-                models = [one.model for one in found if isinstance(one, Trace)]
-                return len(models) < len(pair) or _refutes(self.claim, distributions(*models))
-        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError):
-            return True
 
     def _exhaust(self, known: "_Known") -> None:
         """Decide the claim on every pair of the relation if these are few."""
@@ -247,11 +278,12 @@ class _Work:
         domain: Any = EVERYWHERE,
         on_lattice: bool = False,
         is_exact: bool = False,
+        joins_close: bool = False,
     ) -> "Trace | str":
         """Return a trace, or why there is none."""
         found = trace(
             self.sampler, data, size=size, domain=domain, limits=Limits(seconds=seconds), seed=self.seed,
-            on_lattice=on_lattice, is_exact=is_exact,
+            on_lattice=on_lattice, is_exact=is_exact, joins_close=joins_close,
         )  # fmt: skip
         if isinstance(found, Refusal):
             return str(found)
@@ -347,6 +379,14 @@ def _joined(first: Finding, second: Finding) -> Finding:
     return replace(shown, bounds=bounds)
 
 
+def _loses_more(finding: Finding, exactly: Finding | str) -> bool:
+    """Return whether the loss that was found in floats is larger than that on exact data, not by rounding alone."""
+    if isinstance(exactly, str):
+        return False
+    lower, other = (one.bounds[0].lower or 0.0 for one in (finding, exactly))
+    return other < _NEAR * lower
+
+
 # --- what is known of the target ----------------------------------------------------------------------------
 
 
@@ -377,27 +417,21 @@ def _exhausted(known: "_Known", claim: Claim, pairs: Sequence[Pair] | None) -> _
     return _Exhausted(holds, epsilon)
 
 
-def _on_exact_data(known: "_Known") -> "_Known":
-    """Return what is known of a target, with exact numbers as data in place of floats."""
-    exactly = _Known(known.work, known.model, known.proof, is_exact=True)
+def _on_exact_data(known: "_Known", *, joins_close: bool = False) -> "_Known":
+    """Return what is known of a target, with exact numbers as data in place of floats; see `trace`."""
+    exactly = _Known(known.work, known.model, known.proof, exactness={"is_exact": True, "joins_close": joins_close})
     exactly.factors, exactly.square = known.factors, known.square
     return exactly
-
-
-def _refutes(claim: Claim, distributions: DistributionPair) -> bool:
-    """Return whether exact distributions, or those of events, refute a claim in one of both orders."""
-    notion, (left, right) = find_notion(claim), distributions
-    read = notion.enlarged(claim)
-    return any(notion.decide(read, *pair).outcome is Outcome.VIOLATED for pair in ((left, right), (right, left)))
 
 
 class _Known:
     """The exact distributions of a traced target, and the proved bounds."""
 
     def __init__(
-        self, work: _Work, model: LeafModel | None, proof: "Proof | str", *, is_exact: bool = False
+        self, work: _Work, model: LeafModel | None, proof: "Proof | str", *,
+        exactness: Mapping[str, bool] | None = None,
     ) -> None:  # fmt: skip
-        self.work, self.model, self.proof, self.is_exact = work, model, proof, is_exact
+        self.work, self.model, self.proof, self.exactness = work, model, proof, exactness or {}
         self.factors: tuple[int, ...] = ()
         self.exhausted: _Exhausted | None = None
         self.square: Fraction | None = None
@@ -433,7 +467,7 @@ class _Known:
     def _at(self, data: Array) -> LeafModel:
         key = data.tobytes()
         if key not in self._models:
-            found = self.work.traced(data, seconds=self.work.left, is_exact=self.is_exact)
+            found = self.work.traced(data, seconds=self.work.left, **self.exactness)
             if isinstance(found, str):
                 raise _NotTracedError(found)
             self._models[key] = found.model

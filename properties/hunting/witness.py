@@ -16,8 +16,9 @@ from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
 from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
+from dpassay.properties.hunting.confirming import Confirmation
 from dpassay.properties.hunting.result import HuntResult, Witness
-from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.task import Task, fresh_seed
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import epsilon_delta_of
@@ -27,7 +28,7 @@ from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Evidence
 
-__all__ = ["fresh_seed", "measured_witness", "shrunk", "with_inputs"]
+__all__ = ["measured_witness", "shrunk", "with_inputs"]
 
 Array = NDArray[np.float64]
 Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
@@ -41,12 +42,6 @@ least. Fresh learners need some dozens to begin with."""
 
 _MEASURED = 1_000
 """Calls on the shrunk pair that are meant for the intervals of its probabilities."""
-
-
-def fresh_seed(seed: int, *place: int) -> int:
-    """Return a seed of its own for each place of a run: no hunt draws its samples, not even with the same seed."""
-    state = np.random.SeedSequence(seed, spawn_key=((1 << 30), *place)).generate_state(4)
-    return int.from_bytes(state.tobytes(), "little")
 
 
 # --- the event ----------------------------------------------------------------------------------------------
@@ -168,14 +163,14 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
             witness = replace(witness, certified=True)
             trials.settle_patience()
             simplest = simplest_pair(task.neighbours, first, trials.is_refuted, seed=fresh_seed(task.seed))
-            if simplest is not first:
+            if simplest is not first and not trials.depends_on_rounding(simplest):
                 witness = trials.measured(simplest)
     except KeyboardInterrupt:
         pass  # the pair of the hunt is a witness all the same
     return replace(
         result,
         witness=witness,
-        shrink_calls=trials.spent,
+        shrink_calls=result.shrink_calls + trials.spent,
         seconds=result.seconds + time.perf_counter() - clock,
         cpu_seconds=result.cpu_seconds + time.process_time() - cpu,
     )
@@ -217,6 +212,14 @@ class _Trials:
         if refuted:
             self._refuted[left.tobytes(), right.tobytes()] = campaign
         return refuted
+
+    def depends_on_rounding(self, pair: Pair) -> bool:
+        """Return whether a refuted pair shows its violation in some modes of rounding only."""
+        confirmation = Confirmation(self._task, self._sampler, apart=self._apart)
+        calls = self._refuted[pair[0].tobytes(), pair[1].tobytes()].calls
+        found = confirmation.depends_on_rounding(pair, calls)
+        self.spent += confirmation.spent
+        return found
 
     def settle_patience(self) -> None:
         """Let the next trials take as many calls as the last one, times a factor."""

@@ -27,6 +27,9 @@ _EQUAL = Fraction(1, 2**200)
 """Values of such functions closer than this, relative to the larger one, are equal: far above the error of their
 enclosures, far below what a program tells apart on purpose."""
 
+_CLOSE = Fraction(1, 2**45)
+"""The same for numbers whose constants stand for others: some hundred times the rounding of a float."""
+
 _LARGEST_POWER = 4096
 """Exponents beyond it are refused: the digits of a power grow with it."""
 
@@ -114,12 +117,19 @@ class ExactNumber(Symbol):
         return result if result is NotImplemented else self._of(result, other)
 
     def _snapped(self, difference: Any, other: Any) -> Any:
-        """Return 0 for the difference of two enclosed values that are taken for equal."""
-        if isinstance(difference, ExactNumber) and difference.is_rounded:
+        """Return 0 for the difference of two numbers that are taken for equal."""
+        if isinstance(difference, ExactNumber) and (tolerance := difference.tolerance):
             size: Fraction = max(abs(self.value), abs(_value_of(other)))
-            if abs(difference.value) <= _EQUAL * size:
+            if abs(difference.value) <= tolerance * size:
                 return ExactNumber(self.run, Fraction(0))
         return difference
+
+    @property
+    def tolerance(self) -> Fraction:
+        """The relative difference of numbers that are taken for equal."""
+        if self.run.mode.joins_close:
+            return _CLOSE
+        return _EQUAL if self.is_rounded else Fraction(0)
 
     def __floordiv__(self, other: Any) -> Any:
         return self._by(operator.floordiv, other)
@@ -142,7 +152,7 @@ class ExactNumber(Symbol):
         if not isinstance(other, Symbol) and not is_number(other):
             return NotImplemented
         _require_divisor(self if is_divisor else other)
-        if self.is_rounded:
+        if self.tolerance:
             refuse("the remainder of a rounded value")
         return self._of(Fraction(operation(self.value, _value_of(other))))
 
@@ -179,7 +189,7 @@ class ExactNumber(Symbol):
     def _settled(self) -> Fraction:
         """Return the number; a rounded one that is next to an integer is that integer, or cannot be told from it."""
         nearest = Fraction(round(self.value))
-        is_near = self.is_rounded and abs(self.value - nearest) <= _EQUAL * max(Fraction(1), abs(nearest))
+        is_near = abs(self.value - nearest) <= self.tolerance * abs(nearest)
         return nearest if is_near else self.value
 
     def __float__(self) -> float:

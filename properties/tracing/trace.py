@@ -86,6 +86,7 @@ def trace(
     seed: int = 0,
     on_lattice: bool = False,
     is_exact: bool = False,
+    joins_close: bool = False,
 ) -> Trace | Refusal:
     """Run a mechanism on symbolic noise and return its leaves, or the reason why that is not possible.
 
@@ -117,6 +118,9 @@ def trace(
     is_exact : bool
         Whether the data are exact numbers, so that arithmetic on data alone does not round either; there are no
         replays then, because runs on floats may differ from such leaves.
+    joins_close : bool
+        With `is_exact`: whether numbers that differ by a relative 2^-45 or less are equal. The constants of the code
+        may stand for decimals that floats are not: ``x * 0.1 + x * 0.2`` and ``x * 0.3`` are equal then.
 
     Returns
     -------
@@ -137,7 +141,14 @@ def trace(
         with exact_names(sampler):
             attempts = (
                 _Attempt(
-                    sampler, numbers, size, domain, _GENERATORS[source], replace(mode, is_exact=True), limits, deadline
+                    sampler,
+                    numbers,
+                    size,
+                    domain,
+                    _GENERATORS[source],
+                    replace(mode, is_exact=True, joins_close=joins_close),
+                    limits,
+                    deadline,
                 ).carry_out(0, seed)
                 for mode in _MODES
                 if mode.is_lifted
