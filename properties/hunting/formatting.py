@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpassay.claims import AnyNeighbours, EncodedNeighbours, RecordNeighbours, VectorNeighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 from dpassay.spec.verdict import Evidence
 
 if TYPE_CHECKING:
@@ -58,23 +59,25 @@ def figures_words(power: Power) -> str:
 
 def float64_lines(found: "Float64Result") -> list[str]:
     """Return the lines of the verdict on floats: the verdict itself first, then its witness."""
+    drawn = "" if found.evidence is Evidence.ENCLOSED else f", {found.calls:,} calls"
+    reach = f"float64: {found.verdict} ({found.evidence}{drawn})"
     if found.verdict is HuntVerdict.VIOLATED:
-        figure = f"epsilon >= {found.epsilon_lower:.10g}"
-        origin = "certified" if found.evidence is Evidence.ENCLOSED else f"{found.calls:,} calls"
-        words = f"float64: violated ({found.evidence}): {figure}, {origin}; not by the ideal mechanism"
+        words = f"{reach}: epsilon >= {found.epsilon_lower:.10g} through low-order bits or rounding"
     elif found.verdict is HuntVerdict.NOT_REFUTED:
-        words = f"float64: not refuted ({found.calls:,} calls): low-order bits and rounding do not refute the claim"
+        words = f"{reach}: low-order bits and rounding do not refute the claim"
     else:
-        words = "float64: undecided: the target was not fully sampled"
+        words = f"{reach}: the target was not sampled to the end"
     if found.witness is None:
         return [words]
     intervals = (found.witness.p_left, found.witness.p_right)
     low, high = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
+    told = ["         the low-order bits of the noise reveal the input"] if LOWEST_BIT in found.witness.event else []
     return [
         words,
         f"  left   {found.witness.shown[0]}",
         f"  right  {found.witness.shown[1]}",
         f"  event  {found.witness.event}",
+        *told,
         f"  Pr[event | left] in {low}, Pr[event | right] in {high}",
     ]
 

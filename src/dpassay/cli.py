@@ -409,6 +409,9 @@ def _status_of(result: "HuntResult", float64: str) -> int:
     return USAGE if result.is_void else EXPECTED
 
 
+_ABOUT_THE_IDEAL = "the verdict is on the ideal mechanism, in real arithmetic"
+
+
 def _print_hunt(result: "HuntResult") -> None:
     from dpassay.properties.hunting.formatting import float64_lines, power_words
 
@@ -426,8 +429,9 @@ def _print_hunt(result: "HuntResult") -> None:
             f"false-alarm probability at most {result.alpha:g}"
         )
     if result.traced:
-        click.echo(f"  0 calls, {result.seconds:.3g} s")
-    click.echo("  the verdict is on the ideal mechanism, in real arithmetic")
+        click.echo(f"  0 calls, {result.seconds:.3g} s; {_ABOUT_THE_IDEAL}")
+    elif result.float64 is not None:
+        click.echo(f"  {_ABOUT_THE_IDEAL}")
     for line in float64_lines(result.float64) if result.float64 is not None else ():
         click.echo(f"  {line}")
     if result.not_traced is not None:
