@@ -198,6 +198,7 @@ class HuntRecord(Record, kw_only=True, frozen=True):
     notes: list[str] = field(default_factory=list)
     power: Object | None = None
     shrink_calls: Count = 0
+    confirm_calls: Count = 0
     neighbours: str | None = None
     also_refutes: list[str] = field(default_factory=list)
     epsilon_lower: Number

@@ -159,7 +159,7 @@ def confirm_on_pair(
     witness : mapping
         Witness of the finding.
     """
-    result = run_hunt(case, settings, [pair], low_bits=False)
+    result = run_hunt(case, settings, [pair], questions=Questions.VALUES)
     if result.verdict is not HuntVerdict.VIOLATED:
         return None, result.calls
     finding = finding_of_hunt(case, settings, result)

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Protocol
 
+import numpy as np
+
 from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.power import Power, power_of
@@ -42,6 +44,7 @@ from dpassay.properties.hunting.witness import measured_witness
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.outcomes.events import Event
+from dpassay.properties.outcomes.resolution import ROUNDING_SHOWS, step_of_pair
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.verdict import Evidence, Scope
 
@@ -131,7 +134,7 @@ def sample_pairs(
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
     notes += _habits_of_outcomes(campaign, drawing, may_be_constant=shown is not None)
     result = replace(
-        _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds), shrink_calls=attribution.spent
+        _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds), confirm_calls=attribution.spent
     )
     if NOT_FRESH & drawing.habits:
         result = replace(result, verdict=HuntVerdict.NOT_REFUTED, witness=None, also_refutes=())
@@ -178,8 +181,8 @@ def _habits_of_outcomes(campaign: Campaign, drawing: Drawing, *, may_be_constant
 
 
 def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
-    """Return the power of a campaign, without the calls that raised."""
-    return power_of(
+    """Return the power of a campaign, without the calls that raised and those that tested float64 only."""
+    power = power_of(
         task.claim,
         calls=campaign.ideal_calls - failures,
         alpha=task.ideal_alpha,
@@ -187,6 +190,11 @@ def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
         pairs=len(campaign.games),
         least_log_weight=math.log(float(campaign.weights.min())),
     )
+    if power.calls_needed is None or task.low_order == "none":
+        return power
+    at_large_data = np.mean([step_of_pair(game.left, game.right) > ROUNDING_SHOWS for game in campaign.games])
+    lost = max(float(at_large_data), 1 - campaign.ideal_calls / campaign.calls)
+    return replace(power, calls_needed=math.ceil(power.calls_needed / (1 - lost))) if lost < 1 else power
 
 
 def _require_outcomes(sampler: Sampler | RemoteSampler, campaign: Campaign) -> None:

@@ -33,7 +33,7 @@ _LEAST_CALLS, _MOST_CALLS = 512, 50_000
 _PATIENCE = 2
 """Calls in each mode: a multiple of those of the game, within limits. More leave fewer violations in doubt."""
 
-_COUPLED = 8
+_COUPLED = 4
 """Runs on each input with the same random numbers in each mode: more find rarer branches that rounding decides."""
 
 _PLACE = 1 << 20

@@ -45,6 +45,7 @@ from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
 from dpassay.properties.notions.base import bounds_of, composed_claim
 from dpassay.properties.notions.bounds import Bound
+from dpassay.properties.outcomes.resolution import ROUNDING_SHOWS, step_of_pair
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.leaves.certificates import sealed
 from dpassay.spec.verdict import Evidence, Scope
@@ -329,6 +330,8 @@ def _sample(
     shrink: bool,
 ) -> HuntResult:
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
+    if task.questions is Questions.IDEAL:  # pairs at which rounding shows would be drawn in vain
+        pairs = [pair for pair in pairs if step_of_pair(*pair) <= ROUNDING_SHOWS] or pairs
     further = further_pairs(task.neighbours, pairs, seed=task.seed, numbers=opened.numbers_in_code())
     sampler = in_sessions(decoding_sampler(opened.sampler, task.neighbours), task.session)
     result = sample_pairs(

@@ -146,8 +146,9 @@ class HuntResult:
         The smallest violation that at least half of all such runs refute. None where the
         claim was refuted, nothing was sampled, or the test is void.
     shrink_calls : int
-        Outcomes drawn to see whether a violation depends on rounding, and in search of a simpler witness, beside
-        `calls`.
+        Outcomes drawn in search of a simpler witness, beside `calls`.
+    confirm_calls : int
+        Outcomes drawn to see whether a violation depends on rounding, beside `calls`.
     neighbours : str or None
         The relation that was searched, in the words of the command line.
     also_refutes : tuple of str
@@ -186,6 +187,7 @@ class HuntResult:
     notes: tuple[str, ...] = ()
     power: Power | None = None
     shrink_calls: int = 0
+    confirm_calls: int = 0
     neighbours: str | None = None
     also_refutes: tuple[str, ...] = ()
     traced: bool = False

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import (
+    ApproximateDP,
     BoundedRange,
     Claim,
     ExPost,
@@ -43,7 +44,7 @@ from dpassay.properties.hunting.white_box import Finding, hunt_known
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import are_neighbours
-from dpassay.properties.notions.base import audited
+from dpassay.properties.notions.base import audited, epsilon_delta_of
 from dpassay.properties.outcomes.symbols import sampler_of
 from dpassay.properties.pairing.registry import DistributionPair
 from dpassay.properties.tracing.refusal import Refusal
@@ -87,6 +88,9 @@ _SHOWN = 2
 
 _NEAR = 1 - 2.0**-20
 """A lower bound that comes so near to the upper one is not sharpened."""
+
+_LARGEST_SHOWN = 1e6
+"""An infinite loss is compared with this one."""
 
 _OFF_LATTICE = 0.3828125
 """Part of a step by which data leave the lattice of the noise."""
@@ -216,16 +220,26 @@ class _Work:
                 return known, finding
             self.float64 = finding
             return known, "the pair that was found depends on the rounding of floats"
+        if confirmed and self._figure_stands(known, finding, pair):
+            return known, finding
         exactly = _on_exact_data(known)
         found = self._search(exactly)
         if confirmed and not self._is_sound(exactly, found):  # the time is over, or something else was in the way
             return known, finding
-        if not confirmed or _loses_more(finding, found):
-            self.float64 = finding
+        self.float64 = finding
         is_doubtful = isinstance(found, Finding) and found.verdict is HuntVerdict.VIOLATED
         if is_doubtful and not self._is_sound(exactly, found):
             return exactly, "the pair that was found depends on the rounding of constants"
         return exactly, found
+
+    def _figure_stands(self, known: "_Known", finding: Finding, pair: Pair) -> bool:
+        """Return whether exact data lose as much as floats do at a pair, but for the last digits."""
+        if audited(self.claim).compares_pairs:
+            return True
+        lower = min(finding.bounds[0].lower or 0.0, _LARGEST_SHOWN) * _NEAR
+        delta = (epsilon_delta_of(self.claim) or (0.0, 0.0))[1]
+        stronger = ApproximateDP(lower, delta) if delta else PureDP(lower)
+        return bool(self.is_confirmed(_on_exact_data(known), pair, stronger))
 
     def _is_sound(self, exactly: "_Known", found: Finding | str) -> bool:
         """Return whether a search on exact data found a violation that does not rest on the last bits of constants."""
@@ -242,11 +256,11 @@ class _Work:
         found = self.is_confirmed(_on_exact_data(known), pair)
         return self.is_confirmed(_on_exact_data(known, joins_close=True), pair) if found else found
 
-    def is_confirmed(self, known: "_Known", pair: Pair) -> bool | None:
-        """Return whether the traces on a pair show a violation; None if it cannot be traced there."""
+    def is_confirmed(self, known: "_Known", pair: Pair, claim: Claim | None = None) -> bool | None:
+        """Return whether the traces on a pair refute the claim, or another one; None if it cannot be traced there."""
         try:
             with time_limit(self.left), precision(BITS):
-                return refutes(self.claim, known.distributions(*pair))
+                return refutes(claim or self.claim, known.distributions(*pair))
         except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError):
             return None
 
@@ -377,14 +391,6 @@ def _joined(first: Finding, second: Finding) -> Finding:
     )
     shown = first if first.verdict is HuntVerdict.VIOLATED is not second.verdict else second
     return replace(shown, bounds=bounds)
-
-
-def _loses_more(finding: Finding, exactly: Finding | str) -> bool:
-    """Return whether the loss that was found in floats is larger than that on exact data, not by rounding alone."""
-    if isinstance(exactly, str):
-        return False
-    lower, other = (one.bounds[0].lower or 0.0 for one in (finding, exactly))
-    return other < _NEAR * lower
 
 
 # --- what is known of the target ----------------------------------------------------------------------------

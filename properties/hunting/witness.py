@@ -170,7 +170,8 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
     return replace(
         result,
         witness=witness,
-        shrink_calls=result.shrink_calls + trials.spent,
+        shrink_calls=trials.spent,
+        confirm_calls=result.confirm_calls + trials.confirmed_by,
         seconds=result.seconds + time.perf_counter() - clock,
         cpu_seconds=result.cpu_seconds + time.process_time() - cpu,
     )
@@ -184,7 +185,7 @@ class _Trials:
         self._patience, self._apart = most_calls, apart
         self._refuted: dict[tuple[bytes, bytes], Campaign] = {}
         self._number = 0
-        self.spent = 0
+        self.spent = self.confirmed_by = 0
 
     def is_refuted(self, left: Array, right: Array) -> bool:
         """Play on the pair until the claim is refuted at the level of this trial, or it seems idle to go on."""
@@ -218,7 +219,7 @@ class _Trials:
         confirmation = Confirmation(self._task, self._sampler, apart=self._apart)
         calls = self._refuted[pair[0].tobytes(), pair[1].tobytes()].calls
         found = confirmation.depends_on_rounding(pair, calls)
-        self.spent += confirmation.spent
+        self.confirmed_by += confirmation.spent
         return found
 
     def settle_patience(self) -> None:

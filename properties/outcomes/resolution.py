@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpassay.properties.outcomes.flattening import OUTCOME
 from dpassay.properties.outcomes.symbols import Outcomes
 
-__all__ = ["LATTICE_SHOWS", "ROUNDING_SHOWS", "rounding_step"]
+__all__ = ["LATTICE_SHOWS", "ROUNDING_SHOWS", "rounding_step", "step_of_pair"]
 
 Array = NDArray[np.float64]
 
@@ -46,15 +46,27 @@ def rounding_step(outcomes: Outcomes, left: Array, right: Array) -> float:
     left, right : ndarray
         The inputs.
     """
-    unit = float(np.max(np.abs(left - right), initial=0.0)) if len(left) == len(right) else 1.0
-    sizes = [float(np.max(np.abs(side), initial=0.0)) for side in (left, right)]
+    unit, size = _unit_and_size(left, right)
+    sizes = [size]
     spreads: list[float] = []
     for column in _released(outcomes):
         low, high = np.percentile(column, _QUARTILES)
         if high > low:
             spreads.append(float(high - low))
             sizes.append(float(np.median(np.abs(column))))
-    return float(np.spacing(max(sizes))) / min(spreads, default=unit or 1.0)
+    return float(np.spacing(max(sizes))) / min(spreads, default=unit)
+
+
+def step_of_pair(left: Array, right: Array) -> float:
+    """Return the step of float64 at the inputs of a pair, as a part of their largest change."""
+    unit, size = _unit_and_size(left, right)
+    return float(np.spacing(size)) / unit
+
+
+def _unit_and_size(left: Array, right: Array) -> tuple[float, float]:
+    """Return the largest change of the inputs, 1 where a record is added, and their largest number."""
+    unit = float(np.max(np.abs(left - right), initial=0.0)) if len(left) == len(right) else 1.0
+    return unit or 1.0, max(float(np.max(np.abs(side), initial=0.0)) for side in (left, right))
 
 
 def _released(outcomes: Outcomes) -> Iterator[Array]:

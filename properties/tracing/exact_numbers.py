@@ -33,6 +33,9 @@ _CLOSE = Fraction(1, 2**45)
 _LARGEST_POWER = 4096
 """Exponents beyond it are refused: the digits of a power grow with it."""
 
+_LARGEST_EXPONENT = 1024
+"""Exponentials of larger numbers are refused: floats do not hold them, and their digits grow with the argument."""
+
 _FUNCTIONS: dict[str, Callable[[arb], arb]] = {
     "exp": arb.exp, "expm1": arb.expm1, "log": arb.log, "log1p": arb.log1p, "sqrt": arb.sqrt,
 }  # fmt: skip
@@ -217,6 +220,8 @@ class ExactNumber(Symbol):
         known = _rational_image(name, self.value)
         if known is not None:
             return self._of(known)
+        if name in {"exp", "expm1"} and abs(self.value) > _LARGEST_EXPONENT:
+            refuse(f"{name} of a large number")
         with precision(_BITS):
             middle = _FUNCTIONS[name](arb(fmpq(self.value.numerator, self.value.denominator))).mid().fmpq()
         return ExactNumber(self.run, Fraction(int(middle.p), int(middle.q)), is_rounded=True)

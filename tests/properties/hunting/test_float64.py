@@ -175,7 +175,7 @@ def test_rounding_of_data_is_no_accusation_by_samples(name: str) -> None:
     result = sampled(each(TRAPS[name]))
     assert result.verdict != "violated"
     assert float64_verdict(result) == "violated"
-    assert result.shrink_calls > 0
+    assert result.confirm_calls > 0
 
 
 @pytest.mark.traced
