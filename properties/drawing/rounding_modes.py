@@ -24,6 +24,7 @@ __all__ = ["RoundingMode", "in_rounding_mode", "modes_are_known"]
 Array = NDArray[np.float64]
 
 _NEAREST = 0
+"""The usual mode, on either architecture."""
 
 
 class RoundingMode(Enum):

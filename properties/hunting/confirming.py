@@ -30,6 +30,8 @@ _SEEN_AGAIN = math.log(20)
 """Nats against the claim that show a violation again: it was refuted before, at its own level."""
 
 _LEAST_CALLS, _MOST_CALLS = 512, 50_000
+"""Calls of a trial: more show weaker violations again, and take more time where there is none."""
+
 _PATIENCE = 2
 """Calls in each mode: a multiple of those of the game, within limits. More leave fewer violations in doubt."""
 

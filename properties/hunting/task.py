@@ -114,7 +114,7 @@ class Task:
 
     @property
     def low_order(self) -> LowOrder:
-        """Whether evidence that may come from rounding is kept apart, as games take it."""
+        """The parameter of games that keeps evidence on rounding apart."""
         return "beside" if self.questions in {Questions.BOTH, Questions.IDEAL} else "none"
 
     def replay_command(self, calls: int | None, *, trace: bool = True) -> str:

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 LATTICE_SHOWS = 2.0**-30
 """The step, in spreads, above which values that come again, ties and values of the inputs may come from rounding: of
-2^15 numbers on a finer lattice, about two at random are equal, and hardly any three."""
+2^15 numbers on a finer lattice, fewer than one pair is equal in the mean, and three of them almost never."""
 
 ROUNDING_SHOWS = 2.0**-24
 """The step, in spreads, above which other differences may come from rounding as well. Below it, an event that rounding
@@ -30,6 +30,7 @@ _MOST_COLUMNS = 32
 """Numbers of an outcome that are looked at: more take longer, and find a narrower one."""
 
 _QUARTILES = (25, 75)
+"""The percentiles between which the spread lies: wider ones depend on the tails of the noise."""
 
 
 def rounding_step(outcomes: Outcomes, left: Array, right: Array) -> float:
