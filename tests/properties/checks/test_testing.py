@@ -92,10 +92,10 @@ def test_the_calls_that_an_error_names_are_enough() -> None:
     needed = int(match[1].replace(",", ""))
     assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=needed)
     ((weakness, words),) = take_powers()
-    assert 0.99 < weakness <= 1
+    assert 0.75 < weakness <= 1  # some of the calls test float64 only, and how many is estimated
     assert words.endswith("for the claim pure:1.0")
     with pytest.raises(UsageError, match="weak test"):
-        assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=needed - 10)
+        assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=2 * needed // 3)
 
 
 @pytest.mark.traced
