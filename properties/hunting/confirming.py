@@ -13,8 +13,9 @@ import numpy as np
 from dpassay.claims import EncodedNeighbours, UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import FIRST_BATCH, Draw, PairGame
-from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out, kept_global_generators
+from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
 from dpassay.properties.drawing.decoding import through
+from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.rounding_modes import RoundingMode, in_rounding_mode, modes_are_known
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.hunting.close_by import agree_but_for_rounding, pairs_next_to

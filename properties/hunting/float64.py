@@ -8,7 +8,8 @@ from dataclasses import replace
 from dpassay.claims import UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import Draw
-from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out, kept_global_generators
+from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
+from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.result import Float64Result, HuntResult
