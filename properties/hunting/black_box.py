@@ -122,6 +122,7 @@ def sample_pairs(
         try:
             drawing.habits |= ask(sampler, generators_of)
             stopped = _play(task, sampler, campaign, drawing, clock, progress, attribution)
+            attribution.is_refuted(campaign)
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED  # what is known stays valid: no game keeps half a batch
         except (CallTimeoutError, SamplerLostError, WorkersLostError) as error:
@@ -129,15 +130,13 @@ def sample_pairs(
                 raise UsageError(f"target {describe_target(task.target)!r}: {error}") from error
             stopped = StopReason.CALL_TIMEOUT if isinstance(error, CallTimeoutError) else StopReason.WORKERS_LOST
             notes.append(str(error))
-        if not stopped.cuts_short:
-            attribution.is_refuted(campaign)
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
     notes += _habits_of_outcomes(campaign, drawing, may_be_constant=shown is not None)
     result = replace(
         _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds), confirm_calls=attribution.spent
     )
     if NOT_FRESH & drawing.habits:
-        result = replace(result, verdict=HuntVerdict.NOT_REFUTED, witness=None, also_refutes=())
+        result = replace(result, verdict=HuntVerdict.NOT_REFUTED, witness=None, also_refutes=(), float64=None)
     if result.verdict is not HuntVerdict.NOT_REFUTED or not campaign.calls:
         return replace(result, stopped=stopped, notes=tuple(notes))
     _require_outcomes(sampler, campaign)

@@ -10,14 +10,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpassay.claims import EncodedNeighbours, UsageError
+from dpassay.claims import EncodedNeighbours, SamplerLostError, UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import FIRST_BATCH, Draw, PairGame
 from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
 from dpassay.properties.drawing.decoding import through
 from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.rounding_modes import RoundingMode, in_rounding_mode, modes_are_known
-from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
+from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.hunting.close_by import agree_but_for_rounding, pairs_next_to
 from dpassay.properties.hunting.task import Task, fresh_seed
 from dpassay.properties.neighbours.moves import Pair
@@ -81,7 +81,7 @@ class Confirmation:
         most = min(max(_PATIENCE * calls, _LEAST_CALLS), _MOST_CALLS)
         try:
             return self._is_lost(pair, most) and self._shows(pair, most, None)
-        except (UsageError, CallTimeoutError, TargetExitError, WorkersLostError):
+        except (UsageError, CallTimeoutError, SamplerLostError, WorkersLostError):
             return False
 
     def _is_lost(self, pair: Pair, most: int) -> bool:

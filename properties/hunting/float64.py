@@ -5,12 +5,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dpassay.claims import UsageError
+from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import Draw
 from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
 from dpassay.properties.drawing.global_generators import kept_global_generators
-from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
+from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.result import Float64Result, HuntResult
 from dpassay.properties.hunting.task import Task, fresh_seed
@@ -71,7 +71,7 @@ def sampled_float64(task: Task, sampler: Sampler | RemoteSampler, pairs: Sequenc
         try:
             while campaign.play_round(run, most_calls=calls - campaign.calls) and time.monotonic() < deadline:
                 pass
-        except (UsageError, CallTimeoutError, TargetExitError, WorkersLostError):
+        except (UsageError, CallTimeoutError, SamplerLostError, WorkersLostError):
             return Float64Result(HuntVerdict.UNDECIDED, 0.0, Evidence.SAMPLED, campaign.calls)
     found = float64_result(task, campaign)
     is_short = found is not None and not found.is_violated and campaign.calls < calls
