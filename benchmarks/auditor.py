@@ -24,7 +24,7 @@ from rich.console import Console
 
 from benchmarks.optimal_bets import masses, optimal_bound, shifted_laplace
 from benchmarks.results import machine, markdown_table, write_section
-from benchmarks.rows import EXTRAS, PEERS, ROWS, Row
+from benchmarks.rows import EXTRAS, PEERS, ROWS, Row, audit
 from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import sample_side
@@ -40,7 +40,6 @@ _ABOUT_PEERS = (
     "The peers' columns are published figures (`rows.toml` has the sources), not runs on this machine: DP-Sniper's "
     "with 2·10^8 final samples a row and 90 % confidence; ours hold together over all pairs, events and times."
 )
-UNLIMITED = 1e6  # seconds: the calls decide
 TRIED_PAIRS = 16
 """Adversarial pairs that are tried for the best bettor, besides the one with the largest loss."""
 
@@ -102,18 +101,7 @@ def compare(row: Row, *, calls: int, seed: int, alpha: float) -> Comparison:
         status.update(f"{row.name}: {calls:,} calls, {seconds:.0f} s, {bound}")
 
     with console.status(row.name) as status:
-        ours = hunt(
-            row.target,
-            calls=calls,
-            budget_seconds=UNLIMITED,
-            alpha=alpha,
-            seed=seed,
-            progress=show,
-            white_box=False,
-            low_bits=row.low_bits,
-            trace=False,
-            shrink=False,
-        )
+        ours = audit(row, calls=calls, seed=seed, alpha=alpha, progress=show)
         status.update(f"{row.name}: its distribution")
         return Comparison(row, ours, *_known(row, calls, alpha))
 

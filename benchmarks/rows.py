@@ -4,7 +4,16 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["EXTRAS", "PEERS", "ROWS", "Row"]
+from dpassay.claims import MOST_SECONDS
+from dpassay.properties.drawing.target import load_target
+from dpassay.properties.hunting.black_box import Progress, sample_pairs
+from dpassay.properties.hunting.result import HuntResult
+from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.verdicts import Questions
+from dpassay.properties.neighbours.code_numbers import numbers_in_code
+from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
+
+__all__ = ["EXTRAS", "PEERS", "ROWS", "Row", "audit"]
 
 PEERS = ("dp_sniper", "dp_sniper_small", "stat_dp", "delta_siege")
 
@@ -54,3 +63,30 @@ ROWS = tuple(Row(**table) for table in _TABLES["row"])
 
 EXTRAS = tuple(Row(**table) for table in _TABLES["extra"])
 """Two means that reveal the number of records, and Laplace noise in floats."""
+
+
+def audit(row: Row, *, calls: int, seed: int, alpha: float, progress: Progress | None = None) -> HuntResult:
+    """Sample a row: its ideal mechanism, or its floats as they are in one question where the row is about them.
+
+    Parameters
+    ----------
+    row : Row
+        The row.
+    calls, seed, alpha, progress
+        As for `hunt`.
+    """
+    mechanism = load_target(row.target)
+    task = Task(
+        row.target,
+        mechanism.claims[0],
+        mechanism.neighbours,
+        alpha,
+        seed,
+        calls,
+        MOST_SECONDS,
+        own_claim=True,
+        questions=Questions.FLOATS if row.low_bits else Questions.IDEAL,
+    )
+    pairs = adversarial_pairs(mechanism.neighbours, seed=seed)
+    further = further_pairs(mechanism.neighbours, pairs, seed=seed, numbers=numbers_in_code(mechanism))
+    return sample_pairs(task, mechanism.sample, pairs, progress=progress, further=further)

@@ -45,7 +45,7 @@ def audit(target: Target, case: Case, options: Options) -> HuntResult:
         seed=options.seed,
         call_timeout_seconds=float("inf"),
         isolate=False,
-        low_bits=False,
+        float64="ignore",
         trace=False,
         shrink=False,
     )

@@ -27,6 +27,7 @@ __all__ = [
     "ErratumRecord",
     "ExperimentRecord",
     "FindingRecord",
+    "Float64Record",
     "HuntRecord",
     "ItemRecord",
     "LeafRecord",
@@ -166,6 +167,16 @@ class WitnessRecord(Struct, kw_only=True, frozen=True):
     inputs: tuple[str, str] | None = None
 
 
+class Float64Record(Struct, kw_only=True, frozen=True):
+    """The verdict on the low-order bits of floats, and on inputs at which rounding is visible."""
+
+    verdict: HuntVerdict
+    epsilon_lower: Number
+    evidence: Evidence
+    calls: Count
+    witness: WitnessRecord | None
+
+
 class HuntRecord(Record, kw_only=True, frozen=True):
     """The result of a hunt; ``<quantity>_lower`` repeats the lower bound of a quantity in `bounds`."""
 
@@ -187,6 +198,7 @@ class HuntRecord(Record, kw_only=True, frozen=True):
     notes: list[str] = field(default_factory=list)
     power: Object | None = None
     shrink_calls: Count = 0
+    confirm_calls: Count = 0
     neighbours: str | None = None
     also_refutes: list[str] = field(default_factory=list)
     epsilon_lower: Number
@@ -200,6 +212,7 @@ class HuntRecord(Record, kw_only=True, frozen=True):
     traced: bool = False
     not_traced: str | None = None
     certificate: Object | None = None
+    float64: Float64Record | None = None
     session: Count = 1
 
 

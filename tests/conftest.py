@@ -43,6 +43,7 @@ def _sampled_unless_traced(request: pytest.FixtureRequest, monkeypatch: pytest.M
         from dpassay.properties.hunting.decision import Decision
 
         monkeypatch.setattr(OpenedTarget, "traced", lambda *_: Decision())
+        monkeypatch.setattr(OpenedTarget, "refuted_exactly", lambda *_: None)
 
 
 @pytest.fixture

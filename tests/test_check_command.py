@@ -112,7 +112,7 @@ def test_a_violation_of_traced_code_is_the_exit_status(target: str, capsys: Any)
 
 def test_what_is_not_traced_is_named_and_sampled(target: str, tmp_path: Path, capsys: Any) -> None:
     command = ["hunt", f"{target}:in_floats", "--claim", "pure:1", "--neighbours", PAIR, "--calls", "200"]
-    assert main([*command, "--ignore-low-bits", "--certificate", str(tmp_path / "none.json")]) == 0
+    assert main([*command, "--float64", "ignore", "--certificate", str(tmp_path / "none.json")]) == 0
     out, err = capsys.readouterr()
     assert "not traced: check_command_target.py:7: float() of a noisy value; sampling instead" in out
     assert "no certificate: the claim is not refuted" in err

@@ -35,12 +35,14 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 from benchmarks.results import machine, markdown_table, write_section
-from benchmarks.rows import EXTRAS, ROWS, Row
-from dpassay.properties.hunting.hunt import hunt
+from benchmarks.rows import EXTRAS, ROWS, Row, audit
 from dpassay.properties.hunting.result import HuntResult
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("dp-sniper", "statdp", "dp-auditorium")
+
+LEVEL = 1e-6
+"""The level of our audits."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +106,7 @@ def run_peer(tool: str, row: Row, *, path: Path, python: str, samples: int, seed
 
 def compare(row: Row, peer: PeerResult, seed: int) -> HuntResult:
     """Hunt with as many calls as the peer had, black-box."""
-    return hunt(
-        row.target,
-        calls=max(peer.calls, 1000),
-        budget_seconds=1e6,
-        seed=seed,
-        white_box=False,
-        low_bits=row.low_bits,
-        trace=False,
-    )
+    return audit(row, calls=max(peer.calls, 1000), seed=seed, alpha=LEVEL)
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from dpassay.properties.hunting.black_box import sample_pairs
 from dpassay.properties.hunting.formatting import WEAK_TEST, figures_words
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import Task
-from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import decisive_bound
@@ -57,7 +57,7 @@ def run_hunt(
     settings: Settings,
     pairs: list[Pair],
     *,
-    low_bits: bool,
+    questions: Questions,
     sampler: Sampler | None = None,
 ) -> HuntResult:
     """Hunt on the pairs against the claim of the library, with the level, seed, calls and time of the settings.
@@ -70,8 +70,8 @@ def run_hunt(
         Level, seed and limits.
     pairs : list of pairs
         Neighbouring inputs to test.
-    low_bits : bool
-        Whether to test the low-order bits of floats.
+    questions : Questions
+        What the samples are to answer.
     sampler : callable, optional
         Sampler to test instead of that of the mechanism.
     """
@@ -84,7 +84,7 @@ def run_hunt(
         settings.calls,
         settings.seconds,
         own_claim=True,
-        low_bits=low_bits,
+        questions=questions,
     )
     return sample_pairs(task, sampler if sampler is not None else case.sampler, pairs)
 
@@ -159,7 +159,7 @@ def confirm_on_pair(
     witness : mapping
         Witness of the finding.
     """
-    result = run_hunt(case, settings, [pair], low_bits=False)
+    result = run_hunt(case, settings, [pair], questions=Questions.VALUES)
     if result.verdict is not HuntVerdict.VIOLATED:
         return None, result.calls
     finding = finding_of_hunt(case, settings, result)
@@ -179,14 +179,16 @@ def _doubt(result: HuntResult, settings: Settings) -> str | None:
 
 def _check_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
     pairs = _pairs(case.neighbours, settings.seed)
-    return finding_of_hunt(case, settings, run_hunt(case, settings, pairs, low_bits=False))
+    return finding_of_hunt(case, settings, run_hunt(case, settings, pairs, questions=Questions.VALUES))
 
 
 def _check_float_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
     pairs = _pairs(case.neighbours, settings.seed)
     if not _has_floats(case, pairs[0], settings.seed):
         return Finding(FindingKind.NOT_APPLICABLE, "no outcome is a float64 number", claim=claim_in_words(case))
-    return finding_of_hunt(case, settings, run_hunt(case, settings, pairs, low_bits=True), ", low-order bits included")
+    return finding_of_hunt(
+        case, settings, run_hunt(case, settings, pairs, questions=Questions.FLOATS), ", low-order bits included"
+    )
 
 
 def _has_floats(case: RemoteMechanism, pair: Pair, seed: int) -> bool:
@@ -223,7 +225,7 @@ def _check_coordinates(case: RemoteMechanism, settings: Settings) -> Finding:
     for place in places:
         pairs = _pairs_moving(case.neighbours, place, width, settings.seed)
         share = _share_of_coordinate(case, settings, len(places), len(pairs))
-        result = run_hunt(case, share, pairs, low_bits=False, sampler=_Marginal(case, place))
+        result = run_hunt(case, share, pairs, questions=Questions.VALUES, sampler=_Marginal(case, place))
         ends.append(finding_of_hunt(case, share, result, f", coordinate {place}"))
         if ends[-1].kind is FindingKind.VIOLATION:
             return ends[-1]

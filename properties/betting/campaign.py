@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, ExPost, UsageError
-from dpassay.properties.betting.bets import last_refuted
+from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound
 from dpassay.properties.betting.exchangeability import shares_noise
 from dpassay.properties.betting.families import Family
-from dpassay.properties.betting.game import FIRST_BATCH, Draw, PairGame
+from dpassay.properties.betting.game import FIRST_BATCH, Draw, LowOrder, PairGame
 from dpassay.properties.betting.screening import Point, Screening
 from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.notions.base import audited, families_of
@@ -65,6 +65,10 @@ _LOOKING_AT_LEAST = 0.15
 EVERYONES = 512
 """Minimum calls per pair, paid in equal shares from at most half of all calls: gross leaks show in as many calls."""
 
+_ROUNDING_PART = 1 / 4
+"""Calls on a pair that says nothing of the ideal mechanism, as a part of those that it would have otherwise: more find
+rarer leaks of floats and leave fewer calls for the verdict."""
+
 _REFERENCES = 48
 """Claims at which pairs are compared if delta = 0: more rank the pairs at more levels and take more time."""
 
@@ -83,10 +87,6 @@ _LOOKED_AT = 4
 _FRESH_INDEX = 1 << 20
 """The offset of the indices of games that draw outcomes one by one: their seeds are fresh."""
 
-_CLAIMS_AT_ONCE = 16
-"""Claims whose wealth is computed in one pass if delta > 0: the search for a bound stops after the first such pass
-that refutes none."""
-
 _PROMISED = math.log(20)
 """Nats that the weighted wealth of a pair is projected to reach; the bound at this level ranks the pairs."""
 
@@ -95,9 +95,6 @@ _FEW_PAIRS = 2
 
 _UNHURRIED = 1024
 """Calls up to which such batches stay small."""
-
-OWN_SHARE = 1 / 16
-"""The share of the wealth that bets against each stronger claim on its own: the bet on the claim loses 0.06 nats."""
 
 MOMENTS_SHARE = 1 / 4
 """The share of the wealth that bets on Renyi moments, if the claim bounds some."""
@@ -139,6 +136,9 @@ class Campaign:
         Features of the outcomes that are not bet on.
     further : iterator of (left, right), optional
         More pairs, which a screening looks at with few calls each; the most promising are added to the games.
+    low_order : {"none", "beside", "alone"}
+        Whether the low-order bits of floats are a question of their own: see `PairGame`. Evidence and bounds then
+        speak of the ideal mechanism, `float64_evidence` and `float64_epsilon_lower` of the floats.
     apart : bool
         Whether every outcome is drawn by a call of its own. A campaign decides so itself when outcomes of one call
         turn out to share noise, and then begins anew: what was won before is not evidence.
@@ -158,11 +158,12 @@ class Campaign:
         ignored: frozenset[str] = frozenset(),
         further: Iterator[tuple[Array, Array]] | None = None,
         apart: bool = False,
+        low_order: LowOrder = "none",
     ) -> None:
         if not pairs:
             raise UsageError("neighbours admits no pair of different inputs")
         self.claim = claim
-        self._seed, self._ignored, self.draws_apart = seed, ignored, apart
+        self._seed, self._ignored, self.draws_apart, self._low_order = seed, ignored, apart, low_order
         self._void_calls, self._look_at, self._looked_at = 0, _FIRST_LOOK, 0.0
         self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs)]
         self._families, self._compares_pairs = families_of(claim), audited(claim).compares_pairs
@@ -201,7 +202,13 @@ class Campaign:
         ex_post = self.claim if isinstance(self.claim, ExPost) else None
         place = index + _FRESH_INDEX if self.draws_apart else index
         return PairGame(
-            *pair, seed=self._seed, index=place, ex_post=ex_post, ignored=self._ignored, apart=self.draws_apart
+            *pair,
+            seed=self._seed,
+            index=place,
+            ex_post=ex_post,
+            ignored=self._ignored,
+            apart=self.draws_apart,
+            low_order=self._low_order,
         )
 
     def _points(self) -> list[Point]:
@@ -325,11 +332,12 @@ class Campaign:
         promises = np.array([self._promise(index, total) for index in range(len(self.games))])
         is_open = np.isneginf(promises)
         won = np.array([float(gain[0]) for _, gain in self._won])
-        looking: Array = self.weights[: len(self.games)] * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
+        part = np.where([game.is_about_rounding for game in self.games], _ROUNDING_PART, 1.0)
+        looking: Array = part * self.weights[: len(self.games)] * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
         looking /= looking.sum()
         leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
         shares = share * looking + (1 - share) * _by_rank(leading)
-        return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), EVERYONES / total)))
+        return np.asarray(np.maximum(shares, part * min(1 / (2 * len(shares)), EVERYONES / total)))
 
     def _later_half(self, index: int) -> tuple[int, Array]:
         """Return how many calls the later half of a game had, and the evidence won in them."""
@@ -343,6 +351,8 @@ class Campaign:
         In steps of the references, interpolated; minus infinity if it is not proven. A standard deviation is taken
         from what was won: of the logarithm of a likelihood ratio, the variance is twice the mean.
         """
+        if self.games[index].is_about_rounding:
+            return -math.inf
         needed = _PROMISED - math.log(float(self.weights[index]))
         calls, gain = self._won[index]
         proven = gain - np.sqrt(2 * np.maximum(gain, 0.0) + 1)
@@ -411,13 +421,28 @@ class Campaign:
         return float(logsumexp(np.add(parts, shares))) - 2.0**-44
 
     def _family_wealth(self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)) -> Array:
-        part = Family(family.parameter, family.grid[rows], family.epsilon[rows], family.delta[rows], -1)
+        part = family.rows(rows)
         if self._compares_pairs and not part.delta.any():
             return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
         return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
 
     def _mixed(self, wealth: Callable[[PairGame], Array]) -> Array:
-        return self._weighted({k: wealth(game) for k, game in enumerate(self.games) if game.calls})
+        return self._weighted({k: wealth(self.games[k]) for k in self._ideal})
+
+    @property
+    def tests_ideal(self) -> bool:
+        """Return whether any evidence counts for the ideal mechanism."""
+        return bool(self._ideal)
+
+    @property
+    def ideal_calls(self) -> int:
+        """Calls that count for the ideal mechanism: all but those on pairs whose evidence is about rounding."""
+        return self.calls - sum(game.calls for game in self.games if game.is_about_rounding)
+
+    @property
+    def _ideal(self) -> list[int]:
+        """Return the places of the games whose evidence counts for the ideal mechanism; the others are left out."""
+        return [k for k, game in enumerate(self.games) if game.calls and not game.is_about_rounding]
 
     def _weighted(self, wealth: Mapping[int, Array]) -> Array:
         """Mix the wealth of the pairs that were played.
@@ -428,20 +453,14 @@ class Campaign:
         mixed: Array = logsumexp(np.array(list(wealth.values())) + weights, axis=0) - 2.0**-40
         return mixed
 
-    @property
-    def _has_evidence(self) -> bool:
-        return any(game.calls for game in self.games)
-
     def log_evidence(self) -> float:
         """Return the logarithm of the e-value against the claim: 15/16 of the wealth, see the module."""
-        if not self._has_evidence:
-            return 0.0
-        played = {k: np.array([self._claim_wealth(k)]) for k, game in enumerate(self.games) if game.calls}
-        return float(self._weighted(played)[0]) + math.log1p(-OWN_SHARE)
+        played = {k: np.array([self._claim_wealth(k)]) for k in self._ideal}
+        return float(self._weighted(played)[0]) + math.log1p(-OWN_SHARE) if played else 0.0
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
-        return self.games[int(np.argmax(self._scores))]
+        return max((self.games[k] for k in self._ideal), key=lambda game: self._scores[self.games.index(game)])
 
     def bounds(self, alpha: float) -> dict[str, float]:
         """Return the lower confidence bound on each quantity at this moment, each valid at level 1 - alpha.
@@ -455,18 +474,44 @@ class Campaign:
         return next(self._bound(each, -math.log(alpha)) for each in self._families if each.parameter == "epsilon")
 
     def _bound(self, family: Family, needed: float) -> float:
-        """Return the lower confidence bound; where a claim takes long, those beyond the first that stands are left."""
-        if not self._has_evidence:
+        if not self._ideal:
             return 0.0
-        claimed, size = self.log_evidence(), len(family.grid)
-        step, bound = _CLAIMS_AT_ONCE if family.delta.any() else size, 0.0
-        for start in range(0, size, step):
-            rows = slice(start, min(start + step, size))
-            own = self._mixed(lambda game, rows=rows: self._family_wealth(family, game, rows))  # type: ignore[misc]
-            stronger = np.arange(rows.start, rows.stop) <= family.claimed
-            shared = np.logaddexp(own + math.log(OWN_SHARE), claimed)
-            refuted = np.where(stronger, shared, own) >= needed
-            bound = last_refuted(family.grid[rows], refuted, start=bound)
-            if not refuted.all():
-                break
-        return bound
+
+        def own(rows: slice) -> Array:
+            return self._mixed(lambda game: self._family_wealth(family, game, rows))
+
+        return lower_bound(family, needed, self.log_evidence(), own)
+
+    # --- the float64 question -----------------------------------------------------------------------------------
+
+    def float64_evidence(self) -> float:
+        """Return the logarithm of the e-value against the claim in float64, where that is a question of its own."""
+        played = {k: self._float64_wealth(game) for k, game in enumerate(self.games) if game.calls}
+        return float(self._weighted(played)[0]) + math.log1p(-OWN_SHARE) if played else 0.0
+
+    def _float64_wealth(self, game: PairGame) -> Array:
+        if isinstance(self.claim, ExPost):
+            return np.array([game.log_wealth_float64_ex_post()])
+        assert self._claimed is not None
+        return self._float64_family_wealth(
+            self._claimed, game, slice(self._claimed.claimed, self._claimed.claimed + 1)
+        )
+
+    def _float64_family_wealth(self, family: Family, game: PairGame, rows: slice) -> Array:
+        part = family.rows(rows)
+        return part.mix(game.log_wealth_float64(part.epsilon.ravel(), part.delta.ravel()))
+
+    def float64_epsilon_lower(self, alpha: float) -> float:
+        """Return the lower confidence bound on epsilon in float64 at level 1 - alpha."""
+        family = next(each for each in self._families if each.parameter == "epsilon")
+
+        played = {k: game for k, game in enumerate(self.games) if game.calls}
+
+        def own(rows: slice) -> Array:
+            return self._weighted({k: self._float64_family_wealth(family, game, rows) for k, game in played.items()})
+
+        return lower_bound(family, -math.log(alpha), self.float64_evidence(), own) if played else 0.0
+
+    def best_float64_game(self) -> PairGame:
+        """Return the game with the most evidence against the claim in float64."""
+        return max((game for game in self.games if game.calls), key=lambda game: float(self._float64_wealth(game)[0]))

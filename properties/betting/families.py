@@ -57,6 +57,10 @@ class Family:
     delta: Array
     claimed: int
 
+    def rows(self, rows: slice | NDArray[np.intp]) -> "Family":
+        """Return some of the claims."""
+        return Family(self.parameter, self.grid[rows], self.epsilon[rows], self.delta[rows], -1)
+
     def mix(self, log_wealths: Array) -> Array:
         """Mix the wealth against the points of each claim."""
         if self.epsilon.shape[1] == 1:

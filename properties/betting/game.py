@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,15 @@ from dpassay.properties.betting.bets import (
 )
 from dpassay.properties.betting.moments import log_moment_wealth
 from dpassay.properties.learners.mixture import Ensemble
-from dpassay.properties.learners.structural import KINDS, StructuralLearners
+from dpassay.properties.learners.structural import KINDS, LowOrderLearner, StructuralLearners
 from dpassay.properties.learners.threads import one_thread
+from dpassay.properties.outcomes.resolution import LATTICE_SHOWS, ROUNDING_SHOWS, rounding_step
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, call
 from dpassay.spec.notions.ex_post import ex_post_bound
 
-__all__ = ["Batch", "Draw", "ExPostLedger", "PairGame", "sample_side"]
+__all__ = ["Batch", "Draw", "ExPostLedger", "LowOrder", "PairGame", "sample_side"]
+
+LowOrder = Literal["none", "beside", "alone"]
 
 Array = NDArray[np.float64]
 
@@ -55,6 +58,13 @@ _STEEP = np.arange(1.0, 16.0, 0.25)
 
 STRUCTURAL_SHARE = 1 / 32
 """The share of the wealth that bets on each kind of structural events: it costs 3.5 nats, and the rest 0.1."""
+
+_LOW_ORDER_SHARE, _ALL_SHARE, _LATTICE_SHARE = 1 / 2, 1 / 4, 1 / 4
+"""The shares of the wealth of the float64 question: bets on the lowest bits, all bets where rounding shows, bets on
+structural events where the lattice of floats shows."""
+
+_ENOUGH_FOR_SPREAD = 1 << 10
+"""Calls after which the spread of the outcomes is not measured again."""
 
 _LOG_RESERVE = math.log(2.0**-6)
 """The logarithm of the share of the wealth that is set aside for bets from the first call that raises on."""
@@ -184,6 +194,8 @@ class _Books:
     structural: tuple[Ledger, ...] = field(default_factory=lambda: tuple(Ledger() for _ in KINDS))
     duels: Ledger = field(default_factory=Ledger)
     ex_post: ExPostLedger = field(default_factory=ExPostLedger)
+    low_order: Ledger = field(default_factory=Ledger)
+    low_order_ex_post: ExPostLedger = field(default_factory=ExPostLedger)
     failed: bool = False
 
 
@@ -208,6 +220,10 @@ class PairGame:
         Features of the outcomes that are not to be bet on.
     apart : bool
         Whether every outcome is drawn by a call of its own.
+    low_order : {"none", "beside", "alone"}
+        Whether the low-order bits of floats are a question of their own, with a wealth of its own. "beside": evidence
+        that may come from rounding, by the step of float64 at the numbers of the pair, counts for that question only.
+        "alone": nothing else is bet on, which takes far less time.
     """
 
     def __init__(
@@ -220,8 +236,12 @@ class PairGame:
         ex_post: ExPost | None = None,
         ignored: frozenset[str] = frozenset(),
         apart: bool = False,
+        low_order: LowOrder = "none",
     ) -> None:
         self.left, self.right = left, right
+        self._low_order = None if low_order == "none" else LowOrderLearner()
+        self._only_low_order = low_order == "alone"
+        self._step, self._measured_at, self._blames_rounding = 0.0, 0, False
         self._apart = apart
         self._books = _Books()
         self.archive: list[tuple[Outcomes, NDArray[np.bool_]]] = []
@@ -289,14 +309,28 @@ class PairGame:
         parts = [result for result in results if result is not None]
         is_left = batch.is_left
         outcomes = replace(Outcomes.joined(parts), inputs=(self.left, self.right), typed=self.sees_types)
-        with one_thread():
-            self._settle(outcomes, is_left, batch.weight)
-            balanced = _balanced(outcomes, is_left, batch.weight)
-            self._ensemble.observe(*balanced)
-            self._structural.observe(*balanced)
+        if self._only_low_order:
+            self._bet_on_low_order(outcomes, is_left, batch.weight)
+        else:
+            self._bet(outcomes, is_left, batch.weight)
         self._note_types(parts)
         self._remember(outcomes, is_left)
         self.groups = [*self.groups, batch.groups()][-len(self.archive) :]
+
+    def _bet(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
+        with one_thread():
+            self._settle(outcomes, is_left, weight)
+            balanced = _balanced(outcomes, is_left, weight)
+            self._ensemble.observe(*balanced)
+            self._structural.observe(*balanced)
+            if self._low_order is not None:
+                self._low_order.observe(*balanced)
+
+    def _bet_on_low_order(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
+        assert self._low_order is not None
+        low_order, ex_post = self._low_order_ledgers(outcomes, is_left, weight, self._bounds(outcomes))
+        self._books = replace(self._books, low_order=low_order, low_order_ex_post=ex_post)
+        self._low_order.observe(*_balanced(outcomes, is_left, weight))
 
     @property
     def only_failures(self) -> bool:
@@ -330,12 +364,31 @@ class PairGame:
         # a hidden order of one left and one right outcome is told with the difference of their logits
         won = to_levels(logits[is_left][:pairs] - logits[~is_left][:pairs])
         duels.record(won, np.ones(pairs, dtype=np.bool_))
-        if self._ex_post is not None:
-            bounds = np.array([_rounded_up(ex_post_bound(self._ex_post, symbol)) for symbol in outcomes.symbols()])
+        bounds = self._bounds(outcomes)
+        if bounds is not None:
             ex_post.record(bounds, levels, is_left)
         books = self._books
         kinds = tuple(one + new for one, new in zip(books.structural, structural, strict=True))
-        self._books = _Books(books.ledger + singles, kinds, books.duels + duels, ex_post, books.failed)
+        low_order = self._low_order_ledgers(outcomes, is_left, weight, bounds)
+        self._books = _Books(books.ledger + singles, kinds, books.duels + duels, ex_post, *low_order, books.failed)
+
+    def _bounds(self, outcomes: Outcomes) -> Array | None:
+        """Return the ex-post bound of each outcome; None for other claims."""
+        if self._ex_post is None:
+            return None
+        return np.array([_rounded_up(ex_post_bound(self._ex_post, symbol)) for symbol in outcomes.symbols()])
+
+    def _low_order_ledgers(
+        self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float, bounds: Array | None
+    ) -> tuple[Ledger, ExPostLedger]:
+        """Return the books of the bets on low-order bits with those on a batch entered."""
+        new, ex_post = Ledger(), ExPostLedger(dict(self._books.low_order_ex_post.counts))
+        if self._low_order is not None:
+            levels = to_levels(self._low_order.logits(outcomes))
+            new.record(levels, is_left, weight)
+            if bounds is not None:
+                ex_post.record(bounds, levels, is_left)
+        return self._books.low_order + new, ex_post
 
     def _remember(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
         failures = outcomes.failures
@@ -350,6 +403,50 @@ class PairGame:
         while len(self.archive) > 2 and sum(len(o) for o, _ in self.archive[1:]) > ARCHIVED_CALLS:
             del self.archive[0]
 
+    # --- the two questions --------------------------------------------------------------------------------------
+
+    @property
+    def step(self) -> float:
+        """The step of float64 at the numbers of the pair, in spreads of the outcomes; see `rounding_step`."""
+        if self.archive and self._measured_at < min(self.calls, _ENOUGH_FOR_SPREAD):
+            kept = Outcomes.joined([outcomes for outcomes, _ in self.archive])
+            self._step, self._measured_at = rounding_step(kept, self.left, self.right), 2 * self.calls
+        return self._step
+
+    def blame_rounding(self) -> None:
+        """Let all evidence of the pair count for the float64 question only: it depends on how floats are rounded."""
+        self._blames_rounding = True
+
+    @property
+    def is_about_rounding(self) -> bool:
+        """Return whether the evidence of the pair is none on the ideal mechanism, where the questions are apart."""
+        return self._low_order is not None and (self._blames_rounding or self.step > ROUNDING_SHOWS)
+
+    @property
+    def _shows_lattice(self) -> bool:
+        return self._low_order is not None and self.step > LATTICE_SHOWS
+
+    def log_wealth_float64(self, epsilon: Array | float, delta: Array | float) -> Array:
+        """Return the logarithm of the wealth of the float64 question against (epsilon, delta)-DP, or ex-post bounds.
+
+        Its parts have fixed shares; parts that do not count are left out, on the safe side.
+        """
+        books = self._books
+        parts = [log_wealth(books.low_order, epsilon, delta) + math.log(_LOW_ORDER_SHARE)]
+        if self.is_about_rounding:
+            parts.append(self._of_all_kinds(epsilon, delta) + math.log(_ALL_SHARE))
+        if self._shows_lattice or self.is_about_rounding:
+            share = math.log(_LATTICE_SHARE / len(KINDS))
+            parts += [log_wealth(ledger, epsilon, delta) + share for ledger in books.structural]
+        return self._with_reserve(np.logaddexp.reduce(parts, axis=0) - 2.0**-44)
+
+    def log_wealth_float64_ex_post(self) -> float:
+        """Return the logarithm of the wealth of the float64 question against the ex-post claim."""
+        parts = [self._books.low_order_ex_post.log_wealth() + math.log(_LOW_ORDER_SHARE)]
+        if self.is_about_rounding:
+            parts.append(self._books.ex_post.log_wealth() + math.log(1 - _LOW_ORDER_SHARE))
+        return float(self._with_reserve(np.array([np.logaddexp.reduce(parts)]))[0])
+
     # --- wealth -------------------------------------------------------------------------------------------------
 
     def log_wealth(self, epsilon: Array | float, delta: Array | float) -> Array:
@@ -357,9 +454,9 @@ class PairGame:
         return self._with_reserve(self._of_all_kinds(epsilon, delta))
 
     def _of_all_kinds(self, epsilon: Array | float, delta: Array | float) -> Array:
-        """Mix the e-processes in their fixed shares."""
+        """Mix the e-processes in their fixed shares; those that may show rounding are left out, on the safe side."""
         mixed = log_wealth(self._books.ledger, epsilon, delta) + math.log1p(-len(KINDS) * STRUCTURAL_SHARE)
-        for ledger in self._books.structural:
+        for ledger in self._books.structural if not self._shows_lattice else ():
             mixed = np.logaddexp(mixed, log_wealth(ledger, epsilon, delta) + math.log(STRUCTURAL_SHARE))
         rounded: Array = mixed - 2.0**-44
         return rounded

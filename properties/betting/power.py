@@ -51,7 +51,8 @@ from numpy.typing import NDArray
 
 from dpassay.claims import MOST_CALLS, Claim
 from dpassay.properties.betting.bets import process_shares
-from dpassay.properties.betting.campaign import EVERYONES, MOMENTS_SHARE, OWN_SHARE
+from dpassay.properties.betting.bounds import OWN_SHARE
+from dpassay.properties.betting.campaign import EVERYONES, MOMENTS_SHARE
 from dpassay.properties.betting.game import FIRST_BATCH, LOG_STAKE, STRUCTURAL_SHARE
 from dpassay.properties.betting.scales import LeastGain, Scale
 from dpassay.properties.learners.structural import KINDS

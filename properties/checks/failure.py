@@ -8,8 +8,9 @@ from dpassay.claims import (
     ExPost,
 )
 from dpassay.properties.drawing.target import is_program
-from dpassay.properties.hunting.formatting import relation_words
+from dpassay.properties.hunting.formatting import float64_lines, relation_words
 from dpassay.properties.hunting.result import HuntResult, Witness, is_target_name
+from dpassay.properties.hunting.verdicts import Float64Policy, HuntVerdict
 from dpassay.properties.notions.base import decisive_bound
 from dpassay.properties.notions.bounds import bounds_text
 from dpassay.spec.verdict import Evidence
@@ -23,10 +24,10 @@ def failure_message(
     neighbours: AnyNeighbours,
     *,
     calls: int,
-    low_bits: bool = True,
+    float64: Float64Policy = Float64Policy.WARN,
     stated: Claim | None = None,
 ) -> str:
-    """Return the report of a violated claim.
+    """Return the report of a claim that is violated, in real arithmetic or in float64.
 
     Its first line reads ``<quantity> = <value> (certified), but <claim> allows at most <bound> [law(arguments)]``,
     with ``>`` and the level in place of ``=`` and "certified" if the mechanism was sampled.
@@ -41,17 +42,20 @@ def failure_message(
         The relation of the claim.
     calls : int
         The number of calls that the test allowed.
-    low_bits : bool
-        Whether the test looked at the low-order bits.
+    float64 : Float64Policy
+        As for `assert_private`.
     stated : Claim, optional
         The claim for one call, where a session was tested.
     """
     subject = str(claim) if result.session == 1 else f"{claim!s} for {result.session} calls"
     law = f"assert_private({result.target}, {subject}, {relation_words(neighbours)})"
-    lines = [f"{_comparison(result, claim)} [{law}]"]
+    in_real_arithmetic = result.verdict is HuntVerdict.VIOLATED
+    comparison = _comparison(result, claim) if in_real_arithmetic else _comparison_in_float64(result, claim)
+    lines = [f"{comparison} [{law}]"]
     if result.witness is not None:
         lines += _witness_lines(result.witness, certified=result.evidence is not Evidence.SAMPLED)
     lines.append(f"bounds: {bounds_text(result.bounds)}")
+    lines += float64_lines(result.float64) if result.float64 is not None else []
     lines += [f"this also refutes: {'; '.join(result.also_refutes)}"] if result.also_refutes else []
     lines.append(f"seed:  {result.seed}, calls: {result.calls}, alpha: {result.alpha:g}")
     if result.snippet is not None:
@@ -60,7 +64,7 @@ def failure_message(
             "to replay the witness on fresh samples:",
             *(f"    {line}" for line in result.snippet.splitlines()),
         ]
-    lines += ["", *_snippet(result, stated or claim, neighbours, calls, low_bits=low_bits)]
+    lines += ["", *_snippet(result, stated or claim, neighbours, calls, float64=float64)]
     return "\n".join(lines)
 
 
@@ -69,6 +73,12 @@ def claim_expression(claim: Claim) -> str:
     if not claim.form:
         return repr(claim)
     return f"{type(claim).__name__}({', '.join(repr(value) for value in vars(claim).values())})"
+
+
+def _comparison_in_float64(result: HuntResult, claim: Claim) -> str:
+    assert result.float64 is not None
+    shown = f"{result.float64.epsilon_lower:.5g}"
+    return f"epsilon in float64 is at least {shown}, but {claim_expression(claim)} does not allow it"
 
 
 def _comparison(result: HuntResult, claim: Claim) -> str:
@@ -106,7 +116,9 @@ def _witness_lines(witness: Witness, *, certified: bool) -> list[str]:
     ]
 
 
-def _snippet(result: HuntResult, claim: Claim, neighbours: AnyNeighbours, calls: int, *, low_bits: bool) -> list[str]:
+def _snippet(
+    result: HuntResult, claim: Claim, neighbours: AnyNeighbours, calls: int, *, float64: Float64Policy
+) -> list[str]:
     module, _, name = result.target.rpartition(":")
     if not is_target_name(result.target):
         mechanism, lines = "mechanism", [f"mechanism = ...  # {result.target}"]
@@ -124,7 +136,8 @@ def _snippet(result: HuntResult, claim: Claim, neighbours: AnyNeighbours, calls:
     relation = repr(words)
     if words.startswith("strategy:"):
         lines, relation = [*lines, f"neighbours = ...  # {words}"], "neighbours"
-    arguments = f"level={result.alpha!r}, seed={result.seed}, calls={calls}{'' if low_bits else ', low_bits=False'}"
+    arguments = f"level={result.alpha!r}, seed={result.seed}, calls={calls}"
+    arguments += "" if float64 is Float64Policy.WARN else f", float64={str(float64)!r}"
     arguments += "" if result.session == 1 else f", session={result.session}"
     return [
         "to repeat the test:",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpassay.properties.hunting.decision import Decision
     from dpassay.properties.hunting.white_box import Finding
 
-__all__ = ["certified", "received_declaration", "sent_declaration", "traced"]
+__all__ = ["certified", "received_declaration", "refuted_exactly", "sent_declaration", "traced"]
 
 
 def certified(target: Any, claim: Claim | None, neighbours: NeighbourRelation, seed: int) -> "Finding | None":
@@ -55,6 +55,24 @@ def traced(
     from dpassay.properties.hunting.traced import decide
 
     return decide(target, claim_of(target, claim), neighbours, seed, seconds)
+
+
+def refuted_exactly(
+    target: Any, claim: Claim | None, neighbours: NeighbourRelation, pair: tuple[Any, Any], seconds: float
+) -> bool | None:
+    """Return whether exact arithmetic refutes a claim at a pair that floats refute; None where a trace does not tell.
+
+    Parameters
+    ----------
+    target, claim, neighbours, seconds
+        As for `traced`.
+    pair : (left, right)
+        Two inputs.
+    """
+    from dpassay.properties.hunting.task import claim_of
+    from dpassay.properties.hunting.traced import refuted_exactly as decide
+
+    return decide(target, claim_of(target, claim), neighbours, pair, seconds)
 
 
 def sent_declaration(target: Any) -> tuple[Declaration, bytes]:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpassay.claims import Claim, NeighbourRelation, UsageError, shown
-from dpassay.properties.drawing.errands import certified, received_declaration, sent_declaration, traced
+from dpassay.properties.drawing.errands import (
+    certified,
+    received_declaration,
+    refuted_exactly,
+    sent_declaration,
+    traced,
+)
 from dpassay.properties.drawing.shipping import Named, Shipped
 from dpassay.properties.drawing.target import Declaration, declaration_of, describe_target, is_foreign, load_target
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, TargetProcess
@@ -64,6 +70,22 @@ class OpenedTarget:
         if isinstance(self.sampler, RemoteSampler):
             return self.sampler.process.ask(traced, claim, neighbours, seed, seconds)
         return traced(self.loaded, claim, neighbours, seed, seconds)
+
+    def refuted_exactly(
+        self, claim: Claim | None, neighbours: NeighbourRelation, pair: tuple[Any, Any], seconds: float
+    ) -> bool | None:
+        """Return whether exact arithmetic refutes the claim at a pair that floats refute, None where unknown.
+
+        Parameters
+        ----------
+        claim, neighbours, seconds
+            As for `traced`.
+        pair : (left, right)
+            Two inputs.
+        """
+        if isinstance(self.sampler, RemoteSampler):
+            return self.sampler.process.ask(refuted_exactly, claim, neighbours, pair, seconds)
+        return refuted_exactly(self.loaded, claim, neighbours, pair, seconds)
 
     def numbers_in_code(self) -> tuple[float, ...]:
         """Return the numbers at which the code of the target may change its behaviour."""

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Protocol
 
+import numpy as np
+
 from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.power import Power, power_of
@@ -25,20 +27,24 @@ from dpassay.properties.drawing.sessions import generators_of
 from dpassay.properties.drawing.target import describe_target
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.drawing.workers import Drawing, on_workers
+from dpassay.properties.hunting.confirming import Attribution, Exactly
+from dpassay.properties.hunting.float64 import float64_result
 from dpassay.properties.hunting.formatting import relation_words, weakness_words
 from dpassay.properties.hunting.idle import (
     CONSTANT_OUTCOME,
+    ROUNDING_EVERYWHERE,
     is_one_exception,
     only_outcome,
     raise_exception_of,
 )
 from dpassay.properties.hunting.result import HuntResult, is_void, refuted_claims
 from dpassay.properties.hunting.task import Task
-from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
-from dpassay.properties.hunting.witness import ignored_features, measured_witness
+from dpassay.properties.hunting.verdicts import HuntVerdict, Questions, StopReason
+from dpassay.properties.hunting.witness import measured_witness
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.outcomes.events import Event
+from dpassay.properties.outcomes.resolution import ROUNDING_SHOWS, step_of_pair
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.verdict import Evidence, Scope
 
@@ -69,6 +75,7 @@ def sample_pairs(
     progress: Progress | None = None,
     shown: Event | None = None,
     further: Iterator[Pair] | None = None,
+    exactly: Exactly | None = None,
 ) -> HuntResult:
     """Play on the pairs until the calls or the time are spent, or the claim is refuted and the bounds are sharpened.
 
@@ -86,6 +93,8 @@ def sample_pairs(
         The event of the witness, if it is known beforehand.
     further : iterator of (left, right), optional
         More pairs, the simplest first, of which a screening chooses.
+    exactly : callable, optional
+        Returns whether exact arithmetic refutes the claim at a pair that floats refute; None where that is not known.
 
     Returns
     -------
@@ -94,8 +103,16 @@ def sample_pairs(
         workers, if anything was drawn before.
     """
     clock, cpu = time.perf_counter(), time.process_time()
-    campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored_features(task), further=further)
+    campaign = Campaign(
+        task.claim,
+        pairs,
+        seed=task.seed,
+        ignored=task.ignored_features,
+        further=further,
+        low_order=task.low_order,
+    )
     name = task.target if isinstance(task.target, str) else None
+    attribution = Attribution(task, sampler, exactly)
     notes: list[str] = []
     with ExitStack() as stack:
         stack.enter_context(kept_global_generators())
@@ -104,7 +121,8 @@ def sample_pairs(
         )
         try:
             drawing.habits |= ask(sampler, generators_of)
-            stopped = _play(task, sampler, campaign, drawing, clock, progress)
+            stopped = _play(task, sampler, campaign, drawing, clock, progress, attribution)
+            attribution.is_refuted(campaign)
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED  # what is known stays valid: no game keeps half a batch
         except (CallTimeoutError, SamplerLostError, WorkersLostError) as error:
@@ -114,12 +132,16 @@ def sample_pairs(
             notes.append(str(error))
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
     notes += _habits_of_outcomes(campaign, drawing, may_be_constant=shown is not None)
-    result = _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds)
+    result = replace(
+        _report(task, campaign, shown, seconds=seconds, cpu_seconds=cpu_seconds), confirm_calls=attribution.spent
+    )
     if NOT_FRESH & drawing.habits:
-        result = replace(result, verdict=HuntVerdict.NOT_REFUTED, witness=None, also_refutes=())
+        result = replace(result, verdict=HuntVerdict.NOT_REFUTED, witness=None, also_refutes=(), float64=None)
     if result.verdict is not HuntVerdict.NOT_REFUTED or not campaign.calls:
         return replace(result, stopped=stopped, notes=tuple(notes))
     _require_outcomes(sampler, campaign)
+    if not campaign.tests_ideal:
+        notes.append(ROUNDING_EVERYWHERE)
     if is_void(stopped, notes):
         return replace(result, verdict=HuntVerdict.UNDECIDED, stopped=stopped, notes=tuple(notes))
     failures = sum(game.failures for game in campaign.games)
@@ -158,15 +180,20 @@ def _habits_of_outcomes(campaign: Campaign, drawing: Drawing, *, may_be_constant
 
 
 def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:
-    """Return the power of a campaign, without the calls that raised."""
-    return power_of(
+    """Return the power of a campaign, without the calls that raised and those that tested float64 only."""
+    power = power_of(
         task.claim,
-        calls=campaign.calls - failures,
-        alpha=task.alpha,
+        calls=campaign.ideal_calls - failures,
+        alpha=task.ideal_alpha,
         log_weight=math.log(float(campaign.weights.max())),
         pairs=len(campaign.games),
         least_log_weight=math.log(float(campaign.weights.min())),
     )
+    if power.calls_needed is None or task.low_order == "none":
+        return power
+    at_large_data = np.mean([step_of_pair(game.left, game.right) > ROUNDING_SHOWS for game in campaign.games])
+    lost = max(float(at_large_data), 1 - campaign.ideal_calls / campaign.calls)
+    return replace(power, calls_needed=math.ceil(power.calls_needed / (1 - lost))) if lost < 1 else power
 
 
 def _require_outcomes(sampler: Sampler | RemoteSampler, campaign: Campaign) -> None:
@@ -183,10 +210,11 @@ def _play(
     drawing: Drawing,
     clock: float,
     progress: Progress | None,
+    attribution: Attribution,
 ) -> StopReason:
     """Play to the end and return the reason of the end."""
-    threshold, refuted_after = -math.log(task.alpha), None
-    bound = _ThriftyBound(campaign, task.alpha)
+    refuted_after = None
+    bound = _ThriftyBound(campaign, task.ideal_alpha)
 
     def is_over() -> bool:
         return time.perf_counter() - clock >= task.budget_seconds
@@ -201,7 +229,7 @@ def _play(
         if campaign.is_blind:
             raise UsageError(*notes_on_reading(campaign.games))
         evidence = campaign.log_evidence()
-        if refuted_after is None and evidence >= threshold:
+        if refuted_after is None and attribution.is_refuted(campaign):
             refuted_after = campaign.calls
         if progress is not None:
             progress(
@@ -236,12 +264,12 @@ class _ThriftyBound:
 
 def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: float, cpu_seconds: float) -> HuntResult:
     evidence = campaign.log_evidence()
-    violated = evidence >= -math.log(task.alpha)
+    violated = evidence >= -math.log(task.ideal_alpha)
     return HuntResult(
         target=describe_target(task.target),
         claim=str(task.claim),
         verdict=HuntVerdict.VIOLATED if violated else HuntVerdict.NOT_REFUTED,
-        bounds=bounds_of(task.claim, campaign.bounds(task.alpha)),
+        bounds=bounds_of(task.claim, campaign.bounds(task.ideal_alpha)),
         evidence=Evidence.SAMPLED,
         scope=Scope.SAMPLES,
         alpha=task.alpha,
@@ -255,4 +283,5 @@ def _report(task: Task, campaign: Campaign, shown: Event | None, *, seconds: flo
         session=task.session,
         neighbours=relation_words(task.neighbours),
         also_refutes=refuted_claims(task.claim) if violated else (),
+        float64=float64_result(task, campaign) if task.questions is Questions.BOTH else None,
     )

@@ -38,6 +38,8 @@ class Decision:
     low_bits_open : bool
         Whether the numbers that are released may hold noise in their low-order bits: then a proof in real arithmetic
         says nothing of these.
+    float64 : Finding or None
+        A pair at which floats violate the claim, and exact arithmetic on the same data does not.
     """
 
     verdict: HuntVerdict | None = None
@@ -48,3 +50,4 @@ class Decision:
     notes: tuple[str, ...] = ()
     uppers: Mapping[str, float] = field(default_factory=dict)
     low_bits_open: bool = False
+    float64: "Finding | None" = None

@@ -2,11 +2,18 @@
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from dpassay.claims import AnyNeighbours, EncodedNeighbours, RecordNeighbours, VectorNeighbours
 from dpassay.properties.betting.power import Power
+from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
+from dpassay.spec.verdict import Evidence
 
-__all__ = ["WEAK_TEST", "figures_words", "power_words", "relation_words", "weakness_words"]
+if TYPE_CHECKING:
+    from dpassay.properties.hunting.result import Float64Result
+
+__all__ = ["WEAK_TEST", "figures_words", "float64_lines", "power_words", "relation_words", "weakness_words"]
 
 WEAK_TEST = "weak test: "
 """Beginning of the sentence about a weak test."""
@@ -48,6 +55,31 @@ def figures_words(power: Power) -> str:
     if power.is_blind:
         return "none"
     return ", ".join(f"{name} {value:.4g}" for name, value in power.figures.items()) or "unknown"
+
+
+def float64_lines(found: "Float64Result") -> list[str]:
+    """Return the lines of the verdict on floats: the verdict itself first, then its witness."""
+    drawn = "" if found.evidence is Evidence.ENCLOSED else f", {found.calls:,} calls"
+    reach = f"float64: {found.verdict} ({found.evidence}{drawn})"
+    if found.verdict is HuntVerdict.VIOLATED:
+        words = f"{reach}: epsilon >= {found.epsilon_lower:.10g} through low-order bits or rounding"
+    elif found.verdict is HuntVerdict.NOT_REFUTED:
+        words = f"{reach}: low-order bits and rounding do not refute the claim"
+    else:
+        words = f"{reach}: the target was not sampled to the end"
+    if found.witness is None:
+        return [words]
+    intervals = (found.witness.p_left, found.witness.p_right)
+    low, high = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
+    told = ["         the low-order bits of the noise reveal the input"] if LOWEST_BIT in found.witness.event else []
+    return [
+        words,
+        f"  left   {found.witness.shown[0]}",
+        f"  right  {found.witness.shown[1]}",
+        f"  event  {found.witness.event}",
+        *told,
+        f"  Pr[event | left] in {low}, Pr[event | right] in {high}",
+    ]
 
 
 def power_words(power: Power, claim: str) -> str:

@@ -22,7 +22,9 @@ from dpassay.properties.drawing.target import describe_target, full_name
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError
 from dpassay.properties.drawing.workers import jobs_of
 from dpassay.properties.hunting.black_box import Progress, sample_pairs
+from dpassay.properties.hunting.confirming import Exactly
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
+from dpassay.properties.hunting.float64 import sampled_float64, with_certified_float64
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.result import HuntResult, refuted_claims
 from dpassay.properties.hunting.task import (
@@ -31,16 +33,19 @@ from dpassay.properties.hunting.task import (
     neighbours_of,
     read_claim,
     read_neighbours,
+    read_policy,
     require_calls,
     require_level,
     require_seconds,
     require_seed,
 )
-from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.hunting.verdicts import Float64Policy, HuntVerdict, Questions
 from dpassay.properties.hunting.witness import shrunk, with_inputs
+from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
 from dpassay.properties.notions.base import bounds_of, composed_claim
 from dpassay.properties.notions.bounds import Bound
+from dpassay.properties.outcomes.resolution import ROUNDING_SHOWS, step_of_pair
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.leaves.certificates import sealed
 from dpassay.spec.verdict import Evidence, Scope
@@ -69,7 +74,7 @@ def hunt(
     isolate: bool | None = None,
     progress: Progress | None = None,
     white_box: bool = True,
-    low_bits: bool = True,
+    float64: Float64Policy | str = Float64Policy.WARN,
     shrink: bool = True,
     trace: bool = True,
     trace_seconds: float = TRACE_SECONDS,
@@ -121,9 +126,12 @@ def hunt(
         Called after every round.
     white_box : bool
         Whether to use the exact distribution where it is known.
-    low_bits : bool
-        Whether to look at the low-order bits of numbers, which reveal the input if noise is computed in float64
-        (Mironov 2012). Without them the test is one of the ideal mechanism, as exact decisions always are.
+    float64 : {"fail", "warn", "ignore"}
+        Verdict and figures speak of the ideal mechanism, in real arithmetic. "fail" and "warn" also test what float64
+        adds to it: the low-order bits of numbers, which reveal the input if noise is computed in float64 (Mironov
+        2012), and inputs so large that their rounding is visible beside the noise. The result has it as `float64`.
+        The callers of this function decide what follows from it. Both questions are tested on the same calls; the
+        ideal one has 7/8 of the level, the other one 1/8. "ignore" asks the ideal question only, at the whole level.
     shrink : bool
         Whether to look for a simpler pair that shows a violation as well, with at most as many calls again; see
         :func:`dpassay.properties.hunting.witness.shrunk`. Verdict and bounds do not depend on it.
@@ -165,7 +173,7 @@ def hunt(
         isolate=isolate,
         progress=progress,
         white_box=white_box,
-        low_bits=low_bits,
+        float64=float64,
         shrink=shrink,
         trace=trace,
         trace_seconds=trace_seconds,
@@ -211,7 +219,7 @@ def investigate(
     isolate: bool | None,
     progress: Progress | None = None,
     white_box: bool,
-    low_bits: bool,
+    float64: Float64Policy | str,
     shrink: bool = True,
     trace: bool = True,
     trace_seconds: float = TRACE_SECONDS,
@@ -225,7 +233,7 @@ def investigate(
         As for `hunt`.
     budget_seconds, calls, alpha, seed, jobs, backend, call_timeout_seconds, import_timeout_seconds, isolate
         As for `hunt`.
-    progress, white_box, low_bits, shrink, trace, trace_seconds, session
+    progress, white_box, float64, shrink, trace, trace_seconds, session
         As for `hunt`.
     """
     target = full_name(target) if isinstance(target, str) else target
@@ -234,10 +242,11 @@ def investigate(
         require_seconds("budget_seconds", budget_seconds),
         require_seconds("call_timeout_seconds", call_timeout_seconds, or_none=True),
     )
-    for name, flag in {"white_box": white_box, "low_bits": low_bits, "shrink": shrink}.items():
+    for name, flag in {"white_box": white_box, "shrink": shrink}.items():
         require_flag(name, flag)
     if progress is not None and not callable(progress):
         raise UsageError(f"progress must be a function or None, got {shown(progress)}")
+    policy = read_policy(float64)
     tracing, length = require_seconds("trace_seconds", trace_seconds), require_session(session)
     level, checked_seed, workers = require_level("alpha", alpha), require_seed(seed), jobs_of(jobs, backend)
     given = None if claim is None else read_claim(claim), None if neighbours is None else read_neighbours(neighbours)
@@ -260,10 +269,11 @@ def investigate(
             limits.calls,
             limits.budget,
             own_claim=claim is None,
-            low_bits=low_bits,
+            questions=Questions.IDEAL if policy is Float64Policy.IGNORE else Questions.BOTH,
             call_timeout_seconds=limits.call_timeout,
             session=length,
             stated=stated,
+            float64=policy,
         )
         # exact decisions are about numbers, and about one call
         exact = None if isinstance(relation, EncodedNeighbours) or length > 1 else relation
@@ -271,9 +281,14 @@ def investigate(
         decision = _decided(task, opened, exact, tracing) if trace and result is None and exact is not None else None
         if decision is not None:
             result = _exact(task, *decision)
+            if result is not None and decision[0].low_bits_open:
+                result = _with_float64(result, task, opened)
         if result is None:
-            result = _sample(task, opened, jobs=workers, backend=backend, progress=progress, shrink=shrink)
+            traced_pairs = exact if trace and decision is not None else None
+            exactly = None if traced_pairs is None else _pairs_exactly(task, opened, traced_pairs, tracing)
+            result = _sample(task, opened, exactly, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])
+            result = result if decision is None else with_certified_float64(result, task, decision[0])
     return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours, stated)
 
 
@@ -294,13 +309,34 @@ def _in_own_process(isolate: bool | None, jobs: int, backend: str) -> bool | Non
     return isolate
 
 
+def _pairs_exactly(task: Task, opened: OpenedTarget, relation: NeighbourRelation, seconds: float) -> Exactly:
+    """Return the question whether exact arithmetic refutes the claim at a pair."""
+    claim = None if task.own_claim else task.claim
+
+    def ask(pair: Pair) -> bool | None:
+        return opened.refuted_exactly(claim, relation, pair, seconds)
+
+    return ask
+
+
 def _sample(
-    task: Task, opened: OpenedTarget, *, jobs: int, backend: str, progress: Progress | None, shrink: bool
+    task: Task,
+    opened: OpenedTarget,
+    exactly: Exactly | None,
+    *,
+    jobs: int,
+    backend: str,
+    progress: Progress | None,
+    shrink: bool,
 ) -> HuntResult:
     pairs = adversarial_pairs(task.neighbours, seed=task.seed)
+    if task.questions is Questions.IDEAL:  # pairs at which rounding shows would be drawn in vain
+        pairs = [pair for pair in pairs if step_of_pair(*pair) <= ROUNDING_SHOWS] or pairs
     further = further_pairs(task.neighbours, pairs, seed=task.seed, numbers=opened.numbers_in_code())
     sampler = in_sessions(decoding_sampler(opened.sampler, task.neighbours), task.session)
-    result = sample_pairs(task, sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further)
+    result = sample_pairs(
+        task, sampler, pairs, jobs=jobs, backend=backend, progress=progress, further=further, exactly=exactly
+    )
     return shrunk(result, task, sampler) if shrink else result
 
 
@@ -347,10 +383,16 @@ def _exact(task: Task, decision: Decision, times: _Times) -> HuntResult | None:
         proof = sealed({**decision.certificate, **about})
     bounds = result.bounds or bounds_of(task.claim, {"epsilon": 0.0}, decision.epsilon_upper)
     bounds = tuple(replace(bound, upper=decision.uppers.get(bound.quantity, bound.upper)) for bound in bounds)
-    open_bits = holds and decision.low_bits_open
-    return replace(
-        result, bounds=bounds, traced=True, notes=decision.notes, certificate=proof, low_bits_open=open_bits
-    )
+    result = replace(result, bounds=bounds, traced=True, notes=decision.notes, certificate=proof)
+    return with_certified_float64(result, task, decision)
+
+
+def _with_float64(result: HuntResult, task: Task, opened: OpenedTarget) -> HuntResult:
+    """Add the verdict on the floats to an exact one on the ideal mechanism that holds, from calls of its own."""
+    if result.verdict is not HuntVerdict.HOLDS or task.questions is not Questions.BOTH:
+        return result
+    pairs = adversarial_pairs(task.neighbours, seed=task.seed)
+    return replace(result, float64=sampled_float64(task, opened.sampler, pairs))
 
 
 def _certified(
@@ -381,7 +423,8 @@ def _with_exact_figures(result: HuntResult, decision: Decision) -> HuntResult:
     """Add the certified bounds of an undecided trace to a sampled result, and the reason why it decided nothing."""
     known = {} if decision.finding is None else {bound.quantity: bound.lower for bound in decision.finding.bounds}
     bounds = tuple(_sharpened(bound, known.get(bound.quantity), decision.epsilon_upper) for bound in result.bounds)
-    return replace(result, bounds=bounds, not_traced=decision.reason, notes=(*decision.notes, *result.notes))
+    notes = (*decision.notes, *result.notes)
+    return replace(result, bounds=bounds, not_traced=decision.reason, notes=notes)
 
 
 def _sharpened(bound: Bound, lower: float | None, epsilon_upper: float | None) -> Bound:

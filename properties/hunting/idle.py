@@ -11,6 +11,7 @@ from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampl
 
 __all__ = [
     "CONSTANT_OUTCOME",
+    "ROUNDING_EVERYWHERE",
     "EveryCallRaisesError",
     "exception_of",
     "is_one_exception",
@@ -22,6 +23,12 @@ CONSTANT_OUTCOME = (
     "every call on every input returned the same outcome, so nothing was tested: check that the target uses its input"
 )
 """The note of a run that saw one outcome only."""
+
+ROUNDING_EVERYWHERE = (
+    "on every input that was tried the rounding of float64 is visible beside the noise, so that nothing is known of "
+    "the ideal mechanism: smaller numbers would show it"
+)
+"""The note of a run that tested float64 only."""
 
 
 class EveryCallRaisesError(UsageError):

@@ -31,6 +31,7 @@ from dpassay.properties.hunting.black_box import sample_pairs
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import (
     Task,
+    fresh_seed,
     own_claims,
     read_claim,
     read_neighbours,
@@ -39,7 +40,8 @@ from dpassay.properties.hunting.task import (
     require_seconds,
     require_seed,
 )
-from dpassay.properties.hunting.witness import fresh_seed, with_inputs
+from dpassay.properties.hunting.verdicts import Questions
+from dpassay.properties.hunting.witness import with_inputs
 from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.outcomes.events import Event, Interval, mirrored, parse_event
 from dpassay.properties.outcomes.flattening import OUTCOME
@@ -124,6 +126,7 @@ def replay(
             budget_seconds=limits[1],
             call_timeout_seconds=call_timeout,
             session=saved.session,
+            questions=Questions.FLOATS,
         )
         # the event alone is seen: 0 if it occurred, None otherwise, or the bound of its outcome and None
         bounded = tested if isinstance(tested, ExPost) else ExPost(_no_bound)
@@ -161,11 +164,13 @@ class _Saved:
     left: Array
     right: Array
     session: int
+    is_of_floats: bool = False
 
     @classmethod
     def read(cls, witness: Mapping[str, Any] | str | Path, given: AnyNeighbours | None) -> "_Saved":
         record = _read_record(witness)
-        event, left, right = _saved_game(record["witness"])
+        saved = _witness_of(record)
+        event, left, right = _saved_game(saved)
         neighbours = parse_relation(record["neighbours"]) if given is None else given
         if not are_neighbours(neighbours, left, right):
             raise UsageError(
@@ -173,17 +178,21 @@ class _Saved:
                 f"relation {record['neighbours']}"
             )
         session = require_session(record.get("session", 1))
-        return cls(record["target"], record["claim"], neighbours, event, left, right, session)
+        is_of_floats = saved is not record.get("witness")
+        return cls(record["target"], record["claim"], neighbours, event, left, right, session, is_of_floats)
 
     @property
     def pair(self) -> tuple[Array, Array]:
         return self.left, self.right
 
     def notes(self, target: str) -> tuple[str, ...]:
-        """Return a note if the target is named in another way than in the file."""
+        """Return notes if the target is named in another way than in the file, or the witness speaks of float64."""
+        floats = (
+            ("the witness is one of float64: it says nothing of the ideal mechanism",) if self.is_of_floats else ()
+        )
         if target == self.target:
-            return ()
-        return (f"the witness was found for target {self.target!r} and is replayed on {target!r}",)
+            return floats
+        return (*floats, f"the witness was found for target {self.target!r} and is replayed on {target!r}")
 
 
 def _saved_game(saved: Mapping[str, Any]) -> tuple[Event, Array, Array]:
@@ -245,7 +254,7 @@ def _read_record(witness: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     record: Any = witness
     if isinstance(witness, str | Path):
         record = _read_file(Path(witness))
-    saved = record.get("witness") if isinstance(record, Mapping) else None
+    saved = _witness_of(record) if isinstance(record, Mapping) else None
     words = ("target", "claim", "neighbours")
     complete = isinstance(saved, Mapping) and {"left", "right"} <= saved.keys() and isinstance(saved.get("event"), str)
     if not (complete and all(isinstance(record.get(key), str) for key in words)):
@@ -255,6 +264,14 @@ def _read_record(witness: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
         )
     checked: Mapping[str, Any] = record
     return checked
+
+
+def _witness_of(record: Mapping[str, Any]) -> Any:
+    """Return the witness of a record, or else that of its verdict on float64."""
+    if record.get("witness") is not None:
+        return record["witness"]
+    floats = record.get("float64")
+    return floats.get("witness") if isinstance(floats, Mapping) else None
 
 
 def _read_file(path: Path) -> Any:

@@ -7,20 +7,20 @@ from typing import Any
 
 from dpassay.claims import Claim, RenyiDP, parse_neighbours
 from dpassay.properties.betting.power import Power
-from dpassay.properties.contract import BoundRecord, HuntRecord, WitnessRecord, as_dictionary
+from dpassay.properties.contract import BoundRecord, Float64Record, HuntRecord, WitnessRecord, as_dictionary
 from dpassay.properties.drawing.call_guard import NOT_FRESH, NOT_READ
 from dpassay.properties.drawing.target import is_program
-from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
-from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME, ROUNDING_EVERYWHERE
+from dpassay.properties.hunting.verdicts import Float64Policy, HuntVerdict, StopReason
 from dpassay.properties.notions.bounds import Bound, bounds_text
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims", "replay_command"]
+__all__ = ["Float64Result", "HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims", "replay_command"]
 
 """The verdict of a run that neither refuted its claim nor tested it."""
 
-_CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power", "low_bits_open"})
+_CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power", "float64"})
 """Fields of a result that the record states in a form of its own, or not at all."""
 
 SHOWN_ORDERS = (2.0, 8.0, 32.0)
@@ -59,6 +59,46 @@ class Witness:
     def shown(self) -> tuple[str, str]:
         """Both inputs, as the target received them."""
         return self.inputs if self.inputs is not None else (str(list(self.left)), str(list(self.right)))
+
+
+@dataclass(frozen=True)
+class Float64Result:
+    """The verdict on what float64 adds to the ideal mechanism: low-order bits, and rounding that is visible.
+
+    Parameters
+    ----------
+    verdict : HuntVerdict
+        `VIOLATED`, `NOT_REFUTED` or `UNDECIDED`.
+    epsilon_lower : float
+        Lower bound on the epsilon of the floats, at delta as in `HuntResult`; certified if `evidence` is "enclosed".
+    evidence : Evidence
+        How the verdict was reached.
+    calls : int
+        Outcomes that were drawn for the verdict, those of the hunt or calls of its own.
+    witness : Witness or None
+        For a violation.
+    """
+
+    verdict: HuntVerdict
+    epsilon_lower: float
+    evidence: Evidence
+    calls: int
+    witness: Witness | None = None
+
+    @property
+    def is_violated(self) -> bool:
+        """Return whether the claim is refuted in float64."""
+        return self.verdict is HuntVerdict.VIOLATED
+
+    def record(self) -> Float64Record:
+        """Return the record of the verdict."""
+        return Float64Record(
+            verdict=self.verdict,
+            epsilon_lower=plain(self.epsilon_lower),
+            evidence=self.evidence,
+            calls=self.calls,
+            witness=None if self.witness is None else WitnessRecord(**plain(self.witness)),
+        )
 
 
 @dataclass(frozen=True)
@@ -107,6 +147,8 @@ class HuntResult:
         claim was refuted, nothing was sampled, or the test is void.
     shrink_calls : int
         Outcomes drawn in search of a simpler witness, beside `calls`.
+    confirm_calls : int
+        Outcomes drawn to see whether a violation depends on rounding, beside `calls`.
     neighbours : str or None
         The relation that was searched, in the words of the command line.
     also_refutes : tuple of str
@@ -119,9 +161,9 @@ class HuntResult:
         decided, and where it was not asked.
     certificate : dict or None
         For a claim that holds: the proof, which ``dpassay check`` verifies; None where it has no such form.
-    low_bits_open : bool
-        Whether a claim was proved in real arithmetic while released numbers hold noise that floats round; False for
-        outcomes that are words or integers.
+    float64 : Float64Result or None
+        The second verdict: on the low-order bits of floats and on inputs at which rounding is visible. None where they
+        were not tested.
     session : int
         Number of calls on one input that made an outcome. If it is not 1, `claim` is the claim for that many releases,
         and `calls` counts sessions.
@@ -145,12 +187,13 @@ class HuntResult:
     notes: tuple[str, ...] = ()
     power: Power | None = None
     shrink_calls: int = 0
+    confirm_calls: int = 0
     neighbours: str | None = None
     also_refutes: tuple[str, ...] = ()
     traced: bool = False
     not_traced: str | None = None
     certificate: Mapping[str, Any] | None = None
-    low_bits_open: bool = False
+    float64: "Float64Result | None" = None
     session: int = 1
 
     def __str__(self) -> str:
@@ -211,6 +254,7 @@ class HuntResult:
             witness=None if self.witness is None else WitnessRecord(**plain(self.witness), snippet=self.snippet),
             stopped=self.stopped,
             power=None if self.power is None else self.power.record(),
+            float64=None if self.float64 is None else self.float64.record(),
             epsilon_lower=plain(self.epsilon_lower),
             delta_lower=plain(self.delta_lower),
             rho_lower=plain(self.rho_lower),
@@ -258,7 +302,7 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
 def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
     """Return whether a hunt that stopped so, with such notes, is undecided unless it refuted its claim."""
     is_unread = any(note.startswith(NOT_READ) for note in notes)
-    is_idle = bool({CONSTANT_OUTCOME, *(habit.value for habit in NOT_FRESH)} & set(notes))
+    is_idle = bool({CONSTANT_OUTCOME, ROUNDING_EVERYWHERE, *(habit.value for habit in NOT_FRESH)} & set(notes))
     return (stopped is not None and stopped.is_failure) or is_idle or is_unread
 
 
@@ -279,7 +323,7 @@ def replay_command(
     alpha: float,
     seed: int,
     calls: int | None,
-    low_bits: bool = True,
+    float64: Float64Policy = Float64Policy.WARN,
     trace: bool = True,
     session: int = 1,
 ) -> str:
@@ -299,14 +343,14 @@ def replay_command(
         Seed of the hunt.
     calls : int, optional
         The number of calls; without it the hunt ends by its time.
-    low_bits, trace : bool
+    float64, trace
         As for `hunt`.
     session : int
         As for `hunt`.
     """
     words = ["dpassay", "hunt", target, *(() if claim is None else ("--claim", claim)), "--neighbours", neighbours]
     words += ["--alpha", repr(alpha), "--seed", str(seed)]
-    words += [] if low_bits else ["--ignore-low-bits"]
+    words += [] if float64 is Float64Policy.WARN else ["--float64", str(float64)]
     words += [] if trace or session > 1 else ["--no-trace"]
     words += [] if session == 1 else ["--session", str(session)]
     return shlex.join(words if calls is None else [*words, "--calls", str(calls)])

@@ -8,7 +8,7 @@ pairs of inputs bound it from below and refute claims. All of this is about the 
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import (
+    ApproximateDP,
     BoundedRange,
     Claim,
     ExPost,
@@ -27,6 +28,7 @@ from dpassay.claims import (
 )
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+from dpassay.properties.hunting.traced_modes import ModesOfTraces, refutes
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, exact_distributions
 from dpassay.properties.hunting.traced_proofs import (
     BITS,
@@ -42,7 +44,7 @@ from dpassay.properties.hunting.white_box import Finding, hunt_known
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import are_neighbours
-from dpassay.properties.notions.base import audited
+from dpassay.properties.notions.base import audited, epsilon_delta_of
 from dpassay.properties.outcomes.symbols import sampler_of
 from dpassay.properties.pairing.registry import DistributionPair
 from dpassay.properties.tracing.refusal import Refusal
@@ -63,7 +65,7 @@ from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.verdict import Outcome
 
-__all__ = ["decide"]
+__all__ = ["decide", "refuted_exactly"]
 
 Array = NDArray[np.float64]
 
@@ -86,6 +88,9 @@ _SHOWN = 2
 
 _NEAR = 1 - 2.0**-20
 """A lower bound that comes so near to the upper one is not sharpened."""
+
+_LARGEST_SHOWN = 1e6
+"""An infinite loss is compared with this one."""
 
 _OFF_LATTICE = 0.3828125
 """Part of a step by which data leave the lattice of the noise."""
@@ -121,6 +126,28 @@ def decide(
     return work.answer or Decision(reason=f"the target does not return within {seconds:g} seconds")
 
 
+def refuted_exactly(target: Any, claim: Claim, relation: NeighbourRelation, pair: Pair, seconds: float) -> bool | None:
+    """Return whether exact arithmetic refutes a claim at a pair that floats refute; None where a trace does not tell.
+
+    Parameters
+    ----------
+    target : Mechanism or callable
+        As for `decide`.
+    claim, relation : Claim, NeighbourRelation
+        The claim and its relation.
+    pair : (left, right)
+        Two inputs.
+    seconds : float
+        Time limit of each of the two traces.
+    """
+    if isinstance(claim, ExPost):
+        return None
+    work = _Work(sampler_of(target), claim, relation, 0, 2 * seconds)
+    on_floats = _Known(work, None, "")
+    exactly = work.is_confirmed_exactly(on_floats, pair)
+    return exactly if exactly or exactly is None or work.is_confirmed(on_floats, pair) else None
+
+
 class _Work:
     """The steps of a decision, and their results."""
 
@@ -132,6 +159,7 @@ class _Work:
         self.answer: Decision | None = None
         self.error: BaseException | None = None
         self.notes: dict[str, None] = {}
+        self.float64: Finding | None = None
 
     def carry_out(self) -> None:
         try:
@@ -168,11 +196,73 @@ class _Work:
         ):
             known.square = self._gaussian(known.model)
         finding = self._search(known)
+        if isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED and known.traces_numbers:
+            known, finding = self._without_rounding(known, finding)
         if not known.implies(self.claim) and not (
             isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
         ):
             self._exhaust(known)
         return self._judged(known, finding)
+
+    def _without_rounding(self, known: "_Known", finding: Finding) -> "tuple[_Known, Finding | str]":
+        """Return a violation if exact data show it as well; otherwise the result of a search on exact data.
+
+        Traces on numbers compute in floats what depends on data alone. A violation that exact arithmetic does not
+        have is one of float64. Code that converts exact numbers to floats by itself is run in other modes of
+        rounding instead: what is a matter of rounding changes with the mode.
+        """
+        assert finding.witness is not None
+        pair = np.array(finding.witness.left), np.array(finding.witness.right)
+        confirmed = self.is_confirmed_exactly(known, pair)
+        if confirmed is None:
+            modes = ModesOfTraces(self.sampler, self.claim, self.relation, self.seed, lambda: self.left)
+            if not modes.change(pair):
+                return known, finding
+            self.float64 = finding
+            return known, "the pair that was found depends on the rounding of floats"
+        if confirmed and self._figure_stands(known, finding, pair):
+            return known, finding
+        exactly = _on_exact_data(known)
+        found = self._search(exactly)
+        if confirmed and not self._is_sound(exactly, found):  # the time is over, or something else was in the way
+            return known, finding
+        self.float64 = finding
+        is_doubtful = isinstance(found, Finding) and found.verdict is HuntVerdict.VIOLATED
+        if is_doubtful and not self._is_sound(exactly, found):
+            return exactly, "the pair that was found depends on the rounding of constants"
+        return exactly, found
+
+    def _figure_stands(self, known: "_Known", finding: Finding, pair: Pair) -> bool:
+        """Return whether exact data lose as much as floats do at a pair, but for the last digits."""
+        if audited(self.claim).compares_pairs:
+            return True
+        lower = min(finding.bounds[0].lower or 0.0, _LARGEST_SHOWN) * _NEAR
+        delta = (epsilon_delta_of(self.claim) or (0.0, 0.0))[1]
+        stronger = ApproximateDP(lower, delta) if delta else PureDP(lower)
+        return bool(self.is_confirmed(_on_exact_data(known), pair, stronger))
+
+    def _is_sound(self, exactly: "_Known", found: Finding | str) -> bool:
+        """Return whether a search on exact data found a violation that does not rest on the last bits of constants."""
+        if not isinstance(found, Finding) or found.verdict is not HuntVerdict.VIOLATED or found.witness is None:
+            return False
+        pair = np.array(found.witness.left), np.array(found.witness.right)
+        return bool(self.is_confirmed(_on_exact_data(exactly, joins_close=True), pair))
+
+    def is_confirmed_exactly(self, known: "_Known", pair: Pair) -> bool | None:
+        """Return whether exact data show a violation at a pair, with constants as they are and as what they stand for.
+
+        None if it cannot be traced there.
+        """
+        found = self.is_confirmed(_on_exact_data(known), pair)
+        return self.is_confirmed(_on_exact_data(known, joins_close=True), pair) if found else found
+
+    def is_confirmed(self, known: "_Known", pair: Pair, claim: Claim | None = None) -> bool | None:
+        """Return whether the traces on a pair refute the claim, or another one; None if it cannot be traced there."""
+        try:
+            with time_limit(self.left), precision(BITS):
+                return refutes(claim or self.claim, known.distributions(*pair))
+        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError):
+            return None
 
     def _exhaust(self, known: "_Known") -> None:
         """Decide the claim on every pair of the relation if these are few."""
@@ -194,12 +284,20 @@ class _Work:
         return self.traced(None, size=size, domain=domain, seconds=_SHARE * self.left, on_lattice=True)
 
     def traced(
-        self, data: Any, *, seconds: float, size: int = 0, domain: Any = EVERYWHERE, on_lattice: bool = False
+        self,
+        data: Any,
+        *,
+        seconds: float,
+        size: int = 0,
+        domain: Any = EVERYWHERE,
+        on_lattice: bool = False,
+        is_exact: bool = False,
+        joins_close: bool = False,
     ) -> "Trace | str":
         """Return a trace, or why there is none."""
         found = trace(
             self.sampler, data, size=size, domain=domain, limits=Limits(seconds=seconds), seed=self.seed,
-            on_lattice=on_lattice,
+            on_lattice=on_lattice, is_exact=is_exact, joins_close=joins_close,
         )  # fmt: skip
         if isinstance(found, Refusal):
             return str(found)
@@ -259,6 +357,7 @@ class _Work:
             tuple(self.notes),
             known.uppers(),
             known.model is not None and any(has_open_bits(leaf.outcome) for leaf in known.model.leaves),
+            self.float64,
         )
 
 
@@ -324,11 +423,21 @@ def _exhausted(known: "_Known", claim: Claim, pairs: Sequence[Pair] | None) -> _
     return _Exhausted(holds, epsilon)
 
 
+def _on_exact_data(known: "_Known", *, joins_close: bool = False) -> "_Known":
+    """Return what is known of a target, with exact numbers as data in place of floats; see `trace`."""
+    exactly = _Known(known.work, known.model, known.proof, exactness={"is_exact": True, "joins_close": joins_close})
+    exactly.factors, exactly.square = known.factors, known.square
+    return exactly
+
+
 class _Known:
     """The exact distributions of a traced target, and the proved bounds."""
 
-    def __init__(self, work: _Work, model: LeafModel | None, proof: "Proof | str") -> None:
-        self.work, self.model, self.proof = work, model, proof
+    def __init__(
+        self, work: _Work, model: LeafModel | None, proof: "Proof | str", *,
+        exactness: Mapping[str, bool] | None = None,
+    ) -> None:  # fmt: skip
+        self.work, self.model, self.proof, self.exactness = work, model, proof, exactness or {}
         self.factors: tuple[int, ...] = ()
         self.exhausted: _Exhausted | None = None
         self.square: Fraction | None = None
@@ -345,9 +454,14 @@ class _Known:
                 return distributions(self._at(left), self._at(right))
             return distributions(*(at_data(self._merged, _exact(side)) for side in (left, right)))
 
+    @property
+    def traces_numbers(self) -> bool:
+        """Return whether pairs are traced on numbers, and the leaves of symbolic data do not serve."""
+        return self.model is None or has_geometric_noise(self.model)
+
     def models(self, left: Array, right: Array) -> tuple[LeafModel, LeafModel]:
         """Return the leaves on a pair."""
-        if self.model is None or has_geometric_noise(self.model):
+        if self.model is None or self.traces_numbers:
             return self._at(left), self._at(right)
         return at_data(self.model, _exact(left)), at_data(self.model, _exact(right))
 
@@ -359,7 +473,7 @@ class _Known:
     def _at(self, data: Array) -> LeafModel:
         key = data.tobytes()
         if key not in self._models:
-            found = self.work.traced(data, seconds=self.work.left)
+            found = self.work.traced(data, seconds=self.work.left, **self.exactness)
             if isinstance(found, str):
                 raise _NotTracedError(found)
             self._models[key] = found.model

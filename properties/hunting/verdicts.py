@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-__all__ = ["HuntVerdict", "StopReason"]
+__all__ = ["Float64Policy", "HuntVerdict", "Questions", "StopReason"]
 
 
 class HuntVerdict(StrEnum):
@@ -15,6 +15,29 @@ class HuntVerdict(StrEnum):
     """Nothing was refuted, and nothing was tested that a pass could rest on; the notes give the reason."""
     HOLDS = "holds"
     """Certified, for exact output distributions only."""
+
+
+class Float64Policy(StrEnum):
+    """The consequence of a violation in float64 beside the verdict on the ideal mechanism."""
+
+    FAIL = "fail"
+    """The exit status, or an assertion, fails."""
+    WARN = "warn"
+    IGNORE = "ignore"
+    """It is not looked for."""
+
+
+class Questions(StrEnum):
+    """The questions that samples are to answer."""
+
+    BOTH = "ideal and float64"
+    """The ideal mechanism, in real arithmetic, and its low-order bits in float64, each with its part of the level."""
+    IDEAL = "ideal"
+    """The ideal mechanism alone."""
+    FLOATS = "floats"
+    """One question on the floats as they are, down to their lowest bits."""
+    VALUES = "values"
+    """One question on the floats as they are, without their lowest bits."""
 
 
 class StopReason(StrEnum):

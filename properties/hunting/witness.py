@@ -16,8 +16,9 @@ from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
 from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
+from dpassay.properties.hunting.confirming import Confirmation
 from dpassay.properties.hunting.result import HuntResult, Witness
-from dpassay.properties.hunting.task import Task
+from dpassay.properties.hunting.task import Task, fresh_seed
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import epsilon_delta_of
@@ -27,7 +28,7 @@ from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Evidence
 
-__all__ = ["fresh_seed", "ignored_features", "measured_witness", "shrunk", "with_inputs"]
+__all__ = ["measured_witness", "shrunk", "with_inputs"]
 
 Array = NDArray[np.float64]
 Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
@@ -43,21 +44,12 @@ _MEASURED = 1_000
 """Calls on the shrunk pair that are meant for the intervals of its probabilities."""
 
 
-def fresh_seed(seed: int, *place: int) -> int:
-    """Return a seed of its own for each place of a run: no hunt draws its samples, not even with the same seed."""
-    state = np.random.SeedSequence(seed, spawn_key=((1 << 30), *place)).generate_state(4)
-    return int.from_bytes(state.tobytes(), "little")
-
-
-def ignored_features(task: Task) -> frozenset[str]:
-    """Return the features of outcomes that a task does not look at."""
-    return frozenset() if task.low_bits else frozenset({LOWEST_BIT})
-
-
 # --- the event ----------------------------------------------------------------------------------------------
 
 
-def measured_witness(game: PairGame, claim: Claim, shown: Event | None = None, *, certified: bool = False) -> Witness:
+def measured_witness(
+    game: PairGame, claim: Claim, shown: Event | None = None, *, certified: bool = False, low_order: bool = False
+) -> Witness:
     """Measure an event: the one given on all calls, else one chosen from the earlier batches on the later ones.
 
     Parameters
@@ -70,9 +62,16 @@ def measured_witness(game: PairGame, claim: Claim, shown: Event | None = None, *
         The event to measure.
     certified : bool
         Whether the violation is certified; the witness says so.
+    low_order : bool
+        Whether the event may be one of low-order bits.
     """
+    ignored = game.ignored - {LOWEST_BIT} if low_order else game.ignored
     held_out = game.archive if shown is not None else game.archive[_first_held_out(game.archive) :]
-    event = shown if shown is not None else _chosen_event(game, claim, game.archive[: -len(held_out)] or game.archive)
+    event = (
+        shown
+        if shown is not None
+        else _chosen_event(game, claim, game.archive[: -len(held_out)] or game.archive, ignored)
+    )
     batch, is_left = _joined(game, held_out)
     hits = event.holds(batch)
     p_left, p_right = (clopper_pearson(int(hits[side].sum()), int(side.sum())) for side in (is_left, ~is_left))
@@ -91,12 +90,12 @@ def _first_held_out(archive: Archive) -> int:
     return first
 
 
-def _chosen_event(game: PairGame, claim: Claim, archive: Archive) -> Event:
+def _chosen_event(game: PairGame, claim: Claim, archive: Archive, ignored: frozenset[str]) -> Event:
     outcomes, is_left = _joined(game, archive)
     if isinstance(claim, ExPost):
         bounds = np.array([ex_post_bound(claim, symbol) for symbol in outcomes.symbols()])
-        return best_event(outcomes, is_left, bounds, 0.0, game.ignored)
-    return best_event(outcomes, is_left, *(epsilon_delta_of(claim) or (0.0, 0.0)), game.ignored)
+        return best_event(outcomes, is_left, bounds, 0.0, ignored)
+    return best_event(outcomes, is_left, *(epsilon_delta_of(claim) or (0.0, 0.0)), ignored)
 
 
 def _joined(game: PairGame, archive: Archive) -> tuple[Outcomes, NDArray[np.bool_]]:
@@ -164,7 +163,7 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
             witness = replace(witness, certified=True)
             trials.settle_patience()
             simplest = simplest_pair(task.neighbours, first, trials.is_refuted, seed=fresh_seed(task.seed))
-            if simplest is not first:
+            if simplest is not first and not trials.depends_on_rounding(simplest):
                 witness = trials.measured(simplest)
     except KeyboardInterrupt:
         pass  # the pair of the hunt is a witness all the same
@@ -172,6 +171,7 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
         result,
         witness=witness,
         shrink_calls=trials.spent,
+        confirm_calls=result.confirm_calls + trials.confirmed_by,
         seconds=result.seconds + time.perf_counter() - clock,
         cpu_seconds=result.cpu_seconds + time.process_time() - cpu,
     )
@@ -185,7 +185,7 @@ class _Trials:
         self._patience, self._apart = most_calls, apart
         self._refuted: dict[tuple[bytes, bytes], Campaign] = {}
         self._number = 0
-        self.spent = 0
+        self.spent = self.confirmed_by = 0
 
     def is_refuted(self, left: Array, right: Array) -> bool:
         """Play on the pair until the claim is refuted at the level of this trial, or it seems idle to go on."""
@@ -196,10 +196,11 @@ class _Trials:
             self._task.claim,
             [(left, right)],
             seed=fresh_seed(self._task.seed, self._number),
-            ignored=ignored_features(self._task),
+            ignored=self._task.ignored_features,
+            low_order=self._task.low_order,
             apart=self._apart,
         )
-        needed = math.log(self._number * (self._number + 1) / self._task.alpha)
+        needed = math.log(self._number * (self._number + 1) / self._task.ideal_alpha)
         try:
             refuted = self._play(campaign, needed)
         except (
@@ -212,6 +213,14 @@ class _Trials:
         if refuted:
             self._refuted[left.tobytes(), right.tobytes()] = campaign
         return refuted
+
+    def depends_on_rounding(self, pair: Pair) -> bool:
+        """Return whether a refuted pair shows its violation in some modes of rounding only."""
+        confirmation = Confirmation(self._task, self._sampler, apart=self._apart)
+        calls = self._refuted[pair[0].tobytes(), pair[1].tobytes()].calls
+        found = confirmation.depends_on_rounding(pair, calls)
+        self.confirmed_by += confirmation.spent
+        return found
 
     def settle_patience(self) -> None:
         """Let the next trials take as many calls as the last one, times a factor."""

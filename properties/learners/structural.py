@@ -6,7 +6,7 @@ all and within the claim; a mixture by log-loss over all outcomes forgets the le
 retires, and each kind has a share of the wealth of its own: its gain is evidence beyond the claim.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from dpassay.properties.learners.supports import SupportLearner
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 from dpassay.properties.outcomes.symbols import STRUCTURAL, Outcomes
 
-__all__ = ["EventLearner", "StructuralLearners"]
+__all__ = ["EventLearner", "LowOrderLearner", "StructuralLearners"]
 
 Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
@@ -183,10 +183,7 @@ class EventLearner:
 
     def _events(self, outcomes: Outcomes) -> Iterator[tuple[Hashable, NDArray[np.intp]]]:
         """Yield the events of a batch with the outcomes in which they occur."""
-        for name in self._features:
-            values = outcomes.features.get(name)
-            if values is not None:
-                yield from _places_of_values(name, values)
+        yield from _events_of_features(self._features, outcomes)
         if outcomes.rows.dtype == object:
             words: dict[Hashable, list[int]] = {}
             for place, atom in enumerate(outcomes.atoms()):
@@ -194,6 +191,39 @@ class EventLearner:
                     words.setdefault(_form_of(atom), []).append(place)
             for word, places in words.items():
                 yield ("word", word), np.array(places)
+
+
+class LowOrderLearner:
+    """Predicts by the lowest bits of outcomes and by nothing else: by their counts, or by those of one side alone."""
+
+    def __init__(self) -> None:
+        self._counts = _LowestBits()
+        self._support = SupportLearner(features=(LOWEST_BIT,))
+
+    def logits(self, outcomes: Outcomes) -> Array:
+        """Predict the logit of the left side, by the part that says most."""
+        counted, beyond = (next(iter(part.opinions(outcomes).values())) for part in (self._counts, self._support))
+        return np.where(np.abs(counted) >= np.abs(beyond), counted, beyond)
+
+    def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
+        """Learn from a batch that has been bet on."""
+        self._counts.observe(outcomes, is_left, {})
+        self._support.observe(outcomes, is_left, {})
+
+
+class _LowestBits(EventLearner):
+    def __init__(self) -> None:
+        super().__init__(frozenset(STRUCTURAL))
+
+    def _events(self, outcomes: Outcomes) -> Iterator[tuple[Hashable, NDArray[np.intp]]]:
+        return _events_of_features(self._features, outcomes)
+
+
+def _events_of_features(names: Iterable[str], outcomes: Outcomes) -> Iterator[tuple[Hashable, NDArray[np.intp]]]:
+    for name in names:
+        values = outcomes.features.get(name)
+        if values is not None:
+            yield from _places_of_values(name, values)
 
 
 def _places_of_values(name: str, values: Array) -> Iterator[tuple[Hashable, NDArray[np.intp]]]:

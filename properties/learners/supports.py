@@ -4,7 +4,7 @@ Where one input makes outcomes possible that the other excludes, they lie beyond
 find that, too, but have to split down to a cell in the tail first, which takes several times as many outcomes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,11 +63,13 @@ class SupportLearner:
     ----------
     ignored : frozenset of str
         Features that are not looked at.
+    features : sequence of str
+        Features that are looked at otherwise.
     """
 
-    def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
+    def __init__(self, ignored: frozenset[str] = frozenset(), *, features: Sequence[str] = FEATURES) -> None:
         self.names = [_NAME]
-        self._features = [name for name in FEATURES if name not in ignored]
+        self._features = [name for name in features if name not in ignored]
         self._ends: dict[tuple[str, int], _End] = {}
         self._frontiers: dict[tuple[str, int], tuple[float, float]] = {}
 

@@ -44,6 +44,8 @@ def element_operation(ufunc: Any) -> Callable[..., Any]:
         elements = tuple(decided(element) for element in elements)
         if not any(isinstance(element, Noisy) for element in elements):
             return ufunc(*(_in_numpy(element) for element in elements))
+        if own is None and name in _EXACT and all(not isinstance(e, Noisy) or hasattr(e, "image") for e in elements):
+            return _EXACT[name](*elements)
         if own is None:
             refuse(f"numpy.{name} of a noisy value")
         return own(*(element.item() if isinstance(element, np.generic) else element for element in elements))
@@ -108,6 +110,16 @@ _LAZY: dict[str, Callable[..., Any]] = {
     "logical_not": lambda value: negate(_truth(value)),
     "invert": _inverted,
 }  # fmt: skip
+
+_EXACT: dict[str, Callable[..., Any]] = {
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "power": operator.pow,
+    "float_power": operator.pow,
+    "square": lambda value: value * value,
+    "reciprocal": lambda value: 1 / value,
+}
+"""Operations on exact numbers that noise does not support."""
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": operator.add,

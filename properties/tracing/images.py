@@ -194,12 +194,14 @@ def image_of(value: Any, name: str) -> Any:
     Parameters
     ----------
     value : Symbol or Image
-        The argument.
+        The argument; an exact number has an exact image.
     name : str
         The function, one of those of `dpassay.spec.leaves.model.Image`.
     """
     if isinstance(value, Image):
         return value.then(name)
+    if (known := getattr(value, "image", None)) is not None:
+        return known(name)
     if name in _DOMAINS:
         end, is_open = _DOMAINS[name]
         if value < end:

@@ -44,11 +44,17 @@ class Mode:
         Whether comparisons of arrays are decided element by element when they are used, or all at once.
     on_lattice : bool
         Whether geometric draws are noise on a lattice, in place of draws trial by trial.
+    is_exact : bool
+        Whether the data are exact numbers in place of floats.
+    joins_close : bool
+        Whether exact numbers that differ by no more than the rounding of constants are equal.
     """
 
     is_lifted: bool
     is_lazy: bool
     on_lattice: bool = False
+    is_exact: bool = False
+    joins_close: bool = False
 
 
 class Interrupted(BaseException):

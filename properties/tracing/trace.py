@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,8 @@ import numpy as np
 import dpassay.properties.tracing.array_rules  # noqa: F401 - enters the rules
 from dpassay.claims import UsageError
 from dpassay.properties.tracing.arrays import wrap
+from dpassay.properties.tracing.exact_names import exact_names
+from dpassay.properties.tracing.exact_numbers import ExactNumber
 from dpassay.properties.tracing.execution import Exploration, Sampler, explore
 from dpassay.properties.tracing.forms import Form, Row
 from dpassay.properties.tracing.generators import SymbolicGenerator, SymbolicRandomState
@@ -83,6 +85,8 @@ def trace(
     replays: int = REPLAYS,
     seed: int = 0,
     on_lattice: bool = False,
+    is_exact: bool = False,
+    joins_close: bool = False,
 ) -> Trace | Refusal:
     """Run a mechanism on symbolic noise and return its leaves, or the reason why that is not possible.
 
@@ -111,6 +115,12 @@ def trace(
     on_lattice : bool
         Whether geometric draws are noise on a lattice where the code supports that, in place of draws trial by trial:
         decisions about them have no probabilities then, but shifts.
+    is_exact : bool
+        Whether the data are exact numbers, so that arithmetic on data alone does not round either; there are no
+        replays then, because runs on floats may differ from such leaves.
+    joins_close : bool
+        With `is_exact`: whether numbers that differ by a relative 2^-45 or less are equal. The constants of the code
+        may stand for decimals that floats are not: ``x * 0.1 + x * 0.2`` and ``x * 0.3`` are equal then.
 
     Returns
     -------
@@ -127,12 +137,40 @@ def trace(
         raise UsageError(f"source must be one of {', '.join(_GENERATORS)}, got {source!r}")
     limits, first = limits or Limits(), None
     deadline = time.monotonic() + limits.seconds
+    if is_exact:
+        with exact_names(sampler):
+            attempts = (
+                _Attempt(
+                    sampler,
+                    numbers,
+                    size,
+                    domain,
+                    _GENERATORS[source],
+                    replace(mode, is_exact=True, joins_close=joins_close),
+                    limits,
+                    deadline,
+                ).carry_out(0, seed)
+                for mode in _MODES
+                if mode.is_lifted
+            )
+            return _first_trace(attempts)
     modes = [replace(mode, on_lattice=True) for mode in _MODES] if on_lattice else []
     for mode in (*modes, *_MODES):
         if modes and not mode.on_lattice and first is not None and not first.on_lattice:
             return first
         attempt = _Attempt(sampler, numbers, size, domain, _GENERATORS[source], mode, limits, deadline)
         result = attempt.carry_out(replays, seed)
+        if isinstance(result, Trace):
+            return result
+        first = first or result
+    assert first is not None
+    return first
+
+
+def _first_trace(attempts: Iterable[Trace | Refusal]) -> Trace | Refusal:
+    """Return the first trace; the first refusal if there is none."""
+    first: Refusal | None = None
+    for result in attempts:
         if isinstance(result, Trace):
             return result
         first = first or result
@@ -185,6 +223,8 @@ class _Attempt:
             values: list[Any] = [run.datum(index) for index in range(self.size)]
             for index in range(self.size):
                 run.polyhedron.note(_range(index, self.domain))
+        elif self.mode.is_exact:
+            values = [ExactNumber(run, Fraction(number)) for number in self.numbers]
         elif not self.mode.is_lifted:
             return np.array(self.numbers, dtype=np.float64)
         else:

@@ -259,7 +259,14 @@ def _card_lines(key: str, value: Any) -> list[str]:
     show_default=True,
     help="Time limit for importing TARGET.",
 )
-@click.option("--ignore-low-bits", is_flag=True, help="Test the ideal mechanism: ignore the low-order bits of floats.")
+@click.option(
+    "--float64",
+    type=click.Choice(["fail", "warn", "ignore"]),
+    default="warn",
+    show_default=True,
+    help="Violations by low-order bits of floats and by visible rounding: fail (exit status 1), warn, or ignore "
+    "(do not look for them). The verdict speaks of the ideal mechanism, in real arithmetic.",
+)
 @click.option(
     "--session",
     metavar="K",
@@ -306,7 +313,7 @@ def hunt(
     backend: str,
     call_timeout: str,
     import_timeout: str,
-    ignore_low_bits: bool,
+    float64: str,
     session: int,
     no_trace: bool,
     trace_limit: str,
@@ -318,8 +325,8 @@ def hunt(
     """Hunt for a counterexample to the privacy claim of TARGET.
 
     The code of TARGET is first traced: it is run on symbols in place of noise, which decides many claims exactly and
-    without a sample, for all inputs of the given length. The verdict is then on the ideal mechanism, in real
-    arithmetic. What cannot be traced is named with file and line, and sampled.
+    without a sample, for all inputs of the given length. What cannot be traced is named with file and line, and
+    sampled. The verdict is on the ideal mechanism, in real arithmetic; a second one is on float64.
 
     TARGET is package.module:object or path/to/file.py:object: a Mechanism, or a callable f(data, size, rng) that
     returns `size` independent outcomes, each with fresh noise. per-call:file.py:f is a function that makes one release
@@ -354,7 +361,7 @@ def hunt(
             result = run(
                 target, claim, neighbours, budget_seconds=seconds, calls=calls, alpha=alpha, seed=seed, jobs=jobs,
                 backend=backend, call_timeout_seconds=patience, import_timeout_seconds=import_seconds,
-                progress=progress, low_bits=not ignore_low_bits, trace=not no_trace, trace_seconds=tracing,
+                progress=progress, float64=float64, trace=not no_trace, trace_seconds=tracing,
                 session=session,
             )  # fmt: skip
     if as_json:
@@ -367,7 +374,7 @@ def hunt(
         _save_proof(result, certificate)
     if plot is not None:
         _draw(result, history, plot)
-    return _status_of(result)
+    return _status_of(result, float64)
 
 
 def _draw(result: "HuntResult", history: list[tuple[int, float]], path: Path) -> None:
@@ -392,29 +399,27 @@ def _why_no_certificate(result: "HuntResult") -> str:
     return "the proof is of another form" if result.traced else "the verdict does not rest on traced code"
 
 
-def _status_of(result: "HuntResult") -> int:
+def _status_of(result: "HuntResult", float64: str) -> int:
     """Return the exit status; an interrupted hunt without a violation is not a success."""
-    if result.verdict is HuntVerdict.VIOLATED:
+    fails_in_float64 = float64 == "fail" and result.float64 is not None and result.float64.is_violated
+    if result.verdict is HuntVerdict.VIOLATED or fails_in_float64:
         return UNEXPECTED
     if result.stopped == StopReason.INTERRUPTED:
         return INTERRUPTED
     return USAGE if result.is_void else EXPECTED
 
 
+_ABOUT_THE_IDEAL = "the verdict is on the ideal mechanism, in real arithmetic"
+
+
 def _print_hunt(result: "HuntResult") -> None:
-    from dpassay.properties.hunting.formatting import power_words
-    from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
+    from dpassay.properties.hunting.formatting import float64_lines, power_words
 
     click.echo(str(result))
     if result.witness is not None:
         click.echo(f"  left   {result.witness.shown[0]}")
         click.echo(f"  right  {result.witness.shown[1]}")
         click.echo(f"  event  {result.witness.event}")
-        if LOWEST_BIT in result.witness.event:
-            click.echo(
-                "         the low-order bits of the noise reveal the input; "
-                "--ignore-low-bits tests the ideal mechanism"
-            )
         intervals = (result.witness.p_left, result.witness.p_right)
         left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")
@@ -424,10 +429,11 @@ def _print_hunt(result: "HuntResult") -> None:
             f"false-alarm probability at most {result.alpha:g}"
         )
     if result.traced:
-        click.echo(
-            f"  0 calls, {result.seconds:.3g} s; the verdict is on the ideal mechanism, in real arithmetic, "
-            "not on the low-order bits of floats"
-        )
+        click.echo(f"  0 calls, {result.seconds:.3g} s; {_ABOUT_THE_IDEAL}")
+    elif result.float64 is not None:
+        click.echo(f"  {_ABOUT_THE_IDEAL}")
+    for line in float64_lines(result.float64) if result.float64 is not None else ():
+        click.echo(f"  {line}")
     if result.not_traced is not None:
         click.echo(f"  not traced: {result.not_traced}; sampling instead")
     if result.certificate is not None:

@@ -24,12 +24,12 @@ from dpassay.properties.drawing.endpoints import endpoint
 from dpassay.properties.drawing.foreign_generators import jax_key, torch_generator
 from dpassay.properties.drawing.per_call import per_call, per_fit
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
-from dpassay.properties.hunting.formatting import figures_words, weakness_words
+from dpassay.properties.hunting.formatting import figures_words, float64_lines, weakness_words
 from dpassay.properties.hunting.hunt import Investigation, investigate
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.hunting.result import HuntResult
-from dpassay.properties.hunting.task import read_claim, require_level
-from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
+from dpassay.properties.hunting.task import FLOAT64_SHARE, read_claim, read_policy, require_level
+from dpassay.properties.hunting.verdicts import Float64Policy, HuntVerdict, StopReason
 from dpassay.properties.outcomes.symbols import Sampler
 from dpassay.spec.verdict import Evidence
 
@@ -68,13 +68,7 @@ class MechanismWarning(UserWarning):
 
 
 class LowBitsWarning(UserWarning):
-    """Warning that a claim was proved of the ideal mechanism, and the low-order bits of its floats were not tested."""
-
-
-_LOW_BITS_OPEN = (
-    "proved in real arithmetic; the low-order bits of the released numbers were not tested "
-    "(trace=False tests them by sampling, low_bits=False leaves them out)"
-)
+    """Warning that floats break a claim that the ideal mechanism, in real arithmetic, was not seen to break."""
 
 
 @overload
@@ -88,7 +82,7 @@ def assert_private(
     calls: int = ...,
     jobs: int = ...,
     white_box: bool = ...,
-    low_bits: bool = ...,
+    float64: Float64Policy | str = ...,
     call_timeout_seconds: float = ...,
     import_timeout_seconds: float = ...,
     isolate: bool | None = ...,
@@ -109,7 +103,7 @@ def assert_private(
     calls: int = ...,
     jobs: int = ...,
     white_box: bool = ...,
-    low_bits: bool = ...,
+    float64: Float64Policy | str = ...,
     call_timeout_seconds: float = ...,
     import_timeout_seconds: float = ...,
     isolate: bool | None = ...,
@@ -129,7 +123,7 @@ def assert_private(
     calls: int = 50_000,
     jobs: int = 1,
     white_box: bool = True,
-    low_bits: bool = True,
+    float64: Float64Policy | str = Float64Policy.WARN,
     call_timeout_seconds: float = CALL_TIMEOUT,
     import_timeout_seconds: float = IMPORT_TIMEOUT,
     isolate: bool | None = None,
@@ -164,9 +158,10 @@ def assert_private(
         Number of worker processes.
     white_box : bool
         Whether to use the exact distribution if it is known.
-    low_bits : bool
-        Whether sampling tests the low-order bits of numbers, which reveal the input if noise is computed in float64.
-        If False, the ideal mechanism is tested, as it always is by traced code and by exact distributions.
+    float64 : {"warn", "fail", "ignore"}
+        What follows if floats break the claim through low-order bits or visible rounding: a `LowBitsWarning`, or an
+        AssertionError; "ignore" does not look for it. The claim itself is about the ideal mechanism. Unless it is
+        ignored, the question has 1/8 of the level.
     call_timeout_seconds : float
         Time limit of one call of the mechanism, inf for none. With a limit it is called in a thread.
     import_timeout_seconds : float
@@ -204,11 +199,12 @@ def assert_private(
         If the mechanism changes its input in place, is not random, or uses random numbers that do not come from
         `rng`; or if the test is weak.
     LowBitsWarning
-        If `low_bits` is set and the claim was proved by tracing a mechanism that releases noisy numbers.
+        If `float64` is "warn" and the claim is violated in float64.
     """
     __tracebackhide__ = True
     try:
         require_flag("allow_weak", allow_weak)
+        policy = read_policy(float64)
         claims = _claims_of(claim)
         share = require_level("level", require_level("level", level) / len(claims))
         found = []
@@ -222,7 +218,7 @@ def assert_private(
                 calls=_given("calls", calls),
                 jobs=_given("jobs", jobs),
                 white_box=white_box,
-                low_bits=low_bits,
+                float64=float64,
                 budget_seconds=MOST_SECONDS,
                 call_timeout_seconds=call_timeout_seconds,
                 import_timeout_seconds=import_timeout_seconds,
@@ -237,15 +233,16 @@ def assert_private(
         complaint: str | None = str(error)
         origin = _origin(error)
     else:
-        complaint, origin = _judged(found, share, calls=calls, low_bits=low_bits, allow_weak=allow_weak), None
+        complaint, origin = _judged(found, share, calls=calls, float64=policy, allow_weak=allow_weak), None
     if complaint is not None:
         raise UsageError(complaint) from origin
     results = tuple(one.result for one in found)
     for note in dict.fromkeys(f"{result.target}: {note}" for result in results for note in result.notes):
         warnings.warn(note, MechanismWarning, stacklevel=2)
-    if low_bits:
-        for target in dict.fromkeys(result.target for result in results if result.low_bits_open):
-            warnings.warn(f"{target}: {_LOW_BITS_OPEN}", LowBitsWarning, stacklevel=2)
+    for result in results if policy is Float64Policy.WARN else ():
+        if result.float64 is not None and result.float64.is_violated:
+            words = "\n".join(float64_lines(result.float64))
+            warnings.warn(f"{result.target}, claim {result.claim}: {words}", LowBitsWarning, stacklevel=2)
     is_one = claim is None or isinstance(claim, Claim | str)
     return results[0] if is_one else results
 
@@ -270,17 +267,19 @@ def _given(name: str, value: int) -> int:
 
 
 def _judged(
-    found: Sequence[Investigation], share: float, *, calls: int, low_bits: bool, allow_weak: bool
+    found: Sequence[Investigation], share: float, *, calls: int, float64: Float64Policy, allow_weak: bool
 ) -> str | None:
     """Record the levels; raise AssertionError for violated claims; return a message if a test is void or weak."""
     __tracebackhide__ = True
     results = [one.result for one in found]
     for result in results:
-        note_level(share if result.evidence is Evidence.SAMPLED else 0.0)
+        sampled_floats = float64 is Float64Policy.FAIL and result.float64 is not None
+        exact_level = FLOAT64_SHARE * share if sampled_floats else 0.0
+        note_level(share if result.evidence is Evidence.SAMPLED else exact_level)
     reports = [
-        failure_message(one.result, one.claim, one.neighbours, calls=calls, low_bits=low_bits, stated=one.stated)
+        failure_message(one.result, one.claim, one.neighbours, calls=calls, float64=float64, stated=one.stated)
         for one in found
-        if one.result.verdict is HuntVerdict.VIOLATED
+        if one.result.verdict is HuntVerdict.VIOLATED or _fails_in_float64(one.result, float64)
     ]
     if reports:
         raise AssertionError("\n\n".join(reports))
@@ -289,6 +288,10 @@ def _judged(
         return f"mechanism {void.target!r} was not fully tested: {'; '.join(void.notes)}"
     complaints = [_weakness_of(result, calls, allow_weak=allow_weak) for result in results]
     return next(filter(None, complaints), None)
+
+
+def _fails_in_float64(result: HuntResult, float64: Float64Policy) -> bool:
+    return float64 is Float64Policy.FAIL and result.float64 is not None and result.float64.is_violated
 
 
 def _origin(error: UsageError) -> BaseException | None:

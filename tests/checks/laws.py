@@ -39,19 +39,22 @@ def privacy_of_claim(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> b
     false-alarm probability of at most 1e-10, so that what is badly broken is told quickly. It is a law of the ideal
     mechanism: the low-order bits of floats are not looked at.
     """
-    return _survives(mechanism, most_calls, low_bits=False)
+    return _survives(mechanism, most_calls, float64="ignore")
 
 
 def privacy_in_float64(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> bool:
     """Return whether the same holds for the returned floats, down to their lowest bits: few samplers obey."""
-    return _survives(mechanism, most_calls, low_bits=True)
+    return _survives(mechanism, most_calls, float64="fail")
 
 
-def _survives(mechanism: Mechanism, most_calls: int, *, low_bits: bool) -> bool:
+def _survives(mechanism: Mechanism, most_calls: int, *, float64: str) -> bool:
     share = LEVEL / len(STAGES)
     stages = (calls for calls in STAGES if calls <= most_calls)
-    found = (hunt(mechanism, calls=calls, alpha=share, low_bits=low_bits, trace=False) for calls in stages)
-    return all(result.verdict is not HuntVerdict.VIOLATED for result in found)
+    found = (hunt(mechanism, calls=calls, alpha=share, float64=float64, trace=False) for calls in stages)
+    return all(
+        result.verdict is not HuntVerdict.VIOLATED and not (result.float64 is not None and result.float64.is_violated)
+        for result in found
+    )
 
 
 def tightness_of_claim(mechanism: Mechanism) -> bool:

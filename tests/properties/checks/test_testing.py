@@ -92,10 +92,10 @@ def test_the_calls_that_an_error_names_are_enough() -> None:
     needed = int(match[1].replace(",", ""))
     assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=needed)
     ((weakness, words),) = take_powers()
-    assert 0.99 < weakness <= 1
+    assert 0.75 < weakness <= 1  # some of the calls test float64 only, and how many is estimated
     assert words.endswith("for the claim pure:1.0")
     with pytest.raises(UsageError, match="weak test"):
-        assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=needed - 10)
+        assert_private(lambda _, size, rng: rng.random(size), "pure:1", LINE, calls=2 * needed // 3)
 
 
 @pytest.mark.traced
@@ -116,11 +116,11 @@ def test_a_proof_for_the_ideal_mechanism_says_that_the_low_order_bits_are_open()
         noisy: Array = np.round(data[0] + rng.laplace(0, 1, size))
         return noisy
 
-    with pytest.warns(LowBitsWarning, match="low-order bits of the released numbers were not tested"):
+    with pytest.warns(LowBitsWarning, match="float64: violated"):
         assert assert_private(laplace, "pure:1", LINE).verdict == "holds"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert assert_private(laplace, "pure:1", LINE, low_bits=False).traced
+        assert assert_private(laplace, "pure:1", LINE, float64="ignore").traced
         assert assert_private(bit, "pure:1", LINE).traced
         assert assert_private(rounded, "pure:1", LINE).traced
         assert assert_private(integer, "pure:0.7", f"{LINE},integer").traced

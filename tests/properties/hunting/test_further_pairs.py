@@ -141,5 +141,5 @@ def test_a_fault_in_one_of_twenty_columns_is_found() -> None:
 
     relation = parse_neighbours("vector:size=20,l0=1,linf=1")
     assert len(adversarial_pairs(relation, seed=0)) == MOST_PAIRS
-    result = hunt(noisy, "pure:1", relation, calls=50_000, low_bits=False, shrink=False)
+    result = hunt(noisy, "pure:1", relation, calls=50_000, float64="ignore", shrink=False)
     assert result.verdict == "violated"

@@ -40,15 +40,18 @@ def gaussian(data: Array, size: int, rng: np.random.Generator) -> Array:
     return without_low_bits(data[0] + rng.normal(0, 1.0, size))
 
 
-def test_noise_in_float64_gives_the_answer_away_unless_low_bits_are_ignored() -> None:
+def test_noise_in_float64_gives_the_answer_away_and_the_ideal_mechanism_does_not() -> None:
     result = hunt(naive_laplace, "pure:1.0", LINE, calls=200_000, alpha=1e-9)
-    assert result.verdict == "violated"
-    assert result.epsilon_lower > 6
-    assert result.witness is not None
-    assert result.witness.event.startswith("lowest_bit(outcome) <= ")
-    ideal = hunt(naive_laplace, "pure:1.0", LINE, calls=20_000, alpha=1e-9, low_bits=False)
+    assert result.verdict == "not refuted"
+    assert result.float64 is not None
+    assert result.float64.verdict == "violated"
+    assert result.float64.epsilon_lower > 5.5
+    assert result.float64.witness is not None
+    assert result.float64.witness.event.startswith("lowest_bit(outcome) <= ")
+    ideal = hunt(naive_laplace, "pure:1.0", LINE, calls=20_000, alpha=1e-9, float64="ignore")
     assert ideal.verdict == "not refuted"
-    assert "--ignore-low-bits" in ideal.replay
+    assert ideal.float64 is None
+    assert "--float64 ignore" in ideal.replay
 
 
 def raises_on_large(data: Array, size: int, rng: np.random.Generator) -> Array:

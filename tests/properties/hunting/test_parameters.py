@@ -27,14 +27,20 @@ def laplace(data: Array, size: int, rng: np.random.Generator) -> Array:
 # --- values that are no values of a parameter ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["white_box", "low_bits", "shrink"])
+@pytest.mark.parametrize("name", ["white_box", "shrink"])
 @pytest.mark.parametrize("value", ["no", 0, None, [True]])
 def test_a_flag_must_be_true_or_false(name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=f"{name} must be True or False, got"):
         hunt(laplace, "pure:1", LINE, calls=100, **{name: value})
 
 
-@pytest.mark.parametrize("name", ["white_box", "low_bits", "allow_weak"])
+@pytest.mark.parametrize("value", ["no", True, None])
+def test_float64_must_be_a_policy(value: Any) -> None:
+    with pytest.raises(UsageError, match="float64 must be one of fail, warn, ignore, got"):
+        hunt(laplace, "pure:1", LINE, calls=100, float64=value)
+
+
+@pytest.mark.parametrize("name", ["white_box", "allow_weak"])
 def test_a_flag_of_an_assertion_must_be_true_or_false(name: str) -> None:
     with pytest.raises(UsageError, match=f"{name} must be True or False, got 'no'"):
         assert_private(laplace, "pure:1", LINE, calls=100, **{name: "no"})  # type: ignore[call-overload]

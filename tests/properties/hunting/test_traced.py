@@ -366,17 +366,17 @@ def test_a_hunt_reports_the_decision(tmp_path: Path) -> None:
 
 def test_an_undecided_trace_sharpens_the_sampled_figures() -> None:
     relation = "records:size=1,low=0,high=1,relation=add-remove"
-    result = hunt(clipped_sum, "pure:1", relation, calls=64, low_bits=False, trace_seconds=60)
+    result = hunt(clipped_sum, "pure:1", relation, calls=64, float64="ignore", trace_seconds=60)
     assert (result.traced, result.evidence, result.calls) == (False, "sampled", 64)
     assert result.epsilon_lower >= 1 - 1e-6  # exactly, where 64 calls show nothing
     assert "another number of records" in (result.not_traced or "")
     assert "--no-trace" in result.replay
-    known = hunt(clipped_sum, "approx:0.5,0.25", LINE, calls=64, low_bits=False, trace_seconds=60)
+    known = hunt(clipped_sum, "approx:0.5,0.25", LINE, calls=64, float64="ignore", trace_seconds=60)
     assert known.epsilon_upper == 1
 
 
 def test_without_tracing_nothing_is_said_of_it() -> None:
-    result = hunt(laplace, "pure:1", LINE, calls=64, low_bits=False, trace=False)
+    result = hunt(laplace, "pure:1", LINE, calls=64, float64="ignore", trace=False)
     assert (result.traced, result.not_traced, result.evidence) == (False, None, "sampled")
 
 

@@ -70,7 +70,7 @@ def test_shrinking_changes_the_witness_alone() -> None:
     assert plain.shrink_calls == 0
     assert plain.witness is not None
     assert not plain.witness.certified
-    kept = replace(small, witness=plain.witness, shrink_calls=0)
+    kept = replace(small, witness=plain.witness, shrink_calls=0, confirm_calls=plain.confirm_calls)
     assert same_but_for_time(kept) == same_but_for_time(plain)
 
 
@@ -80,7 +80,9 @@ def test_the_pair_of_the_hunt_is_not_lost_when_calls_show_nothing_more() -> None
     def tired(data: Array, size: int, rng: np.random.Generator) -> Array:
         nonlocal drawn
         drawn += size
-        return first_coordinate(data if drawn <= 4_048 else np.zeros(1), size, rng)  # 48 calls are probes
+        return first_coordinate(
+            data if drawn <= 4_500 else np.zeros(1), size, rng
+        )  # also probes, and other modes of rounding
 
     result = hunt(tired, "pure:1", LINE, calls=4_000, seed=2)
     assert result.verdict == "violated"
@@ -93,7 +95,7 @@ def test_the_pair_of_the_hunt_is_not_lost_when_calls_show_nothing_more() -> None
     def interrupted(data: Array, size: int, rng: np.random.Generator) -> Array:
         nonlocal drawn
         drawn += size
-        if drawn > 4_500:
+        if drawn > 5_000:
             press_control_c()
         return first_coordinate(data, size, rng)
 
@@ -190,7 +192,7 @@ def test_coincidences_are_told_from_the_side_that_the_witness_calls_left(places:
 def test_a_shrunk_witness_of_a_file_is_replayed_and_its_snippet_runs(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("def noisy(data, size, rng):\n    return data[0] + rng.laplace(0, 0.4, size)\n", encoding="utf-8")
-    found = hunt(f"{file}:noisy", "pure:1", "vector:size=2,linf=1,low=-3,high=8", calls=6_000, low_bits=False)
+    found = hunt(f"{file}:noisy", "pure:1", "vector:size=2,linf=1,low=-3,high=8", calls=6_000, float64="ignore")
     record = json.loads(json.dumps(found.to_json()))
     assert record["witness"]["certified"] is True
     assert record["shrink_calls"] == found.shrink_calls

@@ -23,7 +23,7 @@ def noisy_length(data: Any, size: int, rng: np.random.Generator) -> list[float]:
 
 
 def test_the_target_receives_what_is_drawn() -> None:
-    result = hunt(noisy_length, "pure:1", PAIRS, calls=2000, low_bits=False)
+    result = hunt(noisy_length, "pure:1", PAIRS, calls=2000, float64="ignore")
     assert result.verdict == "violated"
     assert result.witness is not None
     assert result.witness.inputs in {("[]", "['a']"), ("['a']", "[]")}  # shrunk to the smallest pair
@@ -33,7 +33,7 @@ def test_the_target_receives_what_is_drawn() -> None:
 
 def test_a_failure_says_that_the_strategy_must_be_given_again() -> None:
     with pytest.raises(AssertionError) as failure:
-        assert_private(noisy_length, "pure:1", PAIRS, calls=2000, low_bits=False)
+        assert_private(noisy_length, "pure:1", PAIRS, calls=2000, float64="ignore")
     message = str(failure.value)
     assert "neighbours = ...  # strategy:builds(" in message
     assert "PureDP(1.0), neighbours, level=" in message

@@ -174,7 +174,7 @@ def test_the_type_of_a_late_part_shows() -> None:
 
 def hunted(outcome: Any) -> HuntResult:
     """Hunt on a mechanism with this one outcome, for a few calls."""
-    return hunt(lambda data, size, rng: [outcome] * size, "pure:1", BIT, calls=20, low_bits=False, shrink=False)
+    return hunt(lambda data, size, rng: [outcome] * size, "pure:1", BIT, calls=20, float64="ignore", shrink=False)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -185,7 +185,7 @@ def test_a_hidden_leak_is_refuted(shape: str) -> None:
         "pure:1",
         BIT,
         calls=CALLS,
-        low_bits=False,
+        float64="ignore",
         shrink=False,
     )
     assert result.verdict == "violated"
@@ -201,6 +201,6 @@ def test_its_honest_twin_is_not(shape: str) -> None:
         told = np.where(rng.random(size) < 1 / (1 + np.exp(-1.0)), data[0], 1 - data[0])
         return [SHAPES[shape](int(bit), rng) for bit in told]
 
-    result = hunt(honest, "pure:1", BIT, calls=CALLS, alpha=1e-11, low_bits=False, shrink=False)
+    result = hunt(honest, "pure:1", BIT, calls=CALLS, alpha=1e-11, float64="ignore", shrink=False)
     assert result.verdict == "not refuted"
     assert not any("cannot be read" in note for note in result.notes)

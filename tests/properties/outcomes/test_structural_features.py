@@ -157,8 +157,9 @@ def repeats(data: Array, size: int, rng: np.random.Generator) -> Array:
 )
 def test_a_structural_leak_reaches_large_losses(mechanism: Any, event: str, at_least: float) -> None:
     """4,000 calls on one pair: of 3,000 a bettor who knows the leak certifies about 2.4, 3.3 if both sides leak."""
-    low_bits = "lowest" in event
-    result = hunt(mechanism, "pure:1", BIT, calls=4_000, low_bits=low_bits, shrink=False, budget_seconds=1e6)
-    assert result.epsilon_lower > at_least
-    assert result.witness is not None
-    assert re.search(event, result.witness.event)
+    result = hunt(mechanism, "pure:1", BIT, calls=4_000, shrink=False, budget_seconds=1e6)
+    found = result.float64 if "lowest" in event else result
+    assert found is not None
+    assert found.epsilon_lower > at_least
+    assert found.witness is not None
+    assert re.search(event, found.witness.event)

@@ -1,0 +1,88 @@
+"""The second verdict of a hunt: on the low-order bits of floats, and on inputs at which rounding is visible."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dpassay.claims import SamplerLostError, UsageError
+from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.game import Draw
+from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
+from dpassay.properties.drawing.global_generators import kept_global_generators
+from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
+from dpassay.properties.hunting.decision import Decision
+from dpassay.properties.hunting.result import Float64Result, HuntResult
+from dpassay.properties.hunting.task import Task, fresh_seed
+from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
+from dpassay.properties.hunting.witness import measured_witness
+from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.outcomes.symbols import Outcomes, Sampler
+from dpassay.spec.verdict import Evidence
+
+__all__ = ["float64_result", "sampled_float64", "with_certified_float64"]
+
+_MOST_CALLS = 1 << 12
+"""Calls for the float64 question alone, beside an exact verdict: low-order bits leak grossly or not at all."""
+
+_PAIRS = 8
+"""Pairs that share these calls."""
+
+
+def float64_result(task: Task, campaign: Campaign) -> Float64Result | None:
+    """Return the verdict of a campaign on the floats; None if it made no call."""
+    if not campaign.calls:
+        return None
+    violated = campaign.float64_evidence() >= -math.log(task.float64_alpha)
+    return Float64Result(
+        HuntVerdict.VIOLATED if violated else HuntVerdict.NOT_REFUTED,
+        campaign.float64_epsilon_lower(task.float64_alpha),
+        Evidence.SAMPLED,
+        campaign.calls,
+        measured_witness(campaign.best_float64_game(), task.claim, low_order=True) if violated else None,
+    )
+
+
+def sampled_float64(task: Task, sampler: Sampler | RemoteSampler, pairs: Sequence[Pair]) -> Float64Result | None:
+    """Return the verdict on the floats of a target whose claim holds in real arithmetic, from few calls.
+
+    Parameters
+    ----------
+    task : Task
+        The task of the hunt; it limits the calls and the time.
+    sampler : Sampler or RemoteSampler
+        The target.
+    pairs : sequence of (left, right)
+        Pairs, the most promising first.
+
+    Returns
+    -------
+    Float64Result or None
+        Undecided if the target failed or the time was over before the calls were made.
+    """
+    calls = _MOST_CALLS if task.calls is None else min(task.calls, _MOST_CALLS)
+    campaign = Campaign(task.claim, pairs[:_PAIRS], seed=fresh_seed(task.seed), low_order="alone")
+    deadline = time.monotonic() + task.budget_seconds
+
+    def run(draws: Sequence[Draw]) -> list[Outcomes | None]:
+        return [ask(sampler, carry_out, draw, task.call_timeout_seconds)[0] for draw in draws]
+
+    with kept_global_generators():
+        try:
+            while campaign.play_round(run, most_calls=calls - campaign.calls) and time.monotonic() < deadline:
+                pass
+        except (UsageError, CallTimeoutError, SamplerLostError, WorkersLostError):
+            return Float64Result(HuntVerdict.UNDECIDED, 0.0, Evidence.SAMPLED, campaign.calls)
+    found = float64_result(task, campaign)
+    is_short = found is not None and not found.is_violated and campaign.calls < calls
+    return found if found is None or not is_short else replace(found, verdict=HuntVerdict.UNDECIDED)
+
+
+def with_certified_float64(result: HuntResult, task: Task, decision: Decision) -> HuntResult:
+    """Add a violation that a trace certified of the floats, where exact arithmetic on the same data has none."""
+    found = decision.float64
+    if found is None or task.questions is not Questions.BOTH:
+        return result
+    lower = next((bound.lower for bound in found.bounds if bound.quantity == "epsilon"), None)
+    own = Float64Result(HuntVerdict.VIOLATED, lower or 0.0, Evidence.ENCLOSED, 0, found.witness)
+    return replace(result, float64=own)

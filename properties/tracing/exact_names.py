@@ -1,0 +1,103 @@
+"""The names of the code under test that would round exact numbers: ``float`` and the functions of ``math``."""
+
+import functools
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from dpassay.properties.tracing.exact_numbers import ExactFloat, ExactNumber
+
+__all__ = ["exact_names"]
+
+_OUR_OWN = str(Path(__file__).parents[2])
+_DEEPEST = 4
+"""Functions within functions that are looked into: decorators and partial functions."""
+
+_IMAGES = ("exp", "expm1", "log", "log1p", "sqrt")
+_OTHERS: dict[str, Callable[..., Any]] = {
+    "fabs": abs,
+    "fsum": sum,
+    "pow": lambda base, exponent: base**exponent,
+    "isnan": lambda _: False,
+    "isinf": lambda _: False,
+    "isfinite": lambda _: True,
+}
+"""Functions of `math` that convert their arguments to floats, on exact numbers."""
+
+
+@contextmanager
+def exact_names(sampler: Any) -> Iterator[None]:
+    """Let ``float`` and functions of ``math`` keep exact numbers in the code of a sampler, while in the context.
+
+    A name that a module binds itself stays as it is: then a conversion to a float is refused.
+    """
+    spaces = [space for space in _spaces_of(sampler) if "float" not in space]
+    kept = {name: getattr(math, name) for name in (*_IMAGES, *_OTHERS)}
+    try:
+        for space in spaces:
+            space["float"] = ExactFloat
+        for name, original in kept.items():
+            setattr(math, name, _exactly(name, original))
+        yield
+    finally:
+        for space in spaces:
+            space.pop("float", None)
+        for name, original in kept.items():
+            setattr(math, name, original)
+
+
+def _exactly(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def replaced(*arguments: Any) -> Any:
+        parts = arguments[0] if name == "fsum" else arguments
+        if not any(isinstance(part, ExactNumber) for part in parts):
+            return original(*arguments)
+        if name in _OTHERS:
+            return _OTHERS[name](*arguments)
+        return arguments[0].image(name) if len(arguments) == 1 else original(*arguments)
+
+    return replaced
+
+
+def _spaces_of(sampler: Any) -> list[dict[str, Any]]:
+    """Return the global names of the functions behind a sampler, and of the modules of the same folders."""
+    spaces: dict[int, dict[str, Any]] = {}
+    for function in _functions_in(sampler, _DEEPEST):
+        spaces[id(function.__globals__)] = function.__globals__
+    folders = {str(Path(file).parent) for space in spaces.values() if (file := space.get("__file__"))}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file and str(Path(file).parent) in folders:
+            spaces[id(vars(module))] = vars(module)
+    return list(spaces.values())
+
+
+def _functions_in(value: Any, depth: int) -> Iterator[FunctionType]:
+    """Yield the functions that a callable consists of, ours left out."""
+    if depth == 0:
+        return
+    function = getattr(value, "__func__", value)
+    if isinstance(function, FunctionType):
+        if not function.__code__.co_filename.startswith(_OUR_OWN):
+            yield function
+        inner = [cell.cell_contents for cell in function.__closure__ or () if not _is_empty(cell)]
+        inner.append(getattr(function, "__wrapped__", None))
+    elif isinstance(function, functools.partial):
+        inner = [function.func]
+    else:
+        inner = [vars(type(function)).get("__call__"), *getattr(function, "__dict__", {}).values()]
+    for part in inner:
+        if callable(part) and not isinstance(part, type):
+            yield from _functions_in(part, depth - 1)
+
+
+def _is_empty(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - raises where nothing is bound
+    except ValueError:
+        return True
+    return False
