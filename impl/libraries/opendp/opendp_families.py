@@ -25,7 +25,7 @@ def _noise(noise: str, kind: type) -> Family:
     def make(scale: float, size: int, step: int) -> Mechanism:
         return vectors(noise, kind, scale, size, d_in=kind(step))
 
-    family = Family(f"make_{noise}({kind.__name__}), family", make, {**_SCALES, "size": (1, 3), "step": (2, 5)})
+    family = Family(f"make_{noise} of {kind.__name__}, family", make, {**_SCALES, "size": (1, 3), "step": (2, 5)})
     family.member({"scale": 2.5, "size": 1, "step": 2})  # raises where this release cannot make it
     return family
 
