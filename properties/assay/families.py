@@ -56,7 +56,7 @@ class Asking:
     calls: int | None = None
 
 
-COMPUTED = Asking(corners=_MOST_CORNERS, draws=6, shrinks=True, saves_calls=True)
+COMPUTED = Asking(corners=_MOST_CORNERS, draws=2, shrinks=True, saves_calls=True)
 """A law that computes: more draws take the time of other cases."""
 
 FITTED = Asking(corners=2, draws=2, calls=4000)

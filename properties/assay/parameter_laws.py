@@ -44,8 +44,9 @@ _FIT_INPUTS = 4
 _FIT_BATCH = 16_384
 """Outcomes in one batch at most."""
 
-_PARAMETER_PAIRS = 32
-"""Pairs on which the stated parameters are compared with the claim."""
+_PARAMETER_PAIRS, _FAMILY_PAIRS = 32, 5
+"""Pairs, designed and at boundaries, on which the stated parameters are compared with the claim; at each parameter of a
+family fewer, so that more parameters are compared."""
 
 _HUNTED_PAIRS = 4
 """Pairs on which a mechanism with a wrong distribution is hunted: fewer have more of the outcomes each."""
@@ -179,9 +180,10 @@ def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
     laws: dict[bytes, IdealDistribution] = {}
     worst: tuple[float, Pair] | None = None
     compared, violated = 0, False
+    limit = _PARAMETER_PAIRS if settings.confirms else _FAMILY_PAIRS
     pairs = [
-        *adversarial_pairs(case.neighbours, seed=settings.seed, limit=_PARAMETER_PAIRS),
-        *boundary_pairs(case.neighbours, seed=settings.seed, limit=_PARAMETER_PAIRS),
+        *adversarial_pairs(case.neighbours, seed=settings.seed, limit=limit),
+        *boundary_pairs(case.neighbours, seed=settings.seed, limit=limit),
     ]
     for pair in pairs:
         if time.monotonic() - start > settings.seconds:
