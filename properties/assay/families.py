@@ -46,7 +46,7 @@ class Asking:
     saves_calls : bool
         Whether as few outcomes are drawn as a test of the claim needs.
     calls : int, optional
-        Maximum number of outcomes at each parameter.
+        Number of outcomes at each parameter, unless the adapter states one.
     """
 
     corners: int
@@ -169,9 +169,12 @@ class _Series:
             self._others.append(told)
 
     def _settings_of(self, member: RemoteMechanism) -> Settings:
-        """Return the settings with as few calls as are enough."""
-        limits = [self._settings.calls, self._asking.calls, member.description["calls"]]
-        if self._asking.saves_calls:
+        """Return the settings with as few calls as are enough, or, for a fit, as many as the adapter states."""
+        own, asking = member.description["calls"], self._asking
+        if asking.calls is not None:
+            return replace(self._settings, calls=min(asking.calls, self._settings.calls) if own is None else own)
+        limits = [self._settings.calls, own]
+        if asking.saves_calls:
             limits.append(sufficient_calls(member.claims[0], self._settings.alpha, pairs=MOST_SAMPLED_PAIRS))
         return replace(self._settings, calls=min(limit for limit in limits if limit is not None))
 

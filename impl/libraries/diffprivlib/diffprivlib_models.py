@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
-from diffprivlib.models import linear_regression, logistic_regression
+from diffprivlib.models import forest, linear_regression, logistic_regression
 from diffprivlib_families import NOISE
 
 from dpassay.adapter import Choice, Family, Mechanism, NoisePrimitive
@@ -124,7 +124,7 @@ def _regression(epsilon, bound, size, beyond):
     )
     reach = bound * beyond
     neighbours = f"records:low={-reach!r},high={reach!r},size={size},relation=replace"
-    return _replayed(neighbours, epsilon, sample_one, choices=(start,), calls=500)
+    return _replayed(neighbours, epsilon, sample_one, choices=(start,), calls=500, splits_budget=True)
 
 
 def _second_fit(epsilon, low, width, size, priors):
@@ -175,7 +175,7 @@ def _clusters(epsilon, width, size, iterations):
                 labels=labels,
                 dims=1,
                 total_iters=iterations,
-                random_state=np.random.RandomState(0),
+                random_state=np.random.RandomState(),
             )
             released += centres.ravel().tolist()
         return released
@@ -184,7 +184,7 @@ def _clusters(epsilon, width, size, iterations):
 
 
 def _tree(epsilon, low, width, size, depth):
-    """Return the labels at the leaves of a tree that is drawn with a fixed seed."""
+    """Return the labels at the leaves of a tree, which is the same while runs are replayed."""
     high = low + width
 
     def sample_one(data):
@@ -194,7 +194,6 @@ def _tree(epsilon, low, width, size, depth):
             bounds=([low, low - width], [high, low]),
             classes=[0, 1],
             max_depth=depth,
-            random_state=5,
             **_quiet(),
         )
         array = np.array(data)
@@ -204,7 +203,8 @@ def _tree(epsilon, low, width, size, depth):
     neighbours = (
         f"records:low={low - width!r},high={high + width!r},size={size + 3},max-size={size + 4},relation=add-remove"
     )
-    return _replayed(neighbours, epsilon, sample_one)
+    splits = Choice(forest, "check_random_state", lambda _: np.random.RandomState(5))
+    return _replayed(neighbours, epsilon, sample_one, choices=(splits,))
 
 
 def _directions(mechanism, value):
@@ -232,14 +232,15 @@ def _components(epsilon, norm, size, components, centred):
             data_norm=norm,
             bounds=(low, high),
             centered=centred,
-            random_state=0,
             **_quiet(),
         )
         model.fit(np.stack([array, low + high - array, np.full_like(array, low)], axis=1))
         return [*model.mean_.tolist(), *model.explained_variance_.tolist()]
 
     noise = (*NOISE, NoisePrimitive(mechanisms.Bingham, "randomise", _directions))
-    return _replayed(_records(low, high, size), epsilon, sample_one, noise=noise, releases_noise=False)
+    return _replayed(
+        _records(low, high, size), epsilon, sample_one, noise=noise, releases_noise=False, splits_budget=True
+    )
 
 
 def _caught(fit):
