@@ -22,7 +22,7 @@ from dpassay.adapter import Choice, Family, Mechanism, NoisePrimitive
 __all__ = ["model_families"]
 
 EPSILON, LOW, WIDTH = (0.2, 5.0), (-40.0, 30.0), (0.5, 60.0)
-_CELLS = 4
+_CELLS, _GRID = 4, 24
 
 
 def _quiet():
@@ -196,8 +196,12 @@ def _tree(epsilon, low, width, size, depth):
             max_depth=depth,
             **_quiet(),
         )
+        # others are everywhere: the noise of a leaf without people is drawn in another way
+        sides = np.meshgrid(np.linspace(low, high, _GRID), np.linspace(low - width, low, _GRID))
+        others = np.stack([side.ravel() for side in sides], axis=1)
         array = np.array(data)
-        model.fit(np.stack([array, low - (array - low)], axis=1), (array > low + width / 3).astype(int))
+        features = np.concatenate([np.stack([array, 2 * low - array], axis=1), others])
+        model.fit(features, (features[:, 0] > low + width / 3).astype(int))
         return [tree.tree_.value.ravel().tolist() for tree in model.estimators_]
 
     neighbours = (
@@ -238,9 +242,7 @@ def _components(epsilon, norm, size, components, centred):
         return [*model.mean_.tolist(), *model.explained_variance_.tolist()]
 
     noise = (*NOISE, NoisePrimitive(mechanisms.Bingham, "randomise", _directions))
-    return _replayed(
-        _records(low, high, size), epsilon, sample_one, noise=noise, releases_noise=False, splits_budget=True
-    )
+    return _replayed(_records(low, high, size), epsilon, sample_one, noise=noise, releases_noise=False)
 
 
 def _caught(fit):
