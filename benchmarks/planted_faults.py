@@ -86,7 +86,6 @@ PACKAGES = {
             "core/measurements/pandas_measurements/series.py",
             "core/measures.py",
             "core/random",
-            "core/utils/distributions.py",
             "core/utils/parameters.py",
         ),
     ),
@@ -254,6 +253,11 @@ class Coverage:
     cases: dict[tuple[str, int], set[str]]
     untraced: frozenset[str]
 
+    @property
+    def is_unknown(self) -> bool:
+        """True if nothing was traced."""
+        return not self.cases
+
     def of(self, mutant: Mutant) -> set[str]:
         """Return the cases that execute the lines of a fault."""
         found = [self.cases.get((mutant.path, line), set()) for line in _lines_of(mutant)]
@@ -262,7 +266,7 @@ class Coverage:
     def relevant(self, plan: Plan, mutant: Mutant) -> Plan:
         """Return the checks of the cases that execute a fault, then those of cases that may."""
         names = self.of(mutant)
-        if "" in names:
+        if "" in names or self.is_unknown:
             return plan
         last = [check for check in plan.checks if check.mechanism in self.untraced - names]
         return replace(plan, checks=(*(check for check in plan.checks if check.mechanism in names), *last))
@@ -295,7 +299,7 @@ def prepare(library: str, seconds: float, laws: str, folder: Path) -> Bench:
 def judge(bench: Bench, mutant: Mutant, seed: int, coverage: Coverage, known: frozenset[tuple[str, str]]) -> Trial:
     """Plant a fault, run the suite until it finds it, and restore the copy."""
     start = time.monotonic()
-    outcome, by = "missed" if coverage.of(mutant) else "not reached", ""
+    outcome, by = "missed" if coverage.is_unknown or coverage.of(mutant) else "not reached", ""
     file = bench.copy / mutant.path
     before = file.read_text("utf-8")
     file.write_text(mutant.changed, "utf-8")
@@ -344,6 +348,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=120.0, help="time limit of the suite on one fault")
     parser.add_argument("--law", default="*", help="run only laws whose name matches")
+    parser.add_argument("--untraced", action="store_true", help="run all cases on each fault")
     parser.add_argument("--out", type=Path, required=True, help="file of results, to which a new run appends")
     options = parser.parse_args()
     done = (
@@ -354,7 +359,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = prepare(options.library, options.seconds, options.law, Path(folder))
         drawn = draw(bench.copy / bench.package, PACKAGES[options.library][1], options.count, options.seed)
-        coverage = bench.coverage()
+        coverage = Coverage({}, frozenset()) if options.untraced else bench.coverage()
         known = frozenset((mechanism, law) for mechanism, law, _ in bench.findings(bench.plan()))
         print(f"{len(coverage.cases)} lines reached; found without a fault: {sorted(known) or 'nothing'}", flush=True)
         for mutant in drawn:

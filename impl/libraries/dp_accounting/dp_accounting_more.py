@@ -270,7 +270,7 @@ def identities():
             "pure:0.0",
             sample_one=lambda _, c=check: bool(c()),
             law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
-            calls=30,
+            calls=8,
         )
 
 
