@@ -227,8 +227,8 @@ class Bench:
             hook.unlink()
         rows = [line.split("\t") for line in log.read_text("utf-8").splitlines()]
         cases: dict[tuple[str, int], set[str]] = {}
-        for place, path, line in rows:
-            case = order[int(place) - 1] if 0 < int(place) <= len(order) else ""
+        for turn, path, line in rows:
+            case = order[int(turn) - 1] if 0 < int(turn) <= len(order) else ""
             cases.setdefault((Path(path).relative_to(self.copy).as_posix(), int(line)), set()).add(case)
         return Coverage(cases, frozenset(mechanism for mechanism, _ in waiting))
 

@@ -60,7 +60,7 @@ COMPUTED = Asking(corners=_MOST_CORNERS, draws=2, shrinks=True, saves_calls=True
 """A law that computes: more draws take the time of other cases."""
 
 FITTED = Asking(corners=2, draws=2, calls=4000)
-"""The fit of a distribution that is known: so many outcomes detect a total variation of about 1/8."""
+"""The fit of a distribution that is known: these outcomes detect a total variation of about 1/8."""
 
 SAMPLED = Asking(corners=2, draws=0, saves_calls=True)
 """A law that samples: at each parameter a hunt must draw enough not to be weak."""

@@ -244,9 +244,10 @@ def _check_replay(case: RemoteMechanism, settings: Settings) -> Finding:
 def _compared(case: RemoteMechanism, runs: dict[str, Any]) -> Difference:
     """Compare two runs, and the budgets of the noise with the claim if they are parts of it."""
     found = compare_runs(tuple(runs["left"]), tuple(runs["right"]))
-    if not case.description["splits_budget"] or isinstance(case.claims[0], ZCDP):
+    claim = case.claims[0]
+    if not case.description["splits_budget"] or not isinstance(claim, PureDP | ApproximateDP):
         return found
-    spent, claimed = math.fsum(call.get("epsilon", 0.0) for call in runs["left"][0]), float(case.claims[0].epsilon)
+    spent, claimed = math.fsum(call.get("epsilon", 0.0) for call in runs["left"][0]), float(claim.epsilon)
     if spent <= claimed * (1 + _SLACK):
         return found
     words = f"the budgets of the noise add up to an epsilon of {spent:.6g}, claimed {claimed:.6g}"

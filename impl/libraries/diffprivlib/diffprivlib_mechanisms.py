@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 """Relative; nothing is promised of the last digits of float64."""
 
 _REACH = 4.0
-"""Inputs lie within so many sensitivities of 0, where the mechanism has no bounds."""
+"""Distance of the inputs from 0 in sensitivities, where the mechanism has no bounds."""
 
 _CELLS = 8
 """Cells between the bounds, or between two scales of the noise to each side."""
