@@ -23,6 +23,8 @@ __all__ = ["model_families"]
 
 EPSILON, LOW, WIDTH = (0.2, 5.0), (-40.0, 30.0), (0.5, 60.0)
 _CELLS, _GRID = 4, 24
+_ALONE = "vector:size=1,linf=1,low=0,high=0,integer"
+"""No two inputs are neighbours: only the distribution is tested."""
 
 
 def _quiet():
@@ -268,8 +270,8 @@ def _caught(fit):
     return found, gradients
 
 
-def _logistic(epsilon, norm, size, regularisation, classes):
-    """Return whether the vector mechanism of a logistic regression is told what the fit needs."""
+def _logistic(epsilon, norm, size, regularisation, classes, asked):
+    """Return whether the vector mechanism of a logistic regression is told what the fit needs, or the gradients."""
     splits = 1 if classes == 2 else classes
 
     def fitted(data):
@@ -293,13 +295,22 @@ def _logistic(epsilon, norm, size, regularisation, classes):
         )
         return bool(told)
 
+    if asked == "parameters":
+        return Mechanism(
+            "",
+            _ALONE,
+            f"pure:{epsilon!r}",
+            sample_one=lambda _: sample_one(np.linspace(-norm, 4 * norm, size + classes).tolist()),
+            law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
+            slow=True,
+            calls=8,
+        )
     # with the labels fixed the loss of a record has a gradient of at most its norm
     return Mechanism(
         "",
         f"records:low={-4 * norm!r},high={4 * norm!r},size={size + classes},relation=replace",
         f"pure:{epsilon!r}",
         sample_one=sample_one,
-        law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
         noiseless=lambda data: [float(x) for part in _caught(fitted(data))[1] for x in part],
         sensitivity=2.0 * norm * math.sqrt(splits),
         floats=False,
@@ -337,8 +348,6 @@ def model_families():
         _components,
         {"epsilon": EPSILON, "norm": (0.5, 20.0), "size": (3, 5), "components": (2, 3), "centred": [False, True]},
     )
-    yield Family(
-        "models.LogisticRegression, family",
-        _logistic,
-        {"epsilon": EPSILON, "norm": (0.5, 20.0), "size": (2, 4), "regularisation": (0.1, 4.0), "classes": [2, 3]},
-    )
+    told = {"epsilon": EPSILON, "norm": (0.5, 20.0), "size": (2, 4), "regularisation": (0.1, 4.0), "classes": [2, 3]}
+    for asked in ("parameters", "gradients"):
+        yield Family(f"models.LogisticRegression, {asked}, family", _logistic, {**told, "asked": [asked]})
