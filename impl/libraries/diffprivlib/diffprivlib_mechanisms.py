@@ -20,9 +20,6 @@ __all__ = ["mechanism_families"]
 _ROUNDING = 1e-9
 """Relative; nothing is promised of the last digits of float64."""
 
-_SEARCH = 1e-6
-"""Relative, in delta: the search for a scale of the discrete Gaussian ends at a tolerance."""
-
 _REACH = 4.0
 """Distance of the inputs from 0 in sensitivities, where the mechanism has no bounds."""
 
@@ -77,7 +74,7 @@ def _randomised(name, domain, *, delta=False, integer=False, bounded=False, law=
             law=None if law is None and cells is None else distribution,
             floats=False,
             slow=True,
-            relative_error=_SEARCH if name == "GaussianDiscrete" else _ROUNDING,
+            relative_error=_ROUNDING,
             call=_call(name, arguments, "int({data}[0])" if integer else "{data}[0]"),
             **more,
         )
