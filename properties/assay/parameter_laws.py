@@ -44,7 +44,7 @@ _FIT_INPUTS = 4
 _FIT_BATCH = 16_384
 """Outcomes in one batch at most."""
 
-_PARAMETER_PAIRS, _FAMILY_PAIRS = 32, 5
+_PARAMETER_PAIRS, _FAMILY_PAIRS = 32, 12
 """Pairs, designed and at boundaries, on which the stated parameters are compared with the claim; at each parameter of
 a family fewer, so that more parameters are compared."""
 
