@@ -381,7 +381,7 @@ def _run_elsewhere(target: Target, checks: Sequence[Check], limits: Budget, proc
 
 def _in_running_order(checks: Sequence[Check]) -> list[Check]:
     laws = {name: place for place, name in enumerate(dict.fromkeys(check.law.name for check in checks))}
-    return sorted(checks, key=lambda check: (not check.law.comes_first, check.law.sampled, laws[check.law.name]))
+    return sorted(checks, key=lambda check: (check.law.place, check.law.sampled, laws[check.law.name]))
 
 
 def run_check(target: Target, check: Check, limits: Budget) -> Result:

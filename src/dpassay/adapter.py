@@ -88,7 +88,8 @@ class NoisePrimitive:
           `sensitivity`) or ``selection`` (an index is released);
         - ``sensitivity``: the distance that the noise is made for (L2 for Gaussian noise), and ``epsilon`` or
           ``scale``, as the library passes them to the function;
-        - optionally ``low`` and ``high``, the range of outputs, and ``integer``, if they are integers.
+        - optionally ``low`` and ``high``, the range of outputs, ``integer``, if they are integers, and ``outputs``,
+          those of a selection, by default the indices.
     """
 
     owner: Any
@@ -168,6 +169,9 @@ class Mechanism:
     releases_noise : bool
         Whether the outcome determines the outputs of all primitives (a sum, not a maximum of noisy values). Then the
         loss of the primitives is a loss of the mechanism.
+    splits_budget : bool
+        Whether the claim is divided among the primitives, all of which see the same records: then the epsilons that
+        they declare add up to at most the claim.
     call : str
         The library's own call, with its imports, as Python text in which ``{data}`` stands for the list of records.
     """
@@ -190,6 +194,7 @@ class Mechanism:
     noise: tuple[NoisePrimitive, ...] = ()
     choices: tuple[Choice, ...] = ()
     releases_noise: bool = False
+    splits_budget: bool = False
     call: str = ""
 
     def __post_init__(self) -> None:
@@ -241,6 +246,7 @@ class Mechanism:
             "slow": self.slow,
             "replayed": bool(self.noise),
             "releases_noise": self.releases_noise,
+            "splits_budget": self.splits_budget,
             "call": self.call,
         }
 

@@ -106,7 +106,7 @@ def _aggregate(name, *, missing=False):
         call = (
             f"tools.{name}(np.array({{data}}), epsilon={epsilon!r}, bounds={bounds!r}, accountant=BudgetAccountant())"
         )
-        return _member(_records(*bounds, size), epsilon, sample_one, call)
+        return _member(_records(*bounds, size), epsilon, sample_one, call, splits_budget=True)
 
     domain = {"epsilon": EPSILON, "low": LOW, "width": WIDTH, "size": (2, 7), "missing": [missing]}
     return Family(f"tools.{name}{', missing values' if missing else ''}, family", make, domain)
@@ -128,7 +128,7 @@ def _by_column(name):
             f"epsilon={epsilon!r}, bounds={bounds!r}, axis=0, accountant=BudgetAccountant())"
         )
         # the second column holds the records in reverse order: one record changes two rows, one in each column
-        return _member(_records(low - 3 * width, low + width, size), epsilon, sample_one, call)
+        return _member(_records(low - 3 * width, low + width, size), epsilon, sample_one, call, splits_budget=True)
 
     return Family(
         f"tools.{name} by column, family", make, {"epsilon": EPSILON, "low": LOW, "width": WIDTH, "size": (2, 5)}
@@ -147,7 +147,7 @@ def _integer_sum():
             "accountant=BudgetAccountant())"
         )
         neighbours = f"records:low={low - width},high={low + 3 * width},size={size},relation=replace"
-        return _member(neighbours, epsilon, sample_one, call)
+        return _member(neighbours, epsilon, sample_one, call, splits_budget=True)
 
     return Family(
         "tools.sum of integers, family", make, {"epsilon": EPSILON, "low": (-40, 30), "width": (2, 60), "size": (2, 7)}
@@ -165,7 +165,7 @@ def _count():
             f"tools.count_nonzero(np.where(records > 0, records, 0.0), epsilon={epsilon!r}, "
             "accountant=BudgetAccountant())"
         )
-        return _member(_records(-1.0, 3.0, size), epsilon, sample_one, call)
+        return _member(_records(-1.0, 3.0, size), epsilon, sample_one, call, splits_budget=True)
 
     return Family("tools.count_nonzero, family", make, {"epsilon": EPSILON, "size": (2, 7)})
 
@@ -244,90 +244,6 @@ def _regression(features, labels, epsilon, bounds):
     return [float(number) for number in (*model.coef_.ravel(), model.intercept_)]
 
 
-# --- mechanisms ------------------------------------------------------------------------------------------------
-
-
-def _randomised(name, domain, *, delta=False, integer=False, bounded=False, law=None, **more):
-    """Return a mechanism that adds noise to a number, over its parameters; the claim is what the user asked for."""
-    cls = getattr(mechanisms, name)
-
-    def make(**arguments):
-        width = arguments.pop("width", None)
-        if bounded:
-            arguments["upper"] = arguments["lower"] + width
-        known = {key: arguments.get(key, 0.0) for key in ("epsilon", "delta")}
-
-        def sample_many(data, size):
-            mechanism = cls(**arguments)
-            value = int(data[0]) if integer else data[0]
-            return np.array([mechanism.randomise(value) for _ in range(size)])
-
-        step = arguments.get("sensitivity", 1)
-        reach = f",low={arguments['lower']},high={arguments['upper']}" if bounded else ""
-        words = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
-        value = "int({data}[0])" if integer else "{data}[0]"
-        return Mechanism(
-            "",
-            f"vector:size=1,linf={step}{reach}" + (",integer" if integer else ""),
-            f"approx:{known['epsilon']!r},{known['delta']!r}" if delta else f"pure:{known['epsilon']!r}",
-            sample_many=sample_many,
-            law=None if law is None else lambda data: law(cls(**arguments), data),
-            floats=False,
-            slow=True,
-            relative_error=1e-9,
-            call=f"from diffprivlib import mechanisms\nmechanisms.{name}({words}).randomise({value})",
-            **more,
-        )
-
-    return Family(f"mechanisms.{name}, family", make, domain)
-
-
-def _laplace_law(mechanism, data):
-    scale = mechanism.sensitivity / (mechanism.epsilon - math.log1p(-mechanism.delta))
-    return {"family": "laplace", "location": data[0], "scale": scale}
-
-
-def _scaled(family):
-    return lambda mechanism, data: {"family": family, "location": data[0], "scale": float(mechanism._scale)}
-
-
-def _geometric_law(mechanism, data):
-    return {"family": "discrete laplace", "location": data[0], "scale": -1 / mechanism._scale}
-
-
-def _bounded_law(mechanism, data):
-    mechanism.randomise(data[0])  # the scale is found at the first call
-    location = min(max(data[0], mechanism.lower), mechanism.upper)
-    bounds = {"low": float(mechanism.lower), "high": float(mechanism.upper)}
-    return {"family": "bounded laplace", "location": location, "scale": float(mechanism._scale), **bounds}
-
-
-def mechanism_families():
-    """Yield the mechanisms over their parameters."""
-    pure, delta = {"epsilon": (0.6, 4.0), "sensitivity": (0.25, 7.0)}, {"delta": (0.02, 0.2)}
-    whole = {"epsilon": (0.6, 4.0), "sensitivity": (2, 5)}
-    interval = {"lower": (-9.0, 4.0), "width": (3.0, 20.0)}
-    yield _randomised("Laplace", {**pure, **delta}, delta=True, law=_laplace_law)
-    yield _randomised("LaplaceTruncated", {**pure, **interval}, bounded=True)
-    yield _randomised("LaplaceFolded", {**pure, **interval}, bounded=True)
-    yield _randomised("LaplaceBoundedDomain", {**pure, **interval}, bounded=True, law=_bounded_law)
-    yield _randomised("LaplaceBoundedNoise", {**pure, **delta}, delta=True)
-    yield _randomised(
-        "Gaussian", {"epsilon": (0.3, 1.0), **delta, "sensitivity": (0.25, 7.0)}, delta=True, law=_scaled("gaussian")
-    )
-    yield _randomised("GaussianAnalytic", {**pure, **delta}, delta=True, law=_scaled("gaussian"))
-    yield _randomised(
-        "GaussianDiscrete", {**whole, **delta}, delta=True, integer=True, law=_scaled("discrete gaussian")
-    )
-    yield _randomised("Geometric", whole, integer=True, law=_geometric_law)
-    steps = {"lower": (-9, 4), "width": (7, 20)}
-    yield _randomised("GeometricTruncated", {**whole, **steps}, integer=True, bounded=True)
-    yield _randomised("GeometricFolded", {**whole, **steps}, integer=True, bounded=True)
-    yield _randomised("Staircase", {**pure, "gamma": (0.2, 0.8)})
-    yield _randomised("Snapping", {**pure, "lower": (-9.0, -3.0), "width": (12.0, 20.0)}, bounded=True)
-    yield _randomised("Uniform", {"delta": (0.1, 0.4), "sensitivity": (0.25, 7.0)}, delta=True)
-
-
 def families():
     """Yield the families of tools and models."""
     for name in ("mean", "sum", "var", "std", "nanmean", "nansum", "nanvar", "nanstd"):
@@ -346,7 +262,10 @@ def families():
         f"models.GaussianNB(epsilon=EPSILON, bounds=BOUNDS{accountant}.partial_fit(X, y, classes=[0, 1])",
     )
     yield _modelled(
-        "StandardScaler", _scaler, f"models.StandardScaler(epsilon=EPSILON, bounds=BOUNDS{accountant}.fit(X)"
+        "StandardScaler",
+        _scaler,
+        f"models.StandardScaler(epsilon=EPSILON, bounds=BOUNDS{accountant}.fit(X)",
+        splits_budget=True,
     )
     yield _modelled(
         "LinearRegression",
