@@ -76,12 +76,14 @@ class Settings:
     seed : int
         Determines all random numbers, together with `calls`.
     calls : int
-        Maximum number of outcomes that a sampled law draws, or a law of coordinates from each of them. The finding
-        depends on it, never on the time.
+        Maximum number of outcomes that a sampled law draws, or a law of coordinates from each of them.
     seconds : float
         Time limit; a law that reaches it ends as undecided, or with what it has certified. May be infinite.
     confirms : bool
         Whether a law that computes may draw outcomes to confirm the fault that it found.
+    depth : int
+        Factor on the numbers of points and parameters that a law asks about, at least 1; sampled laws draw as many
+        outcomes as `calls` says.
     """
 
     alpha: float
@@ -89,6 +91,7 @@ class Settings:
     calls: int
     seconds: float
     confirms: bool = True
+    depth: int = 1
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
@@ -97,6 +100,8 @@ class Settings:
             raise UsageError(f"calls must be at least 1, got {self.calls!r}")
         if not self.seconds > 0:
             raise UsageError(f"seconds must be positive, got {self.seconds!r}")
+        if self.depth < 1:
+            raise UsageError(f"depth must be at least 1, got {self.depth!r}")
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,8 @@ class Law:
         Whether a finding can be a false alarm; such a law gets a share of the level of the run.
     comes_first : bool
         Whether the law runs before all others, because it finds most in the shortest time.
+    deepens : bool
+        Whether more calls or a greater depth may find more; False for a law that asks a fixed list of questions.
     """
 
     name: str
@@ -125,3 +132,4 @@ class Law:
     check: Callable[[RemoteCase, Settings], Finding]
     sampled: bool = True
     comes_first: bool = False
+    deepens: bool = True

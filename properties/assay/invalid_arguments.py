@@ -65,4 +65,6 @@ def _check(case: RemoteCase, settings: Settings) -> Finding:
     )
 
 
-NONSENSE_LAWS = (Law("rejects_invalid_calls", "Every invalid call raises.", _applies, _check, sampled=False),)
+NONSENSE_LAWS = (
+    Law("rejects_invalid_calls", "Every invalid call raises.", _applies, _check, sampled=False, deepens=False),
+)
