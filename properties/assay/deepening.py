@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, Result, seed_of
+from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 
 __all__ = ["GROWTH", "Place", "Round", "deeper", "in_round", "next_round", "place_of"]
 
@@ -35,6 +36,9 @@ _CAUTION = 1.5
 
 _MOST_DEPTH = 4**10
 """Largest depth: at 10,000 calls and a microsecond each the next round would take a day."""
+
+_MOST_ATTEMPTS = 4
+"""Rounds after which a check that stays undecided is not repeated: more calls decide a weak test, nothing else."""
 
 Place = tuple[str, str]
 
@@ -83,6 +87,7 @@ def in_round(check: Check, number: int, depth: int) -> Check:
             alpha=settings.alpha / 2 ** (number + 1),
             seed=settings.seed if number == 0 else seed_of(settings.seed, str(number)),
             calls=settings.calls * depth,
+            pairs=min(settings.pairs * depth, MOST_SAMPLED_PAIRS),
             depth=depth,
         ),
     )
@@ -119,7 +124,8 @@ def next_round(rounds: Sequence[Round], seconds: float, processes: int, wanted: 
 
 
 def _may_gain(one: Round) -> bool:
-    is_open = one.result.finding.kind is FindingKind.OK
+    kind = one.result.finding.kind
+    is_open = kind is FindingKind.OK or (kind is FindingKind.UNDECIDED and one.number < _MOST_ATTEMPTS)
     return is_open and one.check.law.deepens and one.depth < _MOST_DEPTH
 
 
@@ -147,7 +153,7 @@ def _says_more(before: Finding, after: Finding) -> bool:
     """Return whether the finding of a deeper round replaces the one before; what is not decided does not."""
     if after.kind in {FindingKind.UNDECIDED, FindingKind.NOT_APPLICABLE}:
         return False
-    if after.kind is not FindingKind.OK:
+    if after.kind is not FindingKind.OK or before.kind is not FindingKind.OK:
         return True
     return _figure(after) < _figure(before)
 

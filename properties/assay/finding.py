@@ -14,6 +14,7 @@ from typing import Any
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteCase
 from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["Finding", "Law", "Settings"]
@@ -81,6 +82,8 @@ class Settings:
         Time limit; a law that reaches it ends as undecided, or with what it has certified. May be infinite.
     confirms : bool
         Whether a law that computes may draw outcomes to confirm the fault that it found.
+    pairs : int
+        Maximum number of pairs on which a hunt plays.
     depth : int
         Factor on the numbers of points and parameters that a law asks about, at least 1; sampled laws draw as many
         outcomes as `calls` says.
@@ -91,6 +94,7 @@ class Settings:
     calls: int
     seconds: float
     confirms: bool = True
+    pairs: int = MOST_SAMPLED_PAIRS
     depth: int = 1
 
     def __post_init__(self) -> None:
@@ -100,8 +104,8 @@ class Settings:
             raise UsageError(f"calls must be at least 1, got {self.calls!r}")
         if not self.seconds > 0:
             raise UsageError(f"seconds must be positive, got {self.seconds!r}")
-        if self.depth < 1:
-            raise UsageError(f"depth must be at least 1, got {self.depth!r}")
+        if self.depth < 1 or self.pairs < 1:
+            raise UsageError(f"depth and pairs must be at least 1, got {self.depth!r} and {self.pairs!r}")
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,8 @@ class Law:
         Whether a finding can be a false alarm; such a law gets a share of the level of the run.
     comes_first : bool
         Whether the law runs before all others, because it finds most in the shortest time.
+    hunts : bool
+        Whether the law hunts on pairs, so that fewer pairs need fewer calls.
     deepens : bool
         Whether more calls or a greater depth may find more; False for a law that asks a fixed list of questions.
     """
@@ -132,4 +138,5 @@ class Law:
     check: Callable[[RemoteCase, Settings], Finding]
     sampled: bool = True
     comes_first: bool = False
+    hunts: bool = False
     deepens: bool = True

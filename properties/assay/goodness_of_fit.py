@@ -48,6 +48,9 @@ _AGREEMENTS = (-0.5, -0.1, -0.02, 0.02, 0.1, 0.5)
 _REPEATS = (2.0**-12, 0.5)
 """Chances of a repeated outcome that are bet on."""
 
+_MOST_REMEMBERED = 2**20
+"""Outcomes of an input that are compared with later ones, which bounds the memory: repeated noise repeats early."""
+
 _MOST_INTEGERS = 400
 """Integer outcomes over a wider range are put into cells."""
 
@@ -253,6 +256,8 @@ class FitTest:
     def _enter_repeats(self, rows: Array) -> None:
         if self.distribution.coordinates[0].is_discrete or self.distribution.coordinates[0].has_ends:
             return  # atoms repeat
+        if len(self._seen) >= _MOST_REMEMBERED:
+            return
         for value in rows[:, 0].tolist():
             self._repeats[int(value in self._seen)] += 1
             self._seen.add(value)

@@ -48,16 +48,18 @@ class Journal:
 
     def _open(self, path: Path, identity: dict[str, Any]) -> None:
         try:
-            lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--resume {str(path)!r} cannot be read: {error}") from None
-        if not lines:
+        if not text:
             self._write(identity)
             return
-        head, *records = map(_parsed, lines)
+        head, *records = map(_parsed, text.splitlines())
         if head != identity:
             raise UsageError(f"--resume {str(path)!r} is the journal of {_words(head)}, not of {_words(identity)}")
         self._known = {record["check"]: record for record in records if record}
+        if not text.endswith("\n"):
+            self._write({})  # ends the incomplete line of a run that was killed
 
     def find(self, check: Check) -> Result | None:
         """Return the result of a check, if the journal has it."""
@@ -84,7 +86,7 @@ class Journal:
         assert self._path is not None
         try:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+                file.write((json.dumps(record) if record else "") + "\n")
         except OSError as error:
             raise UsageError(f"--resume {str(self._path)!r} cannot be written: {error}") from None
 

@@ -39,6 +39,12 @@ __all__ = [
 DEFAULT_CALLS, MOST_CALLS = 10_000, 200_000
 """Calls of a sampled law: the default, and, unless the adapter sets a limit, the maximum for claims that need more."""
 
+_PAIRS_OF_A_RUN, _CALLS_OF_A_RUN = 1_600, 400_000
+"""Pairs and calls that all sampled checks share in the first round: on one core they take about a minute."""
+
+_LEAST_PAIRS = 8
+"""Pairs of a hunt in a run with many checks: the designed pairs that lead find most."""
+
 DESCRIBED = Law(
     "described",
     "The adapter can describe the case.",
@@ -189,12 +195,19 @@ def make_plan(
     pairs += [(case, TESTED, None) for case in cases if case.name not in tested and laws]
     sampled = sum(reason is None and law.sampled for _, law, reason in pairs)
     share = alpha / max(sampled, 1)
+    depth = _Depth.of(sampled, calls)
     checks = [
         Check(
             case.name,
             one,
             reason,
-            Settings(share, seed_of(seed, case.name, one.name), _calls_of(case, one, calls, share), float("inf")),
+            Settings(
+                share,
+                seed_of(seed, case.name, one.name),
+                depth.calls_of(case, one, share),
+                float("inf"),
+                pairs=depth.pairs,
+            ),
             case.description.get("claim"),
         )
         for case, one, reason in pairs
@@ -232,15 +245,32 @@ def _reason(case: RemoteCase, law: Law) -> str | None:
         return None
 
 
-def _calls_of(case: RemoteCase, law: Law, calls: int | None, alpha: float) -> int:
-    """Return the calls that a law may make: at most the limit of the adapter, by default enough for the claim."""
-    limit: int | None = case.description.get("calls")
-    allowed = DEFAULT_CALLS if calls is None else calls
-    if calls is None and law.sampled and isinstance(case, RemoteMechanism):
-        enough = sufficient_calls(case.claims[0], alpha, pairs=MOST_SAMPLED_PAIRS)
-        if enough is not None and (limit is not None or enough <= MOST_CALLS):
-            allowed = enough if case.description["slow"] else max(DEFAULT_CALLS, enough)
-    return allowed if limit is None else min(allowed, limit)
+@dataclass(frozen=True)
+class _Depth:
+    """The least depth of the checks of a run: the more checks, the fewer pairs and calls each of them has."""
+
+    pairs: int
+    calls: int
+    given: bool
+
+    @classmethod
+    def of(cls, sampled: int, calls: int | None) -> "_Depth":
+        """Return the depth for a number of sampled checks; with a number of calls from the user it is fixed."""
+        if calls is not None:
+            return cls(MOST_SAMPLED_PAIRS, calls, given=True)
+        pairs = min(max(_PAIRS_OF_A_RUN // max(sampled, 1), _LEAST_PAIRS), MOST_SAMPLED_PAIRS)
+        return cls(pairs, min(_CALLS_OF_A_RUN // max(sampled, 1), DEFAULT_CALLS), given=False)
+
+    def calls_of(self, case: RemoteCase, law: Law, alpha: float) -> int:
+        """Return the calls of a law: at most the limit of the adapter, by default enough for the claim."""
+        limit: int | None = case.description.get("calls")
+        allowed = self.calls if self.given else DEFAULT_CALLS
+        if not self.given and law.sampled and isinstance(case, RemoteMechanism):
+            pairs = self.pairs if law.hunts else MOST_SAMPLED_PAIRS
+            enough = sufficient_calls(case.claims[0], alpha / 2, pairs=pairs)
+            if enough is not None and (limit is not None or enough <= MOST_CALLS):
+                allowed = enough if case.description["slow"] else max(self.calls, enough)
+        return allowed if limit is None else min(allowed, limit)
 
 
 def seed_of(seed: int, *names: str) -> int:

@@ -44,6 +44,10 @@ _LEAST_ROUND = 1.0
 """Seconds that a further round needs to be worth the start of processes."""
 
 
+Wanted = Callable[[Sequence[Result]], Collection[Place]]
+"""Takes the results so far and returns the checks that are deepened first."""
+
+
 def time_of(plan: Plan, seconds: float) -> float:
     """Return the part of a time limit that belongs to the selected checks."""
     selected = sum(check.reason is None for check in plan.checks)
@@ -57,7 +61,7 @@ def run_plan(
     overrun: float = 1.0,
     jobs: int = 1,
     backend: str = "loky",
-    wanted: Callable[[Sequence[Result]], Collection[Place]] = lambda _: (),
+    wanted: Wanted = lambda _: (),
     journal: Journal | None = None,
 ) -> Iterator[Result]:
     """Run the checks and yield their results in a fixed order, then the results of deeper rounds as they end.
@@ -79,7 +83,7 @@ def run_plan(
     backend : str
         One of `BACKENDS`.
     wanted : callable
-        Takes the results of the first round and returns the checks that are deepened first.
+        Takes the results so far and returns the checks that are deepened first: failures are expected there.
     journal : Journal, optional
         Results of an earlier run, which are not computed again; new ones are added.
 
@@ -108,8 +112,7 @@ def run_plan(
                 rounds.append(Round(result))
                 yield result
             if plan.deepens:
-                places = wanted([one.result for one in rounds])
-                yield from run.further(rounds, Budget(start + budget, budget), places)
+                yield from run.further(rounds, start + budget, start + overrun * budget, wanted)
     finally:
         close_session()
 
@@ -130,20 +133,28 @@ class _Run:
         for result in self._results(asked, limits):
             yield replace(result, check=whole[place_of(result.check)])
 
-    def further(self, rounds: Sequence[Round], limits: Budget, wanted: Collection[Place]) -> Iterator[Result]:
-        """Yield the results of deeper rounds until the time is over."""
+    def further(self, rounds: Sequence[Round], deadline: float, latest: float, wanted: Wanted) -> Iterator[Result]:
+        """Yield the results of deeper rounds until the time is over; what is wanted may take the longer time."""
         current = {place_of(one.check): one for one in rounds}
-        while (left := limits.left()) > _LEAST_ROUND:
-            chosen = next_round(list(current.values()), left, self.processes, wanted)
+        while True:
+            places = wanted([one.result for one in current.values()])
+            is_late = deadline - time.time() <= _LEAST_ROUND
+            end = latest if is_late else deadline
+            candidates = [one for one in current.values() if not is_late or place_of(one.check) in places]
+            left = end - time.time()
+            chosen = next_round(candidates, left, self.processes, places) if left > _LEAST_ROUND else []
             if not chosen:
                 return
-            planned = {place_of(one.check): one for one in chosen}
-            for after in self._results([in_round(one.check, one.number, one.depth) for one in chosen], limits):
+            for after, planned in self._deeper(chosen, Budget(end, left)):
                 place = place_of(after.check)
-                if after.finding.detail == NOT_STARTED:
-                    continue
-                current[place] = deeper(current[place], after, planned[place].number, planned[place].depth)
+                current[place] = deeper(current[place], after, planned.number, planned.depth)
                 yield current[place].result
+
+    def _deeper(self, chosen: Sequence[Round], limits: Budget) -> Iterator[tuple[Result, Round]]:
+        planned = {place_of(one.check): one for one in chosen}
+        for after in self._results([in_round(one.check, one.number, one.depth) for one in chosen], limits):
+            if after.finding.detail != NOT_STARTED:
+                yield after, planned[place_of(after.check)]
 
     def _results(self, checks: Sequence[Check], limits: Budget) -> Iterator[Result]:
         """Yield the results of the journal, then those of the other checks, which it records."""

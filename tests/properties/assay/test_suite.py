@@ -4,7 +4,6 @@ import math
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
