@@ -2,6 +2,7 @@
 
 import html
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = {
-    "architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md", "findings.md": "FINDINGS.md",
+    "architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md", "findings/README.md": "findings/README.md",
     "changelog.md": "CHANGELOG.md",
 }  # fmt: skip
 LEAD_OF_GALLERY = """`dpassay show NAME` prints the code of a mechanism and the largest loss that a search finds;
@@ -23,6 +24,7 @@ def on_files(files: Files, config: Any) -> Files:
     pages = {name: within_site((ROOT / source).read_text(encoding="utf-8")) for name, source in COPIED.items()}
     pages |= {"commands.md": commands(), "gallery.md": gallery()}
     pages |= {f"documents/{key}.md": document(key) for key in DOCUMENTS}
+    pages |= {f"findings/{page.name}.md": finding(page) for page in all_findings()}
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
     return files
@@ -39,6 +41,30 @@ def within_site(markdown: str) -> str:
         markdown = re.sub(rf"\]\((\.\./)?{re.escape(source)}", f"]({name}", markdown)
     markdown = markdown.replace("](docs/", "](")
     return re.sub(r"\[([^\]]+)\]\((?:\.\./)?(?:benchmarks|examples|src|impl|tests|README)[^)]*\)", r"\1", markdown)
+
+
+def all_findings() -> list[Any]:
+    """Return the pages of findings; their folder is that of the repository, not of the installed package."""
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.findings import pages
+
+    return pages()
+
+
+def finding(page: Any) -> str:
+    """Return the page of a finding, with its facts as a table."""
+    facts = {
+        "library": page.library,
+        "versions": page.versions,
+        "level": page.level,
+        "severity": page.severity,
+        "claimed": page.claimed,
+        "certified": page.certified,
+    }
+    told = {name: value for name, value in facts.items() if value}
+    head, rule, row = ("| " + " | ".join(cells) + " |" for cells in (told, ["---"] * len(told), told.values()))
+    title, body = page.text.strip().split("\n", 1)
+    return "\n".join([title, "", head, rule, row, body])
 
 
 def commands() -> str:

@@ -13,7 +13,7 @@ import joblib
 
 from dpassay.impl.libraries.remote import RemoteCase, Worker, open_library
 from dpassay.properties.assay.expected import FINE
-from dpassay.properties.assay.finding import Finding
+from dpassay.properties.assay.finding import Finding, Law
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, Result, Target
 
@@ -22,7 +22,14 @@ __all__ = ["NOT_STARTED", "Budget", "close_session", "run_check", "run_checks"]
 NOT_STARTED = "the time limit was reached before this check started"
 """Detail of a check for which no time was left."""
 
-_PATIENCE = 2.0  # factor on the time limit of a law, which ends after its current batch
+_PATIENCE = 2.0
+"""Factor on the time limit of a law, which ends after its current batch."""
+
+_LEAST_PATIENCE = 60.0
+"""Seconds that a check may take until its worker is given up, however short its time limit is."""
+
+_PART_OF_COMPUTED, _LEAST_SECONDS = 1 / 12, 10.0
+"""Part of the time, and seconds at least, that a computed check has: it then passes with the points that it had."""
 
 _CHUNK = 16
 """Checks for each process that are sent at once to a backend that returns all results together."""
@@ -30,19 +37,40 @@ _CHUNK = 16
 
 @dataclass(frozen=True)
 class Budget:
-    """Time limits: the deadline of a run (as `time.time`) and the limit of one check, in seconds."""
+    """Time limits in seconds: the deadline of a run (as `time.time`), and those of a sampled and a computed check."""
 
     deadline: float
-    each: float
+    sampled: float
+    computed: float
 
     @classmethod
-    def of(cls, seconds: float, checks: int, jobs: int) -> "Budget":
-        """Return the limits of a run that starts now; one slow check may not use the time of all others."""
-        return cls(time.time() + seconds, seconds if checks <= jobs else seconds / 2)
+    def of(cls, seconds: float, checks: int, jobs: int, *, overrun: float = 1.0) -> "Budget":
+        """Return the limits of a run that starts now; one slow check may not use the time of all others.
 
-    def left(self) -> float:
+        Parameters
+        ----------
+        seconds : float
+            Time of the run.
+        checks, jobs : int
+            Numbers of checks and of processes.
+        overrun : float
+            Factor on the time after which no check starts.
+        """
+        longest = overrun * seconds
+        if checks <= jobs:
+            return cls(time.time() + longest, longest, longest)
+        return cls(time.time() + longest, longest / 2, max(_PART_OF_COMPUTED * seconds, _LEAST_SECONDS))
+
+    @classmethod
+    def until(cls, deadline: float) -> "Budget":
+        """Return the limits of checks that may take all of the time until a deadline."""
+        left = deadline - time.time()
+        return cls(deadline, left, left)
+
+    def left(self, law: Law) -> float:
         """Return the time limit of the next check; not positive after the deadline."""
-        return min(self.deadline - time.time(), self.each)
+        draws = law.sampled and not law.comes_first
+        return min(self.deadline - time.time(), self.sampled if draws else self.computed)
 
 
 def run_checks(
@@ -124,14 +152,14 @@ def _chunks(checks: Sequence[Check], processes: int, backend: str) -> list[Seque
 
 def run_check(target: Target, check: Check, limits: Budget) -> Result:
     """Run one check in this process, with its open worker."""
-    left = limits.left()
+    left = limits.left(check.law)
     if left <= 0:
         return Result(check, Finding(FindingKind.UNDECIDED, NOT_STARTED))
     start = time.perf_counter()
     losses: tuple[str, ...] = ()
     try:
         session = _session_of(target)
-        session.worker.deadline = time.monotonic() + _PATIENCE * left
+        session.worker.deadline = time.monotonic() + max(_PATIENCE * left, _LEAST_PATIENCE)
         lost_before = len(session.worker.losses)
         try:
             finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))

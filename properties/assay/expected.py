@@ -61,6 +61,8 @@ class ExpectedFailure:
         One of `DIRECTIONS`.
     accepted : tuple of str, optional
         The invalid calls whose acceptance is excused.
+    page : str, optional
+        Name of the page that documents the finding.
     """
 
     mechanism: str
@@ -73,6 +75,7 @@ class ExpectedFailure:
     factor: float | None = None
     direction: Direction | None = None
     accepted: tuple[str, ...] | None = None
+    page: str | None = None
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.upstream})"
@@ -148,7 +151,7 @@ def _for_each_mechanism(entry: Any) -> list[Any]:
 
 
 def _read(path: Path, entry: dict[str, Any]) -> ExpectedFailure:
-    require_fields(path, "failure", entry, {**dict.fromkeys((*_FAILURE_FIELDS, "severity"), str), **_SIZES})
+    require_fields(path, "failure", entry, {**dict.fromkeys((*_FAILURE_FIELDS, "severity", "page"), str), **_SIZES})
     missing = [name for name in _FAILURE_FIELDS if name not in entry]
     if missing:
         raise UsageError(f"{path}: the failure of {entry.get('mechanism')!r} lacks {', '.join(missing)}")

@@ -39,10 +39,10 @@ __all__ = [
 DEFAULT_CALLS, MOST_CALLS = 10_000, 200_000
 """Calls of a sampled law: the default, and, unless the adapter sets a limit, the maximum for claims that need more."""
 
-_PAIRS_OF_A_RUN, _CALLS_OF_A_RUN = 1_600, 400_000
+_PAIRS_OF_A_RUN, _CALLS_OF_A_RUN = 1_200, 300_000
 """Pairs and calls that all sampled checks share in the first round: on one core they take about a minute."""
 
-_LEAST_PAIRS = 8
+_LEAST_PAIRS = 6
 """Pairs of a hunt in a run with many checks: the designed pairs that lead find most."""
 
 DESCRIBED = Law(

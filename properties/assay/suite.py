@@ -108,7 +108,9 @@ def run_plan(
             processes = joblib.effective_n_jobs(jobs)
             run = _Run(plan.target, processes, backend, Journal() if journal is None else journal)
             rounds = []
-            for result in run.first(checks, Budget.of(overrun * budget, len(checks), processes), deepens=plan.deepens):
+            for result in run.first(
+                checks, Budget.of(budget, len(checks), processes, overrun=overrun), deepens=plan.deepens
+            ):
                 rounds.append(Round(result))
                 yield result
             if plan.deepens:
@@ -137,7 +139,7 @@ class _Run:
         """Yield the results of deeper rounds until the time is over; what is wanted may take the longer time."""
         current = {place_of(one.check): one for one in rounds}
         while True:
-            places = wanted([one.result for one in current.values()])
+            places = {*wanted([one.result for one in current.values()]), *map(place_of, _undecided(current.values()))}
             is_late = deadline - time.time() <= _LEAST_ROUND
             end = latest if is_late else deadline
             candidates = [one for one in current.values() if not is_late or place_of(one.check) in places]
@@ -145,7 +147,7 @@ class _Run:
             chosen = next_round(candidates, left, self.processes, places) if left > _LEAST_ROUND else []
             if not chosen:
                 return
-            for after, planned in self._deeper(chosen, Budget(end, left)):
+            for after, planned in self._deeper(chosen, Budget.until(end)):
                 place = place_of(after.check)
                 current[place] = deeper(current[place], after, planned.number, planned.depth)
                 yield current[place].result
@@ -164,6 +166,11 @@ class _Run:
         for result in run_checks(self.target, rest, limits, processes=self.processes, backend=self.backend):
             self.journal.add(result)
             yield result
+
+
+def _undecided(rounds: Collection[Round]) -> list[Check]:
+    """Return the checks of sampled tests that are too weak so far; more calls may decide them."""
+    return [one.check for one in rounds if one.check.law.sampled and one.result.finding.kind is FindingKind.UNDECIDED]
 
 
 def _in_running_order(checks: Sequence[Check]) -> list[Check]:

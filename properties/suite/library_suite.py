@@ -76,7 +76,7 @@ class LibrarySuite:
         """Return the result of a check, which is run at most once."""
         place = (check.mechanism, check.law.name)
         if place not in self._results:
-            self._results[place] = run_check(self.plan.target, check, Budget(math.inf, _SECONDS_EACH))
+            self._results[place] = run_check(self.plan.target, check, Budget(math.inf, _SECONDS_EACH, _SECONDS_EACH))
             note_level(check.settings.alpha if check.law.sampled else 0.0)
             _note_power_of(self._results[place].finding)
         return self._results[place]

@@ -136,7 +136,7 @@ def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> Non
 def test_a_check_without_time_is_not_started(some: Target) -> None:
     law = Law("any", "Nothing.", lambda case: None, lambda *_: Finding(FindingKind.OK, "asked", power=POINT))
     (check,) = make_plan(some, [law], calls=10, mechanism="correct").checks
-    assert run_check(some, check, Budget(0.0, 1.0)).finding == Finding(FindingKind.UNDECIDED, NOT_STARTED)
+    assert run_check(some, check, Budget(0.0, 1.0, 1.0)).finding == Finding(FindingKind.UNDECIDED, NOT_STARTED)
     close_session()
 
 
