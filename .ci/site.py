@@ -11,8 +11,8 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = {
-    "architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md", "findings/README.md": "findings/README.md",
-    "changelog.md": "CHANGELOG.md",
+    "architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md",
+    "findings/README.md": "findings/README.md",
 }  # fmt: skip
 LEAD_OF_GALLERY = """`dpassay show NAME` prints the code of a mechanism and the largest loss that a search finds;
 `dpassay hunt NAME` tests its claim. Names such as SVT3 are those of the common benchmark of testing tools."""

@@ -55,6 +55,12 @@ def test_the_figures_of_a_page_agree(page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_of_a_page_resolve(page: Page) -> None:
+    for target in re.findall(r"\]\(((?!https?:)[^)]+)\)", page.text):
+        assert (page.path.parent / target).is_file(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_shows_something(page: Page) -> None:
     """A pattern that an empty output matches would confirm anything."""
     assert not page.is_shown_by("")
