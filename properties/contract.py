@@ -27,6 +27,7 @@ __all__ = [
     "ErratumRecord",
     "ExperimentRecord",
     "FindingRecord",
+    "FunctionRecord",
     "HuntRecord",
     "ItemRecord",
     "LeafRecord",
@@ -239,6 +240,16 @@ class FindingRecord(Record, kw_only=True, frozen=True):
     detail: str | None = None
 
 
+class FunctionRecord(Record, kw_only=True, frozen=True):
+    """A public function or class of a library, and the cases that ask it."""
+
+    library: str
+    version: str | None
+    function: str
+    kind: Literal["function", "class"]
+    cases: list[str]
+
+
 class CoverageKind(StrEnum):
     """The kind of the main object that covers an item, or `NONE`."""
 
@@ -359,6 +370,7 @@ RECORDS: tuple[type[Record], ...] = (
     HuntRecord,
     CheckRecord,
     FindingRecord,
+    FunctionRecord,
     LeafRecord,
     PairRecord,
     NotTracedRecord,

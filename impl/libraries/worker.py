@@ -6,7 +6,9 @@ to standard error: standard output belongs to the protocol.
 
 Requests: ``describe``; ``sample`` (case, data, size, seed or null, one_by_one); ``draw`` (case, data: one outcome,
 with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``replay`` (case, pairs, shifts);
-``member`` (case: the name of a member of a family); ``answer`` (case, arguments); ``attempt`` (case, attempt). A reply
+``member`` (case: the name of a member of a family); ``answer`` (case, arguments); ``attempt`` (case, attempt);
+``public`` (modules: their public functions) and ``reached`` (a request about a case: the public functions that it
+reaches). A reply
 holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is broken, and `is_unasked`:
 whether the adapter's own code raised, so that the library was not asked or did not refuse).
 """
@@ -93,6 +95,7 @@ class Adapter:
 
     def __init__(self, cases: list[Any]) -> None:
         self._cases = {case.name: case for case in cases}
+        self._functions: Any = None
 
     def _case(self, name: str) -> Any:
         """Return a case, or a member of a family by its name, which says its parameters."""
@@ -115,6 +118,13 @@ class Adapter:
         what = request["do"]
         if what == "describe":
             return [_described(case) for case in self._cases.values()]
+        if what == "public":
+            from dpassay.impl.libraries.public_functions import PublicFunctions
+
+            self._functions = PublicFunctions(request["modules"])
+            return {"kinds": self._functions.kinds(), "missing": self._functions.missing}
+        if what == "reached":
+            return self._functions.reached(lambda: self.answer(request["request"]))
         case = self._case(request["case"])
         if what == "replay":
             from dpassay.impl.libraries.replaying import replay

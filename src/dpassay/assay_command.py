@@ -26,7 +26,8 @@ from dpassay.properties.assay.kinds import FindingKind
 if TYPE_CHECKING:
     from dpassay.impl.libraries.registry import Library
     from dpassay.properties.assay.assessment import Assessment
-    from dpassay.properties.assay.suite import Plan
+    from dpassay.properties.assay.suite import Plan, Target
+    from dpassay.properties.contract import FunctionRecord
 
 __all__ = ["assay"]
 
@@ -82,6 +83,11 @@ __all__ = ["assay"]
     show_default=True,
     help="Where the worker processes run: on this machine, or on a cluster.",
 )
+@click.option(
+    "--coverage",
+    is_flag=True,
+    help="List the public functions of the library that concern privacy, and the cases that ask them.",
+)
 @json_option
 @click.option(
     "--format",
@@ -105,6 +111,7 @@ def assay(
     seed: int,
     jobs: int,
     backend: str,
+    coverage: bool,
     as_json: bool,
     form: str,
 ) -> int:
@@ -129,6 +136,9 @@ def assay(
 
     seconds = None if budget is None else seconds_of("--budget", budget)
     found = find_library(library)
+    if coverage:
+        _print_coverage(found, list(targets_of(found, versions, python, _tell)), as_json=as_json)
+        return EXPECTED
     plans = [
         make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls, mechanism=mechanism, law=law)
         for target in targets_of(found, versions, python, _tell)
@@ -150,6 +160,31 @@ def assay(
         return INTERRUPTED
     _print_changes(runs, is_table=form == "table")
     return _status_of([line for lines in runs for line in lines])
+
+
+def _print_coverage(library: "Library", targets: Sequence["Target"], *, as_json: bool) -> None:
+    """Print which public functions of a library are asked."""
+    from dpassay.properties.assay.coverage import coverage, summary
+
+    for target in targets:
+        records, missing = coverage(target, library.modules)
+        if as_json:
+            print_records(records)
+        else:
+            print_table([_coverage_row(record) for record in records], ("function", "kind", "cases", "such_as"))
+        for module in missing:
+            _tell(f"a module cannot be imported: {module}")
+        if records:
+            click.echo(summary(records), err=True)
+
+
+def _coverage_row(record: "FunctionRecord") -> dict[str, Any]:
+    return {
+        "function": record.function,
+        "kind": record.kind,
+        "cases": len(record.cases),
+        "such_as": next(iter(record.cases), None),
+    }
 
 
 def _time_limits(plan: "Plan", profile: str, seconds: float | None) -> dict[str, Any]:
