@@ -36,7 +36,7 @@ class _Tape:
         known = self._replayed
         fresh = known is None or len(self.calls) >= len(known)
         output = _chosen(read, self._shift) if fresh else known[len(self.calls)]  # type: ignore[index]
-        self.calls.append({key: _plain(value) for key, value in read.items()})
+        self.calls.append({key: _plain(value) for key, value in read.items() if key != "outputs"})
         self.outputs.append(output)
         return output
 
@@ -115,7 +115,8 @@ def _chosen(read: dict[str, Any], shift: float) -> Any:
     value = read["value"]
     if read["family"] == "selection":
         last = len(value) - 1
-        return last if shift > 0 else 0 if shift < 0 else max(range(last + 1), key=lambda k: value[k])
+        chosen = last if shift > 0 else 0 if shift < 0 else max(range(last + 1), key=lambda k: value[k])
+        return read["outputs"][chosen] if "outputs" in read else chosen
     if getattr(value, "shape", None):
         return value + shift * float(read["sensitivity"])
     if isinstance(value, (list, tuple)):

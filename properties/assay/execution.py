@@ -13,7 +13,7 @@ import joblib
 
 from dpassay.impl.libraries.remote import RemoteCase, Worker, open_library
 from dpassay.properties.assay.expected import FINE
-from dpassay.properties.assay.finding import Finding, Law
+from dpassay.properties.assay.finding import Finding, Law, Turn
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, Result, Target
 
@@ -69,7 +69,7 @@ class Budget:
 
     def left(self, law: Law) -> float:
         """Return the time limit of the next check; not positive after the deadline."""
-        draws = law.sampled and not law.comes_first
+        draws = law.place in {Turn.FITTED, Turn.SAMPLED}
         return min(self.deadline - time.time(), self.sampled if draws else self.computed)
 
 

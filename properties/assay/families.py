@@ -7,7 +7,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpassay.impl.libraries.remote import RemoteFamily, RemoteMechanism, WorkerError
@@ -16,20 +16,54 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS, sufficient_calls
 from dpassay.spec.verdict import Scope
 
-__all__ = ["check_family", "corners", "unless_member"]
+__all__ = ["COMPUTED", "FITTED", "SAMPLED", "Asking", "check_family", "corners", "unless_member"]
 
 Arguments = dict[str, Any]
 Check = Callable[[RemoteMechanism, Settings], Finding]
 
-_DRAWS = 10
-"""Random parameters of a law that computes, after the corners: more take the time of other cases."""
-
-_SAMPLED_DRAWS = 2
-"""Parameters of a law that samples: at each of them a hunt must draw enough not to be weak."""
 
 _FAULTS = {FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER, FindingKind.ERROR}
+_SHRINKING_SECONDS = 5.0
+"""Time for simpler parameters once a fault is found: more takes the time of other cases."""
+
 _MOST_CORNERS = 8
 """Corners that are asked: an orthogonal array of seven parameters has eight rows."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Parameters of a family at which a law is asked.
+
+    Parameters
+    ----------
+    corners : int
+        Corners at most, those that differ most first.
+    draws : int
+        Random parameters after the corners.
+    shrinks : bool
+        Whether the law is asked without samples, is asked again at simpler parameters where it finds a fault, and with
+        samples at the last of them. Otherwise the parameters share the level and the time.
+    saves_calls : bool
+        Whether as few outcomes are drawn as a test of the claim needs.
+    calls : int, optional
+        Maximum number of outcomes at each parameter.
+    """
+
+    corners: int
+    draws: int
+    shrinks: bool = False
+    saves_calls: bool = False
+    calls: int | None = None
+
+
+COMPUTED = Asking(corners=_MOST_CORNERS, draws=2, shrinks=True, saves_calls=True)
+"""A law that computes: more draws take the time of other cases."""
+
+FITTED = Asking(corners=2, draws=2, calls=4000)
+"""The fit of a distribution that is known: so many outcomes detect a total variation of about 1/8."""
+
+SAMPLED = Asking(corners=2, draws=0, saves_calls=True)
+"""A law that samples: at each parameter a hunt must draw enough not to be weak."""
 
 
 class _FaultError(Exception):
@@ -63,7 +97,7 @@ def unless_member(family: RemoteFamily, condition: Callable[[RemoteMechanism], s
     return condition(family.member(next(corners(family.parameters))))
 
 
-def check_family(check: Check, family: RemoteFamily, settings: Settings, *, sampled: bool) -> Finding:
+def check_family(check: Check, family: RemoteFamily, settings: Settings, asking: Asking) -> Finding:
     """Ask a law at the corners of a family, then at random parameters; return its worst finding.
 
     Parameters
@@ -73,36 +107,39 @@ def check_family(check: Check, family: RemoteFamily, settings: Settings, *, samp
     family : RemoteFamily
         The family.
     settings : Settings
-        Settings of the check; draws share the level and the time of a sampled law.
-    sampled : bool
-        Whether the law draws outcomes: then few parameters are drawn, and nothing is shrunk. Otherwise it is asked
-        without samples, and with samples at the parameters at which it finds a fault.
+        Settings of the check.
+    asking : Asking
+        Where the law is asked.
     """
-    if sampled:
-        parts = _SAMPLED_DRAWS
-        share = replace(settings, alpha=settings.alpha / parts, seconds=settings.seconds / parts)
-    else:
+    every = list(_spread(list(corners(family.parameters)), asking.corners))
+    parts = len(every) + asking.draws
+    if asking.shrinks:
         share = replace(settings, confirms=False)
-    series = _Series(check, family, share, time.monotonic() + settings.seconds)
-    for arguments in _first(family, sampled=sampled):
+    else:
+        share = replace(settings, alpha=settings.alpha / parts, seconds=settings.seconds / parts)
+    series = _Series(check, family, share, asking, time.monotonic() + settings.seconds)
+    for arguments in every:
         series.ask(arguments)
-    if not sampled:
-        _search(series, settings.seed)
+    if asking.draws:
+        _search(series, asking, settings.seed)
+    if asking.shrinks:
         series.confirm(settings)
     return series.result()
 
 
-def _first(family: RemoteFamily, *, sampled: bool) -> Iterator[Arguments]:
-    """Yield the corners; for a sampled law those that differ most, from both ends."""
-    every = list(corners(family.parameters))
-    yield from (every[0], every[-1])[: len(every)] if sampled else every
+def _spread(every: list[Arguments], most: int) -> Iterator[Arguments]:
+    """Yield all corners, or the first and the last one, which differ most."""
+    yield from every if len(every) <= most else (every[0], every[-1])
 
 
 class _Series:
     """The findings of a law at several parameters."""
 
-    def __init__(self, check: Check, family: RemoteFamily, settings: Settings, deadline: float) -> None:
+    def __init__(
+        self, check: Check, family: RemoteFamily, settings: Settings, asking: Asking, deadline: float
+    ) -> None:
         self._check, self._family, self._settings, self._deadline = check, family, settings, deadline
+        self._asking = asking
         self.parameters = family.parameters
         self.faults: list[Finding] = []
         self._worst: Arguments = {}
@@ -127,13 +164,16 @@ class _Series:
         if finding.kind in _FAULTS:
             self.faults.append(told)
             self._worst = arguments
+            self._deadline = min(self._deadline, time.monotonic() + _SHRINKING_SECONDS)
         else:
             self._others.append(told)
 
     def _settings_of(self, member: RemoteMechanism) -> Settings:
-        """Return the settings with as few calls as a test of the member's claim needs."""
-        enough = sufficient_calls(member.claims[0], self._settings.alpha, pairs=MOST_SAMPLED_PAIRS)
-        return self._settings if enough is None else replace(self._settings, calls=min(self._settings.calls, enough))
+        """Return the settings with as few calls as are enough."""
+        limits = [self._settings.calls, self._asking.calls, member.description["calls"]]
+        if self._asking.saves_calls:
+            limits.append(sufficient_calls(member.claims[0], self._settings.alpha, pairs=MOST_SAMPLED_PAIRS))
+        return replace(self._settings, calls=min(limit for limit in limits if limit is not None))
 
     def confirm(self, settings: Settings) -> None:
         """Ask the law again, with samples, at the parameters of the last fault."""
@@ -160,20 +200,20 @@ class _Series:
         return Finding(FindingKind.UNDECIDED, "no parameters were drawn in time")
 
 
-def _search(series: _Series, seed: int) -> None:
-    """Draw parameters with hypothesis, which shrinks those at which a fault is found."""
+def _search(series: _Series, asking: Asking, seed: int) -> None:
+    """Draw parameters with hypothesis, which may shrink those at which a fault is found."""
     import hypothesis
 
     from dpassay.properties.strategies.parameters import parameters_of
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
-        max_examples=_DRAWS,
+        max_examples=asking.draws,
         database=None,
         deadline=None,
         derandomize=False,
         report_multiple_bugs=False,
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        phases=(hypothesis.Phase.generate, *((hypothesis.Phase.shrink,) if asking.shrinks else ())),
         suppress_health_check=list(hypothesis.HealthCheck),
         verbosity=hypothesis.Verbosity.quiet,
     )

@@ -9,6 +9,7 @@ result. Violations, unsound numbers and wrong answers are always certified.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 from dpassay.claims import UsageError
@@ -17,7 +18,7 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["Finding", "Law", "Settings"]
+__all__ = ["Finding", "Law", "Settings", "Turn"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,15 @@ class Settings:
             raise UsageError(f"depth and pairs must be at least 1, got {self.depth!r} and {self.pairs!r}")
 
 
+class Turn(IntEnum):
+    """Order of laws in a run: those that find most in the shortest time come first."""
+
+    FIRST = 0
+    COMPUTED = 1
+    FITTED = 2
+    SAMPLED = 3
+
+
 @dataclass(frozen=True)
 class Law:
     """A property that every case to which it applies must have.
@@ -124,8 +134,8 @@ class Law:
         Takes the case and the settings and returns the finding.
     sampled : bool
         Whether a finding can be a false alarm; such a law gets a share of the level of the run.
-    comes_first : bool
-        Whether the law runs before all others, because it finds most in the shortest time.
+    turn : Turn, optional
+        Place in the order of a run; by default that of computed or of sampled laws.
     hunts : bool
         Whether the law hunts on pairs, so that fewer pairs need fewer calls.
     deepens : bool
@@ -137,6 +147,11 @@ class Law:
     applies: Callable[[RemoteCase], str | None]
     check: Callable[[RemoteCase, Settings], Finding]
     sampled: bool = True
-    comes_first: bool = False
+    turn: Turn | None = None
     hunts: bool = False
     deepens: bool = True
+
+    @property
+    def place(self) -> Turn:
+        """Place of the law in the order of a run."""
+        return self.turn if self.turn is not None else Turn.SAMPLED if self.sampled else Turn.COMPUTED

@@ -4,7 +4,7 @@ from typing import Any
 
 from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteNonsense, WorkerError
-from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.spec.verdict import Evidence, Scope
 
@@ -66,5 +66,13 @@ def _check(case: RemoteCase, settings: Settings) -> Finding:
 
 
 NONSENSE_LAWS = (
-    Law("rejects_invalid_calls", "Every invalid call raises.", _applies, _check, sampled=False, deepens=False),
+    Law(
+        "rejects_invalid_calls",
+        "Every invalid call raises.",
+        _applies,
+        _check,
+        sampled=False,
+        turn=Turn.FIRST,
+        deepens=False,
+    ),
 )

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from dpassay.claims import BoundedRange, Claim, NeighbourRelation, PureDP, SamplerLostError, UsageError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteFamily, RemoteMechanism, WorkerError
-from dpassay.properties.assay.families import check_family, unless_member
-from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.families import COMPUTED, SAMPLED, Asking, check_family, unless_member
+from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.ideal_distributions import IdealDistribution, UnreadableLawError, ideal_loss
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.reproduction import reproduction
@@ -35,7 +35,8 @@ def mechanism_law(
     check: Check,
     *,
     sampled: bool,
-    exhausts_families: bool = False,
+    asking: Asking | None = None,
+    turn: Turn | None = None,
 ) -> Law:
     """Make a law for mechanisms; it is undecided if the worker fails, an error if the case fails.
 
@@ -47,22 +48,24 @@ def mechanism_law(
         Returns None if the law applies to a mechanism, else the reason why it does not.
     check : callable
         Takes the mechanism and the settings.
-    exhausts_families : bool
-        Whether a sampled law is asked at as many parameters of a family as a computed one, because it draws outcomes
-        only to confirm a fault; then it also runs first.
+    asking : Asking, optional
+        At which parameters of a family the law is asked; by default `SAMPLED` or `COMPUTED`.
+    turn : Turn, optional
+        As for `Law`.
     """
+    chosen = asking if asking is not None else SAMPLED if sampled else COMPUTED
 
     def needs_samples(member: RemoteMechanism) -> str | None:
         return "the runs of the family are replayed" if member.description["replayed"] else condition(member)
 
     def applies(case: RemoteCase) -> str | None:
         if isinstance(case, RemoteFamily):
-            return unless_member(case, needs_samples if sampled and not exhausts_families else condition)
+            return unless_member(case, condition if chosen.shrinks else needs_samples)
         return condition(case) if isinstance(case, RemoteMechanism) else _is_mechanism(case)
 
     def check_case(case: RemoteCase, settings: Settings) -> Finding:
         if isinstance(case, RemoteFamily):
-            return check_family(guarded, case, settings, sampled=sampled and not exhausts_families)
+            return check_family(guarded, case, settings, chosen)
         assert isinstance(case, RemoteMechanism)
         return guarded(case, settings)
 
@@ -77,7 +80,7 @@ def mechanism_law(
         except UsageError as error:
             return Finding(FindingKind.UNDECIDED, f"{type(error).__name__}: {error}", claim=claim_in_words(case))
 
-    return Law(name, sentence, applies, check_case, sampled=sampled, comes_first=exhausts_families)
+    return Law(name, sentence, applies, check_case, sampled=sampled, turn=turn)
 
 
 def _with_call(case: RemoteMechanism, finding: Finding) -> Finding:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from dpassay.claims import NeighbourRelation
 from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.properties.assay.boundaries import boundary_pairs
-from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.families import FITTED
+from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.fit_power import WEAK_DISTORTION
 from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence, joint_power
 from dpassay.properties.assay.ideal_distributions import IdealDistribution, ideal_distribution, is_decided
@@ -23,7 +25,9 @@ from dpassay.properties.assay.mechanism_cases import (
     mechanism_law,
     moves,
 )
+from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
 from dpassay.properties.hunting.idle import EveryCallRaisesError, exception_of
+from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
@@ -40,8 +44,12 @@ _FIT_INPUTS = 4
 _FIT_BATCH = 16_384
 """Outcomes in one batch at most."""
 
-_PARAMETER_PAIRS = 32
-"""Pairs on which the stated parameters are compared with the claim."""
+_PARAMETER_PAIRS, _FAMILY_PAIRS = 32, 5
+"""Pairs, designed and at boundaries, on which the stated parameters are compared with the claim; fewer at each parameter
+of a family, so that more parameters are compared."""
+
+_HUNTED_PAIRS = 4
+"""Pairs on which a mechanism with a wrong distribution is hunted: fewer have more of the outcomes each."""
 
 _NEARLY_CERTAIN = 0.99
 """An input on which one symbol has more than this probability is passed over: outcomes there say little."""
@@ -80,7 +88,7 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
         if test.impossible is not None:
             detail = f"{plain(case.law(inputs[worst]))} cannot produce {test.impossible}, observed on {data}"
         witness = {"data": data, "law": plain(case.law(inputs[worst])), "impossible": test.impossible}
-        return Finding(
+        wrong = Finding(
             FindingKind.WRONG_ANSWER,
             detail,
             claim_in_words(case),
@@ -89,6 +97,7 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
             calls=calls,
             witness=witness,
         )
+        return _or_violation(case, settings, wrong)
     distortion = joint_power(tests, settings.alpha)
     if distortion > WEAK_DISTORTION:
         least = "no distortion" if math.isinf(distortion) else f"no total variation below {distortion:.3g}"
@@ -103,6 +112,18 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
         calls=calls,
         power={"total_variation": distortion, "weakness": distortion / WEAK_DISTORTION, "inputs": len(tests)},
     )
+
+
+def _or_violation(case: RemoteMechanism, settings: Settings, wrong: Finding) -> Finding:
+    """Return a wrong distribution as a violation, if a hunt with as many outcomes refutes the claim."""
+    if not settings.confirms or not has_pairs(case.neighbours):
+        return wrong
+    pairs = adversarial_pairs(case.neighbours, seed=settings.seed, limit=_HUNTED_PAIRS)
+    result = run_hunt(case, settings, pairs, low_bits=False)
+    if result.verdict is not HuntVerdict.VIOLATED:
+        return replace(wrong, calls=wrong.calls + result.calls)
+    found = finding_of_hunt(case, settings, result)
+    return replace(found, detail=f"{wrong.detail}; {found.detail}", calls=wrong.calls + result.calls)
 
 
 def _fit_inputs(case: RemoteMechanism, seed: int) -> list[Array]:
@@ -159,9 +180,10 @@ def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
     laws: dict[bytes, IdealDistribution] = {}
     worst: tuple[float, Pair] | None = None
     compared, violated = 0, False
+    limit = _PARAMETER_PAIRS if settings.confirms else _FAMILY_PAIRS
     pairs = [
-        *adversarial_pairs(case.neighbours, seed=settings.seed, limit=_PARAMETER_PAIRS),
-        *boundary_pairs(case.neighbours, seed=settings.seed, limit=_PARAMETER_PAIRS),
+        *adversarial_pairs(case.neighbours, seed=settings.seed, limit=limit),
+        *boundary_pairs(case.neighbours, seed=settings.seed, limit=limit),
     ]
     for pair in pairs:
         if time.monotonic() - start > settings.seconds:
@@ -217,6 +239,8 @@ PARAMETER_LAWS: tuple[Law, ...] = (
         _fit_condition,
         _check_fit,
         sampled=True,
+        asking=FITTED,
+        turn=Turn.FITTED,
     ),
     mechanism_law(
         "claim_follows_from_parameters",

@@ -16,7 +16,8 @@ import numpy as np
 from dpassay.claims import ZCDP, ApproximateDP, Claim, PureDP
 from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.properties.assay.boundaries import boundary_pairs
-from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.families import COMPUTED
+from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.ideal_distributions import ideal_distribution
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import (
@@ -302,6 +303,7 @@ REPLAY_LAWS: tuple[Law, ...] = (
         _condition,
         _check_replay,
         sampled=True,
-        exhausts_families=True,
+        asking=COMPUTED,
+        turn=Turn.FIRST,
     ),
 )

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from dpassay.claims import PureDP
 from dpassay.impl.libraries.remote import RemoteMechanism, WorkerError
-from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.ideal_distributions import ideal_distribution, is_decided
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import (
@@ -160,5 +160,6 @@ SENSITIVITY_LAWS: tuple[Law, ...] = (
         _sensitivity_condition,
         _check_sensitivity,
         sampled=True,
+        turn=Turn.COMPUTED,
     ),
 )

@@ -175,4 +175,4 @@ def _undecided(rounds: Collection[Round]) -> list[Check]:
 
 def _in_running_order(checks: Sequence[Check]) -> list[Check]:
     laws = {name: place for place, name in enumerate(dict.fromkeys(check.law.name for check in checks))}
-    return sorted(checks, key=lambda check: (not check.law.comes_first, check.law.sampled, laws[check.law.name]))
+    return sorted(checks, key=lambda check: (check.law.place, check.law.sampled, laws[check.law.name]))

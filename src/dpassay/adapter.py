@@ -88,7 +88,8 @@ class NoisePrimitive:
           `sensitivity`) or ``selection`` (an index is released);
         - ``sensitivity``: the distance that the noise is made for (L2 for Gaussian noise), and ``epsilon`` or
           ``scale``, as the library passes them to the function;
-        - optionally ``low`` and ``high``, the range of outputs, and ``integer``, if they are integers.
+        - optionally ``low`` and ``high``, the range of outputs, ``integer``, if they are integers, and ``outputs``,
+          those of a selection, by default the indices.
     """
 
     owner: Any

@@ -14,7 +14,11 @@ import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.mechanisms.base import bernoulli_neg_exp
-from diffprivlib_families import families, mechanism_families
+from diffprivlib_families import families
+from diffprivlib_mechanisms import mechanism_families
+from diffprivlib_models import model_families
+from diffprivlib_refusals import refusals
+from diffprivlib_selection import selection_families
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
 
@@ -506,4 +510,5 @@ def _refusals():
 
 def cases():
     """Return all cases that this version of the library has."""
-    return list(present_cases(_noise, _selection, _tools, _models, families, mechanism_families, _answers, _refusals))
+    found = present_cases(families, model_families, mechanism_families, selection_families, _noise, _selection)
+    return [*found, *present_cases(_tools, _models, _answers, _refusals, refusals)]

@@ -11,6 +11,7 @@ import dp_accounting as dp
 import numpy as np
 from dp_accounting import pld, rdp
 from dp_accounting.pld import accountant as composition
+from dp_accounting_more import identities, more_answers, more_refusals
 
 from dpassay.adapter import Answer, Nonsense
 
@@ -322,4 +323,5 @@ def _exists(case):
 def cases():
     """Return all cases that this version of the library has."""
     np.seterr(all="ignore")
-    return [case for group in (_composed_events, _others, _refusals) for case in group() if _exists(case)]
+    groups = (_composed_events, _others, _refusals, more_answers, identities, more_refusals)
+    return [case for group in groups for case in group() if _exists(case)]

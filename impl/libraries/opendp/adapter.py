@@ -22,6 +22,7 @@ def cases() -> list[Any]:
     from opendp_building import Collector
     from opendp_composition import composition_cases
     from opendp_conversions import conversion_answers
+    from opendp_families import family_cases
     from opendp_histograms import histogram_cases
     from opendp_noise import noise_cases
     from opendp_nonsense import nonsense_cases
@@ -30,6 +31,7 @@ def cases() -> list[Any]:
 
     collect = Collector()
     for chapter in (
+        family_cases,
         noise_cases,
         selection_cases,
         response_cases,
