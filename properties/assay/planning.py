@@ -81,9 +81,9 @@ class Target:
     isolated: bool = False
     timeout: float = 60.0
 
-    def worker(self) -> Worker:
-        """Return a worker that is not started yet."""
-        return Worker(self.python, self.adapter, timeout=self.timeout, isolated=self.isolated)
+    def worker(self, *, records: bool = False) -> Worker:
+        """Return a worker that is not started yet; see there for `records`."""
+        return Worker(self.python, self.adapter, timeout=self.timeout, isolated=self.isolated, records=records)
 
 
 @dataclass(frozen=True)

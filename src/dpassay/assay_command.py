@@ -242,6 +242,7 @@ def _run(
     from dpassay.properties.assay.assessment import assess, not_found
     from dpassay.properties.assay.expected import load_expected
     from dpassay.properties.assay.journal import Journal
+    from dpassay.properties.assay.own_calls import with_own_calls
     from dpassay.properties.assay.suite import run_plan
     from dpassay.properties.progress import progress_bar
 
@@ -260,7 +261,7 @@ def _run(
     except KeyboardInterrupt:
         interrupted = True
         _tell("interrupted; the results so far follow")
-    lines = assess(plan, results, entries)
+    lines = with_own_calls(plan.target, assess(plan, results, entries))
     if form == "json":
         print_records(line.record() for line in lines)
     elif form == "table":
