@@ -93,8 +93,10 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
         covered = _covered(plan, entry)
         if not covered:
             strangers.append(_stranger(plan, entry))
-        elif all(place in lines for place in covered) and not any(
-            lines[place].finding.kind == entry.finding for place in covered
+        elif (
+            entry.occasional is None
+            and all(place in lines for place in covered)
+            and not any(lines[place].finding.kind == entry.finding for place in covered)
         ):
             for place in covered:
                 lines[place] = _missed(lines[place], entry)
@@ -117,7 +119,7 @@ def not_found(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedF
     missing = set[tuple[str, str]]()
     for entry in entries:
         covered = _covered(plan, entry)
-        if not any(found.get(place) == entry.finding for place in covered):
+        if entry.occasional is None and not any(found.get(place) == entry.finding for place in covered):
             missing.update(covered)
     return frozenset(missing)
 

@@ -6,7 +6,7 @@ unexpected, like a finding without an entry: the library was fixed, or the harne
 
 An entry that states the size of its finding excuses nothing worse: `factor` bounds the ratio of the certified and the
 claimed number, `direction` names the side, `accepted` the invalid calls. With a list of mechanisms or laws, each of
-them must show the finding.
+them must show the finding. An `occasional` finding need not appear.
 """
 
 import math
@@ -65,6 +65,8 @@ class ExpectedFailure:
         Name of the page that documents the finding.
     common : str, optional
         Reason that a glob covers checks at which the finding need not appear in every run.
+    occasional : str, optional
+        Reason that the finding appears in some runs only, at greater depth; then the entry asks for nothing.
     """
 
     mechanism: str
@@ -79,6 +81,7 @@ class ExpectedFailure:
     accepted: tuple[str, ...] | None = None
     page: str | None = None
     common: str | None = None
+    occasional: str | None = None
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.upstream})"
@@ -159,7 +162,10 @@ def _for_each(entry: Any, *keys: str) -> list[Any]:
 
 def _read(path: Path, entry: dict[str, Any]) -> ExpectedFailure:
     require_fields(
-        path, "failure", entry, {**dict.fromkeys((*_FAILURE_FIELDS, "severity", "page", "common"), str), **_SIZES}
+        path,
+        "failure",
+        entry,
+        {**dict.fromkeys((*_FAILURE_FIELDS, "severity", "page", "common", "occasional"), str), **_SIZES},
     )
     missing = [name for name in _FAILURE_FIELDS if name not in entry]
     if missing:

@@ -80,6 +80,16 @@ def test_an_entry_whose_finding_does_not_appear_exits_1(
     assert any(not one["as_expected"] and one["expected"] == "known (-)" for one in records)
 
 
+def test_an_occasional_finding_need_not_appear(adapter: Path, capsys: Capture) -> None:
+    entry = FAILURE.format("honest", "sound", "unsound number") + 'occasional = "at some seeds"\n'
+    expect(adapter, KNOWN + entry)
+    assert run(capsys, str(adapter))[0] == 0
+    expect(adapter, KNOWN.replace('reason = "known"', 'reason = "known"\noccasional = "at some seeds"'))
+    status, records, _ = run(capsys, str(adapter))
+    assert status == 0
+    assert {one["expected"] for one in records} == {None, "known (-)"}
+
+
 def test_a_choice_leaves_the_other_entries_alone(adapter: Path, capsys: Capture) -> None:
     expect(adapter, KNOWN)
     status, records, _ = run(capsys, str(adapter), "--mechanism", "h*", "--law", "sound")
