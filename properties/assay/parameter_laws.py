@@ -45,8 +45,8 @@ _FIT_BATCH = 16_384
 """Outcomes in one batch at most."""
 
 _PARAMETER_PAIRS, _FAMILY_PAIRS = 32, 5
-"""Pairs, designed and at boundaries, on which the stated parameters are compared with the claim; at each parameter
-of a family fewer."""
+"""Pairs, designed and at boundaries, on which the stated parameters are compared with the claim; at each parameter of
+a family fewer, so that more parameters are compared."""
 
 _HUNTED_PAIRS = 4
 """Pairs on which a mechanism with a wrong distribution is hunted: fewer have more of the outcomes each."""
