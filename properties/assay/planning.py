@@ -10,6 +10,7 @@ from dpassay.impl.libraries.remote import (
     BrokenCase,
     RemoteAnswer,
     RemoteCase,
+    RemoteFamily,
     RemoteMechanism,
     Worker,
     WorkerError,
@@ -41,6 +42,9 @@ DEFAULT_CALLS, MOST_CALLS = 10_000, 200_000
 
 _PAIRS_OF_A_RUN, _CALLS_OF_A_RUN = 1_200, 300_000
 """Pairs and calls that all sampled checks share in the first round: on one core they take about a minute."""
+
+_FAMILY_CALLS = 2 * DEFAULT_CALLS
+"""Calls at each parameter of a family at most: its laws draw as few as a test of the claim needs, and claims vary."""
 
 _LEAST_PAIRS = 6
 """Pairs of a hunt in a run with many checks: the designed pairs that lead find most."""
@@ -264,7 +268,7 @@ class _Depth:
     def calls_of(self, case: RemoteCase, law: Law, alpha: float) -> int:
         """Return the calls of a law: at most the limit of the adapter, by default enough for the claim."""
         limit: int | None = case.description.get("calls")
-        allowed = self.calls if self.given else DEFAULT_CALLS
+        allowed = self.calls if self.given else _FAMILY_CALLS if isinstance(case, RemoteFamily) else DEFAULT_CALLS
         if not self.given and law.sampled and isinstance(case, RemoteMechanism):
             pairs = self.pairs if law.hunts else MOST_SAMPLED_PAIRS
             enough = sufficient_calls(case.claims[0], alpha / 2, pairs=pairs)
