@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.findings [PAGE ...]`` extracts the reproductions of the pages in ``findings/`` and runs them on
 the newest release of the library and on each affected release that the page names, in environments that pip builds.
-A finding is confirmed if the output shows all that the page says it shows. With ``--newest`` only the newest release
-is tried. ``python -m benchmarks.findings --index`` writes the index from the pages.
+A finding is confirmed if the output shows all that the page says it shows; a release that the page does not name is
+not affected if it does not. With ``--newest`` only the newest release is tried. ``python -m benchmarks.findings
+--index`` writes the index from the pages.
 
 A page begins with its facts between two lines ``---``, each a key and a JSON value, and has the sections `SECTIONS`.
 """
@@ -180,7 +181,9 @@ def outcome(page: Page, release: str) -> tuple[str, str]:
     except UsageError as error:
         return "no environment", str(error)
     output = "".join(_run(python, library.adapter.parent, program) for program in page.reproductions())
-    return ("confirmed" if page.is_shown_by(output) else "not shown"), output
+    if page.is_shown_by(output):
+        return "confirmed", output
+    return ("not shown" if release in page.releases else "not affected"), output
 
 
 def _run(python: Path, adapter: Path, program: str) -> str:
@@ -232,7 +235,7 @@ def main() -> None:
     for page, release, result, output in outcomes(options.page, newest_only=options.newest):
         counts[result] += 1
         print(f"| {page.name} | {page.library} {release} | {result} |", flush=True)
-        if options.output or result != "confirmed":
+        if options.output or result in {"not shown", "no environment"}:
             print(output)
     print(", ".join(f"{count} {result}" for result, count in counts.items()))
 

@@ -1,10 +1,11 @@
 """The pages of findings: they follow one template, agree with the index and with the expected failures."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.findings import FOLDER, INDEX, LEVELS, SECTIONS, Page, index, pages
+from benchmarks.findings import FOLDER, INDEX, LEVELS, SECTIONS, Page, index, outcome, pages
 
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.registry import find_library, known_libraries, parse_specifier
@@ -108,3 +109,30 @@ def test_a_page_without_its_facts_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("benchmarks.findings.FOLDER", tmp_path)
     with pytest.raises(UsageError, match=r"one\.md: the facts are not complete"):
         pages()
+
+
+@pytest.mark.parametrize(
+    ("program", "release", "result"),
+    [
+        ("print('loss', 1 + 1)", "1.0", "confirmed"),
+        ("print('loss', 1)", "1.0", "not shown"),
+        ("print('loss', 1)", "2.0", "not affected"),
+        ("raise ValueError('loss 2')", "1.0", "confirmed"),
+    ],
+)
+def test_a_reproduction_runs_in_the_environment_of_a_release(
+    monkeypatch: pytest.MonkeyPatch, program: str, release: str, result: str
+) -> None:
+    monkeypatch.setattr("benchmarks.findings.build_environment", lambda *_: Path(sys.executable))
+    text = f"\n## Reproduction\n\n```python\n{program}\n```\n"
+    page = Page(Path("x/y.md"), "t", "opendp", ["1.0"], "1.0", "violation", "critical", "", "", [], ["loss 2"], text)
+    assert outcome(page, release)[0] == result
+
+
+def test_a_release_without_an_environment_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Path:
+        raise UsageError("no network")
+
+    monkeypatch.setattr("benchmarks.findings.build_environment", fail)
+    page = next(page for page in PAGES if page.library == "opendp")
+    assert outcome(page, "0.16.0") == ("no environment", "no network")

@@ -17,7 +17,7 @@ from dpassay.impl.libraries.remote import (
     WorkerLostError,
     open_library,
 )
-from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.inquiry import unless_answer
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import moves
@@ -40,13 +40,16 @@ __all__ = [
 DEFAULT_CALLS, MOST_CALLS = 10_000, 200_000
 """Calls of a sampled law: the default, and, unless the adapter sets a limit, the maximum for claims that need more."""
 
-_PAIRS_OF_A_RUN, _CALLS_OF_A_RUN = 1_200, 300_000
+_PAIRS_OF_A_RUN, _CALLS_OF_A_RUN = 800, 200_000
 """Pairs and calls that all sampled checks share in the first round: on one core they take about a minute."""
+
+_FIT_CALLS = 4_000
+"""Calls of a fit to a distribution: they detect a total variation of about 1/8, whatever the claim is."""
 
 _FAMILY_CALLS = 2 * DEFAULT_CALLS
 """Calls at each parameter of a family at most: its laws draw as few as a test of the claim needs, and claims vary."""
 
-_LEAST_PAIRS = 6
+_LEAST_PAIRS = 4
 """Pairs of a hunt in a run with many checks: the designed pairs that lead find most."""
 
 DESCRIBED = Law(
@@ -269,7 +272,9 @@ class _Depth:
         """Return the calls of a law: at most the limit of the adapter, by default enough for the claim."""
         limit: int | None = case.description.get("calls")
         allowed = self.calls if self.given else _FAMILY_CALLS if isinstance(case, RemoteFamily) else DEFAULT_CALLS
-        if not self.given and law.sampled and isinstance(case, RemoteMechanism):
+        if not self.given and law.place is Turn.FITTED and isinstance(case, RemoteMechanism):
+            allowed = _FIT_CALLS
+        elif not self.given and law.sampled and isinstance(case, RemoteMechanism):
             pairs = self.pairs if law.hunts else MOST_SAMPLED_PAIRS
             enough = sufficient_calls(case.claims[0], alpha / 2, pairs=pairs)
             if enough is not None and (limit is not None or enough <= MOST_CALLS):
