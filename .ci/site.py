@@ -1,6 +1,7 @@
 """Pages of the documentation that are made when it is built: from the repository's files and from the registries."""
 
 import html
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ COPIED = {
 }  # fmt: skip
 LEAD_OF_GALLERY = """`dpassay show NAME` prints the code of a mechanism and the largest loss that a search finds;
 `dpassay hunt NAME` tests its claim. Names such as SVT3 are those of the common benchmark of testing tools."""
+FIGURES = ROOT / "build" / "experiments"
 DOCUMENTS = ("lebensold2024", "cohen2023", "cesar2020", "gaboardi2017", "rogers2023")
 
 
@@ -23,10 +25,13 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that no file of the folder docs holds."""
     pages = {name: within_site((ROOT / source).read_text(encoding="utf-8")) for name, source in COPIED.items()}
     pages |= {"commands.md": commands(), "gallery.md": gallery()}
+    pages["experiments.md"] = experiments()
     pages |= {f"documents/{key}.md": document(key) for key in DOCUMENTS}
     pages |= {f"findings/{page.name}.md": finding(page) for page in all_findings()}
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
+    for figure in FIGURES.glob("*.png"):
+        files.append(File.generated(config, f"figures/{figure.name}", abs_src_path=str(figure)))
     return files
 
 
@@ -67,6 +72,21 @@ def finding(page: Any) -> str:
     return "\n".join([title, "", head, rule, row, body])
 
 
+def experiments() -> str:
+    """Return the experiments, and the figures in build/experiments, where `--out` wrote them."""
+    from dpassay.properties.experiments.base import all_experiments
+
+    parts = ["# Experiments", "`dpassay experiment NAME` writes tables and figures to `results/`."]
+    parts += [
+        "| name | contents |\n|---|---|\n"
+        + "\n".join(f"| `{one.name}` | {escaped(one.summary)} |" for one in all_experiments())
+    ]
+    for figure in sorted(FIGURES.glob("*.png")):
+        title = figure.stem.replace("_", " ").replace("-", " ").capitalize()
+        parts.append(f"## {title}\n\n![{title}](figures/{figure.name})")
+    return "\n\n".join(parts)
+
+
 def commands() -> str:
     """Return the help of every command."""
     import click
@@ -95,43 +115,76 @@ def gallery() -> str:
     ]
     for title, broken in (("Correct", False), ("Deliberately broken", True)):
         parts.append(f"## {title}")
-        head = "| mechanism | name | claims | exact distribution |" + (" fault |" if broken else "")
-        lines = [head, "|---" * (5 if broken else 4) + "|"]
+        head = "| mechanism | name | claims | neighbours | exact distribution |" + (
+            " fault | caught by |" if broken else ""
+        )
+        lines = [head, "|---" * (7 if broken else 5) + "|"]
         for one in records:
             if one.broken is not broken:
                 continue
             cells = [f"`{one.where.removeprefix('dpassay.impl.')}`", ", ".join(one.names)]
-            cells += [", ".join(f"`{claim}`" for claim in one.claims), "known" if one.exact_distribution else ""]
-            cells += [escaped(one.fault or "")] if broken else []
+            cells += [", ".join(f"`{claim}`" for claim in one.claims), f"`{one.neighbours}`"]
+            cells += ["known" if one.exact_distribution else ""]
+            cells += [escaped(one.fault or ""), ", ".join(one.caught_by)] if broken else []
             lines.append("| " + " | ".join(cell.replace("|", "&#124;") for cell in cells) + " |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
 def document(key: str) -> str:
-    """Return the statements and errata of a document."""
+    """Return a document chapter by chapter: its statements, their formulas, errata and results."""
     from dpassay.spec.sources import SOURCES
     from dpassay.spec.statement import all_statements, faults
 
     source = SOURCES[key]
     statements = [one for one in all_statements() if one.source.key == key]
     errata = faults(statements)
+    results = saved_results()
+    chapters: dict[str, list[Any]] = {}
+    for statement in statements:
+        chapters.setdefault(statement.where.partition(":")[0], []).append(statement)
     parts = [
         f"# {source.title}",
         f"{source.authors} ({source.year}). {source.venue}. [{source.url}]({source.url})",
-        f"{len(statements)} statements, {len(errata)} errata and remarks, checked by `dpassay verify --source {key}`.",
+        f"{len(statements)} statements in {len(chapters)} chapters, {len(errata)} errata and remarks:",
+        f"```sh\ndpassay verify --source {key}\n```",
         "## Errata and remarks" if errata else "",
     ]
     for fault in errata:
         one = fault.erratum
         place = escaped(", ".join(row.item for row in fault.statement.items))
-        parts.append(f"- **{place}** ({one.severity}): {escaped(one.printed_text)}")
-    parts.append("## Statements")
-    for statement in statements:
-        parts.append(f"### `{statement.name}`")
-        parts.append("*" + "; ".join(escaped(row.item) for row in statement.items) + "*")
-        parts += blocks(statement.sentence)
+        answer = f" A possible answer: {escaped(one.answer)}" if one.answer else ""
+        parts.append(f"- **{place}** ({one.severity}): {escaped(one.printed_text)}{answer}")
+    for module, members in chapters.items():
+        title, *lead = list(blocks(sys.modules[module].__doc__ or module))
+        parts += [f"## {title.rstrip('.')}", *lead]
+        for statement in members:
+            parts += statement_parts(statement, results)
     return "\n\n".join(part for part in parts if part)
+
+
+def statement_parts(statement: Any, results: dict[str, Any]) -> Iterator[str]:
+    """Yield a statement: its items, its sentence, its quantifiers, and its result where one was saved."""
+    yield f"### `{statement.name}`"
+    yield "*" + "; ".join(escaped(row.item) for row in statement.items) + "*"
+    yield from blocks(statement.sentence)
+    domains = "; ".join(f"{name}: {domain.sentence}" for name, domain in statement.quantifiers.items())
+    yield f"For every {escaped(domains)}." if domains else ""
+    result = results.get(statement.name)
+    if result is not None:
+        tightness = result["tightness"]
+        prose = f", {result['prose_steps']} prose steps" if result.get("prose_steps") else ""
+        words = f"{result['verdict']} ({result['evidence']}, scope {result['scope']}{prose})"
+        yield f"Verdict: {words}" + ("." if tightness is None else f"; tightness {tightness:.6g}.")
+
+
+def saved_results() -> dict[str, Any]:
+    """Return the records of statements in build/verify.jsonl, where `dpassay verify --json` was saved there."""
+    saved = ROOT / "build" / "verify.jsonl"
+    if not saved.exists():
+        return {}
+    records = map(json.loads, saved.read_text(encoding="utf-8").splitlines())
+    return {record["statement"]: record for record in records if "statement" in record}
 
 
 def blocks(sentence: str) -> Iterator[str]:

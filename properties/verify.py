@@ -5,11 +5,13 @@ and at points that hypothesis draws, climbing towards the bound where the statem
 violation is shrunk to a minimal point. An undecided point is counted as such and never as a pass.
 """
 
+import inspect
 import math
 import os
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +20,7 @@ from typing import Any, Literal
 from hypothesis import HealthCheck, Phase, given, seed, settings, target
 from joblib import Parallel, delayed
 
+from dpassay.claims import UsageError
 from dpassay.properties.contract import ConsequenceRecord, ErratumRecord, StatementRecord
 from dpassay.properties.records import plain
 from dpassay.properties.strategies import quantifier_strategies
@@ -273,8 +276,24 @@ def _verify_by_name(
     with _interruptions_left_to(parent):
         for place in places:
             load_statements(place)
-        report = verify_statement(find_statement(name), profile, seed_value)
+        statement = find_statement(name)
+        try:
+            report = verify_statement(statement, profile, seed_value)
+        except UsageError:
+            raise
+        except Exception as error:  # whatever the code of a statement raises
+            raise UsageError(_complaint(statement, error)) from error
     return name, {key: value for key, value in vars(report).items() if key != "statement"}
+
+
+def _complaint(statement: Statement, error: Exception) -> str:
+    """Return the exception of a statement in one line, with the line of the statement's own file."""
+    code = inspect.unwrap(statement.claim).__code__
+    frames = traceback.extract_tb(error.__traceback__)
+    frame = next((one for one in reversed(frames) if one.filename == code.co_filename), frames[-1])
+    at = " ".join(note.replace("\n", " ") for note in getattr(error, "__notes__", ()))
+    words = f"statement {statement.name} raises {type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"
+    return f"{words} {at}".strip()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from dpassay.claims import Item, UsageError
+from dpassay.claims import Item, UsageError, shown
 from dpassay.discovery import import_all_below, load_module
 from dpassay.registry import Registry
 from dpassay.spec.domains.base import Domain
@@ -146,7 +146,8 @@ class Statement:
         Raises
         ------
         UsageError
-            If a quantifier is missing, unknown or outside its domain.
+            If a quantifier is missing, unknown or outside its domain, or the claim returns something else than a
+            verdict or a proof.
         """
         if set(values) != set(self.quantifiers):
             raise UsageError(
@@ -155,8 +156,14 @@ class Statement:
         for quantifier, domain in self.quantifiers.items():
             if not domain.contains(values[quantifier]):
                 raise UsageError(f"{self.name}: {quantifier} must be {domain.sentence}, got {values[quantifier]!r}")
-        found = self.claim(**values)
-        return found.decide() if isinstance(found, Proof) else found
+        found: object = self.claim(**values)
+        if isinstance(found, Proof):
+            return found.decide()
+        if not isinstance(found, Verdict):
+            raise UsageError(
+                f"{self.name} must return a verdict, as at_most, at_most_exact or proof make it, got {shown(found)}"
+            )
+        return found
 
     def proof(self) -> Proof | None:
         """Return the steps of a statement without quantifiers that is a proof; None for all others.

@@ -1,7 +1,9 @@
 """The suite is deterministic: hypothesis draws the same examples in every run; and it can be interrupted anywhere."""
 
 import signal
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,20 @@ def _sampled_unless_traced(request: pytest.FixtureRequest, monkeypatch: pytest.M
         from dpassay.properties.hunting.decision import Decision
 
         monkeypatch.setattr(OpenedTarget, "traced", lambda *_: Decision())
+
+
+@pytest.fixture
+def own_registries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Forget the statements, items and modules that a test registers: other tests count those of the repository."""
+    from dpassay.spec import sources
+    from dpassay.spec import statement as registry
+
+    registry.all_statements()
+    monkeypatch.setattr(registry._STATEMENTS, "_entries", dict(registry._STATEMENTS._entries))
+    monkeypatch.setattr(sources, "_OTHER_ITEMS", {})
+    before, path = set(sys.modules), list(sys.path)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and "pytest-of" in str(sys.modules[name].__file__):
+            del sys.modules[name]

@@ -1,8 +1,6 @@
 """Statements of others, verified and listed from a file of theirs."""
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +8,9 @@ import pytest
 
 from dpassay.cli import main
 from dpassay.init_command import KINDS, write_template
-from dpassay.spec import sources
-from dpassay.spec import statement as registry
 
 Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("own_registries")
 
 FALSE = """
 from fractions import Fraction
@@ -28,19 +25,6 @@ def counts_are_small(count: Count) -> Verdict:
     \"\"\"Every count is below 42.\"\"\"
     return at_most(lambda: ball(count), lambda: ball(41))
 """
-
-
-@pytest.fixture(autouse=True)
-def _own_registries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    registry.all_statements()
-    monkeypatch.setattr(registry._STATEMENTS, "_entries", dict(registry._STATEMENTS._entries))
-    monkeypatch.setattr(sources, "_OTHER_ITEMS", {})
-    before, path = set(sys.modules), list(sys.path)
-    yield
-    sys.path[:] = path
-    for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", None) and "pytest-of" in str(sys.modules[name].__file__):
-            del sys.modules[name]
 
 
 @pytest.fixture
@@ -154,3 +138,23 @@ def test_init_writes_an_example(kind: str, tmp_path: Path, monkeypatch: pytest.M
     assert f"my_{kind} exists" in capsys.readouterr().err
     assert main(["init", kind, "my-name"]) == 2
     assert "NAME must be a Python identifier" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return count < 42", "counts_are_small must return a verdict, as at_most, at_most_exact or proof make it"),
+        ("return at_most_exact(1 // (count - count), 1)", "statement counts_are_small raises ZeroDivisionError: "),
+    ],
+)
+def test_a_statement_that_cannot_be_decided_is_an_error_in_one_line(
+    body: str, message: str, jobs: str, tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "undecidable.py"
+    text = FALSE.replace("return at_most(lambda: ball(count), lambda: ball(41))", body)
+    file.write_text(text.replace("at_most, ball", "at_most_exact"), encoding="utf-8")
+    assert main(["verify", str(file), "--jobs", jobs]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert message in line
+    assert "verdict" in line or f"({file}:12)" in line

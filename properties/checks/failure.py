@@ -7,6 +7,7 @@ from dpassay.claims import (
     Claim,
     ExPost,
 )
+from dpassay.properties.drawing.target import is_program
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.result import HuntResult, Witness, is_target_name
 from dpassay.properties.notions.base import decisive_bound
@@ -109,7 +110,7 @@ def _snippet(result: HuntResult, claim: Claim, neighbours: AnyNeighbours, calls:
     module, _, name = result.target.rpartition(":")
     if not is_target_name(result.target):
         mechanism, lines = "mechanism", [f"mechanism = ...  # {result.target}"]
-    elif module.endswith(".py") or ":" in module or result.target.startswith("cmd:"):
+    elif module.endswith(".py") or ":" in module or is_program(result.target):
         mechanism, lines = repr(result.target), []
     else:
         mechanism, lines = name, [f"from {module} import {name.partition('.')[0]}"]

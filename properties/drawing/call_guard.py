@@ -8,11 +8,9 @@ behind, and asked to stop at its next line of Python.
 import contextvars
 import ctypes
 import math
-import random
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -22,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpassay.impl.libraries.reading import ACCEPTED
 from dpassay.properties.betting.game import Draw, PairGame, sample_side
+from dpassay.properties.drawing.global_generators import global_state, seed_global_generators
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 
 __all__ = [
@@ -37,7 +36,6 @@ __all__ = [
     "carry_out",
     "habits_of",
     "is_constant",
-    "kept_global_generators",
     "notes_on_reading",
 ]
 
@@ -49,7 +47,7 @@ CALL_TIMEOUT = 60.0
 PROBED_CALLS, PROBES = 8, 6
 """Outcomes of one probing call, and the largest number of such calls."""
 
-_GLOBAL_GENERATORS, _PROBE = 1 << 31, 1 << 29  # keys of seeds that no draw of a hunt has
+_PROBE = 1 << 29  # key of seeds that no draw of a hunt has
 _SHOWN = 8
 """Numbers of an input that a message shows."""
 
@@ -63,8 +61,8 @@ class Habit(Enum):
 
     EDITS_INPUT = "the target changes its input in place; each call received a copy"
     GLOBAL_GENERATORS = (
-        "the target draws from the global generators of numpy.random or random: they are seeded anew for each draw, "
-        "so that workers share no stream; with threads the result cannot be replayed"
+        "the target draws from the global generators of numpy.random, random or torch: they are seeded anew for each "
+        "draw, so that workers share no stream; with threads the result cannot be replayed"
     )
     NOT_REPRODUCIBLE = (
         "the target does not draw from its rng alone: the same rng gave different outcomes, so this result cannot "
@@ -126,7 +124,7 @@ def _listed(parts: Mapping[str, str]) -> str:
 def carry_out(sampler: Sampler, draw: Draw, call_timeout: float = CALL_TIMEOUT) -> tuple[Outcomes | None, set[Habit]]:
     """Carry out a guarded draw; return also the behaviour that was noticed.
 
-    The global generators of `random` and `numpy.random` are seeded from the draw, for targets that use them.
+    The global generators of `random`, `numpy.random` and PyTorch are seeded from the draw, for targets that use them.
 
     Parameters
     ----------
@@ -142,7 +140,7 @@ def carry_out(sampler: Sampler, draw: Draw, call_timeout: float = CALL_TIMEOUT) 
     UsageError
         If the target returns something else than the outcomes asked for.
     """
-    _seed_global_generators(draw.seed)
+    seed_global_generators(draw.seed)
     watched = _Watched(sampler)
     return _sample(watched, draw, call_timeout), watched.habits
 
@@ -225,33 +223,6 @@ def _ask_to_stop(thread: threading.Thread) -> None:
         interpreter.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
 
 
-# --- the global generators ----------------------------------------------------------------------------------
-
-
-def _seed_global_generators(seed: np.random.SeedSequence) -> None:
-    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _GLOBAL_GENERATORS))
-    state = own.generate_state(4)
-    np.random.seed(state)  # noqa: NPY002  # the generator that a target should not use
-    random.seed(state.tobytes())
-
-
-@contextmanager
-def kept_global_generators() -> Iterator[None]:
-    """Leave the global generators as they were found."""
-    of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002  # see above
-    try:
-        yield
-    finally:
-        np.random.set_state(of_numpy)  # noqa: NPY002  # see above
-        random.setstate(of_python)
-
-
-def _global_state() -> tuple[Any, ...]:
-    state: Any = np.random.get_state()  # noqa: NPY002  # see above
-    _, words, *others = state
-    return words.tobytes(), *others, random.getstate()
-
-
 # --- habits that one draw does not show ---------------------------------------------------------------------
 
 
@@ -279,10 +250,10 @@ def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CA
 
     def probe(key: int) -> tuple[list[Any] | None, bool]:
         draw = Draw(data, PROBED_CALLS, np.random.SeedSequence(seed, spawn_key=(_PROBE, key)), one_by_one=False)
-        _seed_global_generators(draw.seed)
-        before = _global_state()
+        seed_global_generators(draw.seed)
+        before = global_state()
         outcomes = _sample(_Watched(sampler), draw, call_timeout)
-        return None if outcomes is None else outcomes.atoms(), _global_state() != before
+        return None if outcomes is None else outcomes.atoms(), global_state() != before
 
     (first, touches), (again, _) = probe(0), probe(0)
     if first is None or again is None:  # raised: how often is a question for the test itself

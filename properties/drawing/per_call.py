@@ -1,6 +1,7 @@
 """Functions that release one outcome a call, as samplers of many: any signature, with or without an rng."""
 
 import inspect
+import sys
 import typing
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
@@ -8,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dpassay.claims import UsageError, shown
+from dpassay.properties.drawing.foreign_generators import Library, maker_of
 from dpassay.properties.drawing.own_generators import drawing_from
 
 __all__ = ["PerCall", "Takes", "per_call", "per_fit"]
@@ -17,16 +19,23 @@ Takes = Literal["as given", "scalar", "list", "arguments"]
 _GENERATOR_NAMES = ("rng", "generator", "gen", "random_generator")
 _STATE_NAMES = ("random_state",)
 _SEED_NAMES = ("seed", "random_seed")
+_KEY_NAMES = ("key", "rng_key", "prng_key", "random_key")
 _SEEDS = 1 << 32
 """Number of seeds: `RandomState` accepts no more."""
 
 
-def per_call(function: Callable[..., Any], *, takes: Takes | Callable[[Any], Any] | None = None) -> "PerCall":
+def per_call(
+    function: Callable[..., Any],
+    *,
+    takes: Takes | Callable[[Any], Any] | None = None,
+    rng: Library | None = None,
+) -> "PerCall":
     """Return a target of a function that makes one release a call.
 
-    The function is called once for each release, with the data first. A parameter named ``rng``, ``generator`` or
-    ``gen``, or annotated as ``numpy.random.Generator``, receives the generator; ``random_state`` a ``RandomState`` and
-    ``seed`` an integer from it. A function without any of them draws from where it likes: see
+    The function is called once for each release, with the data first, or after the randomness. A parameter named
+    ``rng``, ``generator`` or ``gen``, or annotated as ``numpy.random.Generator``, receives the generator;
+    ``random_state`` a ``RandomState`` and ``seed`` an integer from it, and a parameter annotated as
+    ``torch.Generator`` one of PyTorch, seeded from it. A function without any of them draws from where it likes: see
     :mod:`dpassay.properties.drawing.own_generators`.
 
     Parameters
@@ -36,7 +45,12 @@ def per_call(function: Callable[..., Any], *, takes: Takes | Callable[[Any], Any
     takes : {"as given", "scalar", "list", "arguments"} or callable, optional
         What the function takes as its data: the data as they come (a float64 array, or a table), the only value of an
         array, a list of Python numbers, each value as an argument of its own; or the result of a function of the data.
-        By default what its annotation says (``float``, ``int`` or ``list``), else the data as they come.
+        By default what its annotation says (``float``, ``int``, ``list`` or ``torch.Tensor``), else the data as they
+        come.
+    rng : {"numpy", "jax", "torch"}, optional
+        What the function takes as its randomness: a generator of numpy, a fresh key of JAX or a fresh generator of
+        PyTorch, in the parameter named ``key``, ``rng_key``, ``rng`` or ``generator``, else in the second one. By
+        default what its names and annotations say; only ``rng="jax"`` makes keys.
 
     Raises
     ------
@@ -50,19 +64,26 @@ def per_call(function: Callable[..., Any], *, takes: Takes | Callable[[Any], Any
     >>> per_call(noisy)(np.array([3.0]), 2, np.random.default_rng(0)).__len__()
     2
     """
-    return PerCall(function, takes=takes)
+    return PerCall(function, takes=takes, rng=rng)
 
 
 class PerCall:
     """A target ``f(data, size, rng)`` that calls a function once for each outcome; see `per_call`."""
 
-    def __init__(self, function: Callable[..., Any], *, takes: Takes | Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        takes: Takes | Callable[[Any], Any] | None = None,
+        rng: Library | None = None,
+    ) -> None:
         if not callable(function):
             raise UsageError(f"function must be callable, got {shown(function)}")
         self._function = function
         parameters = _parameters(function)
         hints = _hints(function)
-        self._randomness = next(filter(None, (_randomness(one, hints.get(one.name)) for one in parameters)), None)
+        self._randomness = _randomness_of(parameters, hints) if rng is None else _stated(parameters, rng)
+        self._is_random_first = bool(parameters) and self._is_random(parameters[0])
         self._convert = _conversion(takes, function, [one for one in parameters if not self._is_random(one)], hints)
         self.__module__ = getattr(function, "__module__", None) or type(self).__module__
         self._names = getattr(inspect.unwrap(function), "__globals__", {})
@@ -76,13 +97,14 @@ class PerCall:
         return f"per_call({self.__module__}:{name})"
 
     def _release(self, data: Any, rng: Any) -> Any:
-        arguments, options = self._convert(data.copy() if isinstance(data, np.ndarray) else data), {}
+        arguments = self._convert(data.copy() if isinstance(data, np.ndarray) else data)
         if self._randomness is None:
             with drawing_from(rng, self._names):
                 return self._function(*arguments)
         name, make = self._randomness
-        options[name] = make(rng)
-        return self._function(*arguments, **options)
+        if self._is_random_first:
+            return self._function(make(rng), *arguments)
+        return self._function(*arguments, **{name: make(rng)})
 
     def _is_random(self, parameter: inspect.Parameter) -> bool:
         return self._randomness is not None and parameter.name == self._randomness[0]
@@ -122,7 +144,7 @@ def per_fit(
     per_call(dpassay.properties.drawing.per_call:fitted NoisyMean)
     """
     names = [releases] if isinstance(releases, str) else list(releases)
-    randomness = next(filter(None, (_randomness(one, _hints(make).get(one.name)) for one in _parameters(make))), None)
+    randomness = _randomness_of(_parameters(make), _hints(make))
 
     def fitted(data: Any, rng: Any) -> Any:
         options = {} if randomness is None else {randomness[0]: randomness[1](rng)}
@@ -173,6 +195,24 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return {}
 
 
+def _randomness_of(
+    parameters: list[inspect.Parameter], hints: dict[str, Any]
+) -> tuple[str, Callable[[Any], Any]] | None:
+    """Return the parameter of a function for randomness and what makes its value; None if it has none."""
+    return next(filter(None, (_randomness(one, hints.get(one.name)) for one in parameters)), None)
+
+
+def _stated(parameters: list[inspect.Parameter], library: Library) -> tuple[str, Callable[[Any], Any]]:
+    """Return the parameter that receives the generator or key of a library: by its name, else the second one."""
+    make = maker_of(library)
+    named = [one for one in parameters if one.kind in {one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY}]
+    known = [one for one in named if one.name in (*_KEY_NAMES, *_GENERATOR_NAMES)]
+    chosen = known or [one for one in named if one in parameters[1:2]]
+    if not chosen:
+        raise UsageError(f"rng={library!r} needs a function with a second parameter, such as f(data, key)")
+    return chosen[0].name, make
+
+
 def _randomness(parameter: inspect.Parameter, hint: Any) -> tuple[str, Callable[[Any], Any]] | None:
     """Return the name of a parameter for randomness and what makes its value of a generator; None for others."""
     name = parameter.name
@@ -180,6 +220,8 @@ def _randomness(parameter: inspect.Parameter, hint: Any) -> tuple[str, Callable[
         return None
     if hint is np.random.RandomState or name in _STATE_NAMES:
         return name, lambda rng: np.random.RandomState(rng.integers(_SEEDS))  # what the function takes
+    if hint is not None and hint is getattr(sys.modules.get("torch"), "Generator", None):
+        return name, maker_of("torch")
     if hint is np.random.Generator or name in _GENERATOR_NAMES:
         return name, lambda rng: rng
     return (name, lambda rng: int(rng.integers(_SEEDS))) if name in _SEED_NAMES else None
@@ -207,7 +249,8 @@ def _conversion(
     if takes != "arguments" and len(required) > 1:
         raise UsageError(
             f"function {shown(function)} needs {', '.join(one.name for one in required)}; give all but the data and "
-            "the randomness by functools.partial or a lambda, or say takes='arguments' if each value is an argument"
+            "the randomness by functools.partial or a lambda, or say takes='arguments' if each value is an argument, "
+            "or rng='jax' if one is a key of JAX"
         )
     return conversions[takes]
 
@@ -218,6 +261,9 @@ def _said(parameters: list[inspect.Parameter], hints: dict[str, Any]) -> Takes |
         return lambda data: int(_only(data))
     if hint is float:
         return "scalar"
+    if hint is not None and hint is getattr(sys.modules.get("torch"), "Tensor", None):
+        make: Callable[[Any], Any] = sys.modules["torch"].as_tensor
+        return make
     return "list" if hint is list or typing.get_origin(hint) in {list, Sequence} else "as given"
 
 

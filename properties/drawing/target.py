@@ -13,6 +13,7 @@ from dpassay.claims import AnyNeighbours, Claim, Mechanism, UsageError, shown
 from dpassay.discovery import load_module
 from dpassay.impl.benchmark_names import address_of, all_names
 from dpassay.properties.drawing.commands import COMMAND, Command
+from dpassay.properties.drawing.endpoints import SCHEMES, Endpoint
 from dpassay.properties.drawing.per_call import PerCall
 from dpassay.properties.outcomes.symbols import sampler_of
 from dpassay.registry import similar_words
@@ -24,6 +25,7 @@ __all__ = [
     "describe_target",
     "full_name",
     "is_foreign",
+    "is_program",
     "load_target",
     "may_have_distribution",
 ]
@@ -91,7 +93,8 @@ def load_target(name: str) -> Any:
     """Import what ``package.module:object`` or ``path/to/file.py:object`` names; a file's code is run.
 
     The folder of a file is put on ``sys.path``, so that it finds its neighbours. ``per-call:`` before the name makes a
-    target of a function that releases one outcome a call, and ``cmd:PROGRAM ARGUMENTS`` is a command.
+    target of a function that releases one outcome a call; ``cmd:PROGRAM ARGUMENTS`` is a command, and
+    ``http://127.0.0.1:PORT/PATH`` an endpoint.
 
     Raises
     ------
@@ -109,6 +112,8 @@ def load_target(name: str) -> Any:
     name = full_name(name)
     if name.startswith(COMMAND):
         return Command(name.removeprefix(COMMAND))
+    if name.startswith(SCHEMES):
+        return Endpoint(name)
     if name.startswith(PER_CALL):
         return PerCall(_found(name, name.removeprefix(PER_CALL)))
     found = _found(name, name)
@@ -147,11 +152,16 @@ def full_name(name: str) -> str:
 
 def absolute(name: str) -> str:
     """Return the name of a target for a process in another folder: the path of a file is made absolute."""
-    if name.startswith(COMMAND):
+    if is_program(name):
         return name
     prefix = PER_CALL if name.startswith(PER_CALL) else ""
     file, _, attribute = name.removeprefix(prefix).rpartition(":")
     return f"{prefix}{Path(file).resolve()}:{attribute}" if file.endswith(".py") else name
+
+
+def is_program(name: str) -> bool:
+    """Return whether the name of a target is that of a command or an endpoint: no object of Python."""
+    return name.startswith((COMMAND, *SCHEMES))
 
 
 def _found(name: str, address: str) -> Any:

@@ -80,12 +80,12 @@ def _receive(requests: BinaryIO, inbox: "queue.SimpleQueue[Any]") -> None:
 
 
 def _outcome_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Kind, Any]:
-    from dpassay.claims import UsageError
+    from dpassay.claims import SamplerLostError, UsageError
     from dpassay.properties.drawing.call_guard import CallTimeoutError
 
     try:
         return Kind.ANSWER, function(*arguments)
-    except (UsageError, CallTimeoutError) as error:
+    except (UsageError, CallTimeoutError, SamplerLostError) as error:
         return Kind.REFUSAL, error
     except BaseException as error:  # noqa: BLE001  # the parent raises it again
         return Kind.FAULT, f"{type(error).__name__}: {error}"

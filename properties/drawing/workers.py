@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from dpassay.claims import UsageError, shown
+from dpassay.claims import SamplerLostError, UsageError, shown
 from dpassay.properties.betting.game import Draw
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
 from dpassay.properties.drawing.shipping import Shipped
@@ -137,7 +137,7 @@ def _loader(target: str | None, sampler: Sampler | RemoteSampler, backend: str) 
 
 # --- at the workers -----------------------------------------------------------------------------------------
 
-_Result = tuple[Outcomes | None, set[Habit]] | CallTimeoutError | UsageError
+_Result = tuple[Outcomes | None, set[Habit]] | CallTimeoutError | SamplerLostError | UsageError
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _draw_remotely(load: Callable[[], Sampler], draw: Draw, call_timeout: float)
     """Carry out a draw; an error of the target returns as a value, as backends wrap those raised in their own."""
     try:
         return carry_out(load(), draw, call_timeout)
-    except (CallTimeoutError, UsageError) as error:
+    except (CallTimeoutError, SamplerLostError, UsageError) as error:
         return error
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Protocol
 
-from dpassay.claims import UsageError
+from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.power import Power, power_of
 from dpassay.properties.drawing.call_guard import (
@@ -18,12 +18,12 @@ from dpassay.properties.drawing.call_guard import (
     Habit,
     habits_of,
     is_constant,
-    kept_global_generators,
     notes_on_reading,
 )
+from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.sessions import generators_of
 from dpassay.properties.drawing.target import describe_target
-from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
+from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.drawing.workers import Drawing, on_workers
 from dpassay.properties.hunting.formatting import relation_words, weakness_words
 from dpassay.properties.hunting.idle import (
@@ -107,7 +107,7 @@ def sample_pairs(
             stopped = _play(task, sampler, campaign, drawing, clock, progress)
         except KeyboardInterrupt:
             stopped = StopReason.INTERRUPTED  # what is known stays valid: no game keeps half a batch
-        except (CallTimeoutError, TargetExitError, WorkersLostError) as error:
+        except (CallTimeoutError, SamplerLostError, WorkersLostError) as error:
             if not campaign.calls:
                 raise UsageError(f"target {describe_target(task.target)!r}: {error}") from error
             stopped = StopReason.CALL_TIMEOUT if isinstance(error, CallTimeoutError) else StopReason.WORKERS_LOST

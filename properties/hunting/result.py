@@ -9,6 +9,7 @@ from dpassay.claims import Claim, RenyiDP, parse_neighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.contract import BoundRecord, HuntRecord, WitnessRecord, as_dictionary
 from dpassay.properties.drawing.call_guard import NOT_FRESH, NOT_READ
+from dpassay.properties.drawing.target import is_program
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.notions.bounds import Bound, bounds_text
@@ -263,7 +264,7 @@ def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:
 
 def is_target_name(target: str) -> bool:
     """Return whether a target can be loaded by its name; else it was an object, and the name describes it."""
-    if target.startswith("cmd:"):
+    if is_program(target):
         return True
     place, _, name = target.removeprefix("per-call:").rpartition(":")
     is_module = all(part.isidentifier() for part in place.split("."))

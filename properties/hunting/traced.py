@@ -35,6 +35,7 @@ from dpassay.properties.hunting.traced_proofs import (
     gaussian_claim,
     implied,
     proof_of,
+    within,
 )
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.white_box import Finding, hunt_known
@@ -208,7 +209,7 @@ class _Work:
     def _proof(self, model: LeafModel) -> "Proof | str":
         try:
             with time_limit(self.left):
-                return proof_of(model, self.relation)
+                return proof_of(model, self.relation, self.claim)
         except OutOfTime:
             return self._too_long()
 
@@ -271,6 +272,9 @@ def _reason(known: "_Known", finding: Finding | str) -> str:
         upper = f"Gaussian DP with mu <= {math.sqrt(known.square):.6g} is proved for all inputs, no more"
     elif isinstance(known.proof, str):
         upper = f"no proof for all inputs ({known.proof})"
+    elif known.proof.is_partial:
+        figures = f"epsilon <= {float(known.proof.epsilon):.6g} and delta <= {float(known.proof.delta):.6g}"
+        upper = f"{figures} are proved for all inputs, which do not imply the claim"
     elif known.proof.delta:
         upper = f"runs of probability {float(known.proof.delta):.3g} were not traced"
     else:
@@ -392,12 +396,7 @@ class _Known:
             return True
         known = [] if not isinstance(self.proof, Proof) else [implied(self.proof, claim)]
         known += [] if self.square is None else [gaussian_claim(self.square, claim)]
-        read = find_notion(claim).enlarged(claim)
-        return any(
-            all(value <= vars(read)[name] for name, value in vars(weaker).items())
-            for weaker in known
-            if weaker is not None
-        )
+        return any(within(weaker, claim) for weaker in known if weaker is not None)
 
     def uppers(self) -> dict[str, float]:
         """Return the bounds that are not on the finding, by the names of their quantities in a result."""
@@ -405,6 +404,8 @@ class _Known:
         if self.exhausted is not None and math.isfinite(self.exhausted.epsilon) and not audited(claim).compares_pairs:
             return {"epsilon": self.exhausted.epsilon}
         weaker = None if self.square is None else gaussian_claim(self.square, claim)
+        if isinstance(self.proof, Proof) and self.proof.is_partial:
+            weaker = implied(self.proof, claim)
         name = BOUNDED.get(type(claim))
         return {} if weaker is None or name is None else {name[1]: float(getattr(weaker, name[0]))}
 

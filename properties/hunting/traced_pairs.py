@@ -6,7 +6,7 @@ cell a number lies in is a function of the outcome: cells refute, and prove noth
 """
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -167,13 +167,16 @@ def _joined(own: _Traced, joined: Mapping[Hashable, Hashable]) -> PushedForward:
     groups: dict[Hashable, list[Hashable]] = {}
     for outcome in own.outcomes:
         groups.setdefault(joined[outcome], []).append(outcome)
-    return PushedForward({name: partial(_log_sum, own, parts) for name, parts in groups.items()}, own.cost)
+    cells = {name: [partial(own.log_probability, part) for part in parts] for name, parts in groups.items()}
+    return PushedForward({name: partial(_log_sum, parts) for name, parts in cells.items()}, own.cost)
 
 
-def _log_sum(own: _Traced, parts: Sequence[Hashable]) -> arb:
-    if len(parts) == 1:
-        return own.log_probability(parts[0])
-    finite = [value for value in map(own.log_probability, parts) if value.is_finite()]
+def _log_sum(logs: Sequence[Callable[[], arb]]) -> arb:
+    """Enclose the logarithm of a sum of probabilities, from what encloses their logarithms."""
+    values = [log() for log in logs]
+    if len(values) == 1:
+        return values[0]
+    finite = [value for value in values if value.is_finite()]
     return sum_balls(value.exp() for value in finite).log() if finite else arb.neg_inf()
 
 
@@ -307,8 +310,16 @@ class _Cells:
                 self.numbers.setdefault(skeleton(leaf.outcome)[0], own)
 
     def named(self, side: PushedForward) -> PushedForward:
-        """Return a distribution of cells as one of events."""
-        return replace(side, cells={self._event(cell): probability for cell, probability in side.cells.items()})
+        """Return a distribution of cells as one of events.
+
+        Cells of one event are joined: where floats are sparse, an interval between two of them, open on the left, and
+        the constant at its right end are the same set of floats.
+        """
+        groups: dict[Hashable, list[Callable[[], arb]]] = {}
+        for cell, log_probability in side.cells.items():
+            groups.setdefault(self._event(cell), []).append(log_probability)
+        cells = {event: partial(_log_sum, parts) for event, parts in groups.items()}
+        return replace(side, cells=cells, added=side.added * max(map(len, groups.values()), default=1))
 
     def _event(self, cell: Hashable) -> Hashable:
         """Return the event of a cell, which `in_cells` gives as (structure, labels)."""

@@ -27,9 +27,10 @@ from dpassay.spec.leaves.data_cells import cell_bound
 from dpassay.spec.leaves.lattice_alignment import has_geometric_noise, lattice_bound
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel
+from dpassay.spec.notions.base import find_notion, grown
 from dpassay.spec.notions.implications import IMPLICATIONS
 
-__all__ = ["BITS", "BOUNDED", "Proof", "gaussian_claim", "implied", "proof_of"]
+__all__ = ["BITS", "BOUNDED", "Proof", "gaussian_claim", "implied", "proof_of", "within"]
 
 _MOST_MERGED = 512
 """Models with more leaves are not merged before the proof: merging would take too long."""
@@ -43,23 +44,53 @@ BITS = 128
 
 @dataclass(frozen=True)
 class Proof:
-    """(epsilon, delta)-DP for all inputs of a length, with the move on which the alignments cost most."""
+    """(epsilon, delta)-DP for all inputs of a length.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        The parameters.
+    certificate : mapping, optional
+        The alignments, as `dpassay check` reads them.
+    move : tuple of Fraction, optional
+        The move on which the alignments cost most.
+    is_partial : bool
+        Whether leaves were given up for the delta; otherwise it is the probability of runs that were not traced.
+    """
 
     epsilon: Fraction
     delta: Fraction
     certificate: Mapping[str, Any] | None = None
     move: tuple[Fraction, ...] | None = None
+    is_partial: bool = False
 
 
-def proof_of(model: LeafModel, relation: NeighbourRelation) -> "Proof | str":
+def proof_of(model: LeafModel, relation: NeighbourRelation, claim: Claim) -> "Proof | str":
     """Return what alignments prove of a model on symbolic data, or why they prove nothing.
 
-    Without decisions about data alone, the proof has a certificate, which was checked; with noise on a lattice, or
-    across cells of data, it has none.
+    Without decisions about data alone, the proof has a certificate, which was checked; with noise on a lattice, across
+    cells of data, or where leaves are given up for the delta of the claim, it has none.
     """
     if _types_differ(model):
         return "equal outcomes are of different types"
     whole = merged(model) if len(model.leaves) <= _MOST_MERGED else model
+    found = _for_all_events(whole, relation)
+    if not isinstance(claim, ApproximateDP) or not claim.delta or _implies(found, claim):
+        return found
+    spent = cell_bound(whole, relation, grown(claim.epsilon))
+    if isinstance(spent, Unaligned):
+        return found
+    proof = Proof(spent.epsilon, spent.delta, is_partial=True)
+    return proof if isinstance(found, str) or _implies(proof, claim) else found
+
+
+def _implies(proof: "Proof | str", claim: Claim) -> bool:
+    weaker = None if isinstance(proof, str) else implied(proof, claim)
+    return weaker is not None and within(weaker, claim)
+
+
+def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | str":
+    """Return what alignments of all leaves prove, or why they prove nothing."""
     found = alignment_bound(whole, relation)
     if isinstance(found, Aligned):
         saved = certificate(whole, relation, found)
@@ -91,9 +122,24 @@ def implied(proof: Proof, claim: Claim) -> Claim | None:
     epsilon = rounded_up(proof.epsilon)
     if not math.isfinite(epsilon) or (proof.delta and not isinstance(claim, ApproximateDP)):
         return None
-    if proof.delta:
-        return ApproximateDP(epsilon, rounded_up(proof.delta))
+    if proof.delta and isinstance(claim, ApproximateDP):
+        return _at_most_epsilon(ApproximateDP(epsilon, min(rounded_up(proof.delta), 1.0)), claim.epsilon)
     return _converted(PureDP(epsilon), claim, _LONGEST_CHAIN)
+
+
+def _at_most_epsilon(known: ApproximateDP, epsilon: float) -> ApproximateDP:
+    """Lower an epsilon to the given one if it is larger, as by its rounding: delta grows by e^known - e^epsilon."""
+    if known.epsilon <= epsilon:
+        return known
+    with precision(BITS):
+        more = float_upper(ball(known.epsilon).exp() - ball(epsilon).exp())
+    return ApproximateDP(epsilon, min(rounded_up(Fraction(known.delta) + Fraction(more)), 1.0))
+
+
+def within(known: Claim, claim: Claim) -> bool:
+    """Return whether the parameters of a claim are at most those of another one of its type, with the allowance."""
+    read = find_notion(claim).enlarged(claim)
+    return all(value <= vars(read)[name] for name, value in vars(known).items())
 
 
 BOUNDED: Mapping[type[Claim], tuple[str, str]] = {

@@ -13,7 +13,8 @@ from dpassay.claims import AnyNeighbours, Claim, EncodedNeighbours, ExPost, Usag
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import FIRST_BATCH, PairGame
 from dpassay.properties.betting.intervals import clopper_pearson
-from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out, kept_global_generators
+from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
+from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.hunting.result import HuntResult, Witness
 from dpassay.properties.hunting.task import Task

@@ -115,7 +115,7 @@ class _Reader:
         yield from self._inside(thing)
 
     def _inside(self, thing: Any) -> Iterator[float]:
-        if isinstance(thing, _GENERATORS):
+        if isinstance(thing, _GENERATORS) or _is_generator_of_torch(thing):
             self.met_generator = True
         elif isinstance(thing, np.ndarray):
             if thing.dtype.kind in "iuf":
@@ -196,6 +196,11 @@ class _Reader:
         if file is None or not Path(file).exists():  # typed in, or sent to this process
             return True
         return not any(Path(file).resolve().is_relative_to(folder) for folder in _LIBRARIES)
+
+
+def _is_generator_of_torch(thing: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(thing, getattr(torch, "Generator", ()))
 
 
 def _package_of(target: Any) -> str:

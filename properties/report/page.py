@@ -29,6 +29,7 @@ from dpassay.properties.contract import (
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.notions.bounds import bounds_of_record, bounds_text
 from dpassay.properties.report.lines import NOUNS
+from dpassay.properties.report.pictures import Bars, Spans, bars_of, spans_of
 from dpassay.properties.report.results import PLURALS, Result, Results
 from dpassay.properties.show import statement_words
 from dpassay.spec.sources import SOURCES
@@ -133,6 +134,11 @@ class Chapter:
         return [*self.statements, *self.errata, *self.items]
 
     @property
+    def bars(self) -> list[Bars]:
+        """The errata with a claimed and a certified number, as pairs of bars."""
+        return bars_of(self.errata)
+
+    @property
     def tightness(self) -> list["Mark"]:
         """The marks of the statements whose tightness is known, the tightest first."""
         known = [row for row in self.statements if isinstance(row.record.tightness, int | float)]
@@ -165,6 +171,11 @@ class Assay:
     def rows(self) -> Sequence[Row]:
         """All rows."""
         return [*self.applied, *self.not_applicable]
+
+    @property
+    def spans(self) -> Spans | None:
+        """The findings with a wrong number, on one axis."""
+        return spans_of(self.applied)
 
 
 NAMES: dict[type[Record], tuple[str, ...]] = {  # the fields that name a record of each kind

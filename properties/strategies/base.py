@@ -15,7 +15,7 @@ __all__ = ["exact_reals", "log_integers", "strategy_for"]
 @singledispatch
 def strategy_for(domain: Domain) -> st.SearchStrategy[Any]:
     """Return a strategy that draws members of a domain."""
-    raise NotImplementedError(f"no strategy is registered for {type(domain).__name__}; see ARCHITECTURE.md")
+    raise NotImplementedError(f"no strategy is registered for {type(domain).__name__}; see docs/extending.md")
 
 
 @strategy_for.register

@@ -22,8 +22,12 @@ from dpassay.spec.leaves.model import Affine, Constraint, Noise, NoiseKind, Rais
 
 __all__ = ["NumberTape", "Replays", "replay", "run_on_numbers"]
 
-_MARGIN = 1e-7
-"""Decisions whose two sides are this close, relatively, are not compared: rounding may turn them."""
+_MARGIN = 1e-10
+"""Decisions whose two sides are this close, relatively, are not compared: rounding may turn them. Float64 rounds by
+1e-16 an operation; a larger margin leaves more runs uncompared."""
+
+_LEAST_COMPARED = 1 / 4
+"""Share of the runs in traced leaves that must be compared; fewer would show no error of the code under test."""
 
 _MOST_OTHERS = 64
 """Further leaves that are compared with a run on numbers."""
@@ -168,7 +172,7 @@ def replay(
     Raises
     ------
     Refusal
-        If a run differs from its leaf.
+        If a run differs from its leaf, or if too few runs can be compared.
     """
     rng, result = np.random.default_rng(seed), Replays()
     leaves = {leaf.answers: leaf for leaf in found.leaves}
@@ -180,6 +184,8 @@ def replay(
         tape = NumberTape(rng, on_lattice=on_lattice)
         outcome = run_on_numbers(sampler, numbers, tape, generator)
         _compare(outcome, tape, numbers if data is None else [], found, leaves, result)
+    if result.agreed < _LEAST_COMPARED * (draws - result.unexplored):
+        raise Refusal("float64 rounds the noise away: too few runs on numbers can be compared with the trace", _PLACE)
     return result
 
 

@@ -1,12 +1,12 @@
 """Models on symbolic data at numbers."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from dpassay.claims import UsageError
-from dpassay.spec.leaves.model import Affine, Constraint, Image, Leaf, LeafModel
+from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel
+from dpassay.spec.leaves.outcomes import with_forms
 
 __all__ = ["at_data"]
 
@@ -26,24 +26,10 @@ def at_data(model: LeafModel, values: Sequence[Fraction]) -> LeafModel:
 
 def _leaf(leaf: Leaf, values: Sequence[Fraction]) -> Leaf:
     constraints = tuple(Constraint(_form(one.form, values), one.relation) for one in leaf.constraints)
-    return replace(leaf, constraints=constraints, outcome=_outcome(leaf.outcome, values))
+    outcome = with_forms(leaf.outcome, lambda form: _form(form, values))
+    return replace(leaf, constraints=constraints, outcome=outcome)
 
 
 def _form(form: Affine, values: Sequence[Fraction]) -> Affine:
     constant = form.constant + sum((b * values[i] for i, b in form.data.items()), Fraction(0))
     return Affine(constant, form.noise)
-
-
-def _outcome(outcome: Any, values: Sequence[Fraction]) -> Hashable:
-    """Return the outcome with its affine numbers at the data; containers keep their type."""
-    if isinstance(outcome, Affine):
-        return _form(outcome, values)
-    if isinstance(outcome, Image):
-        return replace(outcome, form=_form(outcome.form, values))
-    if isinstance(outcome, Mapping):
-        pairs = {key: _outcome(part, values) for key, part in outcome.items()}
-        return type(outcome)(pairs)  # type: ignore[call-arg]
-    if type(outcome) in {tuple, list, set, frozenset}:
-        kept: Hashable = type(outcome)(_outcome(part, values) for part in outcome)
-        return kept
-    return outcome  # type: ignore[no-any-return]

@@ -12,20 +12,28 @@ Each of 1 and 3 says that an affine function is not negative on a polyhedron in 
 a non-negative combination of the constraints of the polyhedron and of 1 (Farkas): linear in s, t and the multipliers,
 so that the least cost is one linear programme for each pair of leaves. Without 4 a point of the target could be
 counted once for each source, and the bound would be false.
+
+If delta may be spent, leaves that have no such shift at a cost of at most the allowed epsilon are given up, whole or
+in part, at the price of their probability (:mod:`dpassay.spec.leaves.given_up`): a shift need not keep the
+constraints on noise that only the target draws, and gives up the noise that violates them.
 """
 
 import itertools
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpassay.claims import NeighbourRelation
 from dpassay.spec.leaves.alignment import DIRECTIONS, Unaligned
-from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise
+from dpassay.spec.leaves.given_up import Part, union_mass, violating, whole
+from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, Relation
 from dpassay.spec.leaves.moves import Moves, UndecidedMovesError, covers, require_size
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, skeleton
-from dpassay.spec.leaves.polyhedra import has_interior, negated, support
+from dpassay.spec.leaves.polyhedra import has_interior, negated, opposite, support
 from dpassay.spec.leaves.programmes import Infeasible, minimum
+from dpassay.spec.leaves.renaming import forms_of, renamed
+from dpassay.spec.leaves.rows import ONE, Vector, constraint_of, row_of, shifted_row
 
 __all__ = ["AlignedCells", "cell_bound"]
 
@@ -33,16 +41,10 @@ MOST_CELLS = 16
 MOST_UNKNOWNS = 600
 MOST_SIGNS = 6
 
-Vector = dict[Hashable, Fraction]
-"""An affine function: coefficients by variable, and the constant at `ONE`."""
-
-ONE = "1"
-"""The name of the constant function."""
-
 
 @dataclass(frozen=True)
 class AlignedCells:
-    """A proof of epsilon across cells of data, with the number of pairs of cells that neighbours join."""
+    """A proof of (epsilon, delta) across cells of data, with the number of pairs of cells that neighbours join."""
 
     epsilon: Fraction
     delta: Fraction
@@ -51,16 +53,25 @@ class AlignedCells:
 
 @dataclass(frozen=True)
 class _Image:
-    """A source leaf, its target and the shift of each noise."""
+    """A source leaf, its target, the shift of each noise and the constraints of the target that it may violate."""
 
     source: Leaf
     target: Leaf
     shift: Mapping[Noise, Vector]
     cost: Fraction
+    violated: tuple[Constraint, ...] = ()
+
+    @property
+    def missed(self) -> list[Part]:
+        """The parts of the source that the shift does not take into the target."""
+        rows = (shifted_row(row_of(one.form, moved=True), self.shift) for one in self.violated)
+        return [violating(self.source, row) for row in rows]
 
 
-def cell_bound(model: LeafModel, relation: NeighbourRelation) -> AlignedCells | Unaligned:
-    """Bound epsilon for all data of the model's length, decisions about data alone included.
+def cell_bound(
+    model: LeafModel, relation: NeighbourRelation, allowed: Fraction | None = None
+) -> AlignedCells | Unaligned:  # fmt: skip
+    """Bound epsilon, or delta at an epsilon, for all data of the model's length, decisions about data alone included.
 
     Parameters
     ----------
@@ -68,6 +79,9 @@ def cell_bound(model: LeafModel, relation: NeighbourRelation) -> AlignedCells | 
         On symbolic data.
     relation : NeighbourRelation
         For data of the same length.
+    allowed : Fraction, optional
+        An epsilon: leaves that would cost more are given up, and delta is their probability. None: delta is only the
+        undecided mass, and nothing is given up.
     """
     if model.on_lattice:
         return Unaligned("a decision depends on noise on a lattice, beside one about data alone")
@@ -79,25 +93,26 @@ def cell_bound(model: LeafModel, relation: NeighbourRelation) -> AlignedCells | 
         return Unaligned(str(error))
     if len(cells) > MOST_CELLS:
         return Unaligned(f"decisions about data cut {len(cells)} cells or more")
-    worst, pairs = Fraction(0), 0
+    epsilon, delta, pairs = Fraction(0), Fraction(0), 0
+    domain = _domain(model.size, relation)
     for here, there in itertools.product(cells, repeat=2):
         for region in regions:
             place = _place(here, there) + region
-            if not has_interior([*map(_constraint, place)]):
+            if not has_interior([*_at_both(here, there), *map(constraint_of, region)]):
                 continue
             pairs += 1
-            images = _images(_leaves(model, here), _leaves(model, there), place)
-            if isinstance(images, Unaligned):
-                return images
-            worst = max(worst, *(image.cost for image in images))
-    return AlignedCells(worst, model.undecided, pairs)
+            found = _images(_leaves(model, here), _leaves(model, there), place, place + domain, allowed)
+            if isinstance(found, Unaligned):
+                return found
+            epsilon, delta = max(epsilon, found[0]), max(delta, found[1])
+    return AlignedCells(epsilon, delta + model.undecided, pairs)
 
 
 # --- cells --------------------------------------------------------------------------------------------------
 
 
 def _cells(model: LeafModel) -> list[tuple[Constraint, ...]]:
-    """Return all sign patterns of the forms in data alone that some data have; a boundary belongs to both sides.
+    """Return all sign patterns of the forms in data alone that some data have.
 
     Raises
     ------
@@ -115,11 +130,21 @@ def _cells(model: LeafModel) -> list[tuple[Constraint, ...]]:
                 forms.append(form)
     cells: list[tuple[Constraint, ...]] = [()]
     for form in forms:
-        halves = [(*cell, Constraint(side)) for cell in cells for side in (form, negated(form))]
+        halves = [(*cell, side) for cell in cells for side in _sides(model, form)]
         cells = [cell for cell in halves if has_interior(cell)]
         if len(cells) > MOST_CELLS:
             break
     return cells
+
+
+def _sides(model: LeafModel, form: Affine) -> tuple[Constraint, Constraint]:
+    """Return both sides of a decision about data; the boundary is on one side if all leaves agree on that."""
+    taken = {one for leaf in model.leaves for one in leaf.constraints if one.form in {form, negated(form)}}
+    sides = (
+        (Constraint(form), opposite(Constraint(form))),
+        (Constraint(form, Relation.ABOVE), Constraint(negated(form))),
+    )
+    return next((pair for pair in sides if taken.issubset(pair)), (Constraint(form), Constraint(negated(form))))
 
 
 def _leaves(model: LeafModel, cell: Sequence[Constraint]) -> list[Leaf]:
@@ -130,7 +155,24 @@ def _leaves(model: LeafModel, cell: Sequence[Constraint]) -> list[Leaf]:
 
 def _place(here: Sequence[Constraint], there: Sequence[Constraint]) -> list[Vector]:
     """Return the constraints of (x, Delta): x in one cell, x + Delta in the other."""
-    return [_vector(one.form, moved=False) for one in here] + [_vector(one.form, moved=True) for one in there]
+    return [row_of(one.form, moved=False) for one in here] + [row_of(one.form, moved=True) for one in there]
+
+
+def _at_both(here: Sequence[Constraint], there: Sequence[Constraint]) -> Iterator[Constraint]:
+    """Yield the constraints on (x, Delta), strict ones as such."""
+    for constraints, moved in ((here, False), (there, True)):
+        for one in constraints:
+            yield replace(constraint_of(row_of(one.form, moved=moved)), relation=one.relation)
+
+
+def _domain(size: int, relation: NeighbourRelation) -> list[Vector]:
+    """Return the constraints that x and x + Delta lie in the domain of the relation."""
+    rows: list[Vector] = []
+    for sign, end in ((1, relation.low), (-1, relation.high)):
+        for i in range(size) if math.isfinite(end) else ():
+            form = Affine(-sign * Fraction(end), {}, {i: Fraction(sign)})
+            rows += [row_of(form, moved=False), row_of(form, moved=True)]
+    return rows
 
 
 def _regions(moves: Moves) -> list[list[Vector]]:
@@ -157,57 +199,83 @@ def _regions(moves: Moves) -> list[list[Vector]]:
     return regions
 
 
-def _vector(form: Affine, *, moved: bool) -> Vector:
-    """Write a form at x, or at x + Delta."""
-    total: Vector = {ONE: form.constant}
-    total.update(form.noise.items())
-    for i, value in form.data.items():
-        total["data", i] = value
-        if moved:
-            total["move", i] = value
-    return total
-
-
-def _constraint(row: Vector) -> Constraint:
-    """Write a row as a constraint whose data are both x and Delta."""
-    data = {_index(name): value for name, value in row.items() if isinstance(name, tuple)}
-    noise = {name: value for name, value in row.items() if isinstance(name, Noise)}
-    return Constraint(Affine(row.get(ONE, Fraction(0)), noise, data))
-
-
-def _index(name: tuple[str, int]) -> int:
-    return 2 * name[1] + (name[0] == "move")
-
-
 # --- images -------------------------------------------------------------------------------------------------
 
 
-def _images(sources: Sequence[Leaf], targets: Sequence[Leaf], place: Sequence[Vector]) -> list[_Image] | Unaligned:
-    """Map every source into a target, cheapest first, with disjoint images."""
-    images: list[_Image] = []
+def _images(
+    sources: Sequence[Leaf], targets: Sequence[Leaf], place: Sequence[Vector], bounds: Sequence[Vector],
+    allowed: Fraction | None,
+) -> tuple[Fraction, Fraction] | Unaligned:  # fmt: skip
+    """Map every source into a target, cheapest first, with disjoint images; return the largest cost, and delta."""
+    images, given_up = list[_Image](), list[Part]()
     for source in sources:
-        choices = (image for target in targets if (image := _image(source, target, place)) is not None)
-        for image in sorted(choices, key=lambda one: one.cost):
-            if all(_are_disjoint(image, other, place) for other in images):
-                images.append(image)
-                break
-        else:
+        image = _first(_full(source, targets, place, allowed), images, place)
+        if image is not None:
+            images.append(image)
+            continue
+        if allowed is None:
             return Unaligned("no leaf of a neighbouring cell takes a leaf in, apart from the images of others")
-    return images
+        part = _first(_partial(source, targets, place, bounds, allowed), images, place)
+        if part is None or union_mass(part.missed, bounds) >= whole(source).mass(bounds):
+            given_up.append(whole(source))
+        else:
+            images.append(part)
+            given_up += part.missed
+    delta = union_mass(given_up, bounds)
+    if delta >= 1:
+        return Unaligned("runs of any probability would have to be given up")
+    return max((image.cost for image in images), default=Fraction(0)), delta
+
+
+def _full(
+    source: Leaf, targets: Sequence[Leaf], place: Sequence[Vector], allowed: Fraction | None
+) -> list[_Image]:  # fmt: skip
+    """Return the maps of a whole leaf that cost no more than allowed, cheapest first."""
+    found = (_image(own, target, place, target.constraints) for target in targets for own in _names(source, target))
+    return sorted(
+        (one for one in found if one is not None and (allowed is None or one.cost <= allowed)),
+        key=lambda one: one.cost,
+    )
+
+
+def _partial(
+    source: Leaf, targets: Sequence[Leaf], place: Sequence[Vector], bounds: Sequence[Vector], allowed: Fraction
+) -> list[_Image]:
+    """Return the maps that keep no constraint on noise that the source does not draw, cheapest in delta first."""
+    found = []
+    for own, target in ((own, other) for other in targets for own in _names(source, other)):
+        drawn = {noise for form in forms_of(own) for noise in form.noise}
+        kept = tuple(one for one in target.constraints if drawn.issuperset(one.form.noise))
+        image = _image(own, target, place, kept) if len(kept) < len(target.constraints) else None
+        if image is not None and image.cost <= allowed:
+            found.append(image)
+    return sorted(found, key=lambda one: union_mass(one.missed, bounds))
+
+
+def _names(source: Leaf, target: Leaf) -> tuple[Leaf, ...]:
+    """Return the source as it is, and with the names of the target for its noises if these differ."""
+    other = renamed(source, target)
+    return (source,) if other == source else (source, other)
+
+
+def _first(choices: Sequence[_Image], others: Sequence[_Image], place: Sequence[Vector]) -> _Image | None:
+    """Return the first image that is disjoint from all others."""
+    return next((one for one in choices if all(_are_disjoint(one, other, place) for other in others)), None)
 
 
 def _are_disjoint(first: _Image, second: _Image, place: Sequence[Vector]) -> bool:
     if first.target is not second.target:
         return True
     shifted = [row for image in (first, second) for row in _shifted_leaf(image)]
-    return not has_interior([_constraint(row) for row in (*place, *shifted)])
+    return not has_interior([constraint_of(row) for row in (*place, *shifted)])
 
 
 def _shifted_leaf(image: _Image) -> Iterator[Vector]:
     """Yield the constraints of the image: those of the source at Z - s."""
     for constraint in (*image.source.constraints, *_supports(image.source)):
         back = {noise: {name: -value for name, value in shift.items()} for noise, shift in image.shift.items()}
-        yield _at_shift(_vector(constraint.form, moved=False), back)
+        yield shifted_row(row_of(constraint.form, moved=False), back)
+    yield from (row_of(one.form, moved=True) for one in image.violated)  # noise that violates them has no image
 
 
 def _supports(leaf: Leaf) -> list[Constraint]:
@@ -215,45 +283,53 @@ def _supports(leaf: Leaf) -> list[Constraint]:
     return [one for noise in noises for one in support(noise)]
 
 
-def _at_shift(row: Vector, shift: Mapping[Noise, Vector]) -> Vector:
-    """Return the row at Z + s."""
-    total = dict(row)
-    for noise, own in shift.items():
-        for name, value in own.items():
-            total[name] = total.get(name, Fraction(0)) + row.get(noise, Fraction(0)) * value
-    return total
-
-
-def _image(source: Leaf, target: Leaf, place: Sequence[Vector]) -> _Image | None:
-    """Return the cheapest map of one leaf into another, None if there is none."""
+def _image(source: Leaf, target: Leaf, place: Sequence[Vector], kept: Sequence[Constraint]) -> _Image | None:
+    """Return the cheapest map of one leaf that keeps the given constraints of another; None if there is none."""
     (structure, numbers), (other, released) = (
         skeleton(leaf.outcome, functions=True) for leaf in (source, target)
     )  # fmt: skip
     if structure != other or (source.choices, source.weight) != (target.choices, target.weight):
         return None
-    programme = _Programme([*place, *(_vector(one.form, moved=False) for one in source.constraints),
-                            *(_vector(one.form, moved=False) for one in _supports(source))])  # fmt: skip
-    forms = [*(one.form for one in (*source.constraints, *target.constraints)), *numbers, *released]
+    programme = _Programme([*place, *(row_of(one.form, moved=False) for one in source.constraints),
+                            *(row_of(one.form, moved=False) for one in _supports(source))])  # fmt: skip
+    forms = [*(one.form for one in (*source.constraints, *kept)), *numbers, *released]
     for noise in dict.fromkeys(noise for form in forms for noise in form.noise):
         programme.shift(noise)
-    for constraint in target.constraints:
-        programme.require(_vector(constraint.form, moved=True), shifted=True)
+    for constraint in kept:
+        programme.require(row_of(constraint.form, moved=True), shifted=True)
     for left, right in zip(numbers, released, strict=True):
-        programme.equate(_vector(right, moved=True), _vector(left, moved=False))
+        programme.equate(row_of(right, moved=True), row_of(left, moved=False))
     solved = programme.solve()
-    return None if solved is None else _Image(source, target, *solved)
+    violated = tuple(one for one in target.constraints if one not in kept)
+    return None if solved is None else _Image(source, target, *solved, violated)
+
+
+def _zeros(polyhedron: Sequence[Vector]) -> set[Hashable]:
+    """Return the variables that two rows fix at 0, such as moves of coordinates that stay."""
+    signs: dict[Hashable, set[bool]] = {}
+    for row in polyhedron:
+        slopes = [(name, value) for name, value in row.items() if name != ONE and value]
+        if len(slopes) == 1 and not row.get(ONE):
+            signs.setdefault(slopes[0][0], set()).add(slopes[0][1] > 0)
+    return {name for name, both in signs.items() if len(both) == 2}
 
 
 class _Programme:
     """Affine shifts with multipliers: every requirement is an identity between affine functions on a polyhedron."""
 
     def __init__(self, polyhedron: Sequence[Vector]) -> None:
-        self.polyhedron = polyhedron
+        self.zero = _zeros(polyhedron)
+        rest = map(self._reduced, polyhedron)
+        self.polyhedron = polyhedron = [row for row in rest if any(name != ONE for name in row)]
         names = dict.fromkeys(name for row in polyhedron for name in row)
         self.parameters = [name for name in names if isinstance(name, tuple)] + [ONE]
         self.costs: list[Fraction] = []
         self.rows: list[tuple[dict[int, Fraction], Fraction]] = []
         self.shifts: dict[Noise, dict[Hashable, tuple[int, int]]] = {}
+
+    def _reduced(self, row: Vector) -> Vector:
+        """Leave out the variables that are 0 on the polyhedron."""
+        return {name: value for name, value in row.items() if name not in self.zero}
 
     def _unknown(self, cost: int = 0) -> int:
         self.costs.append(Fraction(cost))
@@ -274,6 +350,7 @@ class _Programme:
 
     def require(self, row: Vector, *, shifted: bool) -> None:
         """Ask that a function of the target is not negative on the polyhedron."""
+        row = self._reduced(row)
         self._positive(self._unknowns(row) if shifted else {}, row)
 
     def _unknowns(self, row: Vector) -> dict[Hashable, dict[int, Fraction]]:
@@ -299,6 +376,7 @@ class _Programme:
 
     def equate(self, right: Vector, left: Vector) -> None:
         """Ask that right(Z + s) and left(Z) are the same function."""
+        right, left = self._reduced(right), self._reduced(left)
         unknowns = self._unknowns(right)
         for name in dict.fromkeys((*unknowns, *right, *left)):
             rest = left.get(name, Fraction(0)) - right.get(name, Fraction(0))

@@ -6,17 +6,27 @@ that differ may have common values. `plain` replaces the functions where that is
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 from numbers import Number
+from typing import Any
 
 import numpy as np
 
 from dpassay.spec.leaves.model import Affine, Image, LeafModel, NoiseKind, Raised, Step
 
-__all__ = ["SLOT", "Lattice", "UnknownOutcomeError", "has_open_bits", "plain", "released_numbers", "skeleton"]
+__all__ = [
+    "SLOT",
+    "Lattice",
+    "UnknownOutcomeError",
+    "has_open_bits",
+    "plain",
+    "released_numbers",
+    "skeleton",
+    "with_forms",
+]
 
 ATOMS = (Number, str, bytes, type(None), Enum, np.generic, Raised)
 """Parts of outcomes in which no affine number can stand."""
@@ -57,6 +67,21 @@ def released_numbers(outcome: object) -> list[Affine]:
     if not isinstance(outcome, ATOMS):
         raise UnknownOutcomeError(f"an outcome holds a {type(outcome).__name__}, which is not read")
     return []
+
+
+def with_forms(outcome: Any, change: Callable[[Affine], Affine]) -> Hashable:
+    """Return the outcome with other affine forms in place of its own; containers keep their type."""
+    if isinstance(outcome, Affine):
+        return change(outcome)
+    if isinstance(outcome, Image):
+        return replace(outcome, form=change(outcome.form))
+    if isinstance(outcome, Mapping):
+        pairs = {key: with_forms(part, change) for key, part in outcome.items()}
+        return type(outcome)(pairs)  # type: ignore[call-arg]
+    if type(outcome) in {tuple, list, set, frozenset}:
+        kept: Hashable = type(outcome)(with_forms(part, change) for part in outcome)
+        return kept
+    return outcome  # type: ignore[no-any-return]
 
 
 def has_open_bits(outcome: object) -> bool:

@@ -211,7 +211,9 @@ def _card_lines(key: str, value: Any) -> list[str]:
         return [f"within [{value[0]}, {value[1]}]"]
     if isinstance(value, dict):
         return [f"{name}: {part}" for name, part in value.items() if part is not None]
-    return list(map(str, value)) if isinstance(value, list) else str(value).splitlines()
+    if isinstance(value, list):
+        return [", ".join(map(str, part)) if isinstance(part, tuple | list) else str(part) for part in value]
+    return str(value).splitlines()
 
 
 # --- hunt ---------------------------------------------------------------------------------------------------
@@ -322,10 +324,11 @@ def hunt(
     TARGET is package.module:object or path/to/file.py:object: a Mechanism, or a callable f(data, size, rng) that
     returns `size` independent outcomes, each with fresh noise. per-call:file.py:f is a function that makes one release
     a call, with or without rng; 'cmd:./program {seed}' a program that reads data as JSON on standard input and prints
-    an outcome as JSON. The hunt imports and runs the code of TARGET; use only
-    code that you trust. The folder of a file is added to sys.path. A target that is not part of dpassay runs in a
-    separate process, except with --backend threading. --claim and --neighbours are optional if the target declares
-    them. Ctrl-C stops the hunt and prints the result so far.
+    an outcome as JSON; 'http://127.0.0.1:8000/path?seed={seed}' a server on this machine that receives data as JSON
+    and answers with an outcome. The hunt imports and runs the code of TARGET; use only code that you trust. The folder
+    of a file is added to sys.path. A target that is not part of dpassay runs in a separate process, except with
+    --backend threading. --claim and --neighbours are optional if the target declares them. Ctrl-C stops the hunt and
+    prints the result so far.
     """
     from dpassay.properties.hunting.hunt import hunt as run
     from dpassay.properties.hunting.replay import replay

@@ -20,6 +20,8 @@ from dpassay.claims import MOST_SECONDS, AnyNeighbours, Claim, Mechanism, UsageE
 from dpassay.curves import profile, trade_off
 from dpassay.properties.checks.failure import failure_message
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
+from dpassay.properties.drawing.endpoints import endpoint
+from dpassay.properties.drawing.foreign_generators import jax_key, torch_generator
 from dpassay.properties.drawing.per_call import per_call, per_fit
 from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT
 from dpassay.properties.hunting.formatting import figures_words, weakness_words
@@ -39,6 +41,8 @@ __all__ = [
     "LowBitsWarning",
     "MechanismWarning",
     "assert_private",
+    "endpoint",
+    "jax_key",
     "note_level",
     "note_power",
     "per_call",
@@ -46,6 +50,7 @@ __all__ = [
     "replay",
     "take_levels",
     "take_powers",
+    "torch_generator",
     "trade_off",
 ]
 

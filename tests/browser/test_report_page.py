@@ -17,6 +17,7 @@ from dpassay.cli import main
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
+AXE = Path(__file__).parent / "axe-core" / "axe.min.js"
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(BROWSER is None or DRIVER is None, reason="chromium or chromedriver is not installed"),
@@ -33,11 +34,29 @@ STATEMENTS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+OTHERS: list[dict[str, Any]] = [
+    {
+        "schema": 2, "erratum_of": "statement_1", "source": "somebody2020", "item": f"Cor {k}", "class": "false",
+        "severity": "minor", "printed": "violated", "corrected": "holds", "witness": {"n": k}, "evidence": "exact",
+        "text": "a factor is lost", "detail": f"{k}.5 (certified), but at most 0.5 is allowed", "as_expected": True,
+    }
+    for k in (1, 2)
+] + [
+    {
+        "schema": 2, "library": "noise", "version": "1.0", "mechanism": f"laplace {k}", "law": "privacy_of_claim",
+        "claim": "pure:1.0", "finding": "violation" if k else "ok", "claimed": 1.0, "certified": 10.0**k,
+        "evidence": "sampled", "scope": "samples", "alpha": 1e-6, "calls": 1000, "seconds": 1.0, "witness": None,
+        "expected": "known" if k else None, "as_expected": True,
+    }
+    for k in (0, 1, 2)
+]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("report")
     lines = folder / "lines.jsonl"
-    lines.write_text("".join(json.dumps(one) + "\n" for one in STATEMENTS), encoding="utf-8")
+    lines.write_text("".join(json.dumps(one) + "\n" for one in STATEMENTS + OTHERS), encoding="utf-8")
     main(["report", "--from", str(lines), "--output", str(folder / "page.html")])
     return (folder / "page.html").as_uri()
 
@@ -92,7 +111,7 @@ def test_one_search_goes_over_everything_and_is_in_the_address(opened: Any) -> N
     element(opened, "input[name=q]").send_keys("statement_1")
     assert set(shown(opened)) == {"statement_1", "statement_10", "statement_11"}
     assert opened.current_url.endswith("#?q=statement_1")
-    assert element(opened, "output").text == "3 of 12 results"
+    assert element(opened, "output").text == "5 of 17 results"
     opened.get(opened.current_url.replace("q=statement_1", "verdict=violated"))
     opened.refresh()
     assert shown(opened) == ["statement_0"]
@@ -169,6 +188,35 @@ def test_text_has_contrast(opened: Any, scheme: str) -> None:
     """)
     assert len(ratios) > 50
     assert min(ratios) >= 4.5
+
+
+def test_errata_and_findings_have_pictures(opened: Any) -> None:
+    opened.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+
+    def marks(kind: str, mark: str, name: str) -> list[float]:
+        found = opened.find_elements("css selector", f"[data-picture={kind}] {mark}")
+        return [float(one.get_attribute(name)) for one in found]
+
+    assert marks("errata", "rect.claimed", "width") == [120.0, 72.0]
+    assert marks("errata", "rect.certified", "width") == [360.0, 360.0]
+    assert marks("findings", "circle.claimed", "cx") == [0.0, 0.0]
+    assert marks("findings", "circle.certified", "cx") == [360.0, 180.0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_axe_finds_no_violation(opened: Any, width: int, scheme: str) -> None:
+    opened.set_window_size(width, 900)
+    opened.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    opened.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    opened.execute_script(AXE.read_text(encoding="utf-8"))
+    found = opened.execute_async_script("axe.run().then(arguments[0], error => arguments[0]({error: String(error)}))")
+    assert "error" not in found
+    assert len(found["passes"]) > 20
+    violations = [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found["violations"]]
+    assert not violations
 
 
 def test_it_prints_open_and_with_heads(opened: Any) -> None:

@@ -12,6 +12,7 @@ from dpassay.spec.leaves import (
     data_cells,
     elimination,
     gaussian_alignment,
+    given_up,
     gumbel_races,
     lattice_alignment,
     merging,
@@ -23,6 +24,7 @@ from dpassay.spec.leaves.model import NoiseKind, Relation
 from dpassay.spec.leaves.moves import Moves, covers
 from dpassay.spec.leaves.piecewise import Lift, Piecewise, Terms, density
 from dpassay.spec.leaves.programmes import Infeasible, Optimum, minimum
+from dpassay.spec.leaves.rows import ONE
 from dpassay.spec.statement import Statement
 from dpassay.spec.verdict import Outcome
 
@@ -153,6 +155,20 @@ def forms_of_numbers_with_data(leaf: Any) -> Any:
 PROGRAMME = alignment.programme_of
 UNIT_COST = lattice_alignment.unit_cost
 
+
+def nothing_is_given_up(parts: Any, place: Any) -> Fraction:
+    return Fraction(0)
+
+
+def value_at_a_point(row: Any, place: Any) -> Fraction | None:
+    point = given_up._point([name for name in row if name != ONE], place)
+    return None if point is None else given_up._at(row, point)
+
+
+def every_leaf_alone(parts: Any) -> list[Any]:
+    return []
+
+
 REFUTED = [
     ("leaves_of_a_decision_tree_sum_to_one", "lost tail", substitution, "density", without_the_left_tail),
     ("leaves_of_a_decision_tree_sum_to_one", "wrong sign", elimination, "antiderivative", wrong_sign_of_powers),
@@ -193,6 +209,10 @@ REFUTED = [
     ("gaussian_dp_of_a_common_shift", "half of the moves", gaussian_alignment, "covers", half_of_the_moves),
     ("no_gaussian_dp_of_shifts_that_depend_on_the_leaf", "one leaf", gaussian_alignment, "programme_of",
     forms_of_numbers_with_data),
+    ("approximate_dp_of_leaves_given_up", "no price", data_cells, "union_mass", nothing_is_given_up),
+    ("approximate_dp_of_leaves_given_up", "some data", given_up, "largest_value", value_at_a_point),
+    ("approximate_dp_of_leaves_given_up", "no cover", given_up, "_shared_rows", every_leaf_alone),
+    ("approximate_dp_of_leaves_given_up", "half moves", data_cells, "_regions", half_of_the_regions),
     ("alignment_of_a_clipped_answer_costs_its_range", "half moves", data_cells, "_regions", half_of_the_regions),
 ]  # fmt: skip
 

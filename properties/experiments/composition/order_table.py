@@ -7,7 +7,7 @@ from typing import Any
 
 from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, Round, bounded_range_round, pure_round
 from dpassay.properties.experiments.base import Progress, experiment
-from dpassay.properties.experiments.output import table
+from dpassay.properties.experiments.output import draw, table
 
 __all__ = ["COLUMNS", "SETS", "order_rows", "order_table"]
 
@@ -45,12 +45,25 @@ def order_table(out: Path, *, seed: int, trials: int | None, progress: Progress)
     progress : callable
         Takes a description and the fraction done.
     """
+    sets = []
     with table(out / "order_table.csv", *COLUMNS) as lines:
         for done, (rounds, level) in enumerate(SETS, 1):
-            for row in order_rows(rounds, level):
+            rows = order_rows(rounds, level)
+            for row in rows:
                 lines.write(**row)
+            sets.append(rows)
             progress("order table", done / len(SETS))
-    return [out / "order_table.csv"]
+
+    def paint(axes: Any) -> None:
+        for place, rows in enumerate(reversed(sets)):
+            best = rows[-1]["delta_lower"]
+            excess = [100 * (row["delta_lower"] / best - 1) for row in rows]
+            axes.plot(excess, [place] * len(rows), marker="o", fillstyle="none")
+        names = [f"{rows[0]['mechanisms']}, {rows[0]['epsilon']:g}" for rows in reversed(sets)]
+        axes.set_yticks(range(len(sets)), names, fontsize=5)
+        axes.set(xlabel="delta above that of the best order, %")
+
+    return [out / "order_table.csv", *draw(out / "order_table.png", 1, paint, progress)]
 
 
 def order_rows(rounds: Sequence[Round], level: float, *, cells: int = 1024) -> list[dict[str, Any]]:

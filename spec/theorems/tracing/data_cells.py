@@ -1,26 +1,37 @@
-"""Decisions about data: shifts into the leaves of another cell, with disjoint images."""
+"""Decisions about data: shifts into the leaves of another cell, with disjoint images, and leaves that are given up."""
 
+import itertools
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Annotated
+
+from flint import arb
 
 from dpassay.claims import VectorNeighbours
 from dpassay.spec.ball import ATTAINED, at_most, ball
-from dpassay.spec.distributions.discrete import max_divergence
+from dpassay.spec.distributions.discrete import hockey_stick, max_divergence
 from dpassay.spec.domains.base import Choices
 from dpassay.spec.leaves.cells import in_cells, kinks
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
 from dpassay.spec.leaves.distribution import LeafDistribution
-from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind
+from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Relation
 from dpassay.spec.leaves.polyhedra import negated
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
-__all__ = ["alignment_of_a_clipped_answer_costs_its_range", "pure_dp_of_alignment_into_other_cells"]
+__all__ = [
+    "alignment_of_a_clipped_answer_costs_its_range",
+    "approximate_dp_of_leaves_given_up",
+    "pure_dp_of_alignment_into_other_cells",
+]
 
 ONE = Fraction(1)
+ROUNDING = Fraction(1, 2**50)
+"""Relative error of a certified probability that was rounded up to float64."""
 NOISE = Noise(NoiseKind.LAPLACE, 0)
 DATUM = Affine(Fraction(0), {}, {0: ONE})
 Scale = Annotated[Fraction, Choices("scale of the noise", (Fraction(1, 2), Fraction(2), Fraction(10)))]
@@ -96,3 +107,74 @@ def alignment_of_a_clipped_answer_costs_its_range(step: Step, scale: Scale) -> V
         at_most(lambda: max_divergence(left, right), lambda: ball(bound.epsilon), slack=ATTAINED),
         at_most(lambda: ball(bound.epsilon), lambda: max_divergence(left, right), slack=ATTAINED),
     ])  # fmt: skip
+
+
+Keys = Annotated[int, Choices("number of keys", (1, 2))]
+Threshold = Annotated[Fraction, Choices("threshold of the noisy count", (Fraction(2), Fraction(9, 2)))]
+ABOVE_ALL = Fraction(9)
+
+
+def _selected(keys: int, threshold: Fraction, scale: Fraction) -> LeafModel:
+    """Return the noisy counts above a threshold, of the keys with a positive count; noise is drawn for these alone."""
+    leaves = []
+    for present in itertools.product((False, True), repeat=keys):
+        drawn = [i for i in range(keys) if present[i]]
+        counts = [Affine(Fraction(0), {Noise(NoiseKind.LAPLACE, k): scale}, {i: ONE}) for k, i in enumerate(drawn)]
+        forms = [Affine(Fraction(0), {}, {i: ONE if present[i] else -ONE}) for i in range(keys)]
+        for kept in itertools.product((False, True), repeat=len(drawn)):
+            leads = (Affine(count.constant - threshold, count.noise, count.data) for count in counts)
+            sides = [Constraint(lead if own else negated(lead)) for lead, own in zip(leads, kept, strict=True)]
+            outcome = tuple((i, count) for i, count, own in zip(drawn, counts, kept, strict=True) if own)
+            leaves.append(Leaf((*_strictly(forms), *sides), ONE, outcome))
+    return LeafModel(tuple(leaves), size=keys)
+
+
+def _strictly(forms: list[Affine]) -> Iterator[Constraint]:
+    """Yield that counts are above 0, or that they are not."""
+    for form in forms:
+        (slope,) = form.data.values()
+        yield Constraint(form, Relation.ABOVE if slope > 0 else Relation.AT_LEAST)
+
+
+@statement(
+    DPASSAY,
+    "delta by giving up leaves",
+    cases=4,
+    examples=(
+        {"keys": 2, "threshold": Fraction(9, 2), "scale": Fraction(1, 2)},
+        {"keys": 1, "threshold": Fraction(2), "scale": Fraction(2)},
+    ),
+)
+def approximate_dp_of_leaves_given_up(keys: Keys, threshold: Threshold, scale: Scale) -> Verdict:
+    """If the leaves, and the parts of leaves, that no shift of cost epsilon takes into those of a neighbour are given
+    up, delta is at most their probability. Where counts are released only if positive and above a threshold with noise
+    of scale b, epsilon = 1/b needs the delta e^((1 - T)/b)/2 of a count of 1 that is released; it is attained.
+    """
+    model = _selected(keys, threshold, scale)
+    relation = VectorNeighbours(keys, l0=1, linf=1, low=0, high=float(ABOVE_ALL))
+    bound = cell_bound(model, relation, ONE / scale)
+    if not isinstance(bound, AlignedCells):
+        return equal_exact(bound, "aligned", "alignment of released counts")
+    epsilon, delta, rest = bound.epsilon, bound.delta, [ABOVE_ALL] * (keys - 1)
+    verdicts = [equal_exact(epsilon, ONE / scale, "epsilon")]
+    for here, there in itertools.permutations((Fraction(0), ONE, Fraction(2)), 2):
+        if abs(here - there) == 1:
+            sides = [at_data(model, [x, *rest]) for x in (here, there)]
+            pair = [LeafDistribution(in_cells(side, kinks(*sides))) for side in sides]
+            verdicts.append(at_most(partial(_stick, pair, epsilon), lambda: _rounded(ball(delta)), slack=ATTAINED))
+    verdicts.append(at_most(lambda: ball(delta), lambda: _rounded(_tail(threshold - 1, scale)), slack=ATTAINED))
+    return conjunction(verdicts)
+
+
+def _stick(pair: Sequence[LeafDistribution], epsilon: Fraction) -> arb:
+    left, right = pair
+    return hockey_stick(left, right, ball(epsilon))
+
+
+def _tail(distance: Fraction, scale: Fraction) -> arb:
+    """Enclose the probability that Laplace noise exceeds a positive number."""
+    return (-ball(distance / scale)).exp() / 2
+
+
+def _rounded(value: arb) -> arb:
+    return value * ball(1 + ROUNDING)

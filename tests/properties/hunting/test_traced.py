@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import Claim, ExPost, parse_claim, parse_neighbours
+from dpassay.claims import ApproximateDP, Claim, ExPost, parse_claim, parse_neighbours
 from dpassay.properties.hunting import traced
 from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.hunt import hunt
@@ -87,6 +87,40 @@ def scaled_by_length(data: Any, size: Any, rng: Any) -> Any:
 def decision(target: Any, claim: str | Claim, relation: str, **options: Any) -> Decision:
     stated = parse_claim(claim) if isinstance(claim, str) else claim
     return decide(target, stated, parse_neighbours(relation), 0, **{"seconds": 60.0, **options})
+
+
+# --- delta ----------------------------------------------------------------------------------------------------
+
+
+def released_keys(data: Any, size: Any, rng: Any) -> Any:
+    """Noisy counts above a threshold, of keys with a positive count."""
+    noisy = {key: count + rng.laplace(scale=1.0) for key, count in enumerate(data) if count > 0}
+    return [{key: value for key, value in noisy.items() if value > 9.5}]
+
+
+def sometimes_bare(data: Any, size: Any, rng: Any) -> Any:
+    return [data[0] + rng.laplace(scale=1.0) if rng.random() > 1e-5 else data[0]]
+
+
+COUNTS = "vector:size={},l0=1,linf=1,low=0,high=100,integer"
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_the_delta_of_released_keys_is_proved_and_attained(size: int) -> None:
+    delta = math.exp(-8.5) / 2
+    found = decision(released_keys, ApproximateDP(1.0, 1.01 * delta), COUNTS.format(size))
+    assert found.verdict == "holds"
+    assert found.uppers["delta"] == pytest.approx(delta, rel=1e-12)
+    assert found.uppers["delta"] >= delta
+    assert decision(released_keys, ApproximateDP(1.0, 0.99 * delta), COUNTS.format(size)).verdict == "violated"
+
+
+def test_a_constant_beside_noise_costs_its_probability() -> None:
+    """Where floats are sparse, the constant and the interval of noise at it are one event."""
+    found = decision(sometimes_bare, "approx:1,1e-5", LINE)
+    assert found.verdict == "holds"
+    assert found.uppers["delta"] == pytest.approx(1e-5, rel=1e-12)
+    assert decision(sometimes_bare, "approx:1,9.9e-6", LINE).verdict == "violated"
 
 
 # --- claims that hold ---------------------------------------------------------------------------------------

@@ -243,7 +243,7 @@ def test_what_is_false_is_never_proved(target: Any, relation: str, claim: str) -
     ],
 )  # fmt: skip
 def test_discrete_noise_is_proved_for_all_inputs(target: Any, relation: str, claim: str, epsilon: float) -> None:
-    found = decide(target, parse_claim(claim), parse_neighbours(relation), seed=1)
+    found = decide(target, parse_claim(claim), parse_neighbours(relation), seed=1, seconds=SECONDS)
     assert found.verdict is HuntVerdict.HOLDS
     assert found.epsilon_upper == pytest.approx(epsilon, rel=1e-12)
     assert target not in {two_coins, permutation} or found.uppers["epsilon"] == found.epsilon_upper

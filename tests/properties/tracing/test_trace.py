@@ -287,6 +287,18 @@ def test_a_silent_check_of_the_type_is_caught_by_numbers() -> None:
     assert "replay on numbers" in refused(sampler)
 
 
+def test_noise_that_floats_round_away_leaves_nothing_to_compare() -> None:
+    """At data near 1e12 no run on numbers is far from the boundary: the check of the type would not be seen."""
+
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        noisy = data[0] + rng.laplace()
+        return [data[0] > 1e12 if isinstance(noisy, float) else noisy > 1e12]
+
+    far = trace(sampler, size=1, domain=(1e12 - 1, 1e12 + 1))
+    assert isinstance(far, Refusal)
+    assert "too few runs on numbers" in str(far)
+
+
 def test_state_between_calls_is_caught() -> None:
     calls = []
 
