@@ -3,8 +3,9 @@
 ``python -m benchmarks.planted_faults diffprivlib --count 10 --seed 1 --out faults.jsonl`` draws faults with a seed
 from the modules of the library that compute privacy, as many of each kind as there are. Each is planted in a copy of
 the library's package, which shadows the installed one, and the suite runs on it. A fault is found if a finding is
-neither expected nor found on the copy without a fault. A survivor in lines that a run under a tracer does not execute
-is reported as not reached. The survivors are sorted by cause in ``benchmarks/planted_faults.toml``.
+neither expected nor found on the copy without a fault. A run under a tracer says which cases execute which lines: on a
+fault only the cases run that execute its lines, or that the tracer did not come to. A survivor in lines that no case
+executes is reported as not reached. The survivors are sorted by cause in ``benchmarks/planted_faults.toml``.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.mutation.mutants import Mutant, Source
@@ -65,6 +66,30 @@ PACKAGES = {
     ),
     "dp-accounting": ("dp_accounting", ("pld", "rdp", "mechanism_calibration.py", "dp_event_builder.py")),
     "opacus": ("opacus", ("accountants",)),
+    "smartnoise-sql": (
+        "snsql",
+        (
+            "sql/_mechanisms",
+            "sql/dpsu.py",
+            "sql/odometer.py",
+            "sql/private_reader.py",
+            "sql/private_rewriter.py",
+            "sql/privacy.py",
+        ),
+    ),
+    "tmlt.core": (
+        "tmlt",
+        (
+            "core/measurements/composition.py",
+            "core/measurements/converters.py",
+            "core/measurements/noise_mechanisms.py",
+            "core/measurements/pandas_measurements/series.py",
+            "core/measures.py",
+            "core/random",
+            "core/utils/parameters.py",
+        ),
+    ),
+    "prv-accountant": ("prv_accountant", (".",)),
 }
 """The package of each library, and its files and folders that compute privacy."""
 
@@ -80,27 +105,32 @@ _UTILITY = {
 }
 """Functions that compute no privacy: what they say of the accuracy of a mechanism, and what uses a release."""
 
-_TRACED_SECONDS = 60.0
-"""Time limit of the run under the tracer, which is slow."""
+_TRACED_SECONDS, _TRACED_CALLS = 200.0, 40
+"""Limits of the run under the tracer, which is slow."""
 
 _FOUND = {FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER, FindingKind.ERROR}
 _TRACER = """
-import atexit, os, sys
-ROOT, LOG = os.environ["DPASSAY_TRACED"], os.environ["DPASSAY_TRACE_LOG"]
-seen, log = set(), open(LOG, "a", buffering=1)
+import mmap, os, sys, threading
+ROOT = os.environ["DPASSAY_TRACED"]
+number = mmap.mmap(os.open(os.environ["DPASSAY_TRACE_NUMBER"], os.O_RDWR), 8)
+log = open(os.environ["DPASSAY_TRACE_LOG"], "a", buffering=1)
+seen, current = set(), b""
 def local(frame, event, argument):
+    global current
     if event == "line":
+        now = number[:8]
+        if now != current:
+            seen.clear()
+            current = now
         key = (frame.f_code.co_filename, frame.f_lineno)
         if key not in seen:
             seen.add(key)
-            log.write(f"{key[0]}\\t{key[1]}\\n")
+            log.write(f"{int.from_bytes(now, 'big')}\\t{key[0]}\\t{key[1]}\\n")
     return local
 def watch(frame, event, argument):
     return local if frame.f_code.co_filename.startswith(ROOT) else None
-if ROOT:
-    sys.settrace(watch)
-    import threading
-    threading.settrace(watch)
+sys.settrace(watch)
+threading.settrace(watch)
 """
 
 
@@ -169,19 +199,77 @@ class Bench:
         for result in run_plan(plan, budget=self.seconds):
             yield from _unexpected(plan, result, entries, known)
 
-    def reached(self) -> set[tuple[str, int]]:
-        """Run the suite on the copy without a fault under a tracer, and return the lines that it executes."""
-        hook, log = self.copy / "sitecustomize.py", self.copy / "lines.log"
+    def coverage(self) -> "Coverage":
+        """Run the suite on the copy without a fault under a tracer."""
+        hook, log, number = (self.copy / name for name in ("sitecustomize.py", "lines.log", "number"))
         hook.write_text(_TRACER, "utf-8")
-        os.environ |= {"DPASSAY_TRACED": str(self.copy / self.package), "DPASSAY_TRACE_LOG": str(log)}
+        log.write_text("", "utf-8")
+        number.write_bytes(bytes(8))
+        os.environ |= {
+            "DPASSAY_TRACED": str(self.copy / self.package),
+            "DPASSAY_TRACE_LOG": str(log),
+            "DPASSAY_TRACE_NUMBER": str(number),
+        }
+        order: list[str] = []
+        plan = make_plan(self.target, LAWS, calls=_TRACED_CALLS, law=self.laws)
+        waiting = {(check.mechanism, check.law.name) for check in plan.checks if check.reason is None}
         try:
-            for law in ("replay", "*"):  # the law with the most parameters first
-                for _ in run_plan(make_plan(self.target, LAWS, calls=40, law=law), budget=_TRACED_SECONDS):
-                    pass
+            _set_number(number, 1)
+            for result in run_plan(plan, budget=_TRACED_SECONDS):
+                place = (result.check.mechanism, result.check.law.name)
+                if result.check.reason is not None or place not in waiting:
+                    continue
+                if result.seconds > 0:
+                    waiting.discard(place)
+                order.append(result.check.mechanism)
+                _set_number(number, len(order) + 1)
         finally:
             hook.unlink()
         rows = [line.split("\t") for line in log.read_text("utf-8").splitlines()]
-        return {(Path(path).relative_to(self.copy).as_posix(), int(line)) for path, line in rows}
+        cases: dict[tuple[str, int], set[str]] = {}
+        for turn, path, line in rows:
+            case = order[int(turn) - 1] if 0 < int(turn) <= len(order) else ""
+            cases.setdefault((Path(path).relative_to(self.copy).as_posix(), int(line)), set()).add(case)
+        return Coverage(cases, frozenset(mechanism for mechanism, _ in waiting))
+
+
+def _set_number(file: Path, number: int) -> None:
+    with file.open("r+b") as open_file:
+        open_file.write(number.to_bytes(8, "big"))
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The names of the cases that execute each line, "" for a line that is executed before any of them.
+
+    Parameters
+    ----------
+    cases : dict
+        The names by path and line.
+    untraced : frozenset of str
+        Cases with a law that the tracer did not come to.
+    """
+
+    cases: dict[tuple[str, int], set[str]]
+    untraced: frozenset[str]
+
+    @property
+    def is_unknown(self) -> bool:
+        """True if nothing was traced."""
+        return not self.cases
+
+    def of(self, mutant: Mutant) -> set[str]:
+        """Return the cases that execute the lines of a fault."""
+        found = [self.cases.get((mutant.path, line), set()) for line in _lines_of(mutant)]
+        return set().union(*found)
+
+    def relevant(self, plan: Plan, mutant: Mutant) -> Plan:
+        """Return the checks of the cases that execute a fault, then those of cases that may."""
+        names = self.of(mutant)
+        if "" in names or self.is_unknown:
+            return plan
+        last = [check for check in plan.checks if check.mechanism in self.untraced - names]
+        return replace(plan, checks=(*(check for check in plan.checks if check.mechanism in names), *last))
 
 
 def _unexpected(
@@ -208,17 +296,15 @@ def prepare(library: str, seconds: float, laws: str, folder: Path) -> Bench:
     return Bench(library, version, target, folder, package, seconds, laws)
 
 
-def judge(
-    bench: Bench, mutant: Mutant, seed: int, lines: set[tuple[str, int]], known: frozenset[tuple[str, str]]
-) -> Trial:
+def judge(bench: Bench, mutant: Mutant, seed: int, coverage: Coverage, known: frozenset[tuple[str, str]]) -> Trial:
     """Plant a fault, run the suite until it finds it, and restore the copy."""
     start = time.monotonic()
-    outcome, by = "missed" if any((mutant.path, line) in lines for line in _lines_of(mutant)) else "not reached", ""
+    outcome, by = "missed" if coverage.is_unknown or coverage.of(mutant) else "not reached", ""
     file = bench.copy / mutant.path
     before = file.read_text("utf-8")
     file.write_text(mutant.changed, "utf-8")
     try:
-        for mechanism, law, detail in bench.findings(bench.plan(), known):
+        for mechanism, law, detail in bench.findings(coverage.relevant(bench.plan(), mutant), known):
             outcome, by = "found", f"{mechanism} / {law}: {detail}"
             break
     except UsageError as error:
@@ -262,6 +348,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=120.0, help="time limit of the suite on one fault")
     parser.add_argument("--law", default="*", help="run only laws whose name matches")
+    parser.add_argument("--untraced", action="store_true", help="run all cases on each fault")
     parser.add_argument("--out", type=Path, required=True, help="file of results, to which a new run appends")
     options = parser.parse_args()
     done = (
@@ -272,13 +359,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = prepare(options.library, options.seconds, options.law, Path(folder))
         drawn = draw(bench.copy / bench.package, PACKAGES[options.library][1], options.count, options.seed)
-        lines = bench.reached()
+        coverage = Coverage({}, frozenset()) if options.untraced else bench.coverage()
         known = frozenset((mechanism, law) for mechanism, law, _ in bench.findings(bench.plan()))
-        print(f"{len(lines)} lines reached; found without a fault: {sorted(known) or 'nothing'}", flush=True)
+        print(f"{len(coverage.cases)} lines reached; found without a fault: {sorted(known) or 'nothing'}", flush=True)
         for mutant in drawn:
             if any(trial.key == mutant.key for trial in done):
                 continue
-            done.append(judge(bench, mutant, options.seed, lines, known))
+            done.append(judge(bench, mutant, options.seed, coverage, known))
             with options.out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(done[-1])) + "\n")
             print(json.dumps(asdict(done[-1])), flush=True)

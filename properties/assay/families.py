@@ -46,7 +46,7 @@ class Asking:
     saves_calls : bool
         Whether as few outcomes are drawn as a test of the claim needs.
     calls : int, optional
-        Maximum number of outcomes at each parameter.
+        Number of outcomes at each parameter, unless the adapter states one.
     """
 
     corners: int
@@ -60,7 +60,7 @@ COMPUTED = Asking(corners=_MOST_CORNERS, draws=2, shrinks=True, saves_calls=True
 """A law that computes: more draws take the time of other cases."""
 
 FITTED = Asking(corners=2, draws=2, calls=4000)
-"""The fit of a distribution that is known: so many outcomes detect a total variation of about 1/8."""
+"""The fit of a distribution that is known: these outcomes detect a total variation of about 1/8."""
 
 SAMPLED = Asking(corners=2, draws=0, saves_calls=True)
 """A law that samples: at each parameter a hunt must draw enough not to be weak."""
@@ -169,9 +169,12 @@ class _Series:
             self._others.append(told)
 
     def _settings_of(self, member: RemoteMechanism) -> Settings:
-        """Return the settings with as few calls as are enough."""
-        limits = [self._settings.calls, self._asking.calls, member.description["calls"]]
-        if self._asking.saves_calls:
+        """Return the settings with as few calls as are enough, or, for a fit, as many as the adapter states."""
+        own, asking = member.description["calls"], self._asking
+        if asking.calls is not None:
+            return replace(self._settings, calls=min(asking.calls, self._settings.calls) if own is None else own)
+        limits = [self._settings.calls, own]
+        if asking.saves_calls:
             limits.append(sufficient_calls(member.claims[0], self._settings.alpha, pairs=MOST_SAMPLED_PAIRS))
         return replace(self._settings, calls=min(limit for limit in limits if limit is not None))
 

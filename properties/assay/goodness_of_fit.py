@@ -45,6 +45,10 @@ _TAILS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 _AGREEMENTS = (-0.5, -0.1, -0.02, 0.02, 0.1, 0.5)
 """Excess chances of agreeing signs, of successive outcomes and of coordinates, that are bet on."""
 
+_PERIODS = (3, 5, 7)
+"""Integers are bet on by the remainders of their distance from the location: exact samplers of noise at a rational
+scale draw a remainder and a quotient apart."""
+
 _REPEATS = (2.0**-12, 0.5)
 """Chances of a repeated outcome that are bet on."""
 
@@ -139,6 +143,8 @@ def _statistics(distribution: NoiseDistribution, edges: Array, probabilities: Ar
     raw += [(low >= 1 - tail / 2).astype(float) for tail in (1e-2, 1e-4)]
     if distribution.is_discrete:
         raw.append(np.abs(centres) % 2)
+        distance = np.floor(np.abs(centres - location))
+        raw += [(distance % period == rest).astype(float) for period in _PERIODS for rest in range(period)]
     return _standardised(raw, probabilities)
 
 

@@ -219,15 +219,12 @@ def _condition(case: RemoteMechanism) -> str | None:
 
 
 def _check_replay(case: RemoteMechanism, settings: Settings) -> Finding:
-    pairs = [
-        *adversarial_pairs(case.neighbours, seed=settings.seed, limit=_DESIGNED),
-        *boundary_pairs(case.neighbours, seed=settings.seed, limit=_BOUNDARY),
-    ]
+    pairs = _pairs(case, settings)
     suspicions: list[_Suspicion] = []
     replays, calls, most = case.replay(pairs, _SHIFTS), 2 * len(pairs) * len(_SHIFTS), 0
     for number, pair in enumerate(pairs):
         runs = replays[number * len(_SHIFTS) : (number + 1) * len(_SHIFTS)]
-        differences = [compare_runs(tuple(one["left"]), tuple(one["right"])) for one in runs]
+        differences = [_compared(case, one) for one in runs]
         most = max(most, *(len(one.gaps) for one in differences))
         is_adaptive = len({one.gaps for one in differences}) > 1
         for found in differences:
@@ -247,6 +244,31 @@ def _check_replay(case: RemoteMechanism, settings: Settings) -> Finding:
         calls=calls,
         power={"points": len(pairs)},
     )
+
+
+def _compared(case: RemoteMechanism, runs: dict[str, Any]) -> Difference:
+    """Compare two runs, and the budgets of the noise with the claim if they are parts of it."""
+    found = compare_runs(tuple(runs["left"]), tuple(runs["right"]))
+    claim = case.claims[0]
+    if not case.description["splits_budget"] or not isinstance(claim, PureDP | ApproximateDP):
+        return found
+    spent, claimed = math.fsum(call.get("epsilon", 0.0) for call in runs["left"][0]), float(claim.epsilon)
+    if spent <= claimed * (1 + _SLACK):
+        return found
+    words = f"the budgets of the noise add up to an epsilon of {spent:.6g}, claimed {claimed:.6g}"
+    return replace(found, faults=(*found.faults, words))
+
+
+def _pairs(case: RemoteMechanism, settings: Settings) -> list[Pair]:
+    """Return the pairs that are replayed, fewer if the adapter limits the calls of a slow mechanism."""
+    limit = case.description["calls"]
+    allowed = math.inf if limit is None else limit / (2 * len(_SHIFTS))
+    share = min(1.0, allowed / (_DESIGNED + _BOUNDARY))
+    designed, boundary = (max(1, round(share * number)) for number in (_DESIGNED, _BOUNDARY))
+    return [
+        *adversarial_pairs(case.neighbours, seed=settings.seed, limit=designed),
+        *boundary_pairs(case.neighbours, seed=settings.seed, limit=boundary),
+    ]
 
 
 def _finding(case: RemoteMechanism, settings: Settings, worst: _Suspicion, calls: int) -> Finding:

@@ -169,6 +169,9 @@ class Mechanism:
     releases_noise : bool
         Whether the outcome determines the outputs of all primitives (a sum, not a maximum of noisy values). Then the
         loss of the primitives is a loss of the mechanism.
+    splits_budget : bool
+        Whether the claim is divided among the primitives, all of which see the same records: then the epsilons that
+        they declare add up to at most the claim.
     call : str
         The library's own call, with its imports, as Python text in which ``{data}`` stands for the list of records.
     """
@@ -191,6 +194,7 @@ class Mechanism:
     noise: tuple[NoisePrimitive, ...] = ()
     choices: tuple[Choice, ...] = ()
     releases_noise: bool = False
+    splits_budget: bool = False
     call: str = ""
 
     def __post_init__(self) -> None:
@@ -242,6 +246,7 @@ class Mechanism:
             "slow": self.slow,
             "replayed": bool(self.noise),
             "releases_noise": self.releases_noise,
+            "splits_budget": self.splits_budget,
             "call": self.call,
         }
 

@@ -82,6 +82,11 @@ def unsplit(data):
     return [total, Noise(0.5, 1.0).add(len(data))]
 
 
+def unsplit_by_sign(data):
+    """Return two sums of which no record moves both, each with all of the budget."""
+    return [Noise(0.5, 3.0).add(sum(clip(x, -3.0, 0.0) for x in data)), honest_sum([max(x, 0.0) for x in data])]
+
+
 def exact_count(data):
     return [honest_sum(data), len(data)]
 
@@ -123,7 +128,8 @@ def case(function, claim="pure:0.5", **fields):
 
 HONEST = [
     case(honest_sum),
-    case(honest_mean),
+    case(honest_mean, splits_budget=True),
+    case(unsplit_by_sign),
     case(honest_gauss, "zcdp:0.0556"),
     case(honest_gauss, "approx:0.7,0.1"),
 ]
@@ -131,6 +137,7 @@ LIARS = [
     (case(unclipped), "changes by"),
     (case(wrong_bound), "changes by 3, the declared sensitivity is 2"),
     (case(unsplit), "claimed 0.5"),
+    (case(unsplit_by_sign, splits_budget=True), "the budgets of the noise add up to an epsilon of 1, claimed 0.5"),
     (case(exact_count), "with equal noise the outcome changes"),
     (case(noise_for_everybody), "noise is drawn"),
     (case(scale_of_data), "the noise depends on the data"),
@@ -139,6 +146,31 @@ LIARS = [
     (case(little_gauss, "approx:0.7,0.1"), "claimed 0.1"),
     (case(honest_gauss), "loses inf"),
 ]
+
+
+def select(utilities, names):
+    return random.choice(names)  # noqa: S311  # no secret
+
+
+def chosen(data):
+    """Return the name of a count; an index would raise."""
+    counts = [sum(x > 0 for x in data), sum(x <= 0 for x in data)]
+    return sys.modules[__name__].select(counts, ["positive", "other"]).upper()
+
+
+CHOICE = (
+    NoisePrimitive(
+        sys.modules[__name__],
+        "select",
+        lambda utilities, names: {
+            "value": utilities,
+            "family": "selection",
+            "sensitivity": 1.0,
+            "epsilon": 0.5,
+            "outputs": names,
+        },
+    ),
+)
 SHUFFLED = case(in_random_order, choices=(Choice(sys.modules[__name__], "shuffled", list),))
 
 

@@ -106,7 +106,7 @@ def _aggregate(name, *, missing=False):
         call = (
             f"tools.{name}(np.array({{data}}), epsilon={epsilon!r}, bounds={bounds!r}, accountant=BudgetAccountant())"
         )
-        return _member(_records(*bounds, size), epsilon, sample_one, call)
+        return _member(_records(*bounds, size), epsilon, sample_one, call, splits_budget=True)
 
     domain = {"epsilon": EPSILON, "low": LOW, "width": WIDTH, "size": (2, 7), "missing": [missing]}
     return Family(f"tools.{name}{', missing values' if missing else ''}, family", make, domain)
@@ -128,7 +128,7 @@ def _by_column(name):
             f"epsilon={epsilon!r}, bounds={bounds!r}, axis=0, accountant=BudgetAccountant())"
         )
         # the second column holds the records in reverse order: one record changes two rows, one in each column
-        return _member(_records(low - 3 * width, low + width, size), epsilon, sample_one, call)
+        return _member(_records(low - 3 * width, low + width, size), epsilon, sample_one, call, splits_budget=True)
 
     return Family(
         f"tools.{name} by column, family", make, {"epsilon": EPSILON, "low": LOW, "width": WIDTH, "size": (2, 5)}
@@ -147,7 +147,7 @@ def _integer_sum():
             "accountant=BudgetAccountant())"
         )
         neighbours = f"records:low={low - width},high={low + 3 * width},size={size},relation=replace"
-        return _member(neighbours, epsilon, sample_one, call)
+        return _member(neighbours, epsilon, sample_one, call, splits_budget=True)
 
     return Family(
         "tools.sum of integers, family", make, {"epsilon": EPSILON, "low": (-40, 30), "width": (2, 60), "size": (2, 7)}
@@ -165,7 +165,7 @@ def _count():
             f"tools.count_nonzero(np.where(records > 0, records, 0.0), epsilon={epsilon!r}, "
             "accountant=BudgetAccountant())"
         )
-        return _member(_records(-1.0, 3.0, size), epsilon, sample_one, call)
+        return _member(_records(-1.0, 3.0, size), epsilon, sample_one, call, splits_budget=True)
 
     return Family("tools.count_nonzero, family", make, {"epsilon": EPSILON, "size": (2, 7)})
 
@@ -262,7 +262,10 @@ def families():
         f"models.GaussianNB(epsilon=EPSILON, bounds=BOUNDS{accountant}.partial_fit(X, y, classes=[0, 1])",
     )
     yield _modelled(
-        "StandardScaler", _scaler, f"models.StandardScaler(epsilon=EPSILON, bounds=BOUNDS{accountant}.fit(X)"
+        "StandardScaler",
+        _scaler,
+        f"models.StandardScaler(epsilon=EPSILON, bounds=BOUNDS{accountant}.fit(X)",
+        splits_budget=True,
     )
     yield _modelled(
         "LinearRegression",

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 from diffprivlib import mechanisms, models, tools
 from diffprivlib.accountant import BudgetAccountant
-from diffprivlib.models import linear_regression, logistic_regression
+from diffprivlib.models import forest, linear_regression, logistic_regression
 from diffprivlib_families import NOISE
 
 from dpassay.adapter import Choice, Family, Mechanism, NoisePrimitive
@@ -22,7 +22,9 @@ from dpassay.adapter import Choice, Family, Mechanism, NoisePrimitive
 __all__ = ["model_families"]
 
 EPSILON, LOW, WIDTH = (0.2, 5.0), (-40.0, 30.0), (0.5, 60.0)
-_CELLS = 4
+_CELLS, _GRID = 4, 24
+_ALONE = "vector:size=1,linf=1,low=0,high=0,integer"
+"""No two inputs are neighbours: only the distribution is tested."""
 
 
 def _quiet():
@@ -124,7 +126,7 @@ def _regression(epsilon, bound, size, beyond):
     )
     reach = bound * beyond
     neighbours = f"records:low={-reach!r},high={reach!r},size={size},relation=replace"
-    return _replayed(neighbours, epsilon, sample_one, choices=(start,), calls=500)
+    return _replayed(neighbours, epsilon, sample_one, choices=(start,), calls=500, splits_budget=True)
 
 
 def _second_fit(epsilon, low, width, size, priors):
@@ -175,7 +177,7 @@ def _clusters(epsilon, width, size, iterations):
                 labels=labels,
                 dims=1,
                 total_iters=iterations,
-                random_state=np.random.RandomState(0),
+                random_state=np.random.RandomState(),
             )
             released += centres.ravel().tolist()
         return released
@@ -184,7 +186,7 @@ def _clusters(epsilon, width, size, iterations):
 
 
 def _tree(epsilon, low, width, size, depth):
-    """Return the labels at the leaves of a tree that is drawn with a fixed seed."""
+    """Return the labels at the leaves of a tree, which is the same while runs are replayed."""
     high = low + width
 
     def sample_one(data):
@@ -194,17 +196,21 @@ def _tree(epsilon, low, width, size, depth):
             bounds=([low, low - width], [high, low]),
             classes=[0, 1],
             max_depth=depth,
-            random_state=5,
             **_quiet(),
         )
+        # others are everywhere: the noise of a leaf without people is drawn in another way
+        sides = np.meshgrid(np.linspace(low, high, _GRID), np.linspace(low - width, low, _GRID))
+        others = np.stack([side.ravel() for side in sides], axis=1)
         array = np.array(data)
-        model.fit(np.stack([array, low - (array - low)], axis=1), (array > low + width / 3).astype(int))
+        features = np.concatenate([np.stack([array, 2 * low - array], axis=1), others])
+        model.fit(features, (features[:, 0] > low + width / 3).astype(int))
         return [tree.tree_.value.ravel().tolist() for tree in model.estimators_]
 
     neighbours = (
         f"records:low={low - width!r},high={high + width!r},size={size + 3},max-size={size + 4},relation=add-remove"
     )
-    return _replayed(neighbours, epsilon, sample_one)
+    splits = Choice(forest, "check_random_state", lambda _: np.random.RandomState(5))
+    return _replayed(neighbours, epsilon, sample_one, choices=(splits,))
 
 
 def _directions(mechanism, value):
@@ -232,7 +238,6 @@ def _components(epsilon, norm, size, components, centred):
             data_norm=norm,
             bounds=(low, high),
             centered=centred,
-            random_state=0,
             **_quiet(),
         )
         model.fit(np.stack([array, low + high - array, np.full_like(array, low)], axis=1))
@@ -265,8 +270,8 @@ def _caught(fit):
     return found, gradients
 
 
-def _logistic(epsilon, norm, size, regularisation, classes):
-    """Return whether the vector mechanism of a logistic regression is told what the fit needs."""
+def _logistic(epsilon, norm, size, regularisation, classes, asked):
+    """Return whether the vector mechanism of a logistic regression is told what the fit needs, or the gradients."""
     splits = 1 if classes == 2 else classes
 
     def fitted(data):
@@ -290,13 +295,22 @@ def _logistic(epsilon, norm, size, regularisation, classes):
         )
         return bool(told)
 
+    if asked == "parameters":
+        return Mechanism(
+            "",
+            _ALONE,
+            f"pure:{epsilon!r}",
+            sample_one=lambda _: sample_one(np.linspace(-norm, 4 * norm, size + classes).tolist()),
+            law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
+            slow=True,
+            calls=8,
+        )
     # with the labels fixed the loss of a record has a gradient of at most its norm
     return Mechanism(
         "",
         f"records:low={-4 * norm!r},high={4 * norm!r},size={size + classes},relation=replace",
         f"pure:{epsilon!r}",
         sample_one=sample_one,
-        law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
         noiseless=lambda data: [float(x) for part in _caught(fitted(data))[1] for x in part],
         sensitivity=2.0 * norm * math.sqrt(splits),
         floats=False,
@@ -334,8 +348,6 @@ def model_families():
         _components,
         {"epsilon": EPSILON, "norm": (0.5, 20.0), "size": (3, 5), "components": (2, 3), "centred": [False, True]},
     )
-    yield Family(
-        "models.LogisticRegression, family",
-        _logistic,
-        {"epsilon": EPSILON, "norm": (0.5, 20.0), "size": (2, 4), "regularisation": (0.1, 4.0), "classes": [2, 3]},
-    )
+    told = {"epsilon": EPSILON, "norm": (0.5, 20.0), "size": (2, 4), "regularisation": (0.1, 4.0), "classes": [2, 3]}
+    for asked in ("parameters", "gradients"):
+        yield Family(f"models.LogisticRegression, {asked}, family", _logistic, {**told, "asked": [asked]})

@@ -1,7 +1,7 @@
 """The same mechanisms in the other words of dp-accounting: other constructors, sensitivities, roundings, events.
 
 Noise of a scale and a sensitivity that grow together costs the same; a mixture with one component is that component;
-a tree of one leaf at each level is so many Gaussian mechanisms; a buffer that is never full truncates nothing.
+a tree costs as much as one Gaussian mechanism for each of its levels; a buffer that is never full truncates nothing.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ def identities():
             "pure:0.0",
             sample_one=lambda _, c=check: bool(c()),
             law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
-            calls=30,
+            calls=8,
         )
 
 

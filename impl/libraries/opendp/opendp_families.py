@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from opendp_aggregates import clamped, named
@@ -15,18 +16,21 @@ if TYPE_CHECKING:
 
 __all__ = ["family_cases"]
 
-_SCALES = {"scale": (0.35, 9.5)}
-"""Scales of few digits whose binary expansions do not end, and whose quotients with the steps are no integers."""
+_CALLS = 60_000
+"""Outcomes of noise on integers, of which a hundred thousand are drawn in a second."""
 
 
 def _noise(noise: str, kind: type) -> Family:
     """Return noise on a vector, over its scale, its length and the distance of neighbours."""
 
-    def make(scale: float, size: int, step: int) -> Mechanism:
-        return vectors(noise, kind, scale, size, d_in=kind(step))
+    def make(numerator: int, denominator: int, size: int, step: int) -> Mechanism:
+        # scales are exact fractions to the samplers
+        found = vectors(noise, kind, numerator / denominator, size, d_in=kind(step))
+        return dataclasses.replace(found, calls=_CALLS) if kind is int else found
 
-    family = Family(f"make_{noise} of {kind.__name__}, family", make, {**_SCALES, "size": (1, 3), "step": (2, 5)})
-    family.member({"scale": 2.5, "size": 1, "step": 2})  # raises where this release cannot make it
+    domain = {"numerator": (3, 7), "denominator": (1, 4), "size": (1, 3), "step": (2, 5)}
+    family = Family(f"make_{noise} of {kind.__name__}, family", make, domain)
+    family.member({"numerator": 5, "denominator": 2, "size": 1, "step": 2})  # raises where this release cannot
     return family
 
 

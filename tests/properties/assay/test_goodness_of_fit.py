@@ -137,3 +137,15 @@ def test_inputs_are_judged_together_and_each_by_itself() -> None:
     for test in tests:
         test.enter(Outcomes.of(3 + rng.laplace(0, 1.95, 20_000)))
     assert joint_evidence(tests) > max(joint_evidence([test]) for test in tests)  # small faults add up
+
+
+def test_remainders_that_are_drawn_wrongly_show_in_integers() -> None:
+    # a sampler that draws quotient and remainder by 3 apart, and the remainder uniformly
+    def wrong(rng: np.random.Generator, n: int) -> Any:
+        quotient = rng.geometric(1 - math.exp(-1), n) - 1
+        distance = 3 * quotient + rng.choice(3, n, p=[0.4, 0.32, 0.28])
+        return np.where(rng.random(n) < 0.5, -distance, distance)
+
+    words = {"family": "discrete laplace", "location": 0, "scale": 3.0}
+    assert evidence(words, wrong, calls=20_000) > math.log(1e9)
+    assert evidence(words, lambda r, n: discrete(r, n, 3.0) - 3, calls=20_000) < math.log(1e6)

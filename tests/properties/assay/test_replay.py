@@ -71,6 +71,15 @@ def test_other_randomness_is_fixed_while_runs_are_replayed() -> None:
     assert noisy_sums.Noise.add.__name__ == "add"
 
 
+def test_a_selection_returns_one_of_its_outputs() -> None:
+    found = replayed(noisy_sums.case(noisy_sums.chosen, noise=noisy_sums.CHOICE, releases_noise=False))
+    assert found.kind is FindingKind.OK, found.detail
+
+
+def test_a_slow_mechanism_is_replayed_on_few_pairs() -> None:
+    assert replayed(noisy_sums.case(noisy_sums.honest_sum, calls=12)).detail.startswith("2 pairs")
+
+
 def test_a_family_is_found_at_its_simplest_parameters() -> None:
     found = replayed(noisy_sums.family(noisy_sums.forgets_low))
     assert found.kind is FindingKind.VIOLATION
