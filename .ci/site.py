@@ -12,8 +12,8 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = {
-    "architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md", "findings.md": "FINDINGS.md",
-    "changelog.md": "CHANGELOG.md",
+    "architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md",
+    "findings/README.md": "findings/README.md",
 }  # fmt: skip
 LEAD_OF_GALLERY = """`dpassay show NAME` prints the code of a mechanism and the largest loss that a search finds;
 `dpassay hunt NAME` tests its claim. Names such as SVT3 are those of the common benchmark of testing tools."""
@@ -27,6 +27,7 @@ def on_files(files: Files, config: Any) -> Files:
     pages |= {"commands.md": commands(), "gallery.md": gallery()}
     pages["experiments.md"] = experiments()
     pages |= {f"documents/{key}.md": document(key) for key in DOCUMENTS}
+    pages |= {f"findings/{page.name}.md": finding(page) for page in all_findings()}
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
     for figure in FIGURES.glob("*.png"):
@@ -45,6 +46,30 @@ def within_site(markdown: str) -> str:
         markdown = re.sub(rf"\]\((\.\./)?{re.escape(source)}", f"]({name}", markdown)
     markdown = markdown.replace("](docs/", "](")
     return re.sub(r"\[([^\]]+)\]\((?:\.\./)?(?:benchmarks|examples|src|impl|tests|README)[^)]*\)", r"\1", markdown)
+
+
+def all_findings() -> list[Any]:
+    """Return the pages of findings; their folder is that of the repository, not of the installed package."""
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.findings import pages
+
+    return pages()
+
+
+def finding(page: Any) -> str:
+    """Return the page of a finding, with its facts as a table."""
+    facts = {
+        "library": page.library,
+        "versions": page.versions,
+        "level": page.level,
+        "severity": page.severity,
+        "claimed": page.claimed,
+        "certified": page.certified,
+    }
+    told = {name: value for name, value in facts.items() if value}
+    head, rule, row = ("| " + " | ".join(cells) + " |" for cells in (told, ["---"] * len(told), told.values()))
+    title, body = page.text.strip().split("\n", 1)
+    return "\n".join([title, "", head, rule, row, body])
 
 
 def experiments() -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "ExperimentRecord",
     "FindingRecord",
     "Float64Record",
+    "FunctionRecord",
     "HuntRecord",
     "ItemRecord",
     "LeafRecord",
@@ -252,6 +253,16 @@ class FindingRecord(Record, kw_only=True, frozen=True):
     detail: str | None = None
 
 
+class FunctionRecord(Record, kw_only=True, frozen=True):
+    """A public function or class of a library, and the cases that ask it."""
+
+    library: str
+    version: str | None
+    function: str
+    kind: Literal["function", "class"]
+    cases: list[str]
+
+
 class CoverageKind(StrEnum):
     """The kind of the main object that covers an item, or `NONE`."""
 
@@ -372,6 +383,7 @@ RECORDS: tuple[type[Record], ...] = (
     HuntRecord,
     CheckRecord,
     FindingRecord,
+    FunctionRecord,
     LeafRecord,
     PairRecord,
     NotTracedRecord,

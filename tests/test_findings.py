@@ -1,58 +1,138 @@
-"""FINDINGS.md: each finding has a severity and a threat model, the table agrees with the text, and links resolve."""
+"""The pages of findings: they follow one template, agree with the index and with the expected failures."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.findings import FOLDER, INDEX, LEVELS, SECTIONS, Page, index, outcome, pages
 
-from dpassay.impl.libraries import registry
-from dpassay.properties.assay.expected import load_expected
-from dpassay.properties.assay.kinds import FindingSeverity
+from dpassay.claims import UsageError
+from dpassay.impl.libraries.registry import find_library, known_libraries, parse_specifier
+from dpassay.properties.assay.expected import ExpectedFailure, load_expected
+from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
 
-ROOT = Path(__file__).parent.parent
-TEXT = (ROOT / "FINDINGS.md").read_text(encoding="utf-8")
-NO_FINDINGS = ("Older releases", "Looked at and found right", "Versions")
-SECTIONS = [
-    (heading, body)
-    for heading, body in re.findall(r"^### ([^\n]*)\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL)
-    if heading not in NO_FINDINGS
-]
-ROWS = [row.strip("|").split(" | ") for row in TEXT.splitlines() if re.match(r"\| [a-z.-]+ \d", row)]
+PAGES = pages()
+BY_NAME = {page.name: page for page in PAGES}
+SERIOUS = {FindingSeverity.CRITICAL, FindingSeverity.THEORETICAL}
+FAULTS = {FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER}
+LIBRARIES = sorted(known_libraries())
 
 
-def anchor(heading: str) -> str:
-    """Return the anchor of a heading, as renderers of Markdown make it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+def entries_of(name: str) -> list[ExpectedFailure]:
+    """Return all entries of a library, for whatever versions."""
+    library = find_library(name)
+    releases = {release for page in PAGES if page.library == name for release in page.releases}
+    found = [load_expected(library.expected_failures, release) for release in sorted(releases)]
+    return list(dict.fromkeys(entry for entries in found for entry in entries))
 
 
-def severity(body: str) -> str:
-    """Return the severity that a section states."""
-    found = re.match(r"\nSeverity: \*\*(\w+)\*\*\. Threat model: .{10,}", body)
-    assert found is not None
-    return found.group(1)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_follows_the_template(page: Page) -> None:
+    assert re.findall(r"^## (.*)$", page.text, re.MULTILINE) == list(SECTIONS)
+    assert page.text.startswith(f"\n# {page.title}\n")
+    assert all(len(page.section(title)) > 5 for title in SECTIONS)
+    assert page.level in LEVELS
+    assert page.severity in list(FindingSeverity)
+    assert page.library in LIBRARIES
+    assert page.path.parent.name == page.library
+    assert page.reproductions()
+    assert page.shows, "nothing says what the reproduction shows"
+    assert page.releases
 
 
-@pytest.mark.parametrize(("heading", "body"), SECTIONS, ids=[heading for heading, _ in SECTIONS])
-def test_every_finding_has_a_severity_a_threat_model_and_a_snippet(heading: str, body: str) -> None:
-    assert severity(body) in list(FindingSeverity), heading
-    assert "```python" in body, heading
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_figures_of_a_page_agree(page: Page) -> None:
+    """The table, the report and the text state the same figures and the same reports."""
+    if page.claimed and page.certified:
+        assert f"{page.claimed}; certified: {page.certified}" in page.text or page.certified in page.text
+    if page.severity in SERIOUS:
+        assert page.claimed
+        assert page.certified
+    for url in page.upstream:
+        assert url in page.section("Upstream")
+    if not page.upstream:
+        assert "ot reported" in page.section("Upstream") or "mended" in page.section("Upstream")
 
 
-def test_the_table_has_the_severities_of_the_text() -> None:
-    by_anchor = {anchor(heading): severity(body) for heading, body in reversed(SECTIONS)}
-    assert len(ROWS) > 40
-    for row in ROWS:
-        anchors = re.findall(r"\]\(#([^)]*)\)", row[1])
-        assert anchors, row
-        said = row[3].strip().split(", ")
-        mixed = "pure-mechanisms-at-the-ends" in anchors  # two findings in one section
-        assert mixed or set(said) == {by_anchor[one] for one in anchors}, row
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_of_a_page_resolve(page: Page) -> None:
+    for target in re.findall(r"\]\(((?!https?:)[^)]+)\)", page.text):
+        assert (page.path.parent / target).is_file(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_shows_something(page: Page) -> None:
+    """A pattern that an empty output matches would confirm anything."""
+    assert not page.is_shown_by("")
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_expected_failures_agree_with_their_pages(name: str) -> None:
+    for entry in entries_of(name):
+        assert entry.severity is not None, entry
+        if entry.page is None:
+            assert entry.severity not in SERIOUS or entry.finding not in FAULTS, f"{entry} has no page"
+            continue
+        page = BY_NAME[f"{name}/{entry.page}"]
+        assert entry.severity == page.severity, entry
+        assert any(parse_specifier(entry.versions).contains(release) for release in page.releases), entry
+        if entry.upstream.startswith("https://"):
+            assert entry.upstream in page.upstream, entry
+        if entry.finding is FindingKind.VIOLATION:
+            assert page.level == "violation", entry
+
+
+def test_every_serious_finding_of_the_suite_is_expected_somewhere() -> None:
+    """Pages of certified losses belong to entries, so that no page outlives its finding unnoticed."""
+    known = {f"{name}/{entry.page}" for name in LIBRARIES for entry in entries_of(name) if entry.page}
+    assert {page.name for page in PAGES if page.severity == "critical"} <= known
+
+
+def test_the_index_is_that_of_the_pages() -> None:
+    text = INDEX.read_text(encoding="utf-8")
+    assert index(PAGES) in text, "run python -m benchmarks.findings --index"
+    for target in re.findall(r"\]\(((?!https?:)[^)#]+)\)", text):
+        assert (FOLDER / target).is_file(), target
+
+
+def test_patterns_are_found_in_their_order() -> None:
+    page = Page(Path("x"), "t", "l", [], "", "", "", "", "", [], [r"^a: \d+", "b: 0"], "")
+    assert page.is_shown_by("a: 12\nb: 0\n")
+    assert not page.is_shown_by("b: 0\na: 12\n")
+    assert not page.is_shown_by("a: x\nb: 0\n")
+
+
+def test_a_page_without_its_facts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "one.md").write_text('---\ntitle: "x"\n---\n# x\n')
+    monkeypatch.setattr("benchmarks.findings.FOLDER", tmp_path)
+    with pytest.raises(UsageError, match=r"one\.md: the facts are not complete"):
+        pages()
 
 
 @pytest.mark.parametrize(
-    "path", sorted(ROOT.glob("impl/libraries/*/expected_failures.toml")), ids=lambda p: p.parent.name
+    ("program", "release", "result"),
+    [
+        ("print('loss', 1 + 1)", "1.0", "confirmed"),
+        ("print('loss', 1)", "1.0", "not shown"),
+        ("print('loss', 1)", "2.0", "not affected"),
+        ("raise ValueError('loss 2')", "1.0", "confirmed"),
+    ],
 )
-def test_every_expected_failure_of_ours_has_a_severity(path: Path) -> None:
-    entries = registry.read_table(path, {"failure": list})["failure"]
-    assert all(entry.get("severity") in list(FindingSeverity) for entry in entries)
-    load_expected(path, None)
+def test_a_reproduction_runs_in_the_environment_of_a_release(
+    monkeypatch: pytest.MonkeyPatch, program: str, release: str, result: str
+) -> None:
+    monkeypatch.setattr("benchmarks.findings.build_environment", lambda *_: Path(sys.executable))
+    text = f"\n## Reproduction\n\n```python\n{program}\n```\n"
+    page = Page(Path("x/y.md"), "t", "opendp", ["1.0"], "1.0", "violation", "critical", "", "", [], ["loss 2"], text)
+    assert outcome(page, release)[0] == result
+
+
+def test_a_release_without_an_environment_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Path:
+        raise UsageError("no network")
+
+    monkeypatch.setattr("benchmarks.findings.build_environment", fail)
+    page = next(page for page in PAGES if page.library == "opendp")
+    assert outcome(page, "0.16.0") == ("no environment", "no network")

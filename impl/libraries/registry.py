@@ -73,12 +73,15 @@ class Library:
         The first that suits a version is used; empty where no environment can be built.
     shipped : bool
         Whether the adapter is one of dpassay's own; others run in this interpreter unless told otherwise.
+    modules : tuple of str
+        The modules of the library whose public functions concern privacy.
     """
 
     name: str
     adapter: Path
     recipes: tuple[EnvironmentRecipe, ...] = ()
     shipped: bool = False
+    modules: tuple[str, ...] = ()
 
     @property
     def expected_failures(self) -> Path:
@@ -134,11 +137,11 @@ def _read_library(adapter: Path) -> Library:
     description = adapter.with_name("library.toml")
     if not description.is_file():
         return Library(adapter.stem, adapter)
-    table = read_table(description, {"distribution": str, "environment": list})
+    table = read_table(description, {"distribution": str, "environment": list, "modules": list})
     if "distribution" not in table:
         raise UsageError(f"{description}: distribution is missing")
     recipes = tuple(_read_recipe(description, entry) for entry in table.get("environment", []))
-    return Library(table["distribution"], adapter, recipes)
+    return Library(table["distribution"], adapter, recipes, modules=tuple(table.get("modules", ())))
 
 
 def _read_recipe(path: Path, entry: Mapping[str, Any]) -> EnvironmentRecipe:

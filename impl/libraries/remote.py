@@ -116,6 +116,8 @@ class Worker:
         Seconds after which a request counts as hung.
     isolated : bool
         Whether the interpreter ignores the environment's ``PYTHON...`` variables and the user's packages.
+    records : bool
+        Whether the worker records the calls of the adapter, for the request ``call``; it is slower then.
 
     Attributes
     ----------
@@ -129,7 +131,13 @@ class Worker:
     """
 
     def __init__(
-        self, python: str | Path, adapter: str | Path, *, timeout: float = 60.0, isolated: bool = False
+        self,
+        python: str | Path,
+        adapter: str | Path,
+        *,
+        timeout: float = 60.0,
+        isolated: bool = False,
+        records: bool = False,
     ) -> None:
         self._command = [
             str(python),
@@ -137,7 +145,9 @@ class Worker:
             "-u",
             str(_WORKER),
             str(Path(adapter).resolve()),
+            *(["--record"] if records else []),
         ]
+        self._path = str(Path(adapter).resolve())
         self._timeout = require_positive("timeout", timeout)
         self._process: _Process | None = None
         self._next_id = 0
@@ -212,7 +222,7 @@ class Worker:
             kind, message = greeting["error"]["type"], greeting["error"]["message"]
             remedy = "; install the library there" if kind in {"ImportError", "ModuleNotFoundError"} else ""
             raise UsageError(
-                f"the adapter {self._command[-1]!r} does not load in {python!r} (Python {greeting['python']}): "
+                f"the adapter {self._path!r} does not load in {python!r} (Python {greeting['python']}): "
                 f"{kind}: {message}{remedy}"
             )
         self.greeting = greeting

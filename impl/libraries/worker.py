@@ -6,7 +6,10 @@ to standard error: standard output belongs to the protocol.
 
 Requests: ``describe``; ``sample`` (case, data, size, seed or null, one_by_one); ``draw`` (case, data: one outcome,
 with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``replay`` (case, pairs, shifts);
-``member`` (case: the name of a member of a family); ``answer`` (case, arguments); ``attempt`` (case, attempt). A reply
+``member`` (case: the name of a member of a family); ``answer`` (case, arguments); ``attempt`` (case, attempt);
+``public`` (modules: their public functions) and ``reached`` (a request about a case: the public functions that it
+reaches); ``call`` (a request about a case: the library's own call behind it, if the worker was started with
+``--record``). A reply
 holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is broken, and `is_unasked`:
 whether the adapter's own code raised, so that the library was not asked or did not refuse).
 """
@@ -91,8 +94,10 @@ def installed_version(library: str) -> str | None:
 class Adapter:
     """Answers requests about the cases of an adapter."""
 
-    def __init__(self, cases: list[Any]) -> None:
+    def __init__(self, cases: list[Any], recorder: Any = None) -> None:
         self._cases = {case.name: case for case in cases}
+        self._functions: Any = None
+        self._recorder = recorder
 
     def _case(self, name: str) -> Any:
         """Return a case, or a member of a family by its name, which says its parameters."""
@@ -115,6 +120,15 @@ class Adapter:
         what = request["do"]
         if what == "describe":
             return [_described(case) for case in self._cases.values()]
+        if what == "public":
+            from dpassay.impl.libraries.public_functions import PublicFunctions
+
+            self._functions = PublicFunctions(request["modules"])
+            return {"kinds": self._functions.kinds(), "missing": self._functions.missing}
+        if what == "reached":
+            return self._functions.reached(lambda: self.answer(request["request"]))
+        if what == "call":
+            return self._recorder.text_of(lambda: decode(self.answer(request["request"])))
         case = self._case(request["case"])
         if what == "replay":
             from dpassay.impl.libraries.replaying import replay
@@ -285,6 +299,15 @@ def serve(adapter: Adapter, requests: queue.SimpleQueue[str | None], replies: An
         replies.flush()
 
 
+def _recorder_of(adapter: Path) -> Any:
+    """Return a recorder of the calls of an adapter, which records from now on."""
+    from dpassay.impl.libraries.call_recording import CallRecorder
+
+    recorder = CallRecorder(files_of(adapter), harness_files())
+    recorder.start()
+    return recorder
+
+
 def main(arguments: list[str]) -> int:
     """Load the adapter, send the greeting, and serve requests."""
     # the folder of this script holds folders named like libraries, which must not shadow them
@@ -300,9 +323,10 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adapter = None
     try:
+        recorder = _recorder_of(Path(arguments[0])) if "--record" in arguments else None
         library, cases = load_adapter(Path(arguments[0]))
         greeting |= {"library": library, "version": installed_version(library)}
-        adapter = Adapter(cases)
+        adapter = Adapter(cases, recorder)
     except BaseException as error:  # noqa: BLE001  # an import may do anything; the parent tells the user
         greeting["error"] = {"type": type(error).__name__, "message": str(error)[:2000]}
     replies.write(json.dumps({"greeting": greeting}) + "\n")

@@ -30,7 +30,7 @@ def _check_range(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = required(case)
     inquiry, answered = Inquiry(answer, settings), 0
     rng = np.random.default_rng([settings.seed, 2])
-    for arguments in points_of(question, domain_of(answer), rng, max(8, question.points // 2)):
+    for arguments in points_of(question, domain_of(answer), rng, max(8, question.points // 2) * settings.depth):
         if inquiry.is_over:
             break
         claimed = inquiry.ask(arguments)
@@ -126,4 +126,5 @@ NONSENSE_ARGUMENTS_LAW = Law(
     unless_answer,
     _check_nonsense,
     sampled=False,
+    deepens=False,
 )

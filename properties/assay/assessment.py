@@ -10,7 +10,7 @@ from dpassay.properties.assay.suite import Plan, Result
 from dpassay.properties.contract import FindingRecord
 from dpassay.properties.records import plain
 
-__all__ = ["Assessment", "assess"]
+__all__ = ["Assessment", "assess", "not_found"]
 
 
 @dataclass(frozen=True)
@@ -90,15 +90,42 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
     _mark_untested(plan, lines)
     strangers = []
     for entry in entries:
-        covered = [place for place in plan.names if entry.covers(*place)]
+        covered = _covered(plan, entry)
         if not covered:
             strangers.append(_stranger(plan, entry))
-        elif all(place in lines for place in covered) and not any(
-            lines[place].finding.kind == entry.finding for place in covered
+        elif (
+            entry.occasional is None
+            and all(place in lines for place in covered)
+            and not any(lines[place].finding.kind == entry.finding for place in covered)
         ):
             for place in covered:
                 lines[place] = _missed(lines[place], entry)
     return [*lines.values(), *strangers]
+
+
+def not_found(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFailure]) -> frozenset[tuple[str, str]]:
+    """Return the mechanisms and laws of the entries whose finding did not appear.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    results : sequence of Result
+        The results so far.
+    entries : sequence of ExpectedFailure
+        The expected failures of the version.
+    """
+    found = {(result.check.mechanism, result.check.law.name): result.finding.kind for result in results}
+    missing = set[tuple[str, str]]()
+    for entry in entries:
+        covered = _covered(plan, entry)
+        if entry.occasional is None and not any(found.get(place) == entry.finding for place in covered):
+            missing.update(covered)
+    return frozenset(missing)
+
+
+def _covered(plan: Plan, entry: ExpectedFailure) -> list[tuple[str, str]]:
+    return [place for place in plan.names if entry.covers(*place)]
 
 
 def _line(plan: Plan, result: Result, entries: Sequence[ExpectedFailure]) -> Assessment:

@@ -5,8 +5,8 @@ affected versions, the kind of finding, a reason and the upstream report. An ent
 unexpected, like a finding without an entry: the library was fixed, or the harness no longer detects the fault.
 
 An entry that states the size of its finding excuses nothing worse: `factor` bounds the ratio of the certified and the
-claimed number, `direction` names the side, `accepted` the invalid calls. With a list of mechanisms, each of them must
-show the finding.
+claimed number, `direction` names the side, `accepted` the invalid calls. With a list of mechanisms or laws, each of
+them must show the finding. An `occasional` finding need not appear.
 """
 
 import math
@@ -61,6 +61,12 @@ class ExpectedFailure:
         One of `DIRECTIONS`.
     accepted : tuple of str, optional
         The invalid calls whose acceptance is excused.
+    page : str, optional
+        Name of the page that documents the finding.
+    common : str, optional
+        Reason that a glob covers checks at which the finding need not appear in every run.
+    occasional : str, optional
+        Reason that the finding appears in some runs only, at greater depth; then the entry asks for nothing.
     """
 
     mechanism: str
@@ -73,6 +79,9 @@ class ExpectedFailure:
     factor: float | None = None
     direction: Direction | None = None
     accepted: tuple[str, ...] | None = None
+    page: str | None = None
+    common: str | None = None
+    occasional: str | None = None
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.upstream})"
@@ -137,18 +146,27 @@ def load_expected(path: Path, version: str | None) -> list[ExpectedFailure]:
     if not path.is_file():
         return []
     tables = read_table(path, {"failure": list}).get("failure", [])
-    entries = [_read(path, table) for entry in tables for table in _for_each_mechanism(entry)]
+    entries = [_read(path, table) for entry in tables for table in _for_each(entry, "mechanism", "law")]
     return [entry for entry in entries if entry.speaks_of(version)]
 
 
-def _for_each_mechanism(entry: Any) -> list[Any]:
-    """Return an entry for each of several mechanisms."""
-    names = entry.get("mechanism") if isinstance(entry, dict) else None
-    return [{**entry, "mechanism": name} for name in names] if isinstance(names, list) and names else [entry]
+def _for_each(entry: Any, *keys: str) -> list[Any]:
+    """Return an entry for each of several mechanisms and laws."""
+    entries = [entry]
+    for key in keys:
+        names = entry.get(key) if isinstance(entry, dict) else None
+        if isinstance(names, list) and names:
+            entries = [{**one, key: name} for one in entries for name in names]
+    return entries
 
 
 def _read(path: Path, entry: dict[str, Any]) -> ExpectedFailure:
-    require_fields(path, "failure", entry, {**dict.fromkeys((*_FAILURE_FIELDS, "severity"), str), **_SIZES})
+    require_fields(
+        path,
+        "failure",
+        entry,
+        {**dict.fromkeys((*_FAILURE_FIELDS, "severity", "page", "common", "occasional"), str), **_SIZES},
+    )
     missing = [name for name in _FAILURE_FIELDS if name not in entry]
     if missing:
         raise UsageError(f"{path}: the failure of {entry.get('mechanism')!r} lacks {', '.join(missing)}")

@@ -15,6 +15,7 @@ from typing import Any
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteCase
 from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["Finding", "Law", "Settings", "Turn"]
@@ -77,12 +78,16 @@ class Settings:
     seed : int
         Determines all random numbers, together with `calls`.
     calls : int
-        Maximum number of outcomes that a sampled law draws, or a law of coordinates from each of them. The finding
-        depends on it, never on the time.
+        Maximum number of outcomes that a sampled law draws, or a law of coordinates from each of them.
     seconds : float
         Time limit; a law that reaches it ends as undecided, or with what it has certified. May be infinite.
     confirms : bool
         Whether a law that computes may draw outcomes to confirm the fault that it found.
+    pairs : int
+        Maximum number of pairs on which a hunt plays.
+    depth : int
+        Factor on the numbers of points and parameters that a law asks about, at least 1; sampled laws draw as many
+        outcomes as `calls` says.
     """
 
     alpha: float
@@ -90,6 +95,8 @@ class Settings:
     calls: int
     seconds: float
     confirms: bool = True
+    pairs: int = MOST_SAMPLED_PAIRS
+    depth: int = 1
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
@@ -98,6 +105,8 @@ class Settings:
             raise UsageError(f"calls must be at least 1, got {self.calls!r}")
         if not self.seconds > 0:
             raise UsageError(f"seconds must be positive, got {self.seconds!r}")
+        if self.depth < 1 or self.pairs < 1:
+            raise UsageError(f"depth and pairs must be at least 1, got {self.depth!r} and {self.pairs!r}")
 
 
 class Turn(IntEnum):
@@ -127,6 +136,10 @@ class Law:
         Whether a finding can be a false alarm; such a law gets a share of the level of the run.
     turn : Turn, optional
         Place in the order of a run; by default that of computed or of sampled laws.
+    hunts : bool
+        Whether the law hunts on pairs, so that fewer pairs need fewer calls.
+    deepens : bool
+        Whether more calls or a greater depth may find more; False for a law that asks a fixed list of questions.
     """
 
     name: str
@@ -135,6 +148,8 @@ class Law:
     check: Callable[[RemoteCase, Settings], Finding]
     sampled: bool = True
     turn: Turn | None = None
+    hunts: bool = False
+    deepens: bool = True
 
     @property
     def place(self) -> Turn:

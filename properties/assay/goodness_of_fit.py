@@ -52,6 +52,9 @@ scale draw a remainder and a quotient apart."""
 _REPEATS = (2.0**-12, 0.5)
 """Chances of a repeated outcome that are bet on."""
 
+_MOST_REMEMBERED = 2**20
+"""Outcomes of an input that are compared with later ones, which bounds the memory: repeated noise repeats early."""
+
 _MOST_INTEGERS = 400
 """Integer outcomes over a wider range are put into cells."""
 
@@ -259,6 +262,8 @@ class FitTest:
     def _enter_repeats(self, rows: Array) -> None:
         if self.distribution.coordinates[0].is_discrete or self.distribution.coordinates[0].has_ends:
             return  # atoms repeat
+        if len(self._seen) >= _MOST_REMEMBERED:
+            return
         for value in rows[:, 0].tolist():
             self._repeats[int(value in self._seen)] += 1
             self._seen.add(value)

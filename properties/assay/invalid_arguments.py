@@ -66,5 +66,13 @@ def _check(case: RemoteCase, settings: Settings) -> Finding:
 
 
 NONSENSE_LAWS = (
-    Law("rejects_invalid_calls", "Every invalid call raises.", _applies, _check, sampled=False, turn=Turn.FIRST),
+    Law(
+        "rejects_invalid_calls",
+        "Every invalid call raises.",
+        _applies,
+        _check,
+        sampled=False,
+        turn=Turn.FIRST,
+        deepens=False,
+    ),
 )

@@ -59,7 +59,8 @@ def _check_monotone(case: RemoteCase, settings: Settings, name: str) -> Finding:
     assert argument is not None
     rng = np.random.default_rng([settings.seed, 4, *name.encode()])
     inquiry, compared = Inquiry(answer, settings), 0
-    for base in points_of(question, domain_of(answer), rng, _LADDERS if question.points >= _CHEAP else 1):
+    ladders = (_LADDERS if question.points >= _CHEAP else 1) * settings.depth
+    for base in points_of(question, domain_of(answer), rng, ladders):
         before: tuple[dict[str, Any], float] | None = None
         for value in _rungs(argument, domain_of(answer).get(name), rng):
             if inquiry.is_over:
@@ -127,7 +128,7 @@ def _check_convex(case: RemoteCase, settings: Settings) -> Finding:
     answer, question = required(case)
     rng = np.random.default_rng([settings.seed, 15])
     inquiry, compared = Inquiry(answer, settings), 0
-    for base in points_of(question, domain_of(answer), rng, _ORDERS):
+    for base in points_of(question, domain_of(answer), rng, _ORDERS * settings.depth):
         integer, step = int(rng.integers(2, _LARGEST_ORDER)), float(rng.choice(_STEPS))
         for middle in (integer - step, float(integer), integer + step):
             points = [{**base, "order": order} for order in (middle - step, middle, middle + step)]

@@ -17,7 +17,7 @@ from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import claim_in_words, mechanism_law, moves
-from dpassay.properties.assay.sufficiency import LEAST_CALLS, MOST_SAMPLED_PAIRS, sufficient_calls
+from dpassay.properties.assay.sufficiency import LEAST_CALLS, sufficient_calls
 from dpassay.properties.hunting.black_box import sample_pairs
 from dpassay.properties.hunting.formatting import WEAK_TEST, figures_words
 from dpassay.properties.hunting.result import HuntResult
@@ -37,16 +37,18 @@ Array = NDArray[np.float64]
 MOST_COORDINATES = 20
 """Maximum number of coordinates that are tested separately."""
 
-_DESIGNED, _BOUNDARY = 32, MOST_SAMPLED_PAIRS - 32  # numbers of pairs
+_DESIGNED = 2 / 3
+"""Part of the pairs that is designed; the others lie at the boundary of the domain."""
 
 
-def _pairs(relation: NeighbourRelation, seed: int) -> list[Pair]:
+def _pairs(relation: NeighbourRelation, settings: Settings) -> list[Pair]:
     """Return the designed and boundary pairs without repetition."""
-    designed = adversarial_pairs(relation, seed=seed, limit=_DESIGNED)
+    most = math.ceil(_DESIGNED * settings.pairs)
+    designed = adversarial_pairs(relation, seed=settings.seed, limit=most)
     known = {frozenset({left.tobytes(), right.tobytes()}) for left, right in designed}
     extra = [
         pair
-        for pair in boundary_pairs(relation, seed=seed, limit=_BOUNDARY)
+        for pair in boundary_pairs(relation, seed=settings.seed, limit=settings.pairs - most)
         if frozenset({pair[0].tobytes(), pair[1].tobytes()}) not in known
     ]
     return [*designed, *extra]
@@ -178,12 +180,12 @@ def _doubt(result: HuntResult, settings: Settings) -> str | None:
 
 
 def _check_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
-    pairs = _pairs(case.neighbours, settings.seed)
+    pairs = _pairs(case.neighbours, settings)
     return finding_of_hunt(case, settings, run_hunt(case, settings, pairs, questions=Questions.VALUES))
 
 
 def _check_float_privacy(case: RemoteMechanism, settings: Settings) -> Finding:
-    pairs = _pairs(case.neighbours, settings.seed)
+    pairs = _pairs(case.neighbours, settings)
     if not _has_floats(case, pairs[0], settings.seed):
         return Finding(FindingKind.NOT_APPLICABLE, "no outcome is a float64 number", claim=claim_in_words(case))
     return finding_of_hunt(
@@ -253,7 +255,7 @@ def _share_of_coordinate(case: RemoteMechanism, settings: Settings, places: int,
     alpha = settings.alpha / places
     enough = sufficient_calls(case.claims[0], alpha, pairs=pairs) or 0
     calls = max(1, settings.calls // places, min(settings.calls, enough))
-    return Settings(alpha, settings.seed, calls, settings.seconds / places)
+    return replace(settings, alpha=alpha, calls=calls, seconds=settings.seconds / places)
 
 
 def _needed(power: Mapping[str, Any] | None) -> float:
@@ -319,7 +321,7 @@ def _pairs_moving(relation: NeighbourRelation, place: int, width: int, seed: int
     return [*alone[:2], *designed]
 
 
-PRIVACY_LAWS: tuple[Law, ...] = (
+_HUNTS = (
     mechanism_law(
         "privacy_of_claim",
         "Samples do not refute the claim of the library; low-order bits are ignored.",
@@ -342,3 +344,5 @@ PRIVACY_LAWS: tuple[Law, ...] = (
         sampled=True,
     ),
 )
+
+PRIVACY_LAWS: tuple[Law, ...] = tuple(replace(law, hunts=True) for law in _HUNTS)

@@ -54,7 +54,7 @@ def _check(case: RemoteCase, settings: Settings, *, calibrates: bool) -> Finding
     answer, question = required(case)
     inquiry, returned = Inquiry(answer, settings), 0
     ways, rng = _ways_back(answer, calibrates=calibrates), np.random.default_rng([settings.seed, 14])
-    number = min(_CALIBRATIONS if calibrates else _POINTS, question.points)
+    number = min(_CALIBRATIONS if calibrates else _POINTS, question.points) * settings.depth
     for arguments in points_of(question, domain_of(answer), rng, number):
         if inquiry.is_over:
             break

@@ -77,14 +77,14 @@ def _compared_points(inquiry: Inquiry, question: Question) -> Iterator[_Compared
     """Yield the points that can be compared: the planned points, then points near the tightest ones."""
     case, rng = inquiry.case, np.random.default_rng([inquiry.settings.seed, 1])
     domain, tightest = domain_of(case), list[_Compared]()
-    for arguments in points_of(question, domain, rng, question.points):
+    for arguments in points_of(question, domain, rng, question.points * inquiry.settings.depth):
         if inquiry.is_over:
             return
         compared = _asked(inquiry, question, arguments)
         if compared is not None:
             tightest = sorted([*tightest, compared], key=lambda c: _safety(question, c))[:3]
             yield compared
-    for _ in range(question.points // 2):
+    for _ in range(question.points * inquiry.settings.depth // 2):
         if inquiry.is_over or not tightest:
             return
         base = tightest[int(rng.integers(len(tightest)))].arguments

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpassay.properties.assay.assessment import Assessment
+from dpassay.properties.assay.execution import NOT_STARTED
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.versions import Change
 
-__all__ = ["CHANGE_COLUMNS", "COLUMNS", "calls", "change_rows", "power_words", "rows", "summary"]
+__all__ = ["CHANGE_COLUMNS", "COLUMNS", "calls", "change_rows", "power_words", "rows", "summary", "unasked"]
 
 COLUMNS = ("mechanism", "law", "finding", "claimed", "certified", "power", "detail")
 _FIGURES = ("epsilon", "delta", "rho", "mu", "tau", "total_variation", "points")
@@ -16,10 +17,23 @@ CHANGE_COLUMNS = ("mechanism", "law", "before", "after", "detail")
 
 
 def rows(lines: Sequence[Assessment]) -> list[dict[str, Any]]:
-    """Return the rows of the table: laws that apply, and unexpected findings."""
+    """Return the rows of the table: laws that apply and were asked, and unexpected findings."""
     return [
-        _row(line) for line in lines if line.finding.kind is not FindingKind.NOT_APPLICABLE or not line.as_expected
+        _row(line)
+        for line in lines
+        if (line.finding.kind is not FindingKind.NOT_APPLICABLE or not line.as_expected)
+        and line.finding.detail != NOT_STARTED
     ]
+
+
+def unasked(lines: Sequence[Assessment]) -> str | None:
+    """Return one line about the checks for which no time was left; None if there are none."""
+    missed = [line for line in lines if line.finding.detail == NOT_STARTED]
+    if not missed:
+        return None
+    laws = Counter(line.law for line in missed).most_common()
+    words = ", ".join(f"{law} ({count})" for law, count in laws)
+    return f"{len(missed)} checks were not asked before the time limit: {words}; increase --budget or use a --profile"
 
 
 def calls(lines: Sequence[Assessment]) -> list[str]:

@@ -19,7 +19,7 @@ from dpassay.properties.drawing.shipping import Shipped
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler, sampler_of
 
-__all__ = ["BACKENDS", "Drawing", "jobs_of", "most_jobs", "on_workers"]
+__all__ = ["BACKENDS", "Drawing", "backend_in_use", "jobs_of", "most_jobs", "on_workers"]
 
 BACKENDS = ("loky", "threading", "dask", "ray")
 
@@ -170,14 +170,40 @@ def _unwrapped(result: "_Result") -> tuple[Outcomes | None, set[Habit]]:
 def _pool(jobs: int, backend: str, stack: ExitStack) -> AbstractContextManager[Any]:
     import joblib
 
-    if backend == "dask":
-        _use_dask(jobs, stack)
-    elif backend == "ray":
-        _use_ray(jobs, stack)
+    _use_cluster(jobs, backend, stack)
     # by its name alone, Parallel would hand dask an option of joblib's own
     with joblib.parallel_config(backend=backend, n_jobs=jobs):
         pool: AbstractContextManager[Any] = joblib.Parallel()
     return pool
+
+
+def _use_cluster(jobs: int, backend: str, stack: ExitStack) -> None:
+    if backend == "dask":
+        _use_dask(jobs, stack)
+    elif backend == "ray":
+        _use_ray(jobs, stack)
+
+
+@contextmanager
+def backend_in_use(backend: str, jobs: int) -> Iterator[None]:
+    """Make a backend the one of joblib, with a local cluster if the caller has set up none.
+
+    Raises
+    ------
+    UsageError
+        If the backend is not installed or does not start.
+    """
+    import joblib
+
+    with ExitStack() as stack:
+        try:
+            _use_cluster(jobs, backend, stack)
+        except UsageError:
+            raise
+        except Exception as error:  # whatever a cluster raises that does not come up
+            raise UsageError(f"backend {backend!r} cannot be started: {type(error).__name__}: {error}") from error
+        stack.enter_context(joblib.parallel_config(backend=backend, n_jobs=jobs))
+        yield
 
 
 def _local_workers(jobs: int) -> int:

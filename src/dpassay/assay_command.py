@@ -4,11 +4,12 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpassay import completion
+from dpassay.claims import UsageError
 from dpassay.command_line import (
     EXPECTED,
     INTERRUPTED,
@@ -25,7 +26,8 @@ from dpassay.properties.assay.kinds import FindingKind
 if TYPE_CHECKING:
     from dpassay.impl.libraries.registry import Library
     from dpassay.properties.assay.assessment import Assessment
-    from dpassay.properties.assay.suite import Plan
+    from dpassay.properties.assay.suite import Plan, Target
+    from dpassay.properties.contract import FunctionRecord
 
 __all__ = ["assay"]
 
@@ -55,11 +57,36 @@ __all__ = ["assay"]
     "--calls", type=click.IntRange(min=1), help="Maximum number of outcomes that a sampled law draws from a mechanism."
 )
 @click.option(
-    "--budget", metavar="SECONDS", default="170s", show_default=True, help="Time limit; no new check starts after it."
+    "--profile",
+    type=click.Choice(["quick", "thorough", "nightly"]),
+    default="quick",
+    show_default=True,
+    help="Time of a whole run: two minutes, twenty minutes or eight hours; a selection has its part of it.",
+)
+@click.option(
+    "--budget", metavar="SECONDS", help="Time limit instead of that of the profile; no new check starts after it."
+)
+@click.option(
+    "--resume",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep the results in a file, and continue the run whose results it has.",
 )
 @seed_option
 @click.option(
     "--jobs", type=int, default=-1, show_default=True, help="Number of worker processes; -1 for one per core."
+)
+@click.option(
+    "--backend",
+    type=click.Choice(["loky", "dask", "ray"]),
+    default="loky",
+    show_default=True,
+    help="Where the worker processes run: on this machine, or on a cluster.",
+)
+@click.option(
+    "--coverage",
+    is_flag=True,
+    help="List the public functions of the library that concern privacy, and the cases that ask them.",
 )
 @json_option
 @click.option(
@@ -78,13 +105,20 @@ def assay(
     law: str,
     alpha: float,
     calls: int | None,
-    budget: str,
+    profile: str,
+    budget: str | None,
+    resume: Path | None,
     seed: int,
     jobs: int,
+    backend: str,
+    coverage: bool,
     as_json: bool,
     form: str,
 ) -> int:
     """Assay a library: check its mechanisms and accountants against the laws that they must obey.
+
+    Every law of every case is asked; the rest of the time of the profile goes to more calls and points, where a check
+    gains most. A run with --calls does not use the rest of the time, and is the same on every machine.
 
     LIBRARY is the name of a supported library or the file of an adapter; without LIBRARY the supported libraries are
     listed. A supported library is installed into a separate environment, by default in its newest release; the adapter
@@ -100,17 +134,23 @@ def assay(
     from dpassay.properties.assay.suite import make_plan
     from dpassay.properties.assay.targets import targets_of
 
-    seconds = seconds_of("--budget", budget)
+    seconds = None if budget is None else seconds_of("--budget", budget)
     found = find_library(library)
+    if coverage:
+        _print_coverage(found, list(targets_of(found, versions, python, _tell)), as_json=as_json)
+        return EXPECTED
     plans = [
         make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls, mechanism=mechanism, law=law)
         for target in targets_of(found, versions, python, _tell)
     ]
+    if resume is not None and len(plans) > 1:
+        raise UsageError("--resume keeps one run; give one --version with it")
     form = _form_of(form, as_json=as_json)
     runs, times = [], []
     for plan in plans:
         start = time.monotonic()
-        lines, interrupted = _run(plan, found, seconds, jobs, form)
+        options = {**_time_limits(plan, profile, seconds), "jobs": jobs, "backend": backend}
+        lines, interrupted = _run(plan, found, options, resume, form)
         runs.append(lines)
         times.append(time.monotonic() - start)
         if interrupted:
@@ -122,9 +162,44 @@ def assay(
     return _status_of([line for lines in runs for line in lines])
 
 
-def _form_of(form: str, *, as_json: bool) -> str:
-    from dpassay.claims import UsageError
+def _print_coverage(library: "Library", targets: Sequence["Target"], *, as_json: bool) -> None:
+    """Print which public functions of a library are asked."""
+    from dpassay.properties.assay.coverage import coverage, summary
 
+    for target in targets:
+        records, missing = coverage(target, library.modules)
+        if as_json:
+            print_records(records)
+        else:
+            print_table([_coverage_row(record) for record in records], ("function", "kind", "cases", "such_as"))
+        for module in missing:
+            _tell(f"a module cannot be imported: {module}")
+        if records:
+            click.echo(summary(records), err=True)
+
+
+def _coverage_row(record: "FunctionRecord") -> dict[str, Any]:
+    return {
+        "function": record.function,
+        "kind": record.kind,
+        "cases": len(record.cases),
+        "such_as": next(iter(record.cases), None),
+    }
+
+
+def _time_limits(plan: "Plan", profile: str, seconds: float | None) -> dict[str, Any]:
+    """Return the time limits of a run; a limit that the user gave is not exceeded."""
+    from dpassay.properties.assay.profiles import PROFILES
+    from dpassay.properties.assay.suite import time_of
+
+    if seconds is not None:
+        return {"budget": seconds}
+    chosen = PROFILES[profile]
+    part = time_of(plan, chosen.seconds)
+    return {"budget": part, "overrun": chosen.overrun * chosen.seconds / part}
+
+
+def _form_of(form: str, *, as_json: bool) -> str:
     if as_json and form not in {"table", "json"}:
         raise UsageError(f"--json and --format {form} contradict each other; give only one of them")
     return "json" if as_json else form
@@ -159,32 +234,42 @@ def _tell(message: str) -> None:
     click.echo(f"dpassay: {message}", err=True)
 
 
-def _run(plan: "Plan", library: "Library", seconds: float, jobs: int, form: str) -> tuple[list["Assessment"], bool]:
+def _run(
+    plan: "Plan", library: "Library", options: dict[str, Any], resume: Path | None, form: str
+) -> tuple[list["Assessment"], bool]:
     """Run a plan, and print its findings as a table or JSON; also return whether the keyboard interrupted it."""
     from dpassay.properties.assay import table
-    from dpassay.properties.assay.assessment import assess
+    from dpassay.properties.assay.assessment import assess, not_found
     from dpassay.properties.assay.expected import load_expected
+    from dpassay.properties.assay.journal import Journal
+    from dpassay.properties.assay.own_calls import with_own_calls
     from dpassay.properties.assay.suite import run_plan
     from dpassay.properties.progress import progress_bar
 
     entries = load_expected(library.expected_failures, plan.version)
     start = time.monotonic()
     results, interrupted = [], False
+    options |= {
+        "wanted": lambda results: not_found(plan, results, entries),
+        "journal": None if resume is None else Journal(resume, plan),
+    }
     try:
         with progress_bar(f"assaying {plan.library} {plan.version or ''}", len(plan.checks)) as advance:
-            for result in run_plan(plan, budget=seconds, jobs=jobs):
+            for result in run_plan(plan, **options):
                 results.append(result)
                 advance(f"{result.check.mechanism}: {result.check.law.name}")
     except KeyboardInterrupt:
         interrupted = True
         _tell("interrupted; the results so far follow")
-    lines = assess(plan, results, entries)
+    lines = with_own_calls(plan.target, assess(plan, results, entries))
     if form == "json":
         print_records(line.record() for line in lines)
     elif form == "table":
         print_table(table.rows(lines), table.COLUMNS)
         for text in table.calls(lines):
             click.echo(f"\n{text}")
+    if (unasked := table.unasked(lines)) is not None:
+        _tell(unasked)
     for loss in dict.fromkeys(loss for result in results for loss in result.losses):
         _tell(f"{loss}; the worker was restarted")
     click.echo(table.summary(lines, time.monotonic() - start), err=True)

@@ -1,39 +1,22 @@
 """opacus: its accountants for stochastic gradient descent with Poisson sampling. Nothing is trained.
 
-The package imports PyTorch for everything else; the accountants alone need numpy and scipy. So the rest is not
-imported: an empty package and an empty optimiser stand in for it, unless PyTorch is there.
+The package imports PyTorch for everything else; the accountants alone need numpy and scipy.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import math
-import sys
-import types
 import warnings
 
+import opacus_without_torch  # noqa: F401  # before the library
+from opacus import accountants
+from opacus.accountants.analysis import rdp
+from opacus.accountants.utils import get_noise_multiplier
+
+from dpassay.adapter import Answer, Nonsense
+
 LIBRARY = "opacus"
-
-
-def _without_training() -> None:
-    found = importlib.util.find_spec("opacus")
-    if found is None:
-        raise ModuleNotFoundError("No module named 'opacus'")
-    package, optimizers = types.ModuleType("opacus"), types.ModuleType("opacus.optimizers")
-    package.__path__ = list(found.submodule_search_locations or [])
-    optimizers.DPOptimizer = object
-    sys.modules |= {"opacus": package, "opacus.optimizers": optimizers}
-
-
-if importlib.util.find_spec("torch") is None:
-    _without_training()
-
-from opacus import accountants  # noqa: E402  # after the stand-ins
-from opacus.accountants.analysis import rdp  # noqa: E402
-from opacus.accountants.utils import get_noise_multiplier  # noqa: E402
-
-from dpassay.adapter import Answer, Nonsense  # noqa: E402
 
 warnings.simplefilter("ignore")
 _DOMAIN = {

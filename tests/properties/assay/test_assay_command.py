@@ -37,7 +37,7 @@ def adapter(tmp_path: Path, laws: list[Law], monkeypatch: pytest.MonkeyPatch) ->
 
 
 def run(capsys: Capture, *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
-    status = main(["assay", *arguments, "--json", "--jobs", "1"])
+    status = main(["assay", *arguments, "--json", "--jobs", "1", "--calls", "500"])
     out, err = capsys.readouterr()
     return status, [json.loads(line) for line in out.splitlines()], err
 
@@ -80,6 +80,16 @@ def test_an_entry_whose_finding_does_not_appear_exits_1(
     assert any(not one["as_expected"] and one["expected"] == "known (-)" for one in records)
 
 
+def test_an_occasional_finding_need_not_appear(adapter: Path, capsys: Capture) -> None:
+    entry = FAILURE.format("honest", "sound", "unsound number") + 'occasional = "at some seeds"\n'
+    expect(adapter, KNOWN + entry)
+    assert run(capsys, str(adapter))[0] == 0
+    expect(adapter, KNOWN.replace('reason = "known"', 'reason = "known"\noccasional = "at some seeds"'))
+    status, records, _ = run(capsys, str(adapter))
+    assert status == 0
+    assert {one["expected"] for one in records} == {None, "known (-)"}
+
+
 def test_a_choice_leaves_the_other_entries_alone(adapter: Path, capsys: Capture) -> None:
     expect(adapter, KNOWN)
     status, records, _ = run(capsys, str(adapter), "--mechanism", "h*", "--law", "sound")
@@ -88,7 +98,7 @@ def test_a_choice_leaves_the_other_entries_alone(adapter: Path, capsys: Capture)
 
 def test_a_human_reads_a_table(adapter: Path, capsys: Capture) -> None:
     expect(adapter, KNOWN)
-    assert main(["assay", str(adapter), "--jobs", "1"]) == 0
+    assert main(["assay", str(adapter), "--jobs", "1", "--calls", "500"]) == 0
     out, _ = capsys.readouterr()
     (liar,) = (line for line in out.splitlines() if line.startswith("liar"))
     assert liar.split("  ")[0] == "liar"
@@ -114,7 +124,7 @@ def test_versions_are_compared(adapter: Path, capsys: Capture, monkeypatch: pyte
     assert asked == [("1.0", "2.0")]
     assert (status, len(records)) == (1, 18)
     assert "liar, sound: unsound number -> ok" in err
-    main(["assay", str(adapter), "--version", "1.0", "--version", "2.0", "--jobs", "1"])
+    main(["assay", str(adapter), "--version", "1.0", "--version", "2.0", "--jobs", "1", "--calls", "500"])
     assert "1 changes" in capsys.readouterr().out
 
 
@@ -181,7 +191,7 @@ def test_a_worse_fault_beside_an_entry_is_reported(adapter: Path, capsys: Captur
     ],
 )
 def test_a_report_in_each_form(adapter: Path, capsys: Capture, form: str, words: str) -> None:
-    assert main(["assay", str(adapter), "--jobs", "1", "--format", form]) == 1
+    assert main(["assay", str(adapter), "--jobs", "1", "--calls", "500", "--format", form]) == 1
     assert words in capsys.readouterr().out
 
 
@@ -189,7 +199,7 @@ def test_a_misspelt_argument_of_a_domain_is_named(adapter: Path, capsys: Capture
     adapter.write_text(
         ADAPTER.replace("lambda sigma, epsilon, count: 0.4", "lambda **_: 0.4, domain={'cuont': (1, 9)}")
     )
-    status = main(["assay", str(adapter), "--jobs", "1"])
+    status = main(["assay", str(adapter), "--jobs", "1", "--calls", "500"])
     out, err = capsys.readouterr()
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "domain of the case 'honest' must name arguments of questions" in err

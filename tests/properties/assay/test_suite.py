@@ -4,7 +4,6 @@ import math
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from dpassay.properties.assay.laws import LAWS
 from dpassay.properties.assay.suite import (
     DEFAULT_CALLS,
     MOST_CALLS,
+    NOT_STARTED,
     Budget,
     Result,
     Target,
@@ -117,7 +117,7 @@ def test_a_law_that_fails_is_undecided(some: Target) -> None:
         raise ZeroDivisionError("a mistake of the law")
 
     law = Law("mistaken", "Nothing.", lambda case: None, check)
-    (result,) = run_plan(make_plan(some, [law], mechanism="correct"))
+    (result,) = run_plan(make_plan(some, [law], calls=10, mechanism="correct"))
     assert result.finding == Finding(FindingKind.UNDECIDED, "the check raised ZeroDivisionError: a mistake of the law")
 
 
@@ -129,28 +129,14 @@ def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> Non
         lambda case, _: Finding(FindingKind.OK, "asked", power=POINT),
         sampled=False,
     )
-    (result,) = run_plan(make_plan(some, [law], mechanism="correct"))
+    (result,) = run_plan(make_plan(some, [law], calls=10, mechanism="correct"))
     assert result.finding.detail == "asked"
 
 
-def test_what_time_cuts_off_is_undecided_and_a_finding_stays_one(some: Target) -> None:
-    def check(case: RemoteCase, settings: Settings) -> Finding:
-        time.sleep(settings.seconds)
-        return Finding(
-            FindingKind.VIOLATION if case.name == "broken" else FindingKind.OK,
-            "so far",
-            calls=settings.calls - 1,
-            power=POINT,
-        )
-
-    law = Law("hasty", "Nothing.", lambda case: None, check)
-    plan = make_plan(some, [law], calls=10)
-    correct, broken = (next(one for one in plan.checks if one.mechanism == name) for name in ("correct", "broken"))
-    short = Budget(math.inf, 0.1)
-    assert run_check(some, broken, short).finding.kind == "violation"
-    assert run_check(some, correct, short).finding.kind == "undecided"
-    assert run_check(some, correct, short).finding.detail.startswith("the time limit was reached after 9 of 10 calls")
-    assert "before this check started" in run_check(some, broken, Budget(0.0, 1.0)).finding.detail
+def test_a_check_without_time_is_not_started(some: Target) -> None:
+    law = Law("any", "Nothing.", lambda case: None, lambda *_: Finding(FindingKind.OK, "asked", power=POINT))
+    (check,) = make_plan(some, [law], calls=10, mechanism="correct").checks
+    assert run_check(some, check, Budget(0.0, 1.0, 1.0)).finding == Finding(FindingKind.UNDECIDED, NOT_STARTED)
     close_session()
 
 
@@ -163,7 +149,7 @@ def test_a_process_of_the_harness_that_dies_leaves_the_rest_undecided(some: Targ
         return Finding(FindingKind.OK, "alive", power=POINT)
 
     law = Law("deadly", "Nothing.", lambda case: None, check, sampled=False)
-    plan = make_plan(some, [law])
+    plan = make_plan(some, [law], calls=10)
     results = [result for result in run_plan(plan, jobs=2) if result.check.reason is None]
     assert len(results) == len(SOME)
     assert any("a process of dpassay ended" in result.finding.detail for result in results)
@@ -184,7 +170,7 @@ def test_an_interruption_that_a_law_swallows_ends_the_run(some: Target) -> None:
 
     law = Law("swallowing", "Nothing.", lambda case: None, check, sampled=False)
     for name, collected in {"correct": 0, "broken": 1}.items():
-        plan = make_plan(some, [law])
+        plan = make_plan(some, [law], calls=10)
         ordered = sorted(plan.checks, key=lambda check: check.mechanism != name)
         results: list[Result] = []
         with pytest.raises(KeyboardInterrupt):
@@ -248,7 +234,7 @@ def test_a_case_of_which_nothing_was_tested_is_an_error(some: Target) -> None:
         return Finding(kind, "so it was found", power=POINT)  # type: ignore[arg-type]
 
     law = Law("late", "Nothing.", lambda case: None if case.name in {"correct", "broken"} else "no", check)
-    plan = make_plan(some, [law])
+    plan = make_plan(some, [law], calls=10)
     lines = {(line.mechanism, line.law): line for line in assess(plan, list(run_plan(plan)), [])}
     assert lines["correct", "late"].finding.kind == "error"
     assert lines["correct", "late"].finding.detail == "not tested: so it was found"
@@ -278,7 +264,7 @@ def test_the_calls_of_a_law_are_enough_for_the_claim_unless_the_adapter_limits_t
     )
     plan = make_plan(Target(sys.executable, str(adapter)), LAWS, law="privacy_of_claim")
     calls = {check.mechanism: check.settings.calls for check in plan.checks}
-    assert 500 < calls["slow"] < calls["usual"] == DEFAULT_CALLS < calls["large claim"] <= MOST_CALLS
+    assert 500 < calls["slow"] < calls["usual"] <= DEFAULT_CALLS < calls["large claim"] <= MOST_CALLS
     assert (calls["few"], calls["large claim, limited"], calls["too large, limited"]) == (100, 20_000, 300_000)
     assert calls["too large"] == DEFAULT_CALLS  # what the claim needs is more than a run draws of its own accord
     assert MOST_CALLS < calls["too large, allowed"] < 10_000_000

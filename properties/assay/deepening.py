@@ -1,0 +1,165 @@
+"""Depth bought with the time that is left: which checks run again, with more calls and points.
+
+The first round asks every law of every case at its least depth. Each further round multiplies the depth of some
+checks by `GROWTH` and repeats them with fresh random numbers. A check takes part if it found nothing so far and if
+its gain for each second is among the largest that fit into the time left:
+
+- the gain of a sampled check is a part of its weakness, because the power of a test improves with the square root
+  of its calls: the weaker the test, the more it gains;
+- the gain of a computed check is that of a test of medium weakness;
+- the time is the time of its last round, multiplied by the growth.
+
+The time of a check grows in every round, so that its gain for each second falls: in the end the checks share the time
+by their gains, however fast each of them is. A check at which a failure is expected that has not appeared comes first.
+
+The level of a check is divided between its rounds: half for the first, a quarter for the second, and so on.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from dpassay.properties.assay.finding import Finding
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.planning import Check, Result, seed_of
+from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
+
+__all__ = ["GROWTH", "Place", "Round", "deeper", "in_round", "next_round", "place_of"]
+
+GROWTH = 4
+"""Factor on the depth from round to round: a smaller one repeats more calls, a larger one overshoots the time."""
+
+_GAIN_OF_COMPUTED = 0.5
+"""Gain of a computed check, on the scale of the weakness of sampled ones: a compromise between the two kinds."""
+
+_CAUTION = 1.5
+"""Factor on the time that a check is expected to take, because other processes may slow it down."""
+
+_MOST_DEPTH = 4**10
+"""Largest depth: at 10,000 calls and a microsecond each the next round would take a day."""
+
+_MOST_ATTEMPTS = 4
+"""Rounds after which a check that stays undecided is not repeated: more calls decide a weak test, nothing else."""
+
+Place = tuple[str, str]
+
+
+def place_of(check: Check) -> Place:
+    """Return the names of the mechanism and the law of a check."""
+    return (check.mechanism, check.law.name)
+
+
+@dataclass(frozen=True)
+class Round:
+    """The state of a check between rounds: its result so far, and the depth and the time of its last round."""
+
+    result: Result
+    number: int = 0
+    depth: int = 1
+
+    @property
+    def check(self) -> Check:
+        """The check."""
+        return self.result.check
+
+    @property
+    def expected_seconds(self) -> float:
+        """Time that the next round is expected to take."""
+        return _CAUTION * GROWTH * max(self.result.seconds, 1e-3)
+
+    def gain_per_second(self, wanted: Collection[Place]) -> float:
+        """Return the gain of the next round for each second."""
+        finding = self.result.finding
+        if place_of(self.check) in wanted:
+            return float("inf")
+        gain = _GAIN_OF_COMPUTED
+        if self.check.law.sampled and finding.power is not None and finding.power.get("weakness") is not None:
+            gain = float(finding.power["weakness"])
+        return gain * 0.5**self.number / self.expected_seconds
+
+
+def in_round(check: Check, number: int, depth: int) -> Check:
+    """Return a check as it runs in a round: with its part of the level, fresh random numbers and its depth."""
+    settings = check.settings
+    return replace(
+        check,
+        settings=replace(
+            settings,
+            alpha=settings.alpha / 2 ** (number + 1),
+            seed=settings.seed if number == 0 else seed_of(settings.seed, str(number)),
+            calls=settings.calls * depth,
+            pairs=min(settings.pairs * depth, MOST_SAMPLED_PAIRS),
+            depth=depth,
+        ),
+    )
+
+
+def next_round(rounds: Sequence[Round], seconds: float, processes: int, wanted: Collection[Place] = ()) -> list[Round]:
+    """Return the checks that run again, with the number and the depth of their next round.
+
+    Parameters
+    ----------
+    rounds : sequence of Round
+        The state of all checks.
+    seconds : float
+        Time left.
+    processes : int
+        Number of processes that share the checks.
+    wanted : collection of (mechanism, law)
+        Checks that come first, because a failure is expected there that has not appeared.
+
+    Returns
+    -------
+    list of Round
+        In order of the gain for each second; empty if nothing fits into the time.
+    """
+    candidates = [one for one in rounds if _may_gain(one)]
+    chosen, total = [], 0.0
+    for one in sorted(candidates, key=lambda one: -one.gain_per_second(wanted)):
+        expected = one.expected_seconds
+        if expected > seconds or total + expected > seconds * processes:
+            continue
+        total += expected
+        chosen.append(replace(one, number=one.number + 1, depth=one.depth * GROWTH))
+    return chosen
+
+
+def _may_gain(one: Round) -> bool:
+    kind = one.result.finding.kind
+    is_open = kind is FindingKind.OK or (kind is FindingKind.UNDECIDED and one.number < _MOST_ATTEMPTS)
+    return is_open and one.check.law.deepens and one.depth < _MOST_DEPTH
+
+
+def deeper(before: Round, after: Result, number: int, depth: int) -> Round:
+    """Return the state of a check after a further round: its fault, or the more powerful of two passes.
+
+    Parameters
+    ----------
+    before : Round
+        The state before.
+    after : Result
+        The result of the round.
+    number, depth : int
+        Of the round.
+    """
+    seconds, losses = before.result.seconds + after.seconds, before.result.losses + after.losses
+    finding = after.finding if _says_more(before.result.finding, after.finding) else before.result.finding
+    calls = before.result.finding.calls + after.finding.calls
+    told = replace(finding, calls=calls) if finding.kind is FindingKind.OK else finding
+    result = Result(before.check, told, seconds, losses)
+    return Round(result, number, depth)
+
+
+def _says_more(before: Finding, after: Finding) -> bool:
+    """Return whether the finding of a deeper round replaces the one before; what is not decided does not."""
+    if after.kind in {FindingKind.UNDECIDED, FindingKind.NOT_APPLICABLE}:
+        return False
+    if after.kind is not FindingKind.OK or before.kind is not FindingKind.OK:
+        return True
+    return _figure(after) < _figure(before)
+
+
+def _figure(finding: Finding) -> tuple[float, float]:
+    """Return a figure that is smaller for a more powerful pass: its weakness, or the negative number of points."""
+    power = finding.power or {}
+    weakness = power.get("weakness")
+    return (float(weakness) if weakness is not None else 0.0, -float(power.get("points", 0)))

@@ -1,0 +1,198 @@
+"""Execution of checks in processes, each with its own open worker."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import FrameType
+
+import joblib
+
+from dpassay.impl.libraries.remote import RemoteCase, Worker, open_library
+from dpassay.properties.assay.expected import FINE
+from dpassay.properties.assay.finding import Finding, Law, Turn
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.planning import Check, Result, Target
+
+__all__ = ["NOT_STARTED", "Budget", "close_session", "run_check", "run_checks"]
+
+NOT_STARTED = "the time limit was reached before this check started"
+"""Detail of a check for which no time was left."""
+
+_PATIENCE = 2.0
+"""Factor on the time limit of a law, which ends after its current batch."""
+
+_LEAST_PATIENCE = 60.0
+"""Seconds that a check may take until its worker is given up, however short its time limit is."""
+
+_PART_OF_COMPUTED, _LEAST_SECONDS = 1 / 12, 10.0
+"""Part of the time, and seconds at least, that a computed check has: it then passes with the points that it had."""
+
+_CHUNK = 16
+"""Checks for each process that are sent at once to a backend that returns all results together."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Time limits in seconds: the deadline of a run (as `time.time`), and those of a sampled and a computed check."""
+
+    deadline: float
+    sampled: float
+    computed: float
+
+    @classmethod
+    def of(cls, seconds: float, checks: int, jobs: int, *, overrun: float = 1.0) -> "Budget":
+        """Return the limits of a run that starts now; one slow check may not use the time of all others.
+
+        Parameters
+        ----------
+        seconds : float
+            Time of the run.
+        checks, jobs : int
+            Numbers of checks and of processes.
+        overrun : float
+            Factor on the time after which no check starts.
+        """
+        longest = overrun * seconds
+        if checks <= jobs:
+            return cls(time.time() + longest, longest, longest)
+        return cls(time.time() + longest, longest / 2, max(_PART_OF_COMPUTED * seconds, _LEAST_SECONDS))
+
+    @classmethod
+    def until(cls, deadline: float) -> "Budget":
+        """Return the limits of checks that may take all of the time until a deadline."""
+        left = deadline - time.time()
+        return cls(deadline, left, left)
+
+    def left(self, law: Law) -> float:
+        """Return the time limit of the next check; not positive after the deadline."""
+        draws = law.place in {Turn.FITTED, Turn.SAMPLED}
+        return min(self.deadline - time.time(), self.sampled if draws else self.computed)
+
+
+def run_checks(
+    target: Target, checks: Sequence[Check], limits: Budget, *, processes: int, backend: str = "loky"
+) -> Iterator[Result]:
+    """Run checks and yield their results in the order of the checks.
+
+    Parameters
+    ----------
+    target : Target
+        Where the library runs.
+    checks : sequence of Check
+        The checks.
+    limits : Budget
+        Time limits.
+    processes : int
+        Number of processes; with one, the checks run in this process.
+    backend : str
+        The backend of joblib; it must be the active one.
+    """
+    if processes == 1 and backend == "loky":
+        yield from _run_here(target, checks, limits)
+    else:
+        yield from _run_elsewhere(target, checks, limits, processes, backend)
+
+
+def _run_here(target: Target, checks: Sequence[Check], limits: Budget) -> Iterator[Result]:
+    with _interruptions() as noticed:
+        for check in checks:
+            result = run_check(target, check, limits)
+            if not noticed or result.finding.kind not in FINE:  # an interrupted check is not a pass
+                yield result
+            if noticed:  # a hunt that is interrupted returns normally
+                raise KeyboardInterrupt
+
+
+@contextmanager
+def _interruptions() -> Iterator[list[int]]:
+    """Record keyboard interruptions in a list, even if other code suppresses them."""
+    noticed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield noticed
+        return
+
+    def note(number: int, _: FrameType | None) -> None:
+        noticed.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield noticed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run_elsewhere(
+    target: Target, checks: Sequence[Check], limits: Budget, processes: int, backend: str
+) -> Iterator[Result]:
+    done = 0
+    try:
+        # processes, not threads: the working precision of the ball arithmetic belongs to the process
+        for chunk in _chunks(checks, processes, backend):
+            pool = joblib.Parallel(
+                n_jobs=processes, batch_size=1, return_as="list" if backend == "ray" else "generator"
+            )
+            for result in pool(joblib.delayed(run_check)(target, check, limits) for check in chunk):
+                done += 1
+                yield result
+    except BrokenExecutor as error:
+        why = f"a process of dpassay ended without an answer: {type(error).__name__}"
+        yield from (Result(check, Finding(FindingKind.UNDECIDED, why)) for check in checks[done:])
+
+
+def _chunks(checks: Sequence[Check], processes: int, backend: str) -> list[Sequence[Check]]:
+    """Return the checks in the portions that are sent together: ray returns no result before all of them."""
+    size = _CHUNK * processes if backend == "ray" else max(len(checks), 1)
+    return [checks[start : start + size] for start in range(0, len(checks), size)]
+
+
+def run_check(target: Target, check: Check, limits: Budget) -> Result:
+    """Run one check in this process, with its open worker."""
+    left = limits.left(check.law)
+    if left <= 0:
+        return Result(check, Finding(FindingKind.UNDECIDED, NOT_STARTED))
+    start = time.perf_counter()
+    losses: tuple[str, ...] = ()
+    try:
+        session = _session_of(target)
+        session.worker.deadline = time.monotonic() + max(_PATIENCE * left, _LEAST_PATIENCE)
+        lost_before = len(session.worker.losses)
+        try:
+            finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))
+        finally:
+            losses = tuple(session.worker.losses[lost_before:])
+    except Exception as error:  # noqa: BLE001  # a failing law must not end the run and is not a pass
+        finding = Finding(
+            FindingKind.UNDECIDED, losses[-1] if losses else f"the check raised {type(error).__name__}: {error}"
+        )
+    return Result(check, finding, time.perf_counter() - start, losses)
+
+
+@dataclass(frozen=True)
+class _Session:
+    target: Target
+    worker: Worker
+    cases: dict[str, RemoteCase]
+
+
+_sessions: list[_Session] = []
+"""The open worker of this process, at most one; processes and workers are reused."""
+
+
+def _session_of(target: Target) -> _Session:
+    if _sessions and _sessions[0].target == target:
+        return _sessions[0]
+    close_session()
+    worker = target.worker()
+    _sessions.append(_Session(target, worker, {case.name: case for case in open_library(worker)}))
+    return _sessions[0]
+
+
+def close_session() -> None:
+    """End the open worker of this process."""
+    while _sessions:
+        _sessions.pop().worker.close()
