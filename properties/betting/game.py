@@ -8,20 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import ExPost
-from dpassay.properties.betting.bets import (
-    ERROR_PER_CALL,
-    LEVELS,
-    WEIGHTS,
-    Ledger,
-    best_weight,
-    log_factors,
-    log_wealth,
-    to_levels,
-)
+from dpassay.properties.betting.bets import ERROR_PER_CALL, LEVELS, WEIGHTS, log_factors, to_levels
 from dpassay.properties.betting.moments import log_moment_wealth
+from dpassay.properties.betting.wealth import Ledger, best_weight, log_wealth, log_wealths
 from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.learners.structural import KINDS, StructuralLearners
 from dpassay.properties.learners.threads import one_thread
+from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, call
 from dpassay.spec.notions.ex_post import ex_post_bound
 
@@ -55,6 +48,9 @@ _STEEP = np.arange(1.0, 16.0, 0.25)
 
 STRUCTURAL_SHARE = 1 / 32
 """The share of the wealth that bets on each kind of structural events: it costs 3.5 nats, and the rest 0.1."""
+
+_LOG_SHARES = np.log([1 - len(KINDS) * STRUCTURAL_SHARE, *[STRUCTURAL_SHARE] * len(KINDS)])
+"""The logarithms of the shares of ordinary bets and of each kind."""
 
 _LOG_RESERVE = math.log(2.0**-6)
 """The logarithm of the share of the wealth that is set aside for bets from the first call that raises on."""
@@ -358,11 +354,9 @@ class PairGame:
 
     def _of_all_kinds(self, epsilon: Array | float, delta: Array | float) -> Array:
         """Mix the e-processes in their fixed shares."""
-        mixed = log_wealth(self._books.ledger, epsilon, delta) + math.log1p(-len(KINDS) * STRUCTURAL_SHARE)
-        for ledger in self._books.structural:
-            mixed = np.logaddexp(mixed, log_wealth(ledger, epsilon, delta) + math.log(STRUCTURAL_SHARE))
-        rounded: Array = mixed - 2.0**-44
-        return rounded
+        logs = log_wealths([self._books.ledger, *self._books.structural], epsilon, delta)
+        mixed: Array = logsumexp(logs + _LOG_SHARES[:, None], axis=0) - 2.0**-44
+        return mixed
 
     def log_wealth_bounded_range(self, epsilon: Array | float) -> Array:
         """Return the logarithm of the wealth against bounded range epsilon: half by pairs of calls, half by pure DP.
