@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, ExPost, UsageError
+from dpassay.properties.betting.allocation import Allocation
 from dpassay.properties.betting.bets import last_refuted
 from dpassay.properties.betting.exchangeability import shares_noise
 from dpassay.properties.betting.families import Family
@@ -24,7 +25,7 @@ from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.outcomes.symbols import Outcomes
 
-__all__ = ["EVERYONES", "Campaign", "RunDraws"]
+__all__ = ["Campaign", "RunDraws"]
 
 Array = NDArray[np.float64]
 RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
@@ -46,24 +47,6 @@ share of a place that stays empty is not bet."""
 
 _FLATNESS = 3
 """The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
-
-_LOOKING = 0.3
-"""The part of the calls that looks for better pairs than the leaders, whatever the leaders have shown: a leak on rare
-outcomes needs 10^4 calls or more to show at all."""
-
-_RANK_POWER = 3.0
-"""The shares of the leaders fall with this power of the rank: a smaller power finds the best pair more surely and
-gives it fewer calls."""
-
-_LOOKED_LONG = 1 << 20
-"""Calls after which `_LOOKING` falls with the square root of the calls while some pair is proven: the number of calls
-that look still grows."""
-
-_LOOKING_AT_LEAST = 0.15
-"""The smallest part of the calls that looks for better pairs."""
-
-EVERYONES = 512
-"""Minimum calls per pair, paid in equal shares from at most half of all calls: gross leaks show in as many calls."""
 
 _REFERENCES = 48
 """Claims at which pairs are compared if delta = 0: more rank the pairs at more levels and take more time."""
@@ -87,14 +70,18 @@ _CLAIMS_AT_ONCE = 16
 """Claims whose wealth is computed in one pass if delta > 0: the search for a bound stops after the first such pass
 that refutes none."""
 
-_PROMISED = math.log(20)
-"""Nats that the weighted wealth of a pair is projected to reach; the bound at this level ranks the pairs."""
+_POOR = 6.0
+"""Nats below the best pair from which on a pair is left out of a bound: some dozens of such pairs add 0.1 nats."""
 
 _FEW_PAIRS = 2
 """With at most this many pairs the first batches stay small: their outcomes are the only ones to learn from."""
 
 _UNHURRIED = 1024
 """Calls up to which such batches stay small."""
+
+_SLOW_GROWTH, _SMALLEST_BATCH = 8, 4
+"""Such a batch has one call for this many before it, or so many at least: more and smaller batches refute after fewer
+calls and take more time."""
 
 OWN_SHARE = 1 / 16
 """The share of the wealth that bets against each stronger claim on its own: the bet on the claim loses 0.06 nats."""
@@ -107,20 +94,6 @@ def _falling_weights(count: int) -> Array:
     """Return the share of the wealth that each pair begins with."""
     weights = 1 / (np.arange(count) + _FLATNESS)
     return np.asarray(weights / weights.sum())
-
-
-def _looking_share(total: int) -> float:
-    """Return the part of this number of calls that looks for better pairs than the proven ones."""
-    return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
-
-
-def _by_rank(values: Array) -> Array:
-    """Return shares that fall with the rank of each value, from the largest down; none for minus infinity."""
-    shares = np.zeros(len(values))
-    ranks = np.arange(1, len(values) + 1)
-    shares[np.argsort(-values, kind="stable")] = ranks**-_RANK_POWER
-    shares[np.isneginf(values)] = 0
-    return np.asarray(shares / shares.sum())
 
 
 class Campaign:
@@ -180,14 +153,13 @@ class Campaign:
             open_weights = np.full(_OPEN_PLACES, _OPEN_SHARE / _OPEN_PLACES)
             self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
         self._references = self._spread_references()
-        self._nothing = np.zeros((self._references.size if self._compares else 0) or 1)
         self._forget_records()
 
     def _forget_records(self) -> None:
-        self._scores = [0.0] * len(self.games)
         self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(self.games)
-        self._records: list[list[tuple[int, Array]]] = [[(0, self._nothing)] for _ in self.games]
-        self._won: list[tuple[int, Array]] = [(1, self._nothing) for _ in self.games]
+        references = self._references.size if self._compares else 0
+        self._allocation = Allocation(self.weights, references or 1)
+        self._allocation.add(len(self.games))
 
     @property
     def calls(self) -> int:
@@ -227,10 +199,8 @@ class Campaign:
     def _add(self, pair: tuple[Array, Array]) -> None:
         index = len(self.games)
         self.games.append(self._new_game(index, pair))
-        self._scores.append(0.0)
         self._claim_wealths.append((0, 0.0))
-        self._records.append([(0, self._nothing)])
-        self._won.append((1, self._nothing))
+        self._allocation.add()
         self._plan.append([index])
 
     # --- playing ------------------------------------------------------------------------------------------------
@@ -273,7 +243,7 @@ class Campaign:
         if self.calls < self._look_at and evidence < self._looked_at + 1:
             return
         self._look_at, self._looked_at = math.ceil(_LOOK_AGAIN * self.calls), max(evidence, 0.0)
-        foremost = np.argsort([-score for score in self._scores], kind="stable")[:_LOOKED_AT]
+        foremost = self._allocation.foremost(_LOOKED_AT)
         if shares_noise([self.games[k] for k in foremost if self.games[k].calls]):
             self._begin_apart()
 
@@ -303,7 +273,7 @@ class Campaign:
         """Return (pair, calls) for the next round: everyone once, then each pair up to its share."""
         if self._plan:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
-        wanted = _GROWTH * self.calls * self._calls_wanted(self.calls)
+        wanted = _GROWTH * self.calls * self._allocation.shares(self.calls)
         lag = wanted / [max(game.calls, 1) for game in self.games]
         orders = []
         for index in np.argsort(-lag, kind="stable").tolist():  # who lags behind most comes first
@@ -315,56 +285,13 @@ class Campaign:
         # a new leader may find that all others had more than their shares
         return orders[:_TOGETHER] or [(leader, self._next_size(self.games[leader]))]
 
-    def _calls_wanted(self, total: int) -> Array:
-        """Return the share of all calls that each pair is to have.
-
-        The proven pairs share most, above all the one that promises the largest bound; while there are none, the
-        likeliest: weak evidence shows nowhere if the calls are spread. The rest looks for others, by the weights, and
-        more where something was won of late.
-        """
-        promises = np.array([self._promise(index, total) for index in range(len(self.games))])
-        is_open = np.isneginf(promises)
-        won = np.array([float(gain[0]) for _, gain in self._won])
-        looking: Array = self.weights[: len(self.games)] * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
-        looking /= looking.sum()
-        leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
-        shares = share * looking + (1 - share) * _by_rank(leading)
-        return np.asarray(np.maximum(shares, min(1 / (2 * len(shares)), EVERYONES / total)))
-
-    def _later_half(self, index: int) -> tuple[int, Array]:
-        """Return how many calls the later half of a game had, and the evidence won in them."""
-        calls, wealth = self._records[index][-1]
-        earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
-        return max(calls - earlier[0], 1), wealth - earlier[1]
-
-    def _promise(self, index: int, total: int) -> float:
-        """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
-
-        In steps of the references, interpolated; minus infinity if it is not proven. A standard deviation is taken
-        from what was won: of the logarithm of a likelihood ratio, the variance is twice the mean.
-        """
-        needed = _PROMISED - math.log(float(self.weights[index]))
-        calls, gain = self._won[index]
-        proven = gain - np.sqrt(2 * np.maximum(gain, 0.0) + 1)
-        if proven[0] <= 0:
-            return -math.inf
-        projected = proven * (total / calls)
-        falling = np.flatnonzero(projected < needed)
-        if not falling.size:
-            return len(projected) - float(needed / projected[-1])
-        first = int(falling[0])
-        if first == 0:
-            return float(projected[0] / needed) - 1
-        above, below = float(projected[first - 1]), float(projected[first])
-        return first - 1 + (above - needed) / (above - below)
-
     def _next_size(self, game: PairGame) -> int:
         """Return half of the calls so far: the learners never lag behind by more than a third.
 
-        On few pairs there is time to begin call by call: gross violations show within some dozens of calls.
+        On few pairs batches begin small: gross violations show within some dozens of calls.
         """
         if len(self.games) <= _FEW_PAIRS and game.calls < _UNHURRIED:
-            return max(1, game.calls // 32)
+            return max(_SMALLEST_BATCH, game.calls // _SLOW_GROWTH)
         wanted = game.calls // 2 if game.calls > FIRST_BATCH else 2 * FIRST_BATCH
         return max(FIRST_BATCH, min(wanted, game.largest_batch))
 
@@ -376,18 +303,13 @@ class Campaign:
         return np.unique(np.linspace(0, len(self._claimed.grid) - 1, count).astype(np.intp))
 
     def _rate(self, index: int) -> None:
-        """Note the evidence against the claim and against the references.
-
-        The rate at which sides are told tells pairs apart that have no evidence.
-        """
+        """Note the evidence against the claim, against equality and against the references."""
         game = self.games[index]
-        claimed = self._claim_wealth(index)
-        self._scores[index] = claimed + 3 * float(game.log_wealth(0.0, 0.0)[0]) / max(game.calls, 1)
+        claimed, told = self._claim_wealth(index), float(game.rough_log_wealth(np.zeros(1), np.zeros(1))[0])
         wealth = np.array([claimed])
         if self._claimed is not None and self._compares:
-            wealth = self._family_wealth(self._claimed, game, self._references)
-        self._records[index].append((game.calls, wealth))
-        self._won[index] = self._later_half(index)
+            wealth = self._family_wealth(self._claimed, game, self._references, is_rough=True)
+        self._allocation.note(index, game.calls, claimed, told, wealth)
 
     # --- wealth and bounds --------------------------------------------------------------------------------------
 
@@ -410,14 +332,29 @@ class Campaign:
         parts = [wealth, *(game.log_wealth_moment(alpha, epsilon) for alpha, epsilon in self._moments)]
         return float(logsumexp(np.add(parts, shares))) - 2.0**-44
 
-    def _family_wealth(self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)) -> Array:
+    def _family_wealth(
+        self, family: Family, game: PairGame, rows: slice | NDArray[np.intp], *, is_rough: bool = False
+    ) -> Array:
         part = Family(family.parameter, family.grid[rows], family.epsilon[rows], family.delta[rows], -1)
         if self._compares_pairs and not part.delta.any():
             return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
-        return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
+        wealth = game.rough_log_wealth if is_rough else game.log_wealth
+        return part.mix(wealth(part.epsilon.ravel(), part.delta.ravel()))
 
-    def _mixed(self, wealth: Callable[[PairGame], Array]) -> Array:
-        return self._weighted({k: wealth(game) for k, game in enumerate(self.games) if game.calls})
+    def _rich(self, family: Family, rows: slice) -> list[int]:
+        """Return the games that matter to a bound at some claims: the others are left out, on the safe side.
+
+        They are as good as the best one, but for `_POOR`, at the first, the middle or the last of the claims.
+        """
+        played = [k for k, game in enumerate(self.games) if game.calls]
+        some = np.unique([rows.start, (rows.start + rows.stop - 1) // 2, rows.stop - 1])
+        if len(played) == 1 or rows.stop - rows.start <= len(some):
+            return played
+        rough = np.array([self._family_wealth(family, self.games[k], some, is_rough=True) for k in played])
+        rough += np.log(self.weights[played])[:, None]
+        return [
+            k for k, matters in zip(played, (rough >= rough.max(axis=0) - _POOR).any(axis=1), strict=True) if matters
+        ]
 
     def _weighted(self, wealth: Mapping[int, Array]) -> Array:
         """Mix the wealth of the pairs that were played.
@@ -441,7 +378,7 @@ class Campaign:
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
-        return self.games[int(np.argmax(self._scores))]
+        return self.games[self._allocation.best()]
 
     def bounds(self, alpha: float) -> dict[str, float]:
         """Return the lower confidence bound on each quantity at this moment, each valid at level 1 - alpha.
@@ -462,7 +399,9 @@ class Campaign:
         step, bound = _CLAIMS_AT_ONCE if family.delta.any() else size, 0.0
         for start in range(0, size, step):
             rows = slice(start, min(start + step, size))
-            own = self._mixed(lambda game, rows=rows: self._family_wealth(family, game, rows))  # type: ignore[misc]
+            own = self._weighted(
+                {k: self._family_wealth(family, self.games[k], rows) for k in self._rich(family, rows)}
+            )
             stronger = np.arange(rows.start, rows.stop) <= family.claimed
             shared = np.logaddexp(own + math.log(OWN_SHARE), claimed)
             refuted = np.where(stronger, shared, own) >= needed

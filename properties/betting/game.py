@@ -352,9 +352,14 @@ class PairGame:
         """Return the logarithm of the wealth against (epsilon, delta)-DP: of ordinary bets and of structural ones."""
         return self._with_reserve(self._of_all_kinds(epsilon, delta))
 
-    def _of_all_kinds(self, epsilon: Array | float, delta: Array | float) -> Array:
+    def rough_log_wealth(self, epsilon: Array, delta: Array) -> Array:
+        """Return about `log_wealth`, in less time, to compare pairs by: it is no evidence."""
+        return self._of_all_kinds(epsilon, delta, is_rough=True)
+
+    def _of_all_kinds(self, epsilon: Array | float, delta: Array | float, *, is_rough: bool = False) -> Array:
         """Mix the e-processes in their fixed shares."""
-        logs = log_wealths([self._books.ledger, *self._books.structural], epsilon, delta)
+        ledgers = [self._books.ledger, *self._books.structural]
+        logs = log_wealths([ledger.rough() for ledger in ledgers] if is_rough else ledgers, epsilon, delta)
         mixed: Array = logsumexp(logs + _LOG_SHARES[:, None], axis=0) - 2.0**-44
         return mixed
 

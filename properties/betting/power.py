@@ -50,7 +50,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import MOST_CALLS, Claim
-from dpassay.properties.betting.campaign import EVERYONES, MOMENTS_SHARE, OWN_SHARE
+from dpassay.properties.betting.allocation import EVERYONES
+from dpassay.properties.betting.campaign import MOMENTS_SHARE, OWN_SHARE
 from dpassay.properties.betting.game import FIRST_BATCH, LOG_STAKE, STRUCTURAL_SHARE
 from dpassay.properties.betting.scales import LeastGain, Scale
 from dpassay.properties.betting.wealth import process_shares

@@ -40,6 +40,16 @@ _REACHES = math.exp(-2)
 barely reach beyond epsilon, and better ones need calls of both sides."""
 
 
+_MERGED = 9
+"""Levels that a rough ledger takes as one, an odd number: more take less time and tell nearby claims apart less."""
+
+# the level 0 is in the middle of its group
+_STARTS = np.unique(
+    np.maximum(np.arange((len(LEVELS) // 2 - _MERGED // 2) % _MERGED - _MERGED, len(LEVELS), _MERGED), 0)
+)
+_MIDDLES = (_STARTS + np.append(_STARTS[1:], len(LEVELS)) - 1) // 2
+
+
 def _no_calls() -> NDArray[np.int64]:
     return np.zeros((len(WEIGHTS), len(LEVELS)), dtype=np.int64)
 
@@ -67,6 +77,13 @@ class Ledger:
         row = WEIGHTS.index(weight)
         self.left[row] += np.bincount(levels[is_left], minlength=len(LEVELS))
         self.right[row] += np.bincount(levels[~is_left], minlength=len(LEVELS))
+
+    def rough(self) -> "Ledger":
+        """Return about the same ledger with fewer levels, on which wealth takes less time: a guide, no evidence."""
+        merged = Ledger()
+        for side, own in ((merged.left, self.left), (merged.right, self.right)):
+            side[:, _MIDDLES] = np.add.reduceat(own, _STARTS, axis=1)
+        return merged
 
     def __add__(self, other: "Ledger") -> "Ledger":
         return Ledger(self.left + other.left, self.right + other.right)
