@@ -19,8 +19,9 @@ from dpassay.properties.betting.allocation import Allocation
 from dpassay.properties.betting.bets import last_refuted
 from dpassay.properties.betting.exchangeability import shares_noise
 from dpassay.properties.betting.families import Family
-from dpassay.properties.betting.game import FIRST_BATCH, Draw, PairGame
+from dpassay.properties.betting.game import FIRST_BATCH, PairGame
 from dpassay.properties.betting.screening import Point, Screening
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.outcomes.symbols import Outcomes

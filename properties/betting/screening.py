@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.betting.game import Draw
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.log_domain import expit, xlogy
 from dpassay.properties.outcomes.symbols import Outcomes
 

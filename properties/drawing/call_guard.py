@@ -15,15 +15,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.impl.libraries.reading import ACCEPTED
-from dpassay.properties.betting.game import Draw, PairGame, sample_side
+from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.drawing.global_generators import global_state, seed_global_generators
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler
+
+if TYPE_CHECKING:
+    from dpassay.properties.betting.game import PairGame
 
 __all__ = [
     "CALL_TIMEOUT",
@@ -104,7 +107,7 @@ _NAMED_PARTS = 8
 """Unreadable parts of an outcome that a message names."""
 
 
-def notes_on_reading(games: Sequence[PairGame]) -> list[str]:
+def notes_on_reading(games: "Sequence[PairGame]") -> list[str]:
     """Return notes for the user on unreadable outcomes, and on unreadable parts of outcomes."""
     partly = {path: what for game in games for path, what in game.partly.items()}
     long = [f"{LOOKED_AT_IN_PART}: {_listed(partly)}; a leak there would be missed"] if partly else []
@@ -297,7 +300,7 @@ def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CA
     return habits
 
 
-def is_constant(game: PairGame) -> bool:
+def is_constant(game: "PairGame") -> bool:
     """Return whether each side of a game showed one outcome only, as far as the game remembers."""
     for side in (True, False):
         seen: list[Outcomes] = []

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from dpassay.claims import ZCDP, Claim, RenyiDP
 from dpassay.properties.betting.bets import LEVELS, to_levels
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import sample_side
 from dpassay.properties.betting.moments import CAPS, STAKES, log_moment_wealth, moment_factors
 from dpassay.properties.betting.wealth import Ledger
+from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
 Array = NDArray[np.float64]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tests.keys import press_control_c
 
 from dpassay.claims import UsageError
-from dpassay.properties.betting.game import Draw
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out, habits_of
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.testing import MechanismWarning, assert_private
