@@ -83,7 +83,10 @@ def to_levels(logits: ArrayLike) -> NDArray[np.int64]:
     >>> LEVELS[to_levels([0.0])]
     array([0.])
     """
-    scaled = np.arcsinh(np.asarray(logits, dtype=np.float64) / _FINEST) / _RATIO
+    values = np.asarray(logits, dtype=np.float64)
+    if not values.any():  # of most structural bets
+        return np.full(values.shape, _HALF)
+    scaled = np.arcsinh(values / _FINEST) / _RATIO
     if np.isnan(scaled).any():
         raise UsageError("logits must be numbers, got NaN")
     return np.rint(np.clip(scaled, -_HALF, _HALF)).astype(np.int64) + _HALF

@@ -127,6 +127,6 @@ def lowest_bit(values: Array) -> Array:
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
     biased = (bits >> 52) & 0x7FF
     mantissa = (bits & ((1 << 52) - 1)) | np.where(biased > 0, 1 << 52, 0)
-    trailing = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
+    trailing = ((mantissa & -mantissa).astype(np.float64).view(np.int64) >> 52) - 1023  # its exponent
     exponents = (np.maximum(biased, 1) - 1075 + trailing).astype(np.float64)
     return np.where((mantissa == 0) | (biased == 0x7FF), 1100.0, exponents)
