@@ -90,7 +90,8 @@ def partly_of_vectors(vectors: NDArray[Any] | Iterable[Sequence[float]], longest
     longest : int
         Up to this length all numbers are looked at together.
     """
-    parts = [vectors] if isinstance(vectors, np.ndarray) else (np.array([row], np.float64) for row in vectors)
+    longer = () if isinstance(vectors, np.ndarray) else (row for row in vectors if len(row) > _SHOWN_COORDINATES + 1)
+    parts = [vectors] if isinstance(vectors, np.ndarray) else (np.array([row], np.float64) for row in longer)
     where, found = f"between the first {_SHOWN_COORDINATES} and the last one", dict[str, str]()
     for rows in parts:
         if rows.shape[1] > longest:
