@@ -32,7 +32,7 @@ _STRIDE = 4
 """Such a tree counts every fourth call: it saves most of the time of features that tell nothing, and finds a faint
 signal in them later."""
 
-_SILENT = 1 / 4
+_SILENT = 1.0
 """A tree is silent while its predictions promise fewer nats than this on as many calls as it has counted."""
 
 _REFIT = 1.2
