@@ -113,6 +113,8 @@ class Campaign:
         Features of the outcomes that are not bet on.
     further : iterator of (left, right), optional
         More pairs, which a screening looks at with few calls each; the most promising are added to the games.
+    nearby : callable, optional
+        Returns variations of a pair; the screening looks at those of pairs that lead before it goes on.
     apart : bool
         Whether every outcome is drawn by a call of its own. A campaign decides so itself when outcomes of one call
         turn out to share noise, and then begins anew: what was won before is not evidence.
@@ -131,6 +133,7 @@ class Campaign:
         seed: int,
         ignored: frozenset[str] = frozenset(),
         further: Iterator[tuple[Array, Array]] | None = None,
+        nearby: Callable[[tuple[Array, Array]], Iterable[tuple[Array, Array]]] = lambda _: (),
         apart: bool = False,
     ) -> None:
         if not pairs:
@@ -146,6 +149,7 @@ class Campaign:
         first_further = None if further is None else next(further, None)
         self._compares = len(pairs) > 1 or first_further is not None
         self._screening: Screening | None = None
+        self._nearby, self._varied = nearby, set[int]()
         if further is not None and first_further is not None:
             candidates = chain([first_further], further)
             self._screening = Screening(candidates, self._points(), seed=seed, ignored=ignored)
@@ -189,6 +193,9 @@ class Campaign:
         """Carry out the next round of the screening, if it is due and can be paid; return whether it was."""
         if self._screening is None or len(self.games) == len(self.weights):
             return False
+        for leader in set(self._allocation.leaders(self.calls)) - self._varied:
+            self._varied.add(leader)
+            self._screening.look_near(self._nearby((self.games[leader].left, self.games[leader].right)))
         draws = self._screening.due(self.calls)
         if not draws or sum(draw.size for draw in draws) > most_calls:
             return False

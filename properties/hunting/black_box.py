@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from dpassay.claims import SamplerLostError, UsageError
@@ -37,6 +38,7 @@ from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.properties.hunting.witness import ignored_features, measured_witness
 from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import nearby_pairs
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.outcomes.events import Event
 from dpassay.properties.outcomes.symbols import Sampler
@@ -94,7 +96,10 @@ def sample_pairs(
         workers, if anything was drawn before.
     """
     clock, cpu = time.perf_counter(), time.process_time()
-    campaign = Campaign(task.claim, pairs, seed=task.seed, ignored=ignored_features(task), further=further)
+    nearby = partial(nearby_pairs, task.neighbours, seed=task.seed)
+    campaign = Campaign(
+        task.claim, pairs, seed=task.seed, ignored=ignored_features(task), further=further, nearby=nearby
+    )
     name = task.target if isinstance(task.target, str) else None
     notes: list[str] = []
     with ExitStack() as stack:
