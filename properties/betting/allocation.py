@@ -63,7 +63,7 @@ def _proven(gains: Array) -> Array:
 
 
 class Allocation:
-    """What is known of each pair, and the calls that it deserves.
+    """The evidence that each pair brought, and the shares of the calls that follow from it.
 
     Parameters
     ----------

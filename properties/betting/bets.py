@@ -210,7 +210,17 @@ class BetsWithFee:
 
     @classmethod
     def on(cls, guess: Array, bound: Array, delta: Array, share: Array) -> "BetsWithFee":
-        """Return the bets on predictions against claims (bound, delta), with sides of this share."""
+        """Return the bets on predictions.
+
+        Parameters
+        ----------
+        guess : ndarray
+            Predictions of the left side, as logits.
+        bound, delta : ndarray
+            The claims; they broadcast against the predictions.
+        share : ndarray
+            Probability of the left side.
+        """
         up, down = _Advantage.of(guess, bound, share), _Advantage.of(-guess, bound, 1 - share)
         is_up = guess >= np.log(share) - np.log1p(-share)
         both = _Advantage(np.where(is_up, up.stakes, down.stakes), np.where(is_up, up.odds, down.odds), up.other)

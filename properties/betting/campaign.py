@@ -81,8 +81,8 @@ _UNHURRIED = 1024
 """Calls up to which such batches stay small."""
 
 _SLOW_GROWTH, _SMALLEST_BATCH = 8, 4
-"""Such a batch has one call for this many before it, or so many at least: more and smaller batches refute after fewer
-calls and take more time."""
+"""Such a batch has one call for this many before it, and at least this number: more and smaller batches refute after
+fewer calls and take more time."""
 
 OWN_SHARE = 1 / 16
 """The share of the wealth that bets against each stronger claim on its own: the bet on the claim loses 0.06 nats."""
