@@ -116,10 +116,9 @@ class Allocation:
         order: list[int] = np.argsort(-np.array(self._scores), kind="stable")[:count].tolist()
         return order
 
-    def leaders(self, total: int) -> list[int]:
-        """Return the pair that promises the largest bound and the one with most evidence beyond the claim, if any."""
-        kinds = [self._promise(index, total) for index in range(len(self._won))], self._rates
-        return [int(np.argmax(values)) for values in kinds if not np.isneginf(values).all()]
+    def beyond(self) -> list[int]:
+        """Return the pair that wins fastest beyond the claim, if there is one."""
+        return [] if np.isneginf(self._rates).all() else [int(np.argmax(self._rates))]
 
     def shares(self, total: int) -> Array:
         """Return the share of all calls that each pair is to have.

@@ -114,7 +114,7 @@ class Campaign:
     further : iterator of (left, right), optional
         More pairs, which a screening looks at with few calls each; the most promising are added to the games.
     nearby : callable, optional
-        Returns variations of a pair; the screening looks at those of pairs that lead before it goes on.
+        Returns variations of a pair; the screening looks at those of a pair that leads beyond the claim.
     apart : bool
         Whether every outcome is drawn by a call of its own. A campaign decides so itself when outcomes of one call
         turn out to share noise, and then begins anew: what was won before is not evidence.
@@ -193,7 +193,7 @@ class Campaign:
         """Carry out the next round of the screening, if it is due and can be paid; return whether it was."""
         if self._screening is None or len(self.games) == len(self.weights):
             return False
-        for leader in set(self._allocation.leaders(self.calls)) - self._varied:
+        for leader in set(self._allocation.beyond()) - self._varied:
             self._varied.add(leader)
             self._screening.look_near(self._nearby((self.games[leader].left, self.games[leader].right)))
         draws = self._screening.due(self.calls)
