@@ -27,7 +27,7 @@ from benchmarks.results import machine, markdown_table, write_section
 from benchmarks.rows import EXTRAS, PEERS, ROWS, Row, audit
 from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import sample_side
+from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.drawing.target import load_target
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult

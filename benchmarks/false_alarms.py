@@ -21,8 +21,8 @@ from benchmarks.results import machine, markdown_table, write_section
 from benchmarks.rows import ROWS
 from dpassay.claims import Mechanism, PureDP
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import sample_side
 from dpassay.properties.betting.intervals import clopper_pearson
+from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.drawing.target import load_target
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT

@@ -24,7 +24,7 @@ from scipy.special import expit, log_expit
 from benchmarks.results import machine, markdown_table, write_section
 from dpassay.claims import ApproximateDP, Claim, PureDP
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import sample_side
+from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
 Array = NDArray[np.float64]

@@ -20,9 +20,9 @@ from rich.console import Console
 from benchmarks.results import machine, markdown_table, write_section
 from dpassay.claims import ApproximateDP, Claim, ProbabilisticDP, parse_claim
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import sample_side
 from dpassay.properties.betting.power import Effort, effort_of
 from dpassay.properties.betting.scales import Scale
+from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 

@@ -27,7 +27,7 @@ from dpassay.properties.assay.mechanism_cases import (
 )
 from dpassay.properties.assay.privacy_laws import finding_of_hunt, run_hunt
 from dpassay.properties.hunting.idle import EveryCallRaisesError, exception_of
-from dpassay.properties.hunting.verdicts import HuntVerdict
+from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
@@ -119,7 +119,7 @@ def _or_violation(case: RemoteMechanism, settings: Settings, wrong: Finding) -> 
     if not settings.confirms or not has_pairs(case.neighbours):
         return wrong
     pairs = adversarial_pairs(case.neighbours, seed=settings.seed, limit=_HUNTED_PAIRS)
-    result = run_hunt(case, settings, pairs, low_bits=False)
+    result = run_hunt(case, settings, pairs, questions=Questions.VALUES)
     if result.verdict is not HuntVerdict.VIOLATED:
         return replace(wrong, calls=wrong.calls + result.calls)
     found = finding_of_hunt(case, settings, result)

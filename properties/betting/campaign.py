@@ -15,16 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import Claim, ExPost, UsageError
+from dpassay.properties.betting.allocation import Allocation
 from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound
 from dpassay.properties.betting.exchangeability import shares_noise
 from dpassay.properties.betting.families import Family
-from dpassay.properties.betting.game import FIRST_BATCH, Draw, LowOrder, PairGame
+from dpassay.properties.betting.game import FIRST_BATCH, LowOrder, PairGame
 from dpassay.properties.betting.screening import Point, Screening
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.outcomes.symbols import Outcomes
 
-__all__ = ["EVERYONES", "Campaign", "RunDraws"]
+__all__ = ["Campaign", "RunDraws"]
 
 Array = NDArray[np.float64]
 RunDraws = Callable[[Sequence[Draw]], Iterable[Outcomes | None]]
@@ -47,28 +49,6 @@ share of a place that stays empty is not bet."""
 _FLATNESS = 3
 """The weight of pair k = 0, 1, ... falls as 1 / (k + 3): of 48 the first pays 2.2 nats and the last 5.0, not 3.9."""
 
-_LOOKING = 0.3
-"""The part of the calls that looks for better pairs than the leaders, whatever the leaders have shown: a leak on rare
-outcomes needs 10^4 calls or more to show at all."""
-
-_RANK_POWER = 3.0
-"""The shares of the leaders fall with this power of the rank: a smaller power finds the best pair more surely and
-gives it fewer calls."""
-
-_LOOKED_LONG = 1 << 20
-"""Calls after which `_LOOKING` falls with the square root of the calls while some pair is proven: the number of calls
-that look still grows."""
-
-_LOOKING_AT_LEAST = 0.15
-"""The smallest part of the calls that looks for better pairs."""
-
-EVERYONES = 512
-"""Minimum calls per pair, paid in equal shares from at most half of all calls: gross leaks show in as many calls."""
-
-_ROUNDING_PART = 1 / 4
-"""Calls on a pair that says nothing of the ideal mechanism, as a part of those that it would have otherwise: more find
-rarer leaks of floats and leave fewer calls for the verdict."""
-
 _REFERENCES = 48
 """Claims at which pairs are compared if delta = 0: more rank the pairs at more levels and take more time."""
 
@@ -87,14 +67,18 @@ _LOOKED_AT = 4
 _FRESH_INDEX = 1 << 20
 """The offset of the indices of games that draw outcomes one by one: their seeds are fresh."""
 
-_PROMISED = math.log(20)
-"""Nats that the weighted wealth of a pair is projected to reach; the bound at this level ranks the pairs."""
+_POOR = 6.0
+"""Nats below the best pair from which on a pair is left out of a bound: some dozens of such pairs add 0.1 nats."""
 
 _FEW_PAIRS = 2
 """With at most this many pairs the first batches stay small: their outcomes are the only ones to learn from."""
 
 _UNHURRIED = 1024
 """Calls up to which such batches stay small."""
+
+_SLOW_GROWTH, _SMALLEST_BATCH = 8, 4
+"""Such a batch has one call for this many before it, and at least this number: more and smaller batches refute after
+fewer calls and take more time."""
 
 MOMENTS_SHARE = 1 / 4
 """The share of the wealth that bets on Renyi moments, if the claim bounds some."""
@@ -104,20 +88,6 @@ def _falling_weights(count: int) -> Array:
     """Return the share of the wealth that each pair begins with."""
     weights = 1 / (np.arange(count) + _FLATNESS)
     return np.asarray(weights / weights.sum())
-
-
-def _looking_share(total: int) -> float:
-    """Return the part of this number of calls that looks for better pairs than the proven ones."""
-    return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
-
-
-def _by_rank(values: Array) -> Array:
-    """Return shares that fall with the rank of each value, from the largest down; none for minus infinity."""
-    shares = np.zeros(len(values))
-    ranks = np.arange(1, len(values) + 1)
-    shares[np.argsort(-values, kind="stable")] = ranks**-_RANK_POWER
-    shares[np.isneginf(values)] = 0
-    return np.asarray(shares / shares.sum())
 
 
 class Campaign:
@@ -136,6 +106,8 @@ class Campaign:
         Features of the outcomes that are not bet on.
     further : iterator of (left, right), optional
         More pairs, which a screening looks at with few calls each; the most promising are added to the games.
+    nearby : callable, optional
+        Returns variations of a pair; the screening looks at those of a pair that leads beyond the claim.
     low_order : {"none", "beside", "alone"}
         Whether the low-order bits of floats are a question of their own: see `PairGame`. Evidence and bounds then
         speak of the ideal mechanism, `float64_evidence` and `float64_epsilon_lower` of the floats.
@@ -157,6 +129,7 @@ class Campaign:
         seed: int,
         ignored: frozenset[str] = frozenset(),
         further: Iterator[tuple[Array, Array]] | None = None,
+        nearby: Callable[[tuple[Array, Array]], Iterable[tuple[Array, Array]]] = lambda _: (),
         apart: bool = False,
         low_order: LowOrder = "none",
     ) -> None:
@@ -173,6 +146,7 @@ class Campaign:
         first_further = None if further is None else next(further, None)
         self._compares = len(pairs) > 1 or first_further is not None
         self._screening: Screening | None = None
+        self._nearby, self._varied = nearby, set[int]()
         if further is not None and first_further is not None:
             candidates = chain([first_further], further)
             self._screening = Screening(candidates, self._points(), seed=seed, ignored=ignored)
@@ -181,14 +155,13 @@ class Campaign:
             open_weights = np.full(_OPEN_PLACES, _OPEN_SHARE / _OPEN_PLACES)
             self.weights = np.concatenate([(1 - _OPEN_SHARE) * self.weights, open_weights])
         self._references = self._spread_references()
-        self._nothing = np.zeros((self._references.size if self._compares else 0) or 1)
         self._forget_records()
 
     def _forget_records(self) -> None:
-        self._scores = [0.0] * len(self.games)
         self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(self.games)
-        self._records: list[list[tuple[int, Array]]] = [[(0, self._nothing)] for _ in self.games]
-        self._won: list[tuple[int, Array]] = [(1, self._nothing) for _ in self.games]
+        references = self._references.size if self._compares else 0
+        self._allocation = Allocation(self.weights, references or 1)
+        self._allocation.add(len(self.games))
 
     @property
     def calls(self) -> int:
@@ -223,6 +196,9 @@ class Campaign:
         """Carry out the next round of the screening, if it is due and can be paid; return whether it was."""
         if self._screening is None or len(self.games) == len(self.weights):
             return False
+        for leader in set(self._allocation.beyond(self._ideal)) - self._varied:
+            self._varied.add(leader)
+            self._screening.look_near(self._nearby((self.games[leader].left, self.games[leader].right)))
         draws = self._screening.due(self.calls)
         if not draws or sum(draw.size for draw in draws) > most_calls:
             return False
@@ -234,10 +210,8 @@ class Campaign:
     def _add(self, pair: tuple[Array, Array]) -> None:
         index = len(self.games)
         self.games.append(self._new_game(index, pair))
-        self._scores.append(0.0)
         self._claim_wealths.append((0, 0.0))
-        self._records.append([(0, self._nothing)])
-        self._won.append((1, self._nothing))
+        self._allocation.add()
         self._plan.append([index])
 
     # --- playing ------------------------------------------------------------------------------------------------
@@ -280,7 +254,7 @@ class Campaign:
         if self.calls < self._look_at and evidence < self._looked_at + 1:
             return
         self._look_at, self._looked_at = math.ceil(_LOOK_AGAIN * self.calls), max(evidence, 0.0)
-        foremost = np.argsort([-score for score in self._scores], kind="stable")[:_LOOKED_AT]
+        foremost = self._allocation.foremost(_LOOKED_AT)
         if shares_noise([self.games[k] for k in foremost if self.games[k].calls]):
             self._begin_apart()
 
@@ -310,7 +284,7 @@ class Campaign:
         """Return (pair, calls) for the next round: everyone once, then each pair up to its share."""
         if self._plan:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
-        wanted = _GROWTH * self.calls * self._calls_wanted(self.calls)
+        wanted = _GROWTH * self.calls * self._allocation.shares(self.calls, self._leads)
         lag = wanted / [max(game.calls, 1) for game in self.games]
         orders = []
         for index in np.argsort(-lag, kind="stable").tolist():  # who lags behind most comes first
@@ -322,59 +296,13 @@ class Campaign:
         # a new leader may find that all others had more than their shares
         return orders[:_TOGETHER] or [(leader, self._next_size(self.games[leader]))]
 
-    def _calls_wanted(self, total: int) -> Array:
-        """Return the share of all calls that each pair is to have.
-
-        The proven pairs share most, above all the one that promises the largest bound; while there are none, the
-        likeliest: weak evidence shows nowhere if the calls are spread. The rest looks for others, by the weights, and
-        more where something was won of late.
-        """
-        promises = np.array([self._promise(index, total) for index in range(len(self.games))])
-        is_open = np.isneginf(promises)
-        won = np.array([float(gain[0]) for _, gain in self._won])
-        part = np.where([game.is_about_rounding for game in self.games], _ROUNDING_PART, 1.0)
-        looking: Array = part * self.weights[: len(self.games)] * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
-        looking /= looking.sum()
-        leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
-        shares = share * looking + (1 - share) * _by_rank(leading)
-        return np.asarray(np.maximum(shares, part * min(1 / (2 * len(shares)), EVERYONES / total)))
-
-    def _later_half(self, index: int) -> tuple[int, Array]:
-        """Return how many calls the later half of a game had, and the evidence won in them."""
-        calls, wealth = self._records[index][-1]
-        earlier = next(entry for entry in reversed(self._records[index]) if entry[0] <= calls / 2)
-        return max(calls - earlier[0], 1), wealth - earlier[1]
-
-    def _promise(self, index: int, total: int) -> float:
-        """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
-
-        In steps of the references, interpolated; minus infinity if it is not proven. A standard deviation is taken
-        from what was won: of the logarithm of a likelihood ratio, the variance is twice the mean.
-        """
-        if self.games[index].is_about_rounding:
-            return -math.inf
-        needed = _PROMISED - math.log(float(self.weights[index]))
-        calls, gain = self._won[index]
-        proven = gain - np.sqrt(2 * np.maximum(gain, 0.0) + 1)
-        if proven[0] <= 0:
-            return -math.inf
-        projected = proven * (total / calls)
-        falling = np.flatnonzero(projected < needed)
-        if not falling.size:
-            return len(projected) - float(needed / projected[-1])
-        first = int(falling[0])
-        if first == 0:
-            return float(projected[0] / needed) - 1
-        above, below = float(projected[first - 1]), float(projected[first])
-        return first - 1 + (above - needed) / (above - below)
-
     def _next_size(self, game: PairGame) -> int:
         """Return half of the calls so far: the learners never lag behind by more than a third.
 
-        On few pairs there is time to begin call by call: gross violations show within some dozens of calls.
+        On few pairs batches begin small: gross violations show within some dozens of calls.
         """
         if len(self.games) <= _FEW_PAIRS and game.calls < _UNHURRIED:
-            return max(1, game.calls // 32)
+            return max(_SMALLEST_BATCH, game.calls // _SLOW_GROWTH)
         wanted = game.calls // 2 if game.calls > FIRST_BATCH else 2 * FIRST_BATCH
         return max(FIRST_BATCH, min(wanted, game.largest_batch))
 
@@ -386,18 +314,13 @@ class Campaign:
         return np.unique(np.linspace(0, len(self._claimed.grid) - 1, count).astype(np.intp))
 
     def _rate(self, index: int) -> None:
-        """Note the evidence against the claim and against the references.
-
-        The rate at which sides are told tells pairs apart that have no evidence.
-        """
+        """Note the evidence against the claim, against equality and against the references."""
         game = self.games[index]
-        claimed = self._claim_wealth(index)
-        self._scores[index] = claimed + 3 * float(game.log_wealth(0.0, 0.0)[0]) / max(game.calls, 1)
+        claimed, told = self._claim_wealth(index), float(game.rough_log_wealth(np.zeros(1), np.zeros(1))[0])
         wealth = np.array([claimed])
         if self._claimed is not None and self._compares:
-            wealth = self._family_wealth(self._claimed, game, self._references)
-        self._records[index].append((game.calls, wealth))
-        self._won[index] = self._later_half(index)
+            wealth = self._family_wealth(self._claimed, game, self._references, is_rough=True)
+        self._allocation.note(index, game.calls, claimed, told, wealth)
 
     # --- wealth and bounds --------------------------------------------------------------------------------------
 
@@ -420,14 +343,14 @@ class Campaign:
         parts = [wealth, *(game.log_wealth_moment(alpha, epsilon) for alpha, epsilon in self._moments)]
         return float(logsumexp(np.add(parts, shares))) - 2.0**-44
 
-    def _family_wealth(self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None)) -> Array:
+    def _family_wealth(
+        self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None), *, is_rough: bool = False
+    ) -> Array:
         part = family.rows(rows)
         if self._compares_pairs and not part.delta.any():
             return part.mix(game.log_wealth_bounded_range(part.epsilon.ravel()))
-        return part.mix(game.log_wealth(part.epsilon.ravel(), part.delta.ravel()))
-
-    def _mixed(self, wealth: Callable[[PairGame], Array]) -> Array:
-        return self._weighted({k: wealth(self.games[k]) for k in self._ideal})
+        wealth = game.rough_log_wealth if is_rough else game.log_wealth
+        return part.mix(wealth(part.epsilon.ravel(), part.delta.ravel()))
 
     @property
     def tests_ideal(self) -> bool:
@@ -443,6 +366,26 @@ class Campaign:
     def _ideal(self) -> list[int]:
         """Return the places of the games whose evidence counts for the ideal mechanism; the others are left out."""
         return [k for k, game in enumerate(self.games) if game.calls and not game.is_about_rounding]
+
+    def _rich(self, family: Family, rows: slice) -> list[int]:
+        """Return the games that matter to a bound at some claims: the others are left out, on the safe side.
+
+        They are as good as the best one, but for `_POOR`, at the first, the middle or the last of the claims.
+        """
+        played = self._ideal
+        some = np.unique([rows.start, (rows.start + rows.stop - 1) // 2, rows.stop - 1])
+        if len(played) == 1 or rows.stop - rows.start <= len(some):
+            return played
+        rough = np.array([self._family_wealth(family, self.games[k], some, is_rough=True) for k in played])
+        rough += np.log(self.weights[played])[:, None]
+        return [
+            k for k, matters in zip(played, (rough >= rough.max(axis=0) - _POOR).any(axis=1), strict=True) if matters
+        ]
+
+    @property
+    def _leads(self) -> list[int]:
+        """Return the places of the games that may have most of the calls."""
+        return [k for k, game in enumerate(self.games) if not game.is_about_rounding]
 
     def _weighted(self, wealth: Mapping[int, Array]) -> Array:
         """Mix the wealth of the pairs that were played.
@@ -460,7 +403,7 @@ class Campaign:
 
     def best_game(self) -> PairGame:
         """Return the game with the most evidence."""
-        return max((self.games[k] for k in self._ideal), key=lambda game: self._scores[self.games.index(game)])
+        return self.games[self._allocation.best(self._ideal)]
 
     def bounds(self, alpha: float) -> dict[str, float]:
         """Return the lower confidence bound on each quantity at this moment, each valid at level 1 - alpha.
@@ -478,7 +421,8 @@ class Campaign:
             return 0.0
 
         def own(rows: slice) -> Array:
-            return self._mixed(lambda game: self._family_wealth(family, game, rows))
+            rich = self._rich(family, rows)
+            return self._weighted({k: self._family_wealth(family, self.games[k], rows) for k in rich})
 
         return lower_bound(family, needed, self.log_evidence(), own)
 

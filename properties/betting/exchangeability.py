@@ -94,6 +94,8 @@ def _strata(game: PairGame) -> list[tuple[dict[str, Array], Groups]]:
         chosen: list[tuple[Outcomes, Groups]] = []
         calls = count = 0
         for (outcomes, is_left), groups in reversed(batches):
+            if count == _MOST_OUTCOMES:
+                break
             places = _few_of_each(np.flatnonzero(is_left == side), groups)[: _MOST_OUTCOMES - count]
             if places.size:
                 chosen.append((outcomes.taken(places), groups[places] + calls))
@@ -109,9 +111,11 @@ def _few_of_each(places: NDArray[np.intp], groups: Groups) -> NDArray[np.intp]:
     if not places.size:
         return places
     own = groups[places]
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(own)) + 1])
-    since = np.arange(len(own)) - np.repeat(starts, np.diff([*starts.tolist(), len(own)]))
-    few: NDArray[np.intp] = places[since < _MOST_OF_A_CALL]
+    # the outcome so many places before belongs to the same call
+    is_late = np.concatenate(
+        [np.zeros(min(_MOST_OF_A_CALL, len(own)), np.bool_), own[_MOST_OF_A_CALL:] == own[:-_MOST_OF_A_CALL]]
+    )
+    few: NDArray[np.intp] = places[~is_late]
     return few
 
 

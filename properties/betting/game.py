@@ -8,25 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import ExPost
-from dpassay.properties.betting.bets import (
-    ERROR_PER_CALL,
-    LEVELS,
-    WEIGHTS,
-    Ledger,
-    best_weight,
-    log_factors,
-    log_wealth,
-    to_levels,
-)
+from dpassay.properties.betting.bets import ERROR_PER_CALL, LEVELS, WEIGHTS, log_factors, to_levels
 from dpassay.properties.betting.moments import log_moment_wealth
+from dpassay.properties.betting.wealth import Ledger, best_weight, log_wealth, log_wealths
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.learners.structural import KINDS, LowOrderLearner, StructuralLearners
 from dpassay.properties.learners.threads import one_thread
+from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.outcomes.resolution import LATTICE_SHOWS, ROUNDING_SHOWS, rounding_step
-from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, call
+from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.spec.notions.ex_post import ex_post_bound
 
-__all__ = ["Batch", "Draw", "ExPostLedger", "LowOrder", "PairGame", "sample_side"]
+__all__ = ["Batch", "ExPostLedger", "LowOrder", "PairGame"]
 
 LowOrder = Literal["none", "beside", "alone"]
 
@@ -59,6 +53,9 @@ _STEEP = np.arange(1.0, 16.0, 0.25)
 STRUCTURAL_SHARE = 1 / 32
 """The share of the wealth that bets on each kind of structural events: it costs 3.5 nats, and the rest 0.1."""
 
+_LOG_SHARES = np.log([1 - len(KINDS) * STRUCTURAL_SHARE, *[STRUCTURAL_SHARE] * len(KINDS)])
+"""The logarithms of the shares of ordinary bets and of each kind."""
+
 _LOW_ORDER_SHARE, _ALL_SHARE, _LATTICE_SHARE = 1 / 2, 1 / 4, 1 / 4
 """The shares of the wealth of the float64 question: bets on the lowest bits, all bets where rounding shows, bets on
 structural events where the lattice of floats shows."""
@@ -75,68 +72,6 @@ LOG_STAKE = math.log1p(-(2.0**-6))
 
 CALLS_APART = 1 << 10
 """Calls of size 1 in one draw at most."""
-
-
-@dataclass(frozen=True)
-class Draw:
-    """A task for a worker: `size` outcomes from a seed of its own, call by call or at once.
-
-    Parameters
-    ----------
-    data : ndarray
-        The input.
-    size : int
-        Number of outcomes.
-    seed : SeedSequence
-        Of the generator that all calls of the draw receive.
-    one_by_one : bool
-        Whether each outcome is drawn by a call of its own.
-    other : ndarray, optional
-        A second input, for calls one by one.
-    on_other : ndarray of bool, shape (size,), optional
-        Which of the calls receive it, in the order of the calls.
-    """
-
-    data: Array
-    size: int
-    seed: np.random.SeedSequence
-    one_by_one: bool
-    other: Array | None = None
-    on_other: NDArray[np.bool_] | None = None
-
-    def runs(self) -> list[tuple[Array, int]]:
-        """Return the inputs in the order of the calls, each with the number of calls until it changes."""
-        if self.other is None or self.on_other is None:
-            return [(self.data, self.size)]
-        ends = [*(np.flatnonzero(np.diff(self.on_other)) + 1).tolist(), self.size]
-        return [
-            (self.other if self.on_other[start] else self.data, end - start)
-            for start, end in zip([0, *ends[:-1]], ends, strict=True)
-        ]
-
-
-def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
-    """Carry out a task; None if a call of many outcomes raised.
-
-    Call by call an exception is an outcome like any other. If a call for many outcomes raises, the number of
-    exceptions among them is unknown; see `PairGame.enter`. A sampler may have a function `one_by_one` that goes call
-    by call itself, with the symbols of exceptions among the outcomes.
-    """
-    rng = np.random.default_rng(draw.seed)
-    one_by_one: Sampler | None = getattr(sampler, "one_by_one", None) if draw.one_by_one else None
-    if draw.one_by_one and one_by_one is None:
-        return Outcomes.joined([_single(sampler, data, rng) for data, count in draw.runs() for _ in range(count)])
-    try:
-        return Outcomes.joined([call(one_by_one or sampler, data, count, rng) for data, count in draw.runs()])
-    except CallFailedError:
-        return None
-
-
-def _single(sampler: Sampler, data: Array, rng: np.random.Generator) -> Outcomes:
-    try:
-        return call(sampler, data, 1, rng)
-    except CallFailedError as failure:
-        return Outcomes.of([failure.symbol])
 
 
 @dataclass(frozen=True)
@@ -453,13 +388,16 @@ class PairGame:
         """Return the logarithm of the wealth against (epsilon, delta)-DP: of ordinary bets and of structural ones."""
         return self._with_reserve(self._of_all_kinds(epsilon, delta))
 
-    def _of_all_kinds(self, epsilon: Array | float, delta: Array | float) -> Array:
+    def rough_log_wealth(self, epsilon: Array, delta: Array) -> Array:
+        """Return about `log_wealth`, in less time, to compare pairs by: it is no evidence."""
+        return self._of_all_kinds(epsilon, delta, is_rough=True)
+
+    def _of_all_kinds(self, epsilon: Array | float, delta: Array | float, *, is_rough: bool = False) -> Array:
         """Mix the e-processes in their fixed shares; those that may show rounding are left out, on the safe side."""
-        mixed = log_wealth(self._books.ledger, epsilon, delta) + math.log1p(-len(KINDS) * STRUCTURAL_SHARE)
-        for ledger in self._books.structural if not self._shows_lattice else ():
-            mixed = np.logaddexp(mixed, log_wealth(ledger, epsilon, delta) + math.log(STRUCTURAL_SHARE))
-        rounded: Array = mixed - 2.0**-44
-        return rounded
+        ledgers = [self._books.ledger, *(() if self._shows_lattice else self._books.structural)]
+        logs = log_wealths([ledger.rough() for ledger in ledgers] if is_rough else ledgers, epsilon, delta)
+        mixed: Array = logsumexp(logs + _LOG_SHARES[: len(ledgers), None], axis=0) - 2.0**-44
+        return mixed
 
     def log_wealth_bounded_range(self, epsilon: Array | float) -> Array:
         """Return the logarithm of the wealth against bounded range epsilon: half by pairs of calls, half by pure DP.

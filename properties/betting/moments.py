@@ -16,12 +16,12 @@ over both orders of the pair is an e-process, and a function of the `Ledger`.
 """
 
 import math
-from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dpassay.properties.betting.bets import ERROR_PER_CALL, LEVELS, WEIGHTS, Ledger
+from dpassay.properties.betting.bets import ERROR_PER_CALL, LEVELS, WEIGHTS
+from dpassay.properties.betting.wealth import Ledger
 from dpassay.properties.log_domain import logsumexp
 
 __all__ = ["CAPS", "STAKES", "log_moment_wealth", "moment_factors"]
@@ -39,7 +39,7 @@ _RATIO = 1.1
 
 
 def moment_factors(
-    losses: Array, alpha: float, epsilon: float, *, cap: float, stake: float, weight: float = 0.5
+    losses: Array, alpha: float, epsilon: float, *, cap: ArrayLike, stake: ArrayLike, weight: ArrayLike = 0.5
 ) -> tuple[Array, Array]:
     """Return the logarithms of the factors on a call of the first input and on one of the second.
 
@@ -49,17 +49,18 @@ def moment_factors(
         Predictions of log dP/dQ, nats; any function of the outcome.
     alpha, epsilon : float
         The claim: order above 1, and bound on the divergence of P from Q, nats, at least 0.
-    cap : float
+    cap : array_like
         Loss from which on h is 1, nats.
-    stake : float
+    stake : array_like
         Fraction of the largest s, in (0, 1).
-    weight : float
-        Probability w of the first input.
+    weight : array_like
+        Probability w of the first input; all three broadcast against the losses.
     """
     beta = alpha / (alpha - 1)
+    cap, stake, weight = (np.asarray(part, dtype=np.float64) for part in (cap, stake, weight))
     log_t = math.log(_RATIO) - cap / beta
-    first = math.exp(alpha * log_t + (alpha - 1) * epsilon) / alpha / 2
-    second = math.exp(-beta * log_t) / beta / (2 * (1 - weight))
+    first = np.exp(alpha * log_t + (alpha - 1) * epsilon) / alpha / 2
+    second = np.exp(-beta * log_t) / beta / (2 * (1 - weight))
     largest = (1 - 2.0**-40) / (first + second)
     log_h = (alpha - 1) * np.minimum(losses - cap, 0.0)
     with np.errstate(under="ignore"):
@@ -77,19 +78,16 @@ def log_moment_wealth(ledger: Ledger, alpha: float, epsilon: float) -> float:
     """
     if (alpha - 1) * epsilon > _LARGEST_EXPONENT or alpha / (alpha - 1) * max(CAPS) > _LARGEST_EXPONENT:
         return 0.0
+    rows, levels = np.nonzero(ledger.left + ledger.right)
+    left, right = ledger.left[rows, levels].astype(np.float64), ledger.right[rows, levels].astype(np.float64)
+    weights, losses = np.array(WEIGHTS)[rows], LEVELS[levels]
+    caps, stakes = np.array(CAPS)[:, None], np.array(STAKES)[:, None, None]
     wealth = []
-    for cap, stake, turned in product(CAPS, STAKES, (False, True)):
-        total = 0.0
-        for row, weight in enumerate(WEIGHTS):
-            counts = (ledger.right[row], ledger.left[row]) if turned else (ledger.left[row], ledger.right[row])
-            used = np.flatnonzero(counts[0] + counts[1])
-            if used.size:
-                losses = -LEVELS[used] if turned else LEVELS[used]
-                own = 1 - weight if turned else weight
-                on_first, on_second = moment_factors(losses, alpha, epsilon, cap=cap, stake=stake, weight=own)
-                total += float(on_first @ counts[0][used] + on_second @ counts[1][used])
-        wealth.append(total)
-    return float(logsumexp(wealth)) - math.log(len(wealth)) - ERROR_PER_CALL * (ledger.calls + 1)
+    for first, second, ahead, own in ((left, right, losses, weights), (right, left, -losses, 1 - weights)):
+        on_first, on_second = moment_factors(ahead, alpha, epsilon, cap=caps, stake=stakes, weight=own)
+        wealth.append(on_first @ first + on_second @ second)
+    count = len(wealth) * len(CAPS) * len(STAKES)
+    return float(logsumexp(np.array(wealth))) - math.log(count) - ERROR_PER_CALL * (ledger.calls + 1)
 
 
 _LARGEST_EXPONENT = 300.0

@@ -50,11 +50,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import MOST_CALLS, Claim
-from dpassay.properties.betting.bets import process_shares
+from dpassay.properties.betting.allocation import EVERYONES
 from dpassay.properties.betting.bounds import OWN_SHARE
-from dpassay.properties.betting.campaign import EVERYONES, MOMENTS_SHARE
+from dpassay.properties.betting.campaign import MOMENTS_SHARE
 from dpassay.properties.betting.game import FIRST_BATCH, LOG_STAKE, STRUCTURAL_SHARE
 from dpassay.properties.betting.scales import LeastGain, Scale
+from dpassay.properties.betting.wealth import process_shares
 from dpassay.properties.learners.structural import KINDS
 from dpassay.properties.notions.base import audited, families_of
 from dpassay.properties.records import plain

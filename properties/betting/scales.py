@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.betting.bets import LEVELS, PROCESSES, log_factors, process_shares
+from dpassay.properties.betting.bets import LEVELS, PROCESSES, log_factors
 from dpassay.properties.betting.families import Family
 from dpassay.properties.betting.reference import Reference, gaussian, laplace, revealing
+from dpassay.properties.betting.wealth import process_shares
 
 __all__ = [
     "DELTA_SLACK",

@@ -7,13 +7,13 @@ the choice costs no error probability.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.betting.game import Draw
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.log_domain import expit, xlogy
 from dpassay.properties.outcomes.symbols import Outcomes
 
@@ -116,6 +116,12 @@ class Screening:
         self._kept: list[Pair] = []
         self._pass, self._group, self._rounds = 0, _FIRST_GROUP, 0
         self._tournament: _Tournament | None = None
+        self._near: list[Pair] = []
+        self._was_near = False
+
+    def look_near(self, pairs: Iterable[Pair]) -> None:
+        """Let pairs have the next tournament, before the next of those that are still to come."""
+        self._near += pairs
 
     def due(self, calls: int) -> tuple[Draw, ...]:
         """Return the draws of the next round, none if the screening has used its share of this number of calls."""
@@ -152,6 +158,10 @@ class Screening:
         return [tournament.pairs[k] for place, k in enumerate(order) if place == 0 or beyond[k] >= _CLEAR]
 
     def _next_tournament(self) -> _Tournament | None:
+        if self._near and not self._was_near:  # in turns: variations never keep others from their tournament
+            near, self._near, self._was_near = self._near, [], True
+            return _Tournament(near, wanted=_FIRST_SAMPLES)
+        self._was_near = False
         group = list(itertools.islice(self._coming, self._group))
         if not group and self._kept:  # the next pass looks longer at each
             self._pass += 1

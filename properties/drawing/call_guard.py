@@ -1,6 +1,6 @@
 """Guarded calls of a target: a time limit for each call, and notes on faulty behaviour.
 
-A draw is carried out in a thread of its own, so that the time limit and an interruption from the keyboard work on
+A draw is carried out in another thread, so that the time limit and an interruption from the keyboard work on
 every platform, also while the target waits in C. A thread cannot be ended from outside: the one that hangs is left
 behind, and asked to stop at its next line of Python.
 """
@@ -8,20 +8,25 @@ behind, and asked to stop at its next line of Python.
 import contextvars
 import ctypes
 import math
+import os
+import queue
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.impl.libraries.reading import ACCEPTED
-from dpassay.properties.betting.game import Draw, PairGame, sample_side
+from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.drawing.global_generators import global_state, seed_global_generators
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler
+
+if TYPE_CHECKING:
+    from dpassay.properties.betting.game import PairGame
 
 __all__ = [
     "CALL_TIMEOUT",
@@ -102,7 +107,7 @@ _NAMED_PARTS = 8
 """Unreadable parts of an outcome that a message names."""
 
 
-def notes_on_reading(games: Sequence[PairGame]) -> list[str]:
+def notes_on_reading(games: "Sequence[PairGame]") -> list[str]:
     """Return notes for the user on unreadable outcomes, and on unreadable parts of outcomes."""
     partly = {path: what for game in games for path, what in game.partly.items()}
     long = [f"{LOOKED_AT_IN_PART}: {_listed(partly)}; a leak there would be missed"] if partly else []
@@ -192,8 +197,8 @@ def _sample(watched: _Watched, draw: Draw, call_timeout: float) -> Outcomes | No
         finally:
             done.set()
 
-    thread = threading.Thread(target=run, name="dpassay target", daemon=True)
-    thread.start()
+    caller = _Caller.idle()
+    caller.jobs.put(run)
     try:
         patience = call_timeout
         while not done.wait(patience):
@@ -202,12 +207,40 @@ def _sample(watched: _Watched, draw: Draw, call_timeout: float) -> Outcomes | No
             if patience <= 0:
                 raise CallTimeoutError(_complaint(draw, size, call_timeout))
     except BaseException:
-        watched.is_abandoned = True
-        _ask_to_stop(thread)
+        watched.is_abandoned = caller.is_abandoned = True
+        _ask_to_stop(caller.thread)
         raise
+    _IDLE.append(caller)
     if errors:
         raise errors[0]
     return results[0]
+
+
+class _Caller:
+    """A thread that makes the calls of one draw after the other: to start a thread for each takes longer."""
+
+    def __init__(self) -> None:
+        self.is_abandoned = False
+        self.jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self._work, name="dpassay target", daemon=True)
+        self.thread.start()
+
+    @classmethod
+    def idle(cls) -> "_Caller":
+        """Return one that has nothing to do; one that hangs in a call is never idle again."""
+        try:
+            return _IDLE.pop()
+        except IndexError:
+            return cls()
+
+    def _work(self) -> None:
+        while not self.is_abandoned:
+            self.jobs.get()()
+
+
+_IDLE: list[_Caller] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_IDLE.clear)  # a child process has none of the threads
 
 
 def _complaint(draw: Draw, size: int, call_timeout: float) -> str:
@@ -267,7 +300,7 @@ def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CA
     return habits
 
 
-def is_constant(game: PairGame) -> bool:
+def is_constant(game: "PairGame") -> bool:
     """Return whether each side of a game showed one outcome only, as far as the game remembers."""
     for side in (True, False):
         seen: list[Outcomes] = []

@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from dpassay.claims import SamplerLostError, UsageError, shown
-from dpassay.properties.betting.game import Draw
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.drawing.shipping import Shipped
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler, sampler_of

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -42,6 +43,7 @@ from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict, Questions, StopReason
 from dpassay.properties.hunting.witness import measured_witness
 from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.neighbours.pairs import nearby_pairs
 from dpassay.properties.notions.base import bounds_of
 from dpassay.properties.outcomes.events import Event
 from dpassay.properties.outcomes.resolution import ROUNDING_SHOWS, step_of_pair
@@ -109,6 +111,7 @@ def sample_pairs(
         seed=task.seed,
         ignored=task.ignored_features,
         further=further,
+        nearby=partial(nearby_pairs, task.neighbours, seed=task.seed),
         low_order=task.low_order,
     )
     name = task.target if isinstance(task.target, str) else None

@@ -12,9 +12,10 @@ import numpy as np
 
 from dpassay.claims import EncodedNeighbours, SamplerLostError, UsageError
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import FIRST_BATCH, Draw, PairGame
+from dpassay.properties.betting.game import FIRST_BATCH, PairGame
 from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
 from dpassay.properties.drawing.decoding import through
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.rounding_modes import RoundingMode, in_rounding_mode, modes_are_known
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask

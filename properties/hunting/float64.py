@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import Draw
 from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.hunting.decision import Decision

@@ -28,7 +28,7 @@ from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Evidence
 
-__all__ = ["measured_witness", "shrunk", "with_inputs"]
+__all__ = ["measured_witness", "shows_violation", "shrunk", "with_inputs"]
 
 Array = NDArray[np.float64]
 Archive = Sequence[tuple[Outcomes, NDArray[np.bool_]]]
@@ -39,6 +39,12 @@ MOST_CALLS = 50_000
 _PATIENCE, _LEAST_PATIENCE = 3, 512
 """Calls that a simpler pair may take to refute the claim again: as a multiple of those of the pair of the hunt, and at
 least. Fresh learners need some dozens to begin with."""
+
+_MEASUREMENTS = 5
+"""Times that the calls of a measurement may double: more show fainter violations and cost calls."""
+
+_LARGEST_EPSILON = 700.0
+"""From here on e^epsilon is no float64, and no interval contradicts the claim."""
 
 _MEASURED = 1_000
 """Calls on the shrunk pair that are meant for the intervals of its probabilities."""
@@ -79,6 +85,15 @@ def measured_witness(
     if sum(p_left) < sum(p_right):
         left, right, p_left, p_right, event = right, left, p_right, p_left, mirrored(event)
     return Witness(left, right, str(event), p_left, p_right, certified)
+
+
+def shows_violation(witness: Witness, claim: Claim) -> bool:
+    """Return whether the intervals of the probabilities contradict the claim; true where no event alone can."""
+    point = None if isinstance(claim, ExPost) else epsilon_delta_of(claim)
+    if point is None:
+        return True
+    epsilon, delta = point
+    return witness.p_left[0] > math.exp(min(epsilon, _LARGEST_EPSILON)) * witness.p_right[1] + delta
 
 
 def _first_held_out(archive: Archive) -> int:
@@ -163,8 +178,12 @@ def shrunk(result: HuntResult, task: Task, sampler: Sampler | RemoteSampler) -> 
             witness = replace(witness, certified=True)
             trials.settle_patience()
             simplest = simplest_pair(task.neighbours, first, trials.is_refuted, seed=fresh_seed(task.seed))
-            if simplest is not first and not trials.depends_on_rounding(simplest):
-                witness = trials.measured(simplest)
+            if simplest is not first and trials.depends_on_rounding(simplest):
+                simplest = first
+            if simplest is not first or not shows_violation(witness, task.claim):
+                measured = trials.measured(simplest)
+                is_better = simplest is not first or shows_violation(measured, task.claim)
+                witness = measured if is_better else witness
     except KeyboardInterrupt:
         pass  # the pair of the hunt is a witness all the same
     return replace(
@@ -227,10 +246,17 @@ class _Trials:
         self._patience = max(_PATIENCE * self.spent, _LEAST_PATIENCE)
 
     def measured(self, pair: Pair) -> Witness:
-        """Return the witness on a pair that was refuted, from the calls that refuted it and some more."""
+        """Return the witness on a pair that was refuted, from the calls that refuted it and some more.
+
+        As many calls again are made while the event does not show the violation by itself and the budget lasts.
+        """
         game = self._refuted[pair[0].tobytes(), pair[1].tobytes()].games[0]
-        self._enter(game, min(max(_MEASURED, game.calls), game.largest_batch))
-        return measured_witness(game, self._task.claim, certified=True)
+        for _ in range(_MEASUREMENTS):
+            self._enter(game, min(max(_MEASURED, game.calls), game.largest_batch))
+            witness = measured_witness(game, self._task.claim, certified=True)
+            if self.spent >= self._most or shows_violation(witness, self._task.claim):
+                break
+        return witness
 
     def _play(self, campaign: Campaign, needed: float) -> bool:
         game = campaign.games[0]

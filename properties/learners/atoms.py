@@ -22,6 +22,10 @@ _MOST_ATOMS = 50_000
 _MANY = 2048
 """Calls after which the learner retires if most values were seen once: earlier, frequent atoms may still be rare."""
 
+_SOME, _NEARLY_ALL = 64, 0.95
+"""Calls with numbers after which the learner retires if this part of them were different: frequent atoms come
+again within as many, and to count numbers of a continuum is useless."""
+
 _EXACT = 2**53
 """The largest integer below which float64 holds every integer."""
 
@@ -72,7 +76,12 @@ class AtomLearner:
             codes = self._codes_of(outcomes, learning=True)
         self._cached = (None, codes[:0])
         self._count(codes[codes > 0], is_left[codes > 0])
-        if self._counts.sum() >= _MANY and self._codes.size > self._counts.sum() / 2:
+        calls = int(self._counts.sum())
+        # words and integers come again later than numbers of a continuum would
+        is_float = outcomes.rows.dtype.kind == "f"
+        if (calls >= _MANY and self._codes.size > calls / 2) or (
+            is_float and calls >= _SOME and self._codes.size > _NEARLY_ALL * calls
+        ):
             self.retire("atoms")
             return
         parts = [evidence_and_chance(self._counts[1], self._counts[0], strength) for strength in STRENGTHS]

@@ -16,8 +16,12 @@ __all__ = ["CHUNK", "StreamingLogistic", "weighted_sums"]
 Array = NDArray[np.float64]
 Values = NDArray[np.float32] | NDArray[np.float64]
 Sides = NDArray[np.bool_]
+Columns = slice | NDArray[np.intp]
 Functions = Callable[[slice], Values]
 """The values of the regressors for a part of a batch, shape (calls, weights)."""
+
+ALL = slice(None)
+"""All regressors."""
 
 CHUNK = 1 << 13
 """Calls whose regressors are held at once: larger chunks need more memory, smaller ones more time."""
@@ -81,11 +85,13 @@ class StreamingLogistic:
         del self._precisions[prior]
         self.weights = np.delete(self.weights, prior, axis=0)
 
-    def logits(self, values: Values, prior: int = 0) -> Array:
+    def logits(self, values: Values, columns: Columns = ALL) -> Array:
         """Predict; regressor after regressor, since a matrix product may round a row by the rows about it."""
-        return weighted_sums(values, self.weights[prior])
+        return weighted_sums(values, self.weights[0, columns])
 
-    def learn(self, functions: Functions, sides: Sides, *, leader: int = 0, stride: int = 1) -> None:
+    def learn(
+        self, functions: Functions, sides: Sides, *, leader: int = 0, stride: int = 1, columns: Columns = ALL
+    ) -> None:
         """Add a batch to the quadratic, taken about the mode of one of the priors after the batch.
 
         Parameters
@@ -98,20 +104,25 @@ class StreamingLogistic:
             The prior that is trusted most.
         stride : int
             One of `stride` calls is learnt from.
+        columns : ndarray of int, optional
+            The regressors whose values are given; the others are 0.
         """
         information, pull = self._information, self._pull
         weights = self.weights[leader]
+        chosen = np.arange(len(self._pull))[columns]
+        block = np.ix_(chosen, chosen)
         # many calls move the mode by little: one step from the last mode is then enough
         for _ in range(_STEPS if self._learnt < _LEARNING else 1):
             information, pull = self._information.copy(), self._pull.copy()
             for start in range(0, len(sides), CHUNK * stride):
                 part = slice(start, start + CHUNK * stride, stride)
                 values = functions(part)
-                chance = expit(weighted_sums(values, weights))
+                chance = expit(weighted_sums(values, weights[chosen]))
                 spread = values * (chance * (1 - chance))[:, None].astype(values.dtype)
                 curvature = np.asarray(values.T @ spread, dtype=np.float64)
-                information += curvature
-                pull += np.asarray(np.einsum("ij,i->j", values, sides[part] - chance)) + curvature @ weights
+                information[block] += curvature
+                residuals = np.asarray(np.einsum("ij,i->j", values, sides[part] - chance))
+                pull[chosen] += residuals + curvature @ weights[chosen]
             step = np.linalg.solve(information + self._precisions[leader], pull)
             weights = np.clip(step, -_LARGEST, _LARGEST)
         if np.isfinite(information).all() and np.isfinite(pull).all():

@@ -9,6 +9,7 @@ it loses little against the best of them, and lets those retire that are far beh
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from dpassay.properties.learners.logistic import StreamingLogistic
 from dpassay.properties.learners.supports import SupportLearner
 from dpassay.properties.learners.trees import TreeLearner
 from dpassay.properties.learners.two_sample import RampLearner, ScaleLearner
-from dpassay.properties.log_domain import expit, log_expit, logsumexp
+from dpassay.properties.log_domain import expit, logsumexp
 from dpassay.properties.outcomes.flattening import OUTCOME
 from dpassay.properties.outcomes.symbols import Outcomes
 
@@ -63,6 +64,13 @@ _AFFORDABLE = 1 / 500
 """The largest loss of the weighted sum by a retirement, as a part of the gain of the sum."""
 
 
+_NEGLIGIBLE = 1e-12
+"""The share of an opinion below which it is left out of the mixture."""
+
+_FARTHEST = 60.0
+"""Opinions are scored up to this absolute logit: in float32 its exponential is finite."""
+
+
 class Learner(Protocol):
     """A probabilistic predictor of the side, of one or several opinions."""
 
@@ -72,7 +80,10 @@ class Learner(Protocol):
         ...
 
     def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
-        """Predict the logit of the left side for each outcome, by name; 0 where nothing is known."""
+        """Predict the logit of the left side for each outcome, by name; 0 where nothing is known.
+
+        An opinion that would be 0 for every outcome may be left out.
+        """
         ...
 
     def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
@@ -82,6 +93,21 @@ class Learner(Protocol):
     def retire(self, name: str) -> None:
         """Leave out an opinion for good."""
         ...
+
+
+@dataclass
+class _Answers:
+    """The opinions on a batch that are not all 0, by name."""
+
+    outcomes: Outcomes
+    names: list[str]
+    opinions: list[Array]
+
+
+def _score(opinion: Array, is_left: Sides) -> float:
+    """Return the log-likelihood of the sides; in float32, which decides about weights of opinions only."""
+    ahead = np.clip(np.where(is_left, opinion, -opinion), -_FARTHEST, _FARTHEST).astype(np.float32)
+    return -float(np.sum(np.log(1 + np.exp(-ahead)), dtype=np.float64))
 
 
 class Ensemble:
@@ -103,32 +129,34 @@ class Ensemble:
         self._calls, self._review_at = 0, _FIRST_REVIEW
         self._reviewed = dict(self.scores)
         self._late: list[RampLearner] = []
-        self._answers: tuple[Outcomes, Array] | None = None
+        self._answers: _Answers | None = None
         self._welcome_opinions()
 
     def logits(self, outcomes: Outcomes) -> Array:
         """Mix the predicted probabilities."""
-        opinions = self._asked(outcomes)
+        answers = self._asked(outcomes)
         scores = np.array(list(self.scores.values()))
-        shares = np.exp(scores - logsumexp(scores))
-        mixed = np.zeros(len(outcomes))
-        for name, share, opinion in zip(self.scores, shares, opinions, strict=True):
-            if share > 1e-12:
-                mixed += share * (0.5 if name == NOTHING else expit(opinion))
+        shares = dict(zip(self.scores, np.exp(scores - logsumexp(scores)).tolist(), strict=True))
+        heard = [(shares[name], row) for name, row in zip(answers.names, answers.opinions, strict=True)]
+        mixed = np.full(len(outcomes), 0.5 * (1 - math.fsum(share for share, _ in heard)))
+        for share, opinion in heard:
+            if share > _NEGLIGIBLE:
+                mixed += share * expit(opinion)
         mixed = np.clip(mixed, 1e-12, 1 - 1e-12)
         predictions: Array = np.log(mixed) - np.log1p(-mixed)
         return predictions
 
     def observe(self, outcomes: Outcomes, is_left: Sides) -> None:
         """Score every opinion on the batch by its prediction, then teach the learners."""
-        opinions = self._asked(outcomes)
+        answers = self._asked(outcomes)
         self._answers = None
-        gains = log_expit(np.where(is_left, opinions, -opinions)).sum(axis=1)
-        for name, gain in zip(self.scores, gains.tolist(), strict=True):
-            self.scores[name] += gain
+        gains = {name: _score(row, is_left) for name, row in zip(answers.names, answers.opinions, strict=True)}
+        silence = -len(outcomes) * math.log(2)
+        for name in self.scores:
+            self.scores[name] += gains.get(name, silence)
         if self._stacked and _TOGETHER in self.scores:
-            stacked = self._regressors(opinions)
-            self._together.learn(lambda part: stacked[part], is_left)
+            columns, stacked = self._regressors(answers)
+            self._together.learn(lambda part: stacked[part], is_left, columns=columns)
         self._calls += len(outcomes)
         self._hire(outcomes)
         won = {name: score - self.scores[NOTHING] for name, score in self.scores.items()}
@@ -141,25 +169,32 @@ class Ensemble:
         if self._calls >= self._review_at:
             self._review()
 
-    def _asked(self, outcomes: Outcomes) -> Array:
-        """Return all opinions, shape (opinions, calls); a batch is first bet on and then scored by the same ones."""
-        if self._answers is None or self._answers[0] is not outcomes:
+    def _asked(self, outcomes: Outcomes) -> "_Answers":
+        """Return the opinions; a batch is first bet on and then scored by the same ones."""
+        if self._answers is None or self._answers.outcomes is not outcomes:
             found = {
                 name: opinion for learner in self.learners for name, opinion in learner.opinions(outcomes).items()
             }
-            opinions = np.zeros((len(self.scores), len(outcomes)))
-            for place, name in enumerate(self.scores):
-                if name in found:
-                    opinions[place] = found[name]
-            if self._stacked and _TOGETHER in self.scores:
-                opinions[list(self.scores).index(_TOGETHER)] = self._together.logits(self._regressors(opinions))
-            self._answers = (outcomes, opinions)
-        return self._answers[1]
+            names = [name for name in self.scores if name in found]
+            answers = _Answers(outcomes, names, [found[name] for name in names])
+            if names and _TOGETHER in self.scores:
+                columns, stacked = self._regressors(answers)
+                answers.names.append(_TOGETHER)
+                answers.opinions.append(self._together.logits(stacked, columns))
+            self._answers = answers
+        return self._answers
 
-    def _regressors(self, opinions: Array) -> Array:
-        places = {name: place for place, name in enumerate(self.scores)}
-        chosen = opinions[[places[name] for name in self._stacked]]
-        return np.clip(chosen, -_MOST_TRUSTED, _MOST_TRUSTED).T
+    def _regressors(self, answers: "_Answers") -> tuple[NDArray[np.intp], Array]:
+        """Return the opinions that the weighted sum is made of: their columns there, and their values."""
+        places = {name: place for place, name in enumerate(self._stacked)}
+        stacked = [
+            (places[name], row) for name, row in zip(answers.names, answers.opinions, strict=True) if name in places
+        ]
+        columns = np.array([place for place, _ in stacked], dtype=np.intp)
+        values = np.empty((len(stacked), len(answers.outcomes)))
+        for row, (_, opinion) in zip(values, stacked, strict=True):
+            np.clip(opinion, -_MOST_TRUSTED, _MOST_TRUSTED, out=row)
+        return columns, values.T
 
     def _hire(self, outcomes: Outcomes) -> None:
         """Add learners for kinds of outcomes that are new."""

@@ -25,6 +25,16 @@ _MOST_FEATURES = 256
 _RECUT = 2.0
 """Cells are cut again when the number of calls has grown by this factor: more often costs time."""
 
+_PLENTY = 1 << 16
+"""Calls after which the cells of a silent tree stay as they are, and part of a batch suffices for its counts."""
+
+_STRIDE = 4
+"""Such a tree counts every fourth call: it saves most of the time of features that tell nothing, and finds a faint
+signal in them later."""
+
+_SILENT = 1.0
+"""A tree is silent while its predictions promise fewer nats than this on as many calls as it has counted."""
+
 _REFIT = 1.2
 """Chances are estimated again when the number of calls has grown by this factor: more often costs time."""
 
@@ -36,6 +46,12 @@ class _Tree:
     edges: Array = field(default_factory=lambda: np.empty(0))
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((2, 2), dtype=np.int64))
     logits: Array = field(default_factory=lambda: np.zeros(2))
+    is_silent: bool = True
+
+    def predict(self, logits: Array) -> None:
+        """Take new predictions; the gain of a small logit is an eighth of its square."""
+        self.logits = logits
+        self.is_silent = float(self.counts.sum(axis=0) @ logits**2) / 8 < _SILENT
 
     def cells_of(self, values: Array) -> Cells:
         """Return the cell of each value; NaN has a cell of its own behind the last."""
@@ -71,6 +87,7 @@ class TreeLearner:
     def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
         self._left_out = set(ignored)
         self._trees: dict[str, _Tree] = {}
+        self._settled: set[str] = set()
         self._twins: dict[str, str] = {}
         self._past: dict[str, list[Array]] = {}
         self._sides: list[Sides] = []
@@ -83,17 +100,23 @@ class TreeLearner:
         return list(self._trees)
 
     def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
-        """Predict by the cell that each feature falls into."""
+        """Predict by the cell that each feature falls into; features that tell nothing so far have no opinion."""
         cells = self._cells_of(outcomes)
-        return {name: tree.logits[cells[name]] for name, tree in self._trees.items()}
+        return {name: tree.logits[cells[name]] for name, tree in self._trees.items() if not tree.is_silent}
 
     def observe(self, outcomes: Outcomes, is_left: Sides, won: Mapping[str, float]) -> None:
         """Count the batch; cut cells and estimate chances anew when the calls have grown enough."""
         del won
         cells = self._cells_of(outcomes)
         self._cached = (None, {})
+        stride = _STRIDE if self._calls > _PLENTY else 1
         for name, tree in self._trees.items():
-            tree.add(cells[name], is_left)
+            if tree.is_silent:
+                tree.add(tree.cells_of(_feature(outcomes, name)[::stride]), is_left[::stride])
+            else:
+                tree.add(cells[name], is_left)
+        if stride > 1:
+            self._settle()
         if self._calls <= _MEMORY:
             self._remember(outcomes, is_left)
         self._calls += len(outcomes)
@@ -101,7 +124,8 @@ class TreeLearner:
         if due:
             sides = np.concatenate(self._sides)
             for name, tree in self._trees.items():
-                tree.cut(np.concatenate(self._past[name]), sides)
+                if name not in self._settled:
+                    tree.cut(np.concatenate(self._past[name]), sides)
             self._cut_at = self._calls
         if self._calls > _MEMORY:
             self._past, self._sides = {}, []
@@ -110,14 +134,25 @@ class TreeLearner:
 
     def retire(self, name: str) -> None:
         """Leave out a feature and its twins for good."""
-        gone = {name, *(twin for twin, other in self._twins.items() if other == name)}
-        self._left_out |= gone
         self._trees.pop(name)
+        self._forget({name})
+
+    def _settle(self) -> None:
+        """Keep the cells of silent trees as they are from now on."""
+        silent = {name for name, tree in self._trees.items() if tree.is_silent} - self._settled
+        self._settled |= silent
+        self._forget(silent)
+
+    def _forget(self, names: set[str]) -> None:
+        """Look no more at the past of features, nor at features that equal them."""
+        gone = names | {twin for twin, other in self._twins.items() if other in names}
+        self._left_out |= gone
         self._past = {feature: parts for feature, parts in self._past.items() if feature not in gone}
 
     def _cells_of(self, outcomes: Outcomes) -> dict[str, Cells]:
         if self._cached[0] is not outcomes:
-            found = {name: tree.cells_of(_feature(outcomes, name)) for name, tree in self._trees.items()}
+            speaking = [name for name, tree in self._trees.items() if not tree.is_silent]
+            found = {name: self._trees[name].cells_of(_feature(outcomes, name)) for name in speaking}
             self._cached = (outcomes, found)
         return self._cached[1]
 
@@ -147,7 +182,7 @@ class TreeLearner:
                 return False
         elif _same(parts[-1], np.broadcast_to(parts[0][0], parts[-1].shape)):
             return False
-        for other in self._trees:
+        for other in self._trees.keys() & self._past.keys():
             if all(_same(*both) for both in zip(reversed(parts), reversed(self._past[other]), strict=True)):
                 self._twins[name] = other
                 return False
@@ -160,7 +195,7 @@ class TreeLearner:
         for k, tree in enumerate(self._trees.values()):
             counts[:, k, : tree.counts.shape[1]] = tree.counts
         for tree, logits in zip(self._trees.values(), fit_side_tree(counts[1], counts[0]), strict=True):
-            tree.logits = logits[: tree.counts.shape[1]]
+            tree.predict(logits[: tree.counts.shape[1]])
         self._fitted_at = self._calls
 
 

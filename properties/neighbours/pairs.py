@@ -11,10 +11,11 @@ from dpassay.claims import AnyNeighbours, EncodedNeighbours, UsageError, VectorN
 from dpassay.properties.neighbours.broad_pairs import broad_pairs
 from dpassay.properties.neighbours.designed_pairs import designed_records, designed_vectors
 from dpassay.properties.neighbours.finite_pairs import all_pairs
+from dpassay.properties.neighbours.local_pairs import variations
 from dpassay.properties.neighbours.moves import Pair, in_turns, record_counts
 from dpassay.properties.neighbours.threshold_pairs import threshold_pairs
 
-__all__ = ["adversarial_pairs", "are_neighbours", "further_pairs"]
+__all__ = ["adversarial_pairs", "are_neighbours", "further_pairs", "nearby_pairs"]
 
 Array = NDArray[np.float64]
 
@@ -23,6 +24,9 @@ MOST_PAIRS = 48
 
 _MOST_REPETITIONS = 1000
 """Candidates in a row that are known, or no pairs, after which a selection ends: a small domain has no others."""
+
+MOST_NEARBY = 64
+"""Variations of a pair that are tried: more find larger leaks nearby and cost calls that look elsewhere."""
 
 MOST_LISTED, MOST_SELECTED = 10_000, 4096
 """Largest number of further pairs: all pairs of a finite domain, or a selection from a large one."""
@@ -107,6 +111,25 @@ def further_pairs(
     limit = len(known) + (MOST_SELECTED if listed is None else MOST_LISTED)
     distinct = _distinct(relation, itertools.chain(known, itertools.islice(candidates, 4 * limit)))
     yield from itertools.islice(distinct, len(known), limit)
+
+
+def nearby_pairs(relation: AnyNeighbours, pair: Pair, *, seed: int) -> list[Pair]:
+    """Return at most `MOST_NEARBY` pairs that differ from one in little; none of encoded inputs.
+
+    Parameters
+    ----------
+    relation : AnyNeighbours
+        The relation.
+    pair : (left, right)
+        A pair of it.
+    seed : int
+        For the random ones among them.
+    """
+    if isinstance(relation, EncodedNeighbours):
+        return []
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=((1 << 31) + 3,)))
+    candidates = itertools.chain([pair], itertools.islice(variations(relation, pair, rng), 8 * MOST_NEARBY))
+    return list(itertools.islice(_distinct(relation, candidates), 1, MOST_NEARBY + 1))
 
 
 def _distinct(relation: AnyNeighbours, candidates: Iterable[Pair]) -> Iterator[Pair]:

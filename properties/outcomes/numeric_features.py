@@ -90,7 +90,8 @@ def partly_of_vectors(vectors: NDArray[Any] | Iterable[Sequence[float]], longest
     longest : int
         Up to this length all numbers are looked at together.
     """
-    parts = [vectors] if isinstance(vectors, np.ndarray) else (np.array([row], np.float64) for row in vectors)
+    longer = () if isinstance(vectors, np.ndarray) else (row for row in vectors if len(row) > _SHOWN_COORDINATES + 1)
+    parts = [vectors] if isinstance(vectors, np.ndarray) else (np.array([row], np.float64) for row in longer)
     where, found = f"between the first {_SHOWN_COORDINATES} and the last one", dict[str, str]()
     for rows in parts:
         if rows.shape[1] > longest:
@@ -127,6 +128,6 @@ def lowest_bit(values: Array) -> Array:
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
     biased = (bits >> 52) & 0x7FF
     mantissa = (bits & ((1 << 52) - 1)) | np.where(biased > 0, 1 << 52, 0)
-    trailing = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
+    trailing = ((mantissa & -mantissa).astype(np.float64).view(np.int64) >> 52) - 1023  # its exponent
     exponents = (np.maximum(biased, 1) - 1075 + trailing).astype(np.float64)
     return np.where((mantissa == 0) | (biased == 0x7FF), 1100.0, exponents)

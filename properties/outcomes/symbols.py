@@ -65,6 +65,7 @@ LONGEST_ATOM = 1024
 _RAISES = "<raises "
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 _USUAL = frozenset({"bool", "int64", "float64"})
+_NUMBERS = frozenset({bool, int, float})
 _WIDEST = 8  # bytes of a number that float64 or int64 holds
 
 
@@ -207,7 +208,7 @@ class Outcomes:
             return 0
         return sum(isinstance(row, str) and row.startswith(_RAISES) for row in self.rows)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The most numbers in one outcome."""
         if self.rows.ndim == 2:
@@ -315,9 +316,10 @@ class Outcomes:
             ordered = np.sort(self.rows, axis=1) if self.rows.ndim == 2 else np.empty((len(self), 0))
             later = ordered[:, 1:]
             return np.nonzero((later == ordered[:, :-1]) & (later != 0) & (later != 1))[0]
-        numbers = (list(filter(_is_telling, leaves)) for leaves in self._leaves())
+        numbers = (list(filter(_is_telling, leaves)) for leaves in self._leaves)
         return np.repeat(np.arange(len(self)), [len(listed) - len(set(listed)) for listed in numbers])
 
+    @cached_property
     def _leaves(self) -> list[list[float]]:
         """Return the numbers of each outcome."""
         flats, kinds = self._flats
@@ -331,7 +333,7 @@ class Outcomes:
         if self.rows.dtype != object:
             width = self.rows.shape[1] if self.rows.ndim == 2 else 1
             return self.rows.astype(np.float64).ravel(), np.repeat(np.arange(len(self)), width)
-        leaves = self._leaves()
+        leaves = self._leaves
         owners = np.repeat(np.arange(len(self)), [len(listed) for listed in leaves])
         return np.array([value for listed in leaves for value in listed], np.float64), owners
 
@@ -344,7 +346,7 @@ class Outcomes:
     @cached_property
     def _row_widths(self) -> list[int]:
         single = [isinstance(row, (int, float)) for row in self.rows]
-        return [0 if alone else len(leaves) for alone, leaves in zip(single, self._leaves(), strict=True)]
+        return [0 if alone else len(leaves) for alone, leaves in zip(single, self._leaves, strict=True)]
 
     def vectors(self, width: int) -> tuple[NDArray[np.intp], Array]:
         """Return the positions of the outcomes whose parts have this number of numbers, and these numbers."""
@@ -353,7 +355,7 @@ class Outcomes:
             positions = np.arange(len(self) if fits else 0)
             return positions, (self.rows if fits else np.empty((0, width))).astype(np.float64)
         positions = np.flatnonzero(np.array(self._row_widths, dtype=np.intp) == width)
-        leaves = self._leaves()
+        leaves = self._leaves
         return positions, np.array([leaves[k] for k in positions], np.float64).reshape(len(positions), width)
 
     def feature(self, name: str) -> Array | None:
@@ -417,7 +419,8 @@ class Outcomes:
         if self.rows.dtype != object:
             vectors: Any = self.rows if self.rows.ndim > 1 else ()
         else:
-            vectors = (list(map(to_float, _numbers_of(row))) for row in self.rows if _shape_of(row))
+            listed = zip(self.rows, self._leaves, strict=True)
+            vectors = (leaves for row, leaves in listed if isinstance(row, tuple) and _shape_of(row))
         found = {path: what for flat in self._flats[0] for path, what in flat.partly.items()}
         return found | partly_of_vectors(vectors, LONGEST_ATOM)
 
@@ -488,6 +491,8 @@ def _shape_of(symbol: Any) -> tuple[int, ...] | None:
         return ()
     if not isinstance(symbol, tuple) or not symbol:
         return None
+    if set(map(type, symbol)) <= _NUMBERS:
+        return (len(symbol),)
     shapes = {_shape_of(part) for part in symbol}
     (first, *others) = shapes
     return None if others or first is None else (len(symbol), *first)
@@ -502,6 +507,8 @@ def _floats(exact: Sequence[Sequence[float]], shape: tuple[int, ...]) -> Array:
 def _numbers_of(symbol: Any) -> list[float]:
     if isinstance(symbol, (int, float)):
         return [symbol]
+    if set(map(type, symbol)) <= _NUMBERS:
+        return list(symbol)
     return [number for part in symbol for number in _numbers_of(part)]
 
 
@@ -515,7 +522,9 @@ def _size(symbol: Any) -> int:
         return len(symbol)
     if isinstance(symbol, Record):
         return sum(_size(part) for _, part in symbol.parts)
-    return sum(map(_size, symbol)) if isinstance(symbol, tuple) else 1
+    if not isinstance(symbol, tuple):
+        return 1
+    return len(symbol) if set(map(type, symbol)) <= _NUMBERS else sum(map(_size, symbol))
 
 
 def _is_numeric(symbol: Any) -> bool:

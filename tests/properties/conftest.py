@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.properties.betting.game import PairGame, sample_side
+from dpassay.properties.betting.game import PairGame
+from dpassay.properties.drawing.draws import sample_side
 
 Evidence = Callable[[Any, int], tuple[PairGame, float]]
 

@@ -25,7 +25,7 @@ from dpassay.impl.libraries.remote import (
     WorkerLostError,
     open_library,
 )
-from dpassay.properties.betting.game import Draw, sample_side
+from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.symbols import CallFailedError, call
 
 ADAPTER = Path(__file__).parents[2] / "fake_library" / "adapter.py"

@@ -7,17 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpassay.claims import UsageError
-from dpassay.properties.betting.bets import (
-    ERROR_PER_CALL,
-    LEVELS,
-    WEIGHTS,
-    Ledger,
-    best_weight,
-    last_refuted,
-    log_factors,
-    log_wealth,
-    to_levels,
-)
+from dpassay.properties.betting.bets import ERROR_PER_CALL, LEVELS, WEIGHTS, last_refuted, log_factors, to_levels
+from dpassay.properties.betting.wealth import Ledger, best_weight, log_wealth, log_wealths
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 
 SIZE = 3
@@ -221,3 +212,28 @@ def test_the_sums_from_both_ends_are_those_of_the_factors(seed: int) -> None:
     found = log_wealth(ledger, claims)
     assert np.all(found <= expected)
     np.testing.assert_allclose(found, expected, rtol=0, atol=2 * ERROR_PER_CALL * ledger.calls)
+
+
+@given(data=st.data(), seed=st.integers(0, 10**6))
+def test_a_rough_ledger_has_the_same_calls_and_about_the_same_wealth(data: st.DataObject, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ledger, spread = Ledger(), data.draw(st.floats(0.01, 4))
+    for weight in WEIGHTS:
+        logits = rng.normal(0, spread, 300)
+        is_left = rng.random(300) < 1 / (1 + np.exp(-logits - math.log(weight / (1 - weight))))
+        ledger.record(to_levels(logits), is_left, weight)
+    rough = ledger.rough()
+    assert rough.calls == ledger.calls
+    claims = np.array([0.0, spread / 2, spread]), np.array([0.0, 0.01, 0.0])
+    exact = log_wealth(ledger, *claims)
+    np.testing.assert_allclose(log_wealth(rough, *claims), exact, rtol=0.1, atol=1.0)
+
+
+def test_ledgers_together_have_the_wealth_of_each() -> None:
+    rng = np.random.default_rng(0)
+    ledgers = [Ledger() for _ in range(3)]
+    for k, ledger in enumerate(ledgers[1:]):
+        ledger.record(to_levels(rng.normal(0, 1 + k, 500)), rng.random(500) < 0.5, WEIGHTS[k])
+    claims = np.array([0.0, 0.5, 0.5, 2.0]), np.array([0.0, 0.0, 0.05, 1e-4])
+    together = log_wealths(ledgers, *claims)
+    np.testing.assert_allclose(together, [log_wealth(ledger, *claims) for ledger in ledgers], rtol=1e-9, atol=1e-9)

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from dpassay.claims import ApproximateDP, PureDP, UsageError
 from dpassay.properties.betting.campaign import Campaign, RunDraws
-from dpassay.properties.betting.game import Draw, sample_side
+from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 
 Array = NDArray[np.float64]

@@ -8,10 +8,11 @@ import pytest
 from numpy.typing import NDArray
 
 from dpassay.claims import ZCDP, Claim, RenyiDP
-from dpassay.properties.betting.bets import LEVELS, Ledger, to_levels
+from dpassay.properties.betting.bets import LEVELS, to_levels
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import sample_side
 from dpassay.properties.betting.moments import CAPS, STAKES, log_moment_wealth, moment_factors
+from dpassay.properties.betting.wealth import Ledger
+from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
 Array = NDArray[np.float64]
@@ -90,9 +91,11 @@ def gaussian(data: Array, size: int, rng: np.random.Generator) -> Array:
     return np.asarray(1.25 * data[0] + rng.normal(0, 1, size))
 
 
-@pytest.mark.parametrize("claim", [RenyiDP(2.0, 1.0), ZCDP(0.5)])
-def test_a_gaussian_is_refuted_that_the_curve_of_the_claim_allows(claim: Claim) -> None:
+# a claim of zCDP is refuted through a mixture of orders, which takes more calls than the order that tells most
+@pytest.mark.parametrize(("claim", "times"), [(RenyiDP(2.0, 1.0), 4), (ZCDP(0.5), 8)])
+def test_a_gaussian_is_refuted_that_the_curve_of_the_claim_allows(claim: Claim, times: int) -> None:
     campaign = Campaign(claim, [(np.zeros(1), np.ones(1))], seed=0, ignored=frozenset({LOWEST_BIT}))
-    while campaign.calls < 4 * 2014 and campaign.log_evidence() < math.log(20):
-        campaign.play_round(lambda draws: [sample_side(gaussian, draw) for draw in draws], most_calls=4 * 2014)
+    most = times * 2014
+    while campaign.calls < most and campaign.log_evidence() < math.log(20):
+        campaign.play_round(lambda draws: [sample_side(gaussian, draw) for draw in draws], most_calls=most)
     assert campaign.log_evidence() >= math.log(20)

@@ -20,10 +20,11 @@ from dpassay.claims import (
     RenyiDP,
     parse_claim,
 )
-from dpassay.properties.betting.bets import Ledger, log_factors, log_wealth, to_levels
+from dpassay.properties.betting.bets import log_factors, to_levels
 from dpassay.properties.betting.power import LAG, LEARNING, power_of, shared_out
 from dpassay.properties.betting.reference import Reference, gaussian, laplace, revealing
 from dpassay.properties.betting.scales import SLACK, mean_gains, range_gain
+from dpassay.properties.betting.wealth import Ledger, log_wealth
 from dpassay.properties.notions.base import families_of
 
 Array = NDArray[np.float64]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import Draw, sample_side
 from dpassay.properties.betting.screening import Pair, Screening, evidence_beyond
+from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 from dpassay.properties.outcomes.symbols import Outcomes
 

@@ -8,7 +8,8 @@ import pytest
 
 from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import PairGame, sample_side
+from dpassay.properties.betting.game import PairGame
+from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 
 NEEDED = math.log(1e6)

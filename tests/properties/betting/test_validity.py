@@ -17,7 +17,8 @@ from dpassay.claims import PureDP
 from dpassay.properties.betting import game as game_module
 from dpassay.properties.betting.bets import WEIGHTS
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import Draw, PairGame, sample_side
+from dpassay.properties.betting.game import PairGame
+from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.symbols import Outcomes
 
 Array = NDArray[np.float64]

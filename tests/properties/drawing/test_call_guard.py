@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tests.keys import press_control_c
 
 from dpassay.claims import UsageError
-from dpassay.properties.betting.game import Draw
+from dpassay.properties.drawing import call_guard
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out, habits_of
+from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 from dpassay.testing import MechanismWarning, assert_private
@@ -175,12 +176,28 @@ def test_a_target_that_hangs_at_once_is_named() -> None:
         hunt(waits, "pure:1", LINE, call_timeout_seconds=SHORT)
 
 
-def test_a_thread_that_spins_is_stopped() -> None:
+def test_one_thread_makes_the_calls_of_one_draw_after_the_other() -> None:
+    seen: list[int] = []
+
+    def notes_its_thread(data: Array, size: int, rng: np.random.Generator) -> Array:
+        seen.append(threading.get_ident())
+        return np.asarray(rng.normal(size=size))
+
+    for seed in range(3):
+        carry_out(notes_its_thread, Draw(np.zeros(1), 4, np.random.SeedSequence(seed), one_by_one=False))
+    assert len(set(seen)) == 1
+    assert seen[0] != threading.get_ident()
+
+
+def test_a_thread_that_spins_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_guard, "_IDLE", [])  # so that the thread is a new one
     before = set(threading.enumerate())
     draw = Draw(np.zeros(1), 200, np.random.SeedSequence(0), one_by_one=False)
     with pytest.raises(CallTimeoutError):
         carry_out(spins_on_many, draw, SHORT)
-    for thread in set(threading.enumerate()) - before:
+    started = set(threading.enumerate()) - before
+    assert started
+    for thread in started:
         thread.join(60)
         assert not thread.is_alive()
 

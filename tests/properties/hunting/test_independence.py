@@ -11,8 +11,9 @@ from scipy.stats import binom
 
 from dpassay.claims import PureDP, UsageError
 from dpassay.properties.betting.campaign import Campaign, RunDraws
-from dpassay.properties.betting.game import PairGame, sample_side
+from dpassay.properties.betting.game import PairGame
 from dpassay.properties.drawing.call_guard import Habit
+from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.testing import assert_private
 

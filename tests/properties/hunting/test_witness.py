@@ -53,6 +53,17 @@ def test_a_witness_is_the_minimal_pair() -> None:
     assert high - low < 0.2
 
 
+def test_the_event_shows_a_faint_violation_by_itself() -> None:
+    def barely_beyond(data: Array, size: int, rng: np.random.Generator) -> Array:
+        truth = float(data[0] > 0.5)  # the loss is 1.15
+        return np.where(rng.random(size) < 0.76, truth, 1 - truth)
+
+    result = hunt(barely_beyond, "pure:1", "vector:size=1,linf=1,low=0,high=1", calls=40_000, alpha=0.05)
+    assert result.witness is not None
+    assert result.witness.p_left[0] > math.e * result.witness.p_right[1]
+    assert 0 < result.shrink_calls <= 40_000
+
+
 def test_what_a_violation_needs_is_kept() -> None:
     result = hunt(telling_above_five, "pure:1", "vector:size=3,linf=1,low=0,high=10", calls=20_000)
     assert result.witness is not None

@@ -88,3 +88,22 @@ def test_a_place_tells_more_together_with_its_number() -> None:
     at_two, at_three = learner.opinions(Outcomes.of(np.array([[2.0, 1.8], [3.0, 1.8]])))["outcome[0], then outcome[1]"]
     assert at_two > 3
     assert at_three < -3
+
+
+def test_a_tree_that_tells_nothing_has_no_opinion_and_finds_a_late_signal_all_the_same() -> None:
+    learner, rng = TreeLearner(), np.random.default_rng(0)
+
+    def taught(shift: float, calls: int) -> None:
+        sides = rng.random(calls) < 0.5
+        learner.observe(Outcomes.of(np.where(sides, shift, 0.0) + rng.normal(size=calls)), sides, {})
+
+    for size in (4000, 40_000, 60_000):
+        taught(0.0, size)
+    fresh = Outcomes.of(rng.normal(size=5))
+    assert "outcome" in learner.names
+    assert not learner.opinions(fresh)
+    for _ in range(4):
+        taught(2.0, 60_000)
+    low, high = learner.opinions(Outcomes.of([-2.0, 3.0]))["outcome"]
+    assert low < -0.5
+    assert high > 0.5

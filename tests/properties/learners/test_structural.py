@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import sample_side
+from dpassay.properties.drawing.draws import sample_side
 from dpassay.properties.learners.structural import KINDS, EventLearner, StructuralLearners
 from dpassay.properties.outcomes.symbols import Outcomes
 

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from dpassay.properties.betting.allocation import EVERYONES, Allocation
+
+PAIRS, TOTAL = 48, 100_000
+EVERYONE = range(PAIRS)
+
+
+def allocation() -> Allocation:
+    shared = Allocation(np.full(PAIRS, 1 / PAIRS), 4)
+    shared.add(PAIRS)
+    for pair in range(PAIRS):
+        shared.note(pair, 1000, -0.1, 0.0, np.full(4, -0.1))
+    return shared
+
+
+def test_a_rare_leak_beyond_the_claim_gets_its_part_beside_an_ordinary_signal_below_it() -> None:
+    shared = allocation()
+    # the references grow from next to nothing to the claim and beyond it
+    shared.note(3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
+    before = shared.shares(TOTAL, EVERYONE)
+    assert before[3] > 1 / 2
+    # what its learners lost to chance counts against next to nothing most
+    shared.note(7, 2000, 4.0, 0.5, np.array([0.5, 2.0, 4.0, 3.5]))
+    after = shared.shares(TOTAL, EVERYONE)
+    assert after[7] > 1 / 4 > before[7]
+    assert after[3] > 1 / 4
+
+
+def test_chance_makes_no_leader_beyond_the_claim() -> None:
+    shared = allocation()
+    shared.note(3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
+    before = shared.shares(TOTAL, EVERYONE)
+    shared.note(7, 2000, 1.0, 1.0, np.full(4, -0.1))
+    np.testing.assert_allclose(shared.shares(TOTAL, EVERYONE), before, atol=0.02)
+
+
+def test_everyone_keeps_a_share_and_the_best_is_named() -> None:
+    shared = allocation()
+    shared.note(5, 2000, 30.0, 30.0, np.full(4, 30.0))
+    shared.note(6, 2000, 20.0, 20.0, np.full(4, 20.0))
+    assert shared.shares(TOTAL, EVERYONE).min() >= EVERYONES / TOTAL
+    assert shared.best(EVERYONE) == 5
+    assert shared.foremost(2) == [5, 6]
+
+
+@pytest.mark.parametrize("rates", [(5.0, 9.0), (9.0, 5.0)])
+def test_of_two_leaks_the_one_that_wins_faster_leads(rates: tuple[float, float]) -> None:
+    shared = allocation()
+    for pair, won in zip((1, 2), rates, strict=True):
+        shared.note(pair, 2000, won, won, np.full(4, won))
+    shares = shared.shares(TOTAL, EVERYONE)
+    assert (shares[2] > shares[1]) == (rates[1] > rates[0])
+
+
+def test_a_pair_about_rounding_leads_nothing() -> None:
+    shared, others = allocation(), [pair for pair in EVERYONE if pair != 5]
+    shared.note(5, 2000, 30.0, 30.0, np.full(4, 30.0))
+    shared.note(6, 2000, 20.0, 20.0, np.full(4, 20.0))
+    assert shared.best(others) == 6
+    assert shared.beyond(others) == [6]
+    shares = shared.shares(TOTAL, others)
+    assert shares[5] < min(shares[others])
+    assert shares[6] > 1 / 2
