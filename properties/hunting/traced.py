@@ -170,7 +170,7 @@ class _Work:
             if self.left:
                 self.error = error
             else:  # the end of the time strikes anywhere, also where it turns into another exception
-                self.answer = Decision(reason=f"{self._too_long()} ({type(error).__name__})")
+                self.answer = Decision(reason=self._too_long())
 
     def _too_long(self) -> str:
         return f"the exact decision takes more than {self.seconds:g} seconds"
