@@ -151,6 +151,7 @@ def _is_fair(pair: PairAtRatio, weight: Fraction, factor: Callable[[Hashable], F
         {"pair": _TRUTH, "belief": _TRUTH, "weight": Fraction(1, 3)},
         {"pair": _LEAK, "belief": _LEAK, "weight": Fraction(1, 2)},
         {"pair": _LEAK, "belief": _LEAK, "weight": Fraction(9, 10)},
+        {"pair": _LEAK, "belief": _LEAK, "weight": Fraction(1, 10)},
     ),
 )
 def fair_side_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: Weight) -> Verdict:

@@ -74,6 +74,10 @@ def _rising_then_falling(count: int, height: Fraction, threshold: Fraction, step
 WORST = {"stream": _rising_then_falling(9, ONE, Fraction(-20)), "epsilon": ONE}
 INTERIOR = {"stream": _rising_then_falling(2, ONE, Fraction(-3, 20)), "epsilon": ONE}
 FAR_BELOW = {"stream": _rising_then_falling(39, Fraction(1000), Fraction(0)), "epsilon": Fraction(20)}
+FAR_BELOW_SWAPPED = {
+    "stream": ThresholdStream((Block(Fraction(1000), Fraction(999), 39), Block(Fraction(0), ONE)), Fraction(0), ONE),
+    "epsilon": Fraction(20),
+}
 
 
 # --- the distribution ------------------------------------------------------------------------------------------------
@@ -123,7 +127,10 @@ def laplace_above_threshold_distribution_is_invariant(
     "pure_dp_of_laplace_above_threshold",
     "laplace_above_threshold",
     examples=(WORST, INTERIOR, FAR_BELOW),
-    pins=(Pin(FAR_BELOW, "attained far above the threshold, up to e^-490", both=lambda: 20),),
+    pins=(
+        Pin(FAR_BELOW, "attained far above the threshold, up to e^-490", both=lambda: 20),
+        Pin(FAR_BELOW_SWAPPED, "the same loss in the other order", both=lambda: 20),
+    ),
 )
 def pure_dp_of_laplace_above_threshold(stream: Stream, epsilon: Epsilon) -> Verdict:
     """AboveThreshold with Lap(2 Delta/epsilon) on the threshold and Lap(4 Delta/epsilon) on every answer is
@@ -248,7 +255,15 @@ def largest_noisy_answer_moves_by_at_most_the_sensitivity(run: Run) -> Verdict:
     return at_most_exact(abs(_moves(run)[0]), run.stream.sensitivity, "move of the largest noisy answer")
 
 
-@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold")
+TIED_BEFORE = NoisyRun(
+    ThresholdStream((Block(Fraction(0), ONE), Block(Fraction(0), Fraction(0))), Fraction(0), ONE),
+    (Fraction(1, 2), Fraction(2)),
+    Fraction(1, 2),
+)
+"""The first noisy answer is the noisy threshold, on the left: the mechanism halts there, and the interval is open."""
+
+
+@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold", examples=({"run": TIED_BEFORE},))
 def halting_last_is_an_interval_of_the_noisy_threshold(run: Run) -> Verdict:
     """Step 2: the mechanism halts at the last query if and only if the noisy threshold lies in (g, q_k + nu_k]."""
     halves = []

@@ -1,4 +1,6 @@
 import itertools
+import math
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -25,6 +27,24 @@ def test_charged_responses_are_branches_of_the_rule() -> None:
         for branch in branches(repeated([not_prior_response(Fraction(3))] * 4), ChargingRule(2))
     }
     assert distribution.weights == expected
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("hits", [1, 2, 3])
+@pytest.mark.parametrize("bits", [(0, 0, 0, 0, 0), (1, 0, 0, 1, 0), (1, 1, 0, 1, 1), (1, 0)])
+def test_sessions_end_as_in_an_enumeration_of_all_answers(bits: tuple[int, ...], hits: int, both: bool) -> None:
+    """The answers are published up to the first place at which every target has been hit often enough."""
+    targets = {0, 1} if both else {1}
+    expected: dict[tuple[int, ...], Fraction] = {}
+    for answers in itertools.product((0, 1), repeat=len(bits)):
+        weight = math.prod((TRUTH if answer == bit else 1 - TRUTH for answer, bit in zip(answers, bits, strict=True)))
+        starts = [answers[:length] for length in range(1, len(bits) + 1)]
+        enough = (start for start in starts if all(Counter(start)[target] >= hits for target in targets))
+        shown = next(enough, answers)
+        expected[shown] = expected.get(shown, Fraction(0)) + weight
+    law = charged_responses_distribution(bits, TRUTH, hits, both=both)
+    assert law.weights == expected
+    assert sum(law.weights.values()) == 1
 
 
 def test_the_best_of_responses_by_enumeration() -> None:

@@ -1,13 +1,14 @@
-"""The moves that the checker of certificates accepts, against all moves of small relations."""
+"""The checker of certificates: the moves, against all moves of small relations, and forged alignments."""
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from dpassay.spec.leaves.check import extreme_boxes
+from dpassay.spec.leaves.check import check_alignment, digest, extreme_boxes
 from dpassay.spec.leaves.moves import Moves, UndecidedMovesError
 
 HALF = Fraction(1, 2)
@@ -110,3 +111,106 @@ def test_boxes_are_counted_before_they_are_listed() -> None:
     assert len(Moves(64, 64, Fraction(1), total=Fraction(3, 2)).boxes) == 64 * 63
     with pytest.raises(UndecidedMovesError, match="4160 sets"):
         _ = Moves(65, 65, Fraction(1), total=Fraction(3, 2)).boxes
+
+
+# --- forged alignments --------------------------------------------------------------------------------------
+
+LOG_DENSITIES: dict[str, Callable[[float], float]] = {
+    "laplace": lambda z: -abs(z),
+    "logistic": lambda z: -abs(z) - 2 * math.log1p(math.exp(-abs(z))),
+    "exponential": lambda z: -z if z >= 0 else -math.inf,
+    "gumbel": lambda z: -z - math.exp(-z) if z > -500 else -math.inf,
+    "uniform": lambda z: 0.0 if 0 <= z < 1 else -math.inf,
+    "normal": lambda z: -z * z / 2,
+}
+FAR = 300
+"""The largest loss of a shift is reached within this distance, to float64, or is beyond every epsilon here."""
+
+SHIFTS = (Fraction(-1), -HALF, Fraction(0), HALF, Fraction(1))
+
+
+def largest_loss(kind: str, shift: Fraction) -> float:
+    """Return the largest log p(z) - log p(z + shift), z in steps of 1/4."""
+    density, losses = LOG_DENSITIES[kind], [0.0]
+    for step in range(-4 * FAR, 4 * FAR + 1):
+        z = step / 4
+        if density(z) > -math.inf:
+            losses.append(density(z) - density(z + float(shift)))
+    return max(losses)
+
+
+def certificate(shifts: Mapping[str, Mapping[str, Fraction]], **forms: object) -> dict[str, Any]:
+    """Return a certificate of epsilon = 1 for one datum that moves by at most 1, with a shift for each end."""
+    alignments = [
+        {"box": 0, "fixed": {"0": end}, "shift": {name: str(value) for name, value in shift.items()}}
+        for end, shift in shifts.items()
+    ]
+    content: dict[str, Any] = {
+        "format": "dpassay alignment 1",
+        "epsilon": "1",
+        "delta": "0",
+        **stated(
+            {"size": 1, "l0": None, "linf": Fraction(1), "integer": False, "monotone": False}, 1, Fraction(1), None
+        ),
+        "boxes": [[["-1", "1"]]],
+        "leaves": [{"constraints": [], "released": [], "alignments": alignments, **forms}],
+    }
+    return {**content, "digest": digest(content)}
+
+
+@pytest.mark.parametrize("kinds", list(itertools.combinations_with_replacement(LOG_DENSITIES, 2)), ids="-".join)
+def test_a_shift_is_accepted_only_if_the_densities_pay_for_it(kinds: tuple[str, str]) -> None:
+    """Two independent noises: their losses add up, whatever the signs of the shifts."""
+    for shift in itertools.product(SHIFTS, repeat=2):
+        paid = sum(largest_loss(kind, by) for kind, by in zip(kinds, shift, strict=True)) <= 1 + 1e-9
+        names = {f"{kind}:{place}": by for place, (kind, by) in enumerate(zip(kinds, shift, strict=True))}
+        accepted = not check_alignment(certificate({"-1": names, "1": names}))
+        assert paid or not accepted, names
+        if set(kinds) <= {"laplace", "logistic", "exponential", "gumbel"}:
+            assert accepted is paid, names
+
+
+DECISION = {"noise": {"laplace:0": "1", "laplace:1": "-1"}, "data": {"0": "1/2"}}
+
+
+def change(form: Mapping[str, Mapping[str, str]], end: str, shift: Mapping[str, Fraction]) -> Fraction:
+    moved = sum((Fraction(c) * shift[name] for name, c in form["noise"].items()), Fraction(0))
+    return moved + sum(Fraction(c) * Fraction(end) for c in form["data"].values())
+
+
+@pytest.mark.parametrize("role", ["constraints", "released"])
+def test_a_decision_may_rise_and_a_released_number_stays(role: str) -> None:
+    """z_0 - z_1 + x/2, all pairs of shifts for the two ends of the move."""
+    shifts = [{f"laplace:{i}": by for i, by in enumerate(shift)} for shift in itertools.product(SHIFTS, repeat=2)]
+    accepted = 0
+    for down, up in itertools.product(shifts, repeat=2):
+        ends = {"-1": down, "1": up}
+        changes = [change(DECISION, end, shift) for end, shift in ends.items()]
+        kept = all(x == 0 for x in changes) if role == "released" else min(changes) >= 0
+        affordable = all(sum(map(abs, shift.values())) <= 1 for shift in ends.values())
+        sound = kept and affordable
+        assert (not check_alignment(certificate(ends, **{role: [DECISION]}))) is sound, ends
+        accepted += sound
+    assert 0 < accepted < len(shifts) ** 2
+
+
+def test_a_certificate_that_lacks_anything_is_refused() -> None:
+    shift = {"laplace:0": HALF, "laplace:1": Fraction(0)}
+    negative = {name: -by for name, by in shift.items()}
+    honest = certificate({"-1": shift, "1": negative}, released=[DECISION])
+    assert check_alignment(honest) == []
+    (leaf,) = honest["leaves"]
+    forged: list[dict[str, Any]] = [
+        {"epsilon": "1/4"},
+        {"epsilon": "-1"},
+        {"delta": "2"},
+        {"boxes": [[["0", "1"]]]},
+        {"leaves": []},
+        {"leaves": [{**leaf, "alignments": leaf["alignments"][:1]}]},
+        {"leaves": [{**leaf, "alignments": [leaf["alignments"][0]] * 2}]},
+        {"leaves": [leaf, {**leaf, "alignments": []}]},
+    ]
+    for other in forged:
+        content = {**honest, **other}
+        assert check_alignment(content), "another content has another digest"
+        assert check_alignment({**content, "digest": digest(content)}), other

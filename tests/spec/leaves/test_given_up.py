@@ -10,7 +10,6 @@ from dpassay.spec.leaves.alignment import Unaligned
 from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
 from dpassay.spec.leaves.given_up import Part, largest_value, union_mass, whole
 from dpassay.spec.leaves.model import Constraint, NoiseKind, Relation
-from dpassay.spec.leaves.renaming import renamed
 from dpassay.spec.leaves.rows import ONE, Vector, row_of
 
 from .models import at_least, datum, leaf, minus, model, noise, number, plus
@@ -82,12 +81,3 @@ def test_a_count_of_exactly_zero_is_not_positive() -> None:
     """x > 0: "some"; x <= 0: "none". Neighbours at distance 1 tell them apart: nothing to give up but everything."""
     sides = [leaf("some", Constraint(X, Relation.ABOVE)), leaf("none", at_least(number(0), X))]
     assert isinstance(cell_bound(model(sides, 1), VectorNeighbours(1, linf=1), Fraction(1)), Unaligned)
-
-
-def test_noises_take_the_names_of_those_beside_the_same_data() -> None:
-    second = leaf(plus(Y, Z), at_least(plus(Y, Z), number(3)))
-    both = leaf("both", at_least(plus(X, Z), number(3)), at_least(plus(Y, W), number(3)))
-    assert renamed(second, both) == leaf(plus(Y, W), at_least(plus(Y, W), number(3)))
-    assert renamed(both, second).constraints[1] == at_least(plus(Y, Z), number(3))
-    first = renamed(both, second).constraints[0]
-    assert set(first.form.noise) not in ({*Z.noise}, {*W.noise})  # a name that neither leaf uses

@@ -41,6 +41,10 @@ TARGETS: tuple[Claim, ...] = (
     ZCDP(40.0),
     ZCDP(0.0),
     ApproximateZCDP(0.3, 0.01),
+    ApproximateZCDP(0.3, 0.01, 0.25),
+    ApproximateZCDP(0.3, 0.0, 2.0),
+    ApproximateZCDP(0.3, 0.01, -0.25),
+    ApproximateZCDP(0.3, 0.0, -0.3),
     ConcentratedDP(0.2, 0.5),
     BoundedRange(0.7),
     GaussianDP(0.8),
@@ -66,6 +70,9 @@ def implies(claim: Any, target: Any) -> bool:
     """Whether a claim is at least as strong as another one of the same notion, parameter by parameter."""
     if isinstance(claim, RenyiDP) and claim.alpha != target.alpha:
         return False
+    if isinstance(claim, ApproximateZCDP):  # xi + rho alpha for all alpha > 1
+        starts = [Fraction(one.rho) + Fraction(one.xi) for one in (claim, target)]
+        return claim.rho <= target.rho and claim.delta <= target.delta and starts[0] <= starts[1]
     return all(getattr(claim, name) <= getattr(target, name) for name in vars(target))
 
 
