@@ -101,6 +101,16 @@ def next_choice(weights: list[Fraction], taken: tuple[int, ...]) -> FiniteDistri
             "four peels, and two in a row",
             larger=lambda: [2, 2, 2, 2, 4],
         ),
+        Pin(
+            {"labels": ((Fraction(1), False), (Fraction(1), True)), "k": 1, "ratio": 2},
+            "1/2 to 1/3 of the label that stays, above 2/3 to 1/2 of the other",
+            smaller=lambda: [2, Fraction(3, 2)],
+        ),
+        Pin(
+            {"labels": ((Fraction(2), False), (Fraction(1), True)), "k": 1, "ratio": 2},
+            "1/2 to 1/3 of the label that moves, in the other order of the pair",
+            smaller=lambda: [2, Fraction(3, 2)],
+        ),
     ),
 )
 def each_peel_is_bounded_range(labels: Labels, k: Length, ratio: Ratio) -> Verdict:

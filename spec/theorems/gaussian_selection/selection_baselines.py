@@ -169,6 +169,7 @@ def _mean_over_orders(acceptance: list[Fraction]) -> list[Fraction]:
 
 
 TWO = NeighbouringAnswers((Block(ONE, Fraction(3, 4)), Block(Fraction(0), Fraction(0))), Fraction(0), ONE, ONE)
+THREE = NeighbouringAnswers((TWO.blocks[0], Block(Fraction(0), Fraction(0), 2)), Fraction(0), ONE, ONE)
 
 
 @statement(
@@ -181,6 +182,12 @@ TWO = NeighbouringAnswers((Block(ONE, Fraction(3, 4)), Block(Fraction(0), Fracti
             "two candidates: e^(-1/2)/2 and 1/(1 + e^(1/2))",
             smaller=lambda: ball(Fraction(-1, 2)).exp() / 2,
             larger=lambda: 1 / (1 + ball(Fraction(1, 2)).exp()),
+        ),
+        Pin(
+            {"pair": THREE, "epsilon": ONE},
+            "two equal losers of acceptance w = e^(-1/2): w - w^2/3 and 2 w/(1 + 2 w)",
+            smaller=lambda: ball(Fraction(-1, 2)).exp() - ball(-1).exp() / 3,
+            larger=lambda: 2 / (2 + ball(Fraction(1, 2)).exp()),
         ),
     ),
 )

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Any, TypeVar
 
 import sympy as sp
-from flint import arb
+from flint import acb, arb
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact, sum_balls
@@ -82,9 +82,21 @@ def _two_answers() -> arb:
     return (1 + ball(Fraction(1, 2)).erf()) / 2
 
 
+def _three_answers() -> arb:
+    """Enclose Phi(h) - 2 T(h, 1/sqrt(3)), h^2 = 1/2: two normals of correlation 1/2 stay below h (T is Owen's)."""
+    root = 1 / arb(3).sqrt()
+    owen = acb.integral(lambda x, _: (-(1 + x * x) / 4).exp() / (1 + x * x), 0, root).real / (2 * arb.pi())
+    return _two_answers() - 2 * owen
+
+
 def _one_leader(rivals: int) -> NeighbouringAnswers:
     blocks = (Block(Fraction(1), Fraction(1)), Block(Fraction(0), Fraction(0), rivals))
     return NeighbouringAnswers(blocks, Fraction(0), Fraction(1), Fraction(0))
+
+
+SPLIT = NeighbouringAnswers(
+    (*_one_leader(1).blocks, Block(Fraction(0), Fraction(1))), Fraction(0), Fraction(1), Fraction(1)
+)
 
 
 @statement(
@@ -100,6 +112,12 @@ def _one_leader(rivals: int) -> NeighbouringAnswers:
             "two answers: the better one wins with probability (1 + erf(1/2))/2",
             smaller=lambda: [Fraction(1, 2), _two_answers(), 1 - (2 * arb(2).log()).sqrt()],
             larger=lambda: [_two_answers(), 1, _two_answers()],
+        ),
+        Pin(
+            {"pair": SPLIT, "relative_sigma": 1},
+            "two blocks share an answer: the better answer beats two normals that share its noise",
+            smaller=lambda: [Fraction(1, 3), _three_answers(), 1 - (2 * arb(3).log()).sqrt()],
+            larger=lambda: [_three_answers(), 1, _three_answers()],
         ),
     ),
     cases=25,

@@ -8,6 +8,7 @@ from dpassay.impl.accounting.utility import f1_score, selection_accuracy
 def test_accuracy_is_one_for_the_best_and_the_share_kept_otherwise() -> None:
     answers = np.array([0.2, 0.8, 0.4])
     assert selection_accuracy(answers, [1, 1]) == 1
+    assert selection_accuracy(answers, [0, 2]) == pytest.approx(np.mean([0.25, 0.5]))  # the best is never chosen
     assert selection_accuracy(answers, [0, 1, 2, 1]) == pytest.approx(np.mean([0.25, 1, 0.5, 1]))
 
 

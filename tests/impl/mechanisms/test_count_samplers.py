@@ -21,6 +21,14 @@ from dpassay.impl.mechanisms.two_phase_top_k import TwoPhaseTopK
 Follows = Callable[[Sequence[Any], dict[Any, float]], None]
 
 
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_both_phases_of_top_k_are_charged_for_every_count(k: int) -> None:
+    (claim,) = TwoPhaseTopK(size=5, k=k, epsilon=0.01, sigma=2.0).claims
+    assert isinstance(claim, ZCDP)
+    # kappa is epsilon^2/8 up to a relative epsilon^2
+    assert claim.rho == pytest.approx(k * 0.01**2 / 8 + k / (2 * 2.0**2), rel=1e-8)
+
+
 @pytest.mark.parametrize("half_width", [0.01, 1.0, 3.0, 40.0])
 def test_truncated_noise_follows_the_conditional_normal_distribution(half_width: float, follows: Follows) -> None:
     draws = truncated_normal(half_width, (40_000,), np.random.default_rng(5))

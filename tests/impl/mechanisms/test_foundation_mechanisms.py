@@ -42,6 +42,7 @@ def epsilon_of(mechanism: Any) -> float:
         (Rappor(), 8 * math.log(0.5125 / 0.4875)),
         (Rappor(permanent=0.95, high=1.0), 8 * math.log(0.525 / 0.475)),
         (PosteriorSample((0.25, 0.5)), 4 * math.log(4)),
+        (PosteriorSample((0.5, 0.75)), 4 * math.log(4)),
         (PosteriorSample((0.25, 0.5), 0, 2, "add-remove"), 2 * math.log(4)),
         (DualQuery(QUERIES, 10, 4, 3, 0.5), 3 * 0.5 * 12 / 10),
     ],

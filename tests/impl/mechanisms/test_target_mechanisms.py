@@ -31,6 +31,13 @@ def test_a_finite_mechanism_claims_its_exact_epsilon() -> None:
     assert math.log(1.5) <= claim.epsilon <= math.log(1.5) * (1 + 1e-12)
 
 
+@pytest.mark.parametrize(("zero", "one"), [(1, 1), (5, 1), (1, 7)])
+def test_the_claim_depends_on_probabilities_and_not_on_the_sums_of_the_weights(zero: int, one: int) -> None:
+    (claim,) = FiniteMechanism((zero, zero), (one, 3 * one)).claims  # 1/2, 1/2 and 1/4, 3/4
+    assert isinstance(claim, PureDP)
+    assert claim.epsilon == pytest.approx(math.log(2), rel=1e-12)
+
+
 def test_the_wrapper_adds_the_boundary(follows) -> None:  # type: ignore[no-untyped-def]
     outcomes = BoundaryWrapper(SKEWED).sample(ZERO, CALLS, np.random.default_rng(2))
     follows(outcomes.tolist(), {0: 7 / 13, 1: 2 / 13, 2: 1 / 13, BOUNDARY: 3 / 13})
