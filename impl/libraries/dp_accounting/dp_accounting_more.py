@@ -59,7 +59,9 @@ def _mixture(sigma, rate=1.0, **more):
 
 
 def _masses(epsilon0, *, symmetric=True):
-    """Return binary randomised response by its probabilities."""
+    """Return binary randomised response by its probabilities; a negative epsilon0 would exchange the two outcomes."""
+    if epsilon0 < 0:
+        raise ValueError(f"epsilon0={epsilon0} says nothing about the library")
     keep = 1 / (1 + math.exp(-epsilon0))
     lower, upper = {0: math.log(keep), 1: math.log1p(-keep)}, {0: math.log1p(-keep), 1: math.log(keep)}
     return _distributions.from_two_probability_mass_functions(
@@ -288,7 +290,11 @@ def _suffices():
     for epsilon, delta, count, sensitivity in ((1.0, 1e-5, 1, 1), (2.0, 0.01, 4, 2)):
         found = composition.get_smallest_discrete_laplace_noise(_parameters(epsilon, delta), count, sensitivity)
         for factor, suffices in ((1 - 1e-4, True), (1.05, False)):
-            losses = _distributions.from_discrete_laplace_mechanism(found * factor, sensitivity)
+            parameter = found * factor
+            # every loss is a multiple of the parameter: another interval would round it
+            losses = _distributions.from_discrete_laplace_mechanism(
+                parameter, sensitivity, value_discretization_interval=parameter
+            )
             if (losses.self_compose(count).get_delta_for_epsilon(epsilon) <= delta) != suffices:
                 return False
     return True
