@@ -106,6 +106,8 @@ class ExpectedFailure:
         claimed, certified = finding.claimed, finding.certified
         if claimed is None or certified is None:
             return "worse than expected: the finding states no claimed and certified number"
+        if claimed == certified:
+            return None  # a violation by as little as its bound can show: on neither side, by no factor
         side = "below" if claimed < certified else "above"
         if self.direction not in {None, side}:
             return (

@@ -193,6 +193,12 @@ def test_an_entry_with_a_size_excuses_nothing_worse(
     assert line.as_expected == (excused or certified is not None)  # what one entry does not excuse, another may
 
 
+def test_a_violation_by_as_little_as_its_bound_shows_is_on_neither_side() -> None:
+    entry = replace(ENTRY, factor=1.5, direction="below")
+    assert entry.excess_of(Finding(FindingKind.VIOLATION, "", claimed=8.0, certified=8.0)) is None
+    assert "not below" in str(entry.excess_of(Finding(FindingKind.VIOLATION, "", claimed=8.1, certified=8.0)))
+
+
 def test_an_entry_excuses_the_invalid_calls_that_it_names() -> None:
     entry = replace(ENTRY, accepted=("epsilon=nan", "delta=2"))
     for accepted, excused in ((["delta=2"], True), (["delta=2", "epsilon=-1"], False)):
