@@ -15,7 +15,7 @@ from dpassay.spec.domains.streams import (
     ThresholdSettings,
 )
 
-__all__ = ["neighbouring_streams", "threshold_settings"]
+__all__ = ["moderate_settings", "neighbouring_streams", "threshold_settings"]
 
 SQRT_3_UPPER = Fraction(17320508076, 10**10)
 NOISES = tuple(map(Fraction, ("3/20", "1/20", "1", "13/50", "1/1000", "1000")))
@@ -24,8 +24,8 @@ POSITIONS = tuple(map(Fraction, ("1/2", "1", "0", "1/5", "23/40")))
 
 
 @strategy_for.register
-def _(_domain: ThresholdSettings) -> st.SearchStrategy[ThresholdSetting]:
-    return threshold_settings()
+def _(domain: ThresholdSettings) -> st.SearchStrategy[ThresholdSetting]:
+    return moderate_settings() if domain.moderate else threshold_settings()
 
 
 @strategy_for.register
@@ -48,6 +48,17 @@ def threshold_settings(draw: st.DrawFn, *, non_negative: bool = False) -> Thresh
         related = st.sampled_from(QUERY_NOISES).map(lambda factor: factor * sigma_threshold)
         sigma_query = draw(st.one_of(related, sizes.map(lambda size: width * size)))
     threshold = draw(_thresholds(low, width, sigma_threshold + sigma_query, non_negative))
+    return ThresholdSetting(low, low + width, sensitivity, threshold, sigma_threshold, sigma_query)
+
+
+@st.composite
+def moderate_settings(draw: st.DrawFn) -> ThresholdSetting:
+    """Draw a setting whose noise scales are between a tenth of the width of the range and ten widths."""
+    low, width = draw(st.sampled_from(LOWS)), draw(st.sampled_from(WIDTHS))
+    sensitivity = width * draw(exact_reals(Fraction(1, 1000), Fraction(3, 2)))
+    sizes = exact_reals(Fraction(1, 10), Fraction(10), logarithmic=True, digits=2)
+    sigma_threshold, sigma_query = width * draw(sizes), width * draw(sizes)
+    threshold = draw(_thresholds(low, width, sigma_threshold + sigma_query, non_negative=False))
     return ThresholdSetting(low, low + width, sensitivity, threshold, sigma_threshold, sigma_query)
 
 

@@ -45,6 +45,10 @@ class ThresholdSetting:
         """Largest change of an answer: the sensitivity, at most the width of the range."""
         return min(self.sensitivity, self.width)
 
+    def is_moderate(self, noise: Fraction) -> bool:
+        """Return whether a noise scale lies between a tenth of the width of the range and ten widths."""
+        return self.width <= 10 * noise <= 100 * self.width
+
     @classmethod
     def of(cls, text: str) -> "ThresholdSetting":
         """Make a setting of six rationals: low, high, sensitivity, threshold, sigma_threshold, sigma_query.
@@ -80,11 +84,23 @@ class ThresholdSetting:
 
 @dataclass(frozen=True)
 class ThresholdSettings(Domain):
-    """Settings with any range, any positive sensitivity, thresholds in the range and well outside it."""
+    """Settings with any range, any positive sensitivity, thresholds in the range and well outside it.
+
+    Parameters
+    ----------
+    moderate : bool
+        Whether both noise scales lie between a tenth of the width of the range and ten widths.
+    """
+
+    moderate: bool = False
 
     def contains(self, value: Any) -> bool:
         """Return whether `value` is such a setting."""
-        return isinstance(value, ThresholdSetting) and self._is_valid(value)
+        return (
+            isinstance(value, ThresholdSetting)
+            and self._is_valid(value)
+            and (not self.moderate or all(map(value.is_moderate, (value.sigma_threshold, value.sigma_query))))
+        )
 
     @staticmethod
     def _is_valid(value: ThresholdSetting) -> bool:

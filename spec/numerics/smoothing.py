@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from flint import acb, arb, ctx
 
 from dpassay.spec.ball import midpoint, normal_cdf
+from dpassay.spec.numerics.adaptive_quadrature import complex_normal_cdf
 
-__all__ = ["Entire", "exponential", "normal_distribution_function"]
+__all__ = ["Entire", "exponential", "loss_excess", "normal_distribution_function"]
 
 
 @dataclass(frozen=True)
@@ -119,3 +120,19 @@ def normal_distribution_function(end: arb, scale: arb) -> Entire:
     """
     root = arb(2).sqrt()
     return Entire(lambda z: ((z - end) / (scale * root)).erfc() / 2, arb(1), arb(0), 1 / scale**2)
+
+
+def loss_excess(level: arb, scale: arb) -> Entire:
+    """Return z -> E[(1 - e^(level - z - L))_+] for L normal with mean scale^2/2 and variance scale^2.
+
+    What a loss of z and that of a further Gaussian pair, at distance `scale`, contribute to the delta at `level`:
+    Phi(t) - e^(level - z) Phi(t - scale) with t = scale/2 - (level - z)/scale. It is between 0 and 1 for real z, so
+    that both terms are at most 1 there; off the real axis Phi grows by e^(y^2 / (2 scale^2)) at most.
+    """
+
+    def value(z: acb) -> acb:
+        missing = level - z
+        t = scale / 2 - missing / scale
+        return complex_normal_cdf(t) - missing.exp() * complex_normal_cdf(t - scale)
+
+    return Entire(value, arb(2), arb(0), 1 / scale**2)

@@ -161,6 +161,20 @@ def test_valid_bounds_that_are_too_large_are_not_attained(monkeypatch: pytest.Mo
     assert outcome_of("expost_epsilons_are_attained") is Outcome.VIOLATED
 
 
+@pytest.mark.kills("expost_epsilons_are_attained")
+def test_a_wrong_chance_of_halting_behind_both_sides_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound and the loss of a pair by `log_halts` change alike: only a second derivation tells."""
+    right = ThresholdSetting.log_halts
+
+    def swapped(self: ThresholdSetting, below: Iterable[tuple[Fraction, int]], above: Fraction | None) -> arb:
+        return right(replace(self, sigma_threshold=self.sigma_query, sigma_query=self.sigma_threshold), below, above)
+
+    setting = ThresholdSetting.of("1 2 1/10 3/2 3/20 13/50")
+    monkeypatch.setattr(ThresholdSetting, "log_halts", swapped)
+    verdict = above_threshold_expost.expost_epsilons_are_attained(setting=setting, time=3)
+    assert verdict.outcome is Outcome.VIOLATED
+
+
 # --- where the loss is largest ------------------------------------------------------------------------------
 
 

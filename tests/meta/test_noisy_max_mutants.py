@@ -61,6 +61,18 @@ def all_rivals(d: int, s: Fraction, c: Fraction, x: Fraction) -> arb:
     return log_win_probability((2 * x - c) / s, d) - log_win_probability(-c / s, d)
 
 
+@pytest.mark.kills("noisy_max_epsilon_is_attained", "noisy_max_epsilon_depends_on_the_width")
+@pytest.mark.parametrize("name", ["noisy_max_epsilon_is_attained", "noisy_max_epsilon_depends_on_the_width"])
+def test_a_wrong_chance_of_winning_behind_both_sides_is_seen(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The noise is 7/5 as large wherever a race is run: only a second derivation of the loss tells."""
+    win, report = noisy_max.log_win_probability, noisy_max.log_report_probability
+    monkeypatch.setattr(noisy_max, "log_win_probability", lambda lead, rivals: win(lead * Fraction(5, 7), rivals))
+    monkeypatch.setattr(
+        noisy_max, "log_report_probability", lambda own, rivals, sigma: report(own, rivals, sigma * Fraction(7, 5))
+    )
+    assert outcome_of(name) is Outcome.VIOLATED
+
+
 @pytest.mark.kills("noisy_max_epsilon_is_attained")
 def test_a_bound_that_is_too_large_is_not_attained(monkeypatch: pytest.MonkeyPatch) -> None:
     mutate_bound(monkeypatch, all_rivals)  # valid, but with d in place of d - 1

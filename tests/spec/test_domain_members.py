@@ -96,6 +96,8 @@ def settings_beside() -> Iterator[ThresholdSetting]:
 
 AT_THE_EDGE = [replace(SETTING, threshold=F(2) + FARTHEST * 3), replace(SETTING, threshold=F(0) - FARTHEST * 3)]
 QUIET = replace(SETTING, threshold=F(0), sigma_query=F(18, 10))
+NOISES = ("sigma_threshold", "sigma_query")
+MODERATE = [replace(SETTING, **{name: noise}) for name in NOISES for noise in (F(1, 5), F(20))]
 
 ROWS: list[Row] = [
     (Reals("r", 0, 1), [0, 1, 0.5, F(1, 3)], [-F(1, 9), F(10, 9), "1", None]),
@@ -107,6 +109,12 @@ ROWS: list[Row] = [
          replace(ANSWERS, blocks=(Block(F(0), F(0)),) * 3)],
     ),
     (ThresholdSettings("settings"), [SETTING, *AT_THE_EDGE], [*settings_beside(), STREAM]),
+    (
+        ThresholdSettings("moderate settings", moderate=True),
+        MODERATE,
+        [*settings_beside(), *(replace(each, **{name: far}) for each in MODERATE[:1] for name in NOISES
+                               for far in (F(19, 100), F(201, 10)))],
+    ),
     (
         StreamPairs("streams", 3, 2),
         [STREAM, *(replace(STREAM, setting=setting) for setting in AT_THE_EDGE)],

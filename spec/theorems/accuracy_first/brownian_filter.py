@@ -15,11 +15,10 @@ import sympy as sp
 from flint import arb
 
 from dpassay.spec.ball import Exact, at_most, ball, exact, normal_cdf
-from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns, stopped_mean
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.interactions.brownian_rounds import BrownianRound, BrownianRounds
-from dpassay.spec.numerics.smoothing import normal_distribution_function
+from dpassay.spec.numerics.smoothing import loss_excess, normal_distribution_function
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
@@ -41,15 +40,10 @@ Budget = Annotated[
 ]
 Rest = Annotated[Exact, Reals("information left for the second round", Fraction(1, 10), 4, (1,))]
 Level = Annotated[Exact, Reals("a level of the loss", -5, 8, (0, 1, 3))]
+Share = Annotated[Exact, Reals("the share of it that the second round spends", Fraction(1, 10), 1, (1,))]
 Delta = Annotated[
     Exact,
-    Reals(
-        "a probability, down to where the constant of the conversion is sharp",
-        Fraction(1, 10**300),
-        Fraction(1, 2),
-        (Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 10**300)),
-        logarithmic=True,
-    ),
+    Reals("a probability", Fraction(1, 10**9), Fraction(1, 2), (Fraction(1, 10**6), Fraction(1, 100)), True),
 ]
 
 SPREAD = StoppedRun(Fraction(1), Fraction(4), Fraction(-1), Fraction(1))
@@ -140,7 +134,8 @@ def log_moment_excess(tilt: Any, distance: Any, precision: Any) -> Any:
 
 
 def _filter_at_half_the_precision(tilt: Fraction, precision: Fraction, motion: Fraction) -> Verdict:  # noqa: ARG001
-    return approximate_dp_of_brownian_filter(rho=precision / 2, delta=Fraction(1, 10**6))
+    run = StoppedRun(precision / 4, precision / 2, Fraction(-1), Fraction(1))
+    return approximate_dp_of_brownian_filter(run=run, rest=precision / 2, share=Fraction(1), delta=Fraction(1, 10**6))
 
 
 CONDITIONAL_MEAN = Erratum(
@@ -234,30 +229,50 @@ def brownian_rounds_keep_the_moments_down() -> Proof:
     )
 
 
+def delta_of_rounds(run: StoppedRun, rest: Fraction, share: Fraction, epsilon: arb) -> arb:
+    """Enclose the delta at `epsilon` of two rounds with gap 1, integrated over the releases of the first one.
+
+    Parameters
+    ----------
+    run : StoppedRun
+        The first round; its loss at precision u is W(u) + u/2.
+    rest : Fraction
+        Information left for the second round if the first one goes on to its end.
+    share : Fraction
+        The part of what is left that the second round spends, in (0, 1].
+    epsilon : arb
+        Any real, nats.
+    """
+    total = run.second + rest
+    return stopped_mean(run, lambda u: loss_excess(epsilon - ball(u / 2), ball(share * (total - u)).sqrt()))
+
+
 @statement(
     ROGERS_2023,
     "bm_only_filter",
     errata=(CONDITIONAL_MEAN,),
-    examples=(
-        {"rho": Fraction(1353, 1000), "delta": Fraction(1, 10**6)},
-        {"rho": Fraction(20), "delta": Fraction(1, 10**300)},
-    ),
+    cases=4,
+    examples=({"run": SPREAD, "rest": Fraction(1), "share": Fraction(1, 2), "delta": Fraction(1, 100)},),
     pins=(
         Pin(
-            {"rho": Fraction(1353, 1000), "delta": Fraction(1, 10**6)},
-            "adaptive integration; a completed square",
-            smaller=lambda: converted_delta(Fraction(1353, 1000), Fraction(1, 10**6)),
+            {"run": SPREAD, "rest": Fraction(1), "share": Fraction(1), "delta": Fraction(1, 10**6)},
+            "one Gaussian pair with rho = 5/2, by adaptive integration at a completed square",
+            smaller=lambda: converted_delta(Fraction(5, 2), Fraction(1, 10**6)),
             larger=lambda: Fraction(1, 10**6),
         ),
     ),
 )
-def approximate_dp_of_brownian_filter(rho: Budget, delta: Delta) -> Verdict:
-    """Rounds of Brownian noise reduction within the budget rho are (rho + 2 sqrt(rho log(1/d)), d)-DP, 0 < d < 1: the
-    exact delta of N(rho, 2 rho), which is that of a Gaussian mechanism with shift sqrt(2 rho), is below d.
+def approximate_dp_of_brownian_filter(run: Run, rest: Rest, share: Share, delta: Delta) -> Verdict:
+    """Rounds of Brownian noise reduction within the budget rho are (rho + 2 sqrt(rho log(1/d)), d)-DP, 0 < d < 1. Here
+    a first round stops on its release, and a second one spends a share of whatever is left; the delta is integrated
+    over the releases.
 
-    At rho = 1.353, d = 10^-6 (epsilon = 10) it is 1.7 10^-8; the exact epsilon is 8.70.
+    If all is spent, it is that of N(rho, 2 rho), a Gaussian pair with shift sqrt(2 rho), whatever the rule: at
+    rho = 1.353, d = 10^-6 (epsilon = 10) 1.7 10^-8. The constant of the conversion is sharp for tiny d, which
+    `approximate_dp_of_gaussian_through_zcdp` shows.
     """
-    budget, d = exact("rho", rho), exact("delta", delta)
+    left, d = exact("rest", rest), exact("delta", delta)
+    rho = (run.second + left) / 2
     return at_most(
-        lambda: gaussian_hockey_stick((2 * ball(budget)).sqrt(), converted_epsilon(budget, d)), lambda: ball(d)
+        lambda: delta_of_rounds(run, left, exact("share", share), converted_epsilon(rho, d)), lambda: ball(d)
     )

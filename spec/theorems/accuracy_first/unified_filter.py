@@ -16,22 +16,24 @@ from flint import arb
 
 from dpassay.spec.ball import ATTAINED, Real, at_most, ball, less_than, sum_balls
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
+from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns, stopped_mean
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.interactions.adaptive_rounds import (
     ConcentratedRound,
     ConcentratedRun,
     concentrated_response,
+    rho_of_ratio,
     stopped_run,
 )
 from dpassay.spec.interactions.budget_rules import UnifiedRule, concentrated_epsilon
 from dpassay.spec.interactions.transcripts import Interaction, Round, branches, chain, mirrored
+from dpassay.spec.numerics.smoothing import loss_excess
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.accuracy_first.parameters import (
-    ConversionDelta,
     DeltaBudget,
     NoiseReducing,
     Rho,
@@ -39,13 +41,20 @@ from dpassay.spec.theorems.accuracy_first.parameters import (
     filtered_distributions,
     within_delta,
 )
-from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta
+from dpassay.spec.theorems.gaussian_selection.second_derivations import gaussian_excess
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["cost_of", "printed_epsilon", "tilted_mean", "unified_epsilon"]
 
 HALF = Fraction(1, 2)
 
+LOOKS = StoppedRun(Fraction(1, 2), Fraction(2), Fraction(-1), Fraction(1))
+Run = Annotated[StoppedRun, StoppedRuns("a run of two looks, stopped on its releases", Fraction(4))]
+Rest = Annotated[Fraction, Reals("information left for the last round", Fraction(1, 10), 4, (1,))]
+Ratio = Annotated[Fraction, Reals("the odds of a true answer", Fraction(11, 10), 10, (2, 3))]
+ModerateDelta = Annotated[
+    Fraction, Reals("delta''", Fraction(1, 10**9), Fraction(1, 2), (Fraction(1, 100), Fraction(1, 10**6)), True)
+]
 Order = Annotated[Fraction, Reals("an order", Fraction(1001, 1000), 40, (2, Fraction(3, 2), 5), logarithmic=True)]
 
 # --- Thm 6 --------------------------------------------------------------------------------------------------
@@ -134,27 +143,68 @@ def approximate_dp_of_unified_filter(
     return within_delta(distributions, lambda: unified_epsilon(rho, slack_delta), delta + slack_delta)
 
 
+def _delta_of_mixed_rounds(run: StoppedRun, ratio: Fraction, rest: Fraction, epsilon: arb) -> arb:
+    """Enclose the delta at `epsilon` of a run, a response and what is left of the budget, with gap 1.
+
+    Integrated over the releases of the run, summed over the answers, and in closed form for the last round.
+
+    Parameters
+    ----------
+    run : StoppedRun
+        The first round.
+    ratio : Fraction
+        The odds of a true answer.
+    rest : Fraction
+        Information left for the last round if the run goes on to its end.
+    epsilon : arb
+        Any real, nats.
+    """
+    loss, chance = ball(ratio).log(), ball(ratio / (1 + ratio))
+
+    def after(answer: arb) -> arb:
+        level = epsilon - answer
+        return stopped_mean(run, lambda u: loss_excess(level - ball(u / 2), ball(run.second + rest - u).sqrt()))
+
+    return chance * after(loss) + (1 - chance) * after(-loss)
+
+
+def _pinned_mixed_delta() -> arb:
+    """Enclose the delta of a response with odds 2 and a Gaussian pair with rho = 3/2, by adaptive integration.
+
+    At (sqrt(rho) + sqrt(L))^2 - L for the sum rho of both budgets, L = log 100.
+    """
+    root, level = ball(Fraction(3, 2) + rho_of_ratio(Fraction(2))).sqrt(), ball(100).log()
+    epsilon = (root + level.sqrt()) ** 2 - level
+    true, false = (gaussian_excess(arb(3).sqrt(), epsilon + sign * arb(2).log()) for sign in (-1, 1))
+    return (2 * true + false) / 3
+
+
 @statement(
     ROGERS_2023,
     "unified_filter",
-    cases=30,
-    examples=({"rho": Fraction(20), "slack_delta": Fraction(1, 10**300)},),
+    cases=4,
+    examples=({"run": LOOKS, "ratio": Fraction(3), "rest": Fraction(1, 2), "slack_delta": Fraction(1, 10**9)},),
     pins=(
         Pin(
-            {"rho": HALF, "slack_delta": Fraction(1, 100)},
-            "adaptive integration; a completed square",
-            smaller=lambda: converted_delta(HALF, Fraction(1, 100)),
+            {"run": LOOKS, "ratio": Fraction(2), "rest": Fraction(1), "slack_delta": Fraction(1, 100)},
+            "one Gaussian pair for both rounds of noise, by adaptive integration",
+            smaller=_pinned_mixed_delta,
             larger=lambda: Fraction(1, 100),
         ),
     ),
 )
-def approximate_dp_of_exhausted_noise_reduction(rho: Rho, slack_delta: ConversionDelta) -> Verdict:
-    """Brownian noise reduction that uses the budget up, however adaptively, has the loss N(rho, 2 rho): the delta of
-    that Gaussian pair at rho + 2 sqrt(rho log(1/delta'')) is at most delta''.
+def approximate_dp_of_exhausted_noise_reduction(
+    run: Run, ratio: Ratio, rest: Rest, slack_delta: ModerateDelta
+) -> Verdict:
+    """A run of noise reduction that stops on its release, a randomised response, and noise reduction with all that the
+    stop left of the budget are (rho + 2 sqrt(rho log(1/delta'')), delta'')-DP: the delta is integrated over the
+    releases, and is that of the response beside one Gaussian pair, however the run ends.
     """
-    if slack_delta == 1:
-        return Holds(evidence=Evidence.EXACT, detail="delta'' = 1 promises nothing")
-    return _exhausted(rho, slack_delta, lambda: unified_epsilon(rho, slack_delta))
+    rho = (run.second + rest) / 2 + rho_of_ratio(ratio)
+    return at_most(
+        lambda: _delta_of_mixed_rounds(run, ratio, rest, unified_epsilon(rho, slack_delta)),
+        lambda: ball(slack_delta),
+    )
 
 
 # --- eq (4) -------------------------------------------------------------------------------------------------

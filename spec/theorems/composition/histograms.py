@@ -18,6 +18,7 @@ from dpassay.spec.ball import Exact, Real, at_least, at_most, ball, exact, less_
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.domains.base import Choices, Integers, Reals
 from dpassay.spec.notions.conversions import zcdp_rho_of_pure
+from dpassay.spec.numerics.smoothing import loss_excess
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose, suppose
@@ -178,11 +179,21 @@ def gaussian_histogram_epsilon(size: int, sigma: arb, delta: arb) -> arb:
 def approximate_dp_of_gaussian_histogram(size: Counts, sigma: Multiplier, delta: Delta) -> Verdict:
     """Gaussian noise of standard deviation tau sigma on every count is (Delta/(2 sigma^2) + sqrt(2 Delta
     log(1/delta))/sigma, delta)-DP for 0 < delta <= 1: the exact delta there, of a shift sqrt(Delta)/sigma, is smaller.
+
+    It is integrated over the noise of one of the counts that differ.
     """
     scale, tail = exact("sigma", sigma), exact("delta", delta)
-    shift: Real = lambda: gaussian_histogram_shift(size, 1, ball(scale))
     epsilon: Real = lambda: gaussian_histogram_epsilon(size, ball(scale), ball(tail))
-    return at_most(lambda: gaussian_hockey_stick(shift(), epsilon()), lambda: ball(tail))
+    return at_most(lambda: _histogram_delta(size, scale, epsilon()), lambda: ball(tail))
+
+
+def _histogram_delta(size: int, sigma: Fraction, epsilon: arb) -> arb:
+    """Enclose the delta at `epsilon` of `size` counts that differ by tau, all but one of them taken together."""
+    if size == 1:
+        return gaussian_hockey_stick(1 / sigma, epsilon)
+    others = gaussian_histogram_shift(size - 1, 1, ball(sigma))
+    variance = ball(1 / sigma**2)  # of the loss of one count, whose mean is half of that
+    return loss_excess(epsilon - variance / 2, others).mean_between(variance, None, None)
 
 
 @statement(CESAR_2020, "gaussian_histogram_zcdp", "lp_sensitivity", "two_phase_topk_gaussian")

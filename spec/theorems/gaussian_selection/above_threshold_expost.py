@@ -12,11 +12,12 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.ball import ATTAINED, Real, at_least, at_most, max_balls
+from dpassay.spec.ball import ATTAINED, Real, at_most, max_balls
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.domains.answers import Block
 from dpassay.spec.domains.base import Integers
 from dpassay.spec.domains.streams import AnyStreams, NeighbouringStreams, ThresholdSetting, ThresholdSettings
+from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.sources import LEBENSOLD_2024
@@ -26,8 +27,13 @@ from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["NEGATIVE_RANGE", "all_below_epsilon", "halting_epsilon", "worst_all_below_pair", "worst_halting_pair"]
 
-Setting = Annotated[ThresholdSetting, ThresholdSettings("a range, a sensitivity, a threshold and two noise scales")]
-Time = Annotated[int, Integers("a time", 1, 10**6, (1, 2, 3, 100), logarithmic=True)]
+Setting = Annotated[
+    ThresholdSetting,
+    ThresholdSettings(
+        "a range, a sensitivity, a threshold and two noise scales, from a tenth of the range to ten", moderate=True
+    ),
+]
+Time = Annotated[int, Integers("a time", 1, 12, (1, 2, 3))]
 
 
 # --- the bounds, in nats ------------------------------------------------------------------------------------
@@ -254,9 +260,21 @@ def expost_epsilons_are_attained(setting: Setting, time: Time) -> Verdict:
     """The loss is largest when each step before the last would have been a better stop: all answers before rise
     from b - Delta to b while the last one falls from a + Delta to a; there it equals epsilon(t). The loss of never
     halting equals its bound where all answers rise from b - Delta to b. (Agreement to 60 bits.)
+
+    The losses are integrated over the largest noisy answer, the bounds over the noise of the threshold.
     """
     halting, below = worst_halting_pair(setting, time), worst_all_below_pair(setting, time)
     return conjunction([
-        at_least(halting.halting_loss, lambda: halting_epsilon(setting, time), slack=ATTAINED),
-        at_least(below.all_below_loss, lambda: all_below_epsilon(setting, time), slack=ATTAINED),
+        _attained(halting_loss, halting, halting_epsilon),
+        _attained(never_halting_loss, below, all_below_epsilon),
     ])  # fmt: skip
+
+
+def _attained(
+    loss: Callable[[NeighbouringStreams], arb],
+    pair: NeighbouringStreams,
+    epsilon: Callable[[ThresholdSetting, int], arb],
+) -> Verdict:
+    """Decide whether the loss of a pair, by a second derivation, is the bound."""
+    quotient: Real = lambda: loss(pair) / epsilon(pair.setting, pair.size)
+    return agree(quotient, lambda: arb(1), "loss of the worst pair over epsilon, and 1")
