@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from dpassay.claims import UsageError, require_positive
 from dpassay.impl.accounting.composition import (
-    BACK_OFF,
     AdaptiveAccountant,
     delta_lower,
     delta_upper,
+    level_margin,
     require_epsilon,
     sum_upper,
 )
@@ -131,13 +131,13 @@ class AdaptiveComposition(AdaptiveAccountant):
         level = require_epsilon(epsilon)
         if level >= self.total_epsilon:
             return 0.0
-        level -= BACK_OFF * (abs(level) + self.total_epsilon)
+        level -= level_margin(level, self.total_epsilon)
         return delta_upper(self._upper.above(level))
 
     def delta_lower(self, epsilon: float) -> float:
         """Return a lower bound on the optimal delta."""
         level = require_epsilon(epsilon)
-        return delta_lower(self._lower.below(level + BACK_OFF * (abs(level) + self.total_epsilon)))
+        return delta_lower(self._lower.below(level + level_margin(level, self.total_epsilon)))
 
 
 @dataclass(frozen=True)

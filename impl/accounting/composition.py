@@ -21,6 +21,7 @@ __all__ = [
     "CompositionAccountant",
     "delta_lower",
     "delta_upper",
+    "level_margin",
     "require_epsilon",
     "sum_upper",
 ]
@@ -32,7 +33,7 @@ UNDERFLOW = 1e-300
 """A bound on the error of a delta by products below the range of float64: a positive delta never becomes 0."""
 
 BACK_OFF = 2.0**-48
-"""Relative lowering of the global epsilon that absorbs the rounding of sums of losses; delta only grows by it."""
+"""Relative margin of the global epsilon that absorbs the rounding of sums of losses."""
 
 CLOSE = 2.0**-40
 
@@ -92,6 +93,11 @@ class AdaptiveAccountant(CompositionAccountant):
 
 class BatchAccountant(CompositionAccountant):
     """An accountant whose delta bounds batches only: mechanisms that are chosen before the interaction."""
+
+
+def level_margin(level: float, total: float) -> float:
+    """Return how far a global epsilon is moved to the safe side, for the rounding of sums of losses up to `total`."""
+    return BACK_OFF * (abs(level) + total)
 
 
 def delta_upper(computed: float) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError, require_positive
-from dpassay.impl.accounting.composition import BACK_OFF, BatchAccountant, delta_upper, require_epsilon, sum_upper
+from dpassay.impl.accounting.composition import BatchAccountant, delta_upper, level_margin, require_epsilon, sum_upper
 from dpassay.impl.validation import require_count
 
 __all__ = ["BoundedRangeBatch", "MixedBatch"]
@@ -68,7 +68,7 @@ class MixedBatch(BatchAccountant):
         level = require_epsilon(epsilon)
         if level >= self.total_epsilon:
             return 0.0
-        level -= BACK_OFF * (abs(level) + self.total_epsilon)
+        level -= level_margin(level, self.total_epsilon)
         return delta_upper(max(self._delta_at(top, level) for top in self._candidates(level)))
 
     def _candidates(self, level: float) -> Array:

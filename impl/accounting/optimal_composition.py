@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from dpassay.claims import UsageError, require_positive
 from dpassay.impl.accounting.composition import (
-    BACK_OFF,
     AdaptiveAccountant,
     delta_lower,
     delta_upper,
+    level_margin,
     require_epsilon,
     sum_upper,
 )
@@ -164,13 +164,13 @@ class PureComposition(AdaptiveAccountant):
         level = require_epsilon(epsilon)
         if level >= self._total:
             return 0.0
-        level -= BACK_OFF * (abs(level) + self._total)
+        level -= level_margin(level, self._total)
         return delta_upper(_hinge_mean(*self._distributions[0], level))
 
     def delta_lower(self, epsilon: float) -> float:
         """Return a lower bound on the optimal delta."""
         level = require_epsilon(epsilon)
-        level += BACK_OFF * (abs(level) + self._total)
+        level += level_margin(level, self._total)
         return delta_lower(_hinge_mean(*self._distributions[1], level))
 
 

@@ -64,6 +64,7 @@ Order = Annotated[Exact, Reals("an order", Fraction(1001, 1000), 100, (2, Fracti
 Level = Annotated[Exact, Reals("a level of a test", 0, 1, (Fraction(1, 2),))]
 VACUOUS = Holds(evidence=Evidence.EXACT, detail="no finite mu: nothing to show")
 RESPONSE = PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3))
+ONE_SIDED = PairAtRatio(FiniteDistribution.of(0, 1), FiniteDistribution.of(1, 1), Fraction(3, 2))
 WIDE = PairAtRatio(FiniteDistribution.of(999, 1), FiniteDistribution.of(1, 999), Fraction(3, 2))
 
 
@@ -166,13 +167,11 @@ def the_trade_off_function_of_the_swapped_pair_is_the_inverse(pair: Pair, level:
 @statement(
     DONG_2022,
     "pure DP gives GDP",
-    examples=({"pair": WIDE},),
+    examples=({"pair": WIDE}, {"pair": ONE_SIDED}),
     pins=(Pin({"pair": RESPONSE}, "2 Phi^-1(3/4)", both=_mu_of_the_response),),
 )
 def gaussian_dp_of_pure_dp(pair: Positive) -> Verdict:
     """epsilon-DP, in both orders, implies mu-GDP for mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon))."""
-    if not all(pair.left.weights.values()):
-        return VACUOUS
 
     def epsilon() -> arb:
         return max_divergence(pair.left, pair.right).max(max_divergence(pair.right, pair.left))
@@ -185,7 +184,7 @@ def gaussian_dp_of_pure_dp(pair: Positive) -> Verdict:
 @statement(
     DONG_2022,
     "Cor 2.13",
-    examples=({"pair": WIDE},),
+    examples=({"pair": WIDE}, {"pair": ONE_SIDED}),
     pins=(
         Pin({"pair": replace(RESPONSE, ratio=Fraction(1))}, "3/4 - 1/4: total variation", both=lambda: Fraction(1, 2)),
         Pin(
@@ -211,7 +210,7 @@ def approximate_dp_of_gaussian_dp(pair: Positive) -> Verdict:
 @statement(
     DONG_2022,
     "GDP gives zCDP",
-    examples=({"pair": WIDE, "alpha": Fraction(2)},),
+    examples=tuple({"pair": pair, "alpha": Fraction(2)} for pair in (WIDE, ONE_SIDED)),
     pins=(
         Pin(
             {"pair": RESPONSE, "alpha": Fraction(2)},
@@ -236,7 +235,7 @@ def zcdp_of_gaussian_dp(pair: Positive, alpha: Order) -> Verdict:
     DONG_2022,
     "composition of GDP",
     cases=20,
-    examples=({"pair": WIDE, "other": WIDE},),
+    examples=({"pair": WIDE, "other": WIDE}, {"pair": WIDE, "other": ONE_SIDED}),
     pins=(
         Pin(
             {"pair": RESPONSE, "other": RESPONSE},
@@ -262,6 +261,7 @@ def gaussian_dp_composes_by_squares(pair: Positive, other: Positive) -> Verdict:
 @statement(
     DONG_2022,
     "group privacy of GDP",
+    examples=({"pair": ONE_SIDED, "share": Fraction(1, 3)},),
     pins=(
         Pin(
             {"pair": RESPONSE, "share": Fraction(1, 3)},
@@ -275,8 +275,6 @@ def gaussian_dp_of_groups_is_linear(pair: Positive, share: Level) -> Verdict:
     part = exact("share", share)
     weights = {o: part * p + (1 - part) * pair.right.probability(o) for o, p in pair.left.weights.items()}
     middle = FiniteDistribution(weights)
-    if not all(pair.left.weights.values()):
-        return VACUOUS
     steps = [(pair.left, middle), (middle, pair.right)]
     if part in (0, 1):
         return Holds(evidence=Evidence.EXACT, detail="one of the steps is empty")

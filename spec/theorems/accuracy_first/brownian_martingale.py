@@ -29,7 +29,7 @@ from dpassay.spec.sources import DPASSAY, ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.verdict import Verdict, conjunction
 
-__all__ = ["compensator", "evalue", "following_run"]
+__all__ = ["compensator", "evalue"]
 
 Tilt = Annotated[Exact, Reals("a real rate lambda", -2, 2, (Fraction(1, 2), -1, Fraction(3, 2)))]
 Run = Annotated[StoppedRun, StoppedRuns("a run of two looks, stopped on its releases")]
@@ -188,29 +188,23 @@ def stopped_evalue_has_mean_one(run: Run, tilt: Tilt) -> Verdict:
     return agree(lambda: stopped_mean(run, evalue(rate)), lambda: arb(1), "mean of the stopped e-value, and 1")
 
 
-def following_run(run: StoppedRun, precision: Fraction, stopped_early: bool) -> StoppedRun:
-    """Return the second mechanism of an adaptive analyst, chosen from how the first one ended.
-
-    She takes a finer grid and stops outside a window if the first run went on, and a coarser one inside it if not.
-    """
-    unit = precision / 2 if stopped_early else 2 * precision
-    return StoppedRun(unit / 4, unit, run.low, run.high, not stopped_early, run.answer)
-
-
 @statement(
     ROGERS_2023,
     "product_of_stopped_evalues",
     cases=3,
-    examples=({"run": LOW_WINDOW, "tilt": Fraction(1)}, {"run": NEAR_ZERO, "tilt": Fraction(-1)}),
+    examples=(
+        {"run": LOW_WINDOW, "if_stopped": NEAR_ZERO, "if_not": NEAR_THE_TRUTH, "tilt": Fraction(1)},
+        {"run": NEAR_ZERO, "if_stopped": LOW_WINDOW, "if_not": NEAR_THE_TRUTH, "tilt": Fraction(-1)},
+    ),
 )
-def product_of_stopped_evalues_is_martingale(run: Run, tilt: Tilt) -> Verdict:
+def product_of_stopped_evalues_is_martingale(run: Run, if_stopped: Run, if_not: Run, tilt: Tilt) -> Verdict:
     """For independent runs, the second one (times, rule, query) chosen from the outcome of the first, and with the
     same lambda in both, the product of the stopped e-values has mean 1: E_n = prod M_i(tau_i) is a forward martingale.
     """
     rate = exact("tilt", tilt)
 
     def with_factor(precision: Fraction) -> Entire:
-        second = following_run(run, precision, precision == run.first)
+        second = if_stopped if precision == run.first else if_not
         own, factor = evalue(rate)(precision), stopped_mean(second, evalue(rate))
         return Entire(lambda w: own.value(w) * factor, own.level * abs(factor), own.slope, own.bend)
 

@@ -97,7 +97,7 @@ def noise_within_one_deviation_is_half_the_accuracy(share: Share, deviation: Dev
     noisy = threshold_above(deviation, accuracy)
     within = noisy - share * deviation
     low, high = accepted_noise(deviation, accuracy)
-    noises = [end * abs(share) * Fraction(5, 4) for end in (low, high)]
+    noises = [end * size for end in (low, high) for size in (abs(share) * Fraction(5, 4), Fraction(99, 100), 1)]
     return conjunction([
         at_most_exact(abs(noisy / within - 1), accuracy / 2, "relative error"),
         *(equal_exact(is_accurate(noisy, noisy - x, accuracy), low < x < high, f"with noise {x}") for x in noises),

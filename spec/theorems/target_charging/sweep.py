@@ -8,9 +8,12 @@ Alg 9's discussion is that the *lowest* threshold with a candidate is found; in 
 
 import itertools
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
+from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement
+from dpassay.spec.theorems.target_charging.conditional_release import release
 from dpassay.spec.verdict import Evidence, Holds, Scope, Verdict, Violated
 
 __all__ = ["above_threshold", "one_shot_top_k", "sweep_by_revisions", "sweep_events", "top_one_by_sweep"]
@@ -63,8 +66,17 @@ def top_one_by_sweep(scores: Scores, levels: Sequence[int] = LEVELS) -> tuple[in
 
 
 def above_threshold(scores: Scores, threshold: int) -> Released:
-    """Return the outcomes that conditional releases with the target "score above the threshold" publish."""
-    return [(candidate, score) for candidate, score in enumerate(scores) if score > threshold]
+    """Return the outcomes that conditional releases with the target "score above the threshold" publish.
+
+    Each release is that of `conditional_release`, of a candidate whose score is certain.
+    """
+    target = frozenset(score for score in LEVELS if score > threshold)
+    published = []
+    for candidate, score in enumerate(scores):
+        certain = FiniteDistribution({score: Fraction(1)})
+        outcomes, _ = release((certain, certain), target)
+        published += [(candidate, o) for o, p in outcomes.weights.items() if p and isinstance(o, int)]
+    return published
 
 
 def instances(most: int = MOST_CANDIDATES) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -123,10 +135,9 @@ def above_threshold_selection_is_the_first_level_of_a_sweep() -> Verdict:
     """Conditional releases with the target "score above t", without revisions, publish the outcomes of one level of
     the sweep: each hit is charged at (epsilon, 1/(e^epsilon + 1)) and never at 2 epsilon. (By enumeration.)
     """
-    for scores, _ in instances():
-        for threshold in LEVELS[:-1]:
-            answers = sweep_events(scores, [threshold + 1])
-            swept = [(candidate, score) for candidate, score in answers if score is not None]
-            if swept != above_threshold(scores, threshold):
-                return _violated(f"scores {scores}, threshold {threshold}: the level releases {swept}")
-    return _holds("all scores on three levels of up to five candidates, two thresholds")
+    tables = {scores for scores, _ in instances()}
+    for scores, level in itertools.product(tables, (*LEVELS, LEVELS[-1] + 1)):
+        swept = [(candidate, score) for candidate, score in sweep_events(scores, [level]) if score is not None]
+        if swept != above_threshold(scores, level - 1):
+            return _violated(f"scores {scores}, threshold {level - 1}: the level releases {swept}")
+    return _holds("all scores on three levels of up to five candidates, four thresholds")

@@ -15,7 +15,7 @@ from dpassay.impl.accounting.adaptive_composition import (
     bounded_range_round,
     pure_round,
 )
-from dpassay.impl.accounting.composition import AdaptiveAccountant, BatchAccountant, sum_upper
+from dpassay.impl.accounting.composition import AdaptiveAccountant, BatchAccountant, level_margin, sum_upper
 from dpassay.impl.accounting.histograms import laplace_histogram_delta
 from dpassay.impl.accounting.mixed_composition import BoundedRangeBatch, MixedBatch
 from dpassay.impl.accounting.optimal_composition import PureComposition, common_grid
@@ -30,6 +30,14 @@ ACCOUNTANTS = [
     AdaptiveComposition([D(0.5), B(0.25), B(1.0)], cells=256),
     AdaptiveComposition([D(0.5), B(0.21234567), B(1.0)], cells=256),
 ]
+
+
+@pytest.mark.parametrize("level", [-3.0, -1e-6, 0.0, 1e-6, 0.5, 3.0])
+@pytest.mark.parametrize("total", [1e-6, 1.0, 100.0])
+def test_a_level_moves_by_the_rounding_of_the_larger_sum(level: float, total: float) -> None:
+    """16 units in the last place of the level and of the total, and not three times as much."""
+    largest = max(abs(level), total)
+    assert 2.0**-48 * largest <= level_margin(level, total) <= 2.0**-47 * largest
 
 
 @pytest.mark.parametrize("accountant", ACCOUNTANTS, ids=lambda a: type(a).__name__)

@@ -150,3 +150,11 @@ def test_merged_scores_are_as_wrong_as_all_their_parts() -> None:
     assert bool(np.all(np.bincount(groups, left) >= merged.left * (1 - merged.relative) - merged.absolute))
     assert bool(np.all(np.bincount(groups, right) <= merged.right * (1 + merged.relative) + merged.absolute))
     assert merged.absolute == pytest.approx(np.bincount(groups).max() * absolute)
+
+
+def test_an_outcome_that_never_happens_joins_no_event() -> None:
+    """Its errors would be taken off the probability of the event."""
+    one = ScoreDistributions(0, np.array([0.2, 0.3, 0.5]), np.array([0.7, 0.2, 0.1]), 0.1, 0.01)
+    more = ScoreDistributions(0, np.array([0.0, 0.2, 0.3, 0.0, 0.5]), np.array([0.0, 0.7, 0.2, 0.0, 0.1]), 0.1, 0.01)
+    for delta in (Fraction(1, 20), Fraction(3, 10)):
+        assert more.epsilon_lower(delta) == one.epsilon_lower(delta) > 0

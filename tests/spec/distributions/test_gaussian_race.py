@@ -236,3 +236,13 @@ def test_the_edge_integral_is_not_below_the_integral_of_the_modulus(number: int)
         often = quadrature._edge_integral(race, plan, plain / 2)
         assert plain * 0.999 < often
         assert often <= once
+
+
+def test_a_plan_whose_error_is_no_number_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The strip is narrowed after each plan; the best of the errors that are numbers is kept."""
+    race = GaussianRace(Hurdle.of(1, 0, 2))
+    errors = iter([arb.nan(), arb(1) / 4, arb.nan(), *[arb(1) / 2] * quadrature.NARROWINGS])
+    monkeypatch.setattr(quadrature, "_strip_error", lambda _density, _plan: (next(errors), False))
+    chosen = quadrature._plan_with_error(race, 64)
+    assert chosen is not None
+    assert chosen[1] == arb(1) / 4
