@@ -11,7 +11,7 @@ from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.gaussian_race import GaussianRace
-from dpassay.spec.distributions.noisy_max import log_win_probability
+from dpassay.spec.distributions.noisy_max import log_report_probability, log_win_probability
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.gaussian_selection import monotone_ratios, noisy_max
@@ -65,10 +65,14 @@ def all_rivals(d: int, s: Fraction, c: Fraction, x: Fraction) -> arb:
 @pytest.mark.parametrize("name", ["noisy_max_epsilon_is_attained", "noisy_max_epsilon_depends_on_the_width"])
 def test_a_wrong_chance_of_winning_behind_both_sides_is_seen(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The noise is 7/5 as large wherever a race is run: only a second derivation of the loss tells."""
-    win, report = noisy_max.log_win_probability, noisy_max.log_report_probability
-    monkeypatch.setattr(noisy_max, "log_win_probability", lambda lead, rivals: win(lead * Fraction(5, 7), rivals))
+    factor = Fraction(7, 5)
     monkeypatch.setattr(
-        noisy_max, "log_report_probability", lambda own, rivals, sigma: report(own, rivals, sigma * Fraction(7, 5))
+        noisy_max, "log_win_probability", lambda lead, rivals: log_win_probability(lead / factor, rivals)
+    )
+    monkeypatch.setattr(
+        noisy_max,
+        "log_report_probability",
+        lambda own, rivals, sigma: log_report_probability(own, rivals, sigma * factor),
     )
     assert outcome_of(name) is Outcome.VIOLATED
 

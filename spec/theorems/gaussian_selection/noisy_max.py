@@ -13,7 +13,7 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact, less_than, max_balls, sum_balls
+from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, less_than, max_balls, sum_balls
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.distributions.noisy_max import log_report_probability, log_win_probability
@@ -190,7 +190,7 @@ def noisy_max_epsilon_depends_on_the_width(
     """
     sigma, step = exact("relative_sigma", relative_sigma), exact("relative_sensitivity", relative_sensitivity)
     pair = _worst_pair(size, Fraction(7), 7 * step)
-    epsilon = lambda: noisy_max_epsilon(size, sigma, 1, step)
+    epsilon: Real = lambda: noisy_max_epsilon(size, sigma, 1, step)
     return conjunction([
         less_than(epsilon, lambda: noisy_max_epsilon(size, sigma, 2, step)),
         agree(lambda: _worst_loss(pair, sigma) / epsilon(), lambda: arb(1), "loss at 7 times the scale over epsilon"),
