@@ -27,6 +27,7 @@ from dpassay.spec.theorems.target_charging import (
     failure_events,
     holder_calls,
     individual_svt,
+    individual_svt_run,
     main_theorem,
     multi_target,
     one_shot_selection,
@@ -398,3 +399,25 @@ def test_removal_one_hit_late_is_refuted(monkeypatch: pytest.MonkeyPatch) -> Non
     original = individual_svt.active_after
     monkeypatch.setattr(individual_svt, "active_after", lambda data, queries, hits: original(data, queries, hits + 1))
     assert refuted("counters_of_the_others_agree")
+
+
+@pytest.mark.kills("individual_svt_is_target_charging_of_each_record")
+@pytest.mark.parametrize("name", ["released_transcripts", "active_after"])
+def test_a_record_that_stays_for_another_hit_is_seen_in_the_run(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """In the run of the mechanism, or among the other records of the calls that it is held against."""
+    original = getattr(individual_svt_run, name)
+    monkeypatch.setattr(
+        individual_svt_run, name, lambda data, queries, hits, *others: original(data, queries, hits + 1, *others)
+    )
+    assert refuted("individual_svt_is_target_charging_of_each_record")
+
+
+@pytest.mark.kills("individual_svt_is_target_charging_of_each_record")
+def test_noise_that_depends_on_the_size_is_seen_in_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = individual_svt_run.released_transcripts
+
+    def quieter(records: Sequence[str], queries: Any, hits: int, ratio: Fraction, threshold: int) -> Any:
+        return original(records, queries, hits, ratio + len(records) // 4, threshold)
+
+    monkeypatch.setattr(individual_svt_run, "released_transcripts", quieter)
+    assert refuted("individual_svt_is_target_charging_of_each_record")
