@@ -189,6 +189,7 @@ REFUTED = [
      lambda level, square: ball(-(level**2) / square).exp()),
     ("setwise_view_is_at_most_the_optimal_analysts", "with replacement", game, "SetwiseRule", Replacing),
     ("setwise_view_is_at_most_the_optimal_analysts", "one parameter", S, "setwise_value", last_parameter_only),
+    ("setwise_value_is_best_of_all_plans", "one parameter", S, "setwise_value", last_parameter_only),
     ("centred_losses_are_martingale_differences", "not centred", S, "centred_loss", loss_not_centred),
     ("approximate_dp_of_setwise_cdp", "one parameter", S, "setwise_epsilon", largest_in_place_of_sum),
     ("approximate_dp_of_mixed_classes", "no Gaussian variance", S, "mixed_epsilon", gaussian_variance_missing),

@@ -35,7 +35,7 @@ from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.concentrated import gaussian_cdp, zcdp_of_cdp_parameters
-from dpassay.spec.theorems.composition.second_derivations import many_responses_delta
+from dpassay.spec.theorems.composition.second_derivations import Masses, best_plan_delta, many_responses_delta
 from dpassay.spec.theorems.target_charging.second_derivations import responses_delta
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -102,6 +102,31 @@ def _value_of_the_game(played: SetwiseGame, level: Fraction) -> list[Verdict]:
         at_most_exact(seen, value, "delta of the view"),
         equal_exact(max(reached, stopped), value, "delta of the best analyst's view"),
     ]
+
+
+TELLS_NOTHING: Masses = ((Fraction(1), Fraction(1)),)
+
+
+@statement(
+    CESAR_2020,
+    "setwise_adaptive_dp",
+    examples=tuple({"game": game, "budget": Fraction(3, 2)} for game in EXAMPLES),
+    cases=20,
+)
+def setwise_value_is_best_of_all_plans(game: Game, budget: Budget) -> Verdict:
+    """For two of the registered parameters the value of the recursion is the largest hockey-stick divergence of all
+    plans: either parameter first, each of its offers, and after each outcome an offer under the other one or none,
+    tried one by one.
+    """
+    level = exact("budget", budget)
+    offers = [offer for offer in game.offers() if offer.index < 2]
+    under = [[TELLS_NOTHING, *(_masses(offer) for offer in offers if offer.index == index)] for index in (0, 1)]
+    best = max(best_plan_delta(*order, level) for order in (under, under[::-1]))
+    return equal_exact(best, setwise_value(offers, 2, level), "best of all plans")
+
+
+def _masses(offer: Any) -> Masses:
+    return tuple((offer.left.probability(o), offer.right.probability(o)) for o in offer.outcomes)
 
 
 # --- eq (1) -------------------------------------------------------------------------------------------------
