@@ -44,6 +44,10 @@ class Entire:
     slope: arb
     bend: arb
 
+    def times(self, factor: arb) -> "Entire":
+        """Return z -> factor g(z)."""
+        return Entire(lambda z: self.value(z) * factor, self.level * abs(factor), self.slope, self.bend)
+
     def smoothed(self, variance: arb) -> "Entire":
         """Return z -> E[g(z + D)], D normal with mean 0 and this (positive) variance."""
         level = 2 * self.level * (self.slope**2 * variance / 2).exp()  # of E[e^(slope |x + D|)], in real x

@@ -205,8 +205,7 @@ def product_of_stopped_evalues_is_martingale(run: Run, if_stopped: Run, if_not: 
 
     def with_factor(precision: Fraction) -> Entire:
         second = if_stopped if precision == run.first else if_not
-        own, factor = evalue(rate)(precision), stopped_mean(second, evalue(rate))
-        return Entire(lambda w: own.value(w) * factor, own.level * abs(factor), own.slope, own.bend)
+        return evalue(rate)(precision).times(stopped_mean(second, evalue(rate)))
 
     return agree(lambda: stopped_mean(run, with_factor), lambda: arb(1), "mean of the product, and 1")
 

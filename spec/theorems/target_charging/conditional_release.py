@@ -159,7 +159,7 @@ def two_epsilon_of_a_revision_is_approached(ratio: Ratio, rare: Rare) -> Verdict
     r = exact("ratio", ratio)
     eta = exact("rare", rare) / (10 * r**2)
     distributions = revise(_bulk_and_rare(r, eta), frozenset({"t"}), frozenset({"a"}))
-    reached = max(distributions[1].probability("a") / distributions[0].probability("a"), Fraction(0))
+    reached = distributions[1].probability("a") / distributions[0].probability("a")
     return at_most_exact(revision_ratio(r) * (1 - 4 * r**2 * eta), reached, "ratio").without_tightness()
 
 

@@ -152,7 +152,20 @@ def approximate_dp_iff_whole_range_is_target(pair: Pair, targeted: Targeted) -> 
     return conjunction(verdicts)
 
 
-@statement(COHEN_2023, "neighbouring_abstraction", "q_target_algorithm_approx", cases=25)
+@statement(
+    COHEN_2023,
+    "neighbouring_abstraction",
+    "q_target_algorithm_approx",
+    cases=25,
+    pins=(
+        Pin(
+            {"targeted": TargetedPair(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3), Fraction(3))},
+            "common parts 1/8 and 3/8 off the target leave (6, 1) and (4, 3) over 7, (2, 3) and (4, 1) over 5",
+            smaller=lambda: [Fraction(1, 4)] * 2,
+            larger=lambda: [Fraction(4, 7), Fraction(2, 5)],
+        ),
+    ),
+)
 def quality_of_algorithm_is_the_worst_over_its_pairs(targeted: Targeted) -> Verdict:
     """The quality of a target of an algorithm is the least one over its neighbouring pairs, whatever symmetric
     relation makes neighbours: it is the same in both orders, and a further pair can only lower it.

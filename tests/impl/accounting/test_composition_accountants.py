@@ -248,3 +248,10 @@ def test_the_type_tells_whether_mechanisms_may_be_adaptive() -> None:
 def test_bad_input_is_refused(make: Callable[[], Any], word: str) -> None:
     with pytest.raises(UsageError, match=word):
         make()
+
+
+def test_the_delta_of_a_histogram_is_vectorised_in_the_level() -> None:
+    levels = np.array([[0.0, 0.3, 0.8], [1.1, 1.2, 5.0]])  # from 4 * 0.3 on the delta is 0
+    found = laplace_histogram_delta(levels, 0.3, 4)
+    assert found.shape == levels.shape
+    assert found.tolist() == [[float(laplace_histogram_delta(level, 0.3, 4)) for level in row] for row in levels]

@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from dpassay.claims import UsageError
 from dpassay.impl.accounting.pure_composition import LARGEST_COUNT, response_delta, response_epsilon
 from dpassay.impl.accounting.target_charging import (
     METHODS,
+    _raw_exponent,
     chernoff_tail,
     holder_calls_tail,
     largest_hits,
@@ -18,6 +20,7 @@ from dpassay.impl.accounting.target_charging import (
     target_hits_needed,
 )
 from dpassay.impl.accounting.target_quality import not_prior_quality
+from dpassay.spec.ball import ball, precision
 
 
 def quality(epsilon: float) -> float:
@@ -177,3 +180,12 @@ def test_other_errors_of_use() -> None:
     for hits, targets in ((10**400, 1), (1, 10**400)):
         with pytest.raises(UsageError, match="at most"):
             target_charging_account(hits, 0.1, 0.5, 1e-6, targets=targets)
+
+
+@pytest.mark.parametrize("slack", [1e-9, 1e-6, 1e-4, 7e-4, 9.99e-4, 1e-3, 1.01e-3, 1e-2, 1.0, 30.0])
+def test_the_raw_exponent_is_rounded_down_and_no_further(slack: float) -> None:
+    """alpha - ln(1 + alpha), by the series below a thousandth and as a difference above."""
+    with precision(256):
+        exact = ball(slack) - ball(slack).log1p()
+        found = ball(float(_raw_exponent(np.array(slack))))
+        assert exact * (1 - ball(Fraction(3, 10**12))) <= found <= exact

@@ -7,7 +7,7 @@ from flint import acb, arb
 
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
-from dpassay.spec.numerics.smoothing import loss_excess
+from dpassay.spec.numerics.smoothing import exponential, loss_excess
 
 LEVELS = [Fraction(-1), Fraction(0), Fraction(3, 2)]
 
@@ -40,3 +40,12 @@ def test_the_bound_on_its_growth_holds(level: Fraction, scale: Fraction) -> None
         for y in (0, Fraction(1, 2), 2):
             bound = excess.level * (excess.slope * abs(x) + excess.bend * ball(y) ** 2 / 2).exp()
             assert abs(excess.value(acb(arb(x), ball(y)))) <= bound
+
+
+@pytest.mark.parametrize("factor", [-3, Fraction(1, 4)])
+def test_a_multiple_grows_as_much_and_starts_higher(factor: Fraction | int) -> None:
+    one = exponential(arb(2), arb(1))
+    many = one.times(ball(factor))
+    assert many.value(acb(1, 2)).overlaps(ball(factor) * acb(3, 4).exp())
+    assert (many.slope, many.bend) == (2, 0)
+    assert many.level.overlaps(abs(ball(factor)) * arb(1).exp())

@@ -114,3 +114,9 @@ def test_domains_refuse_what_is_no_member() -> None:
         find_statement("optimal_delta_of_bounded_range_batch")(
             batch=LatticeBatch(Fraction(2), 0, 1, 1, 0), tops=(Fraction(0),) * 4
         )
+
+
+@pytest.mark.parametrize(("level", "expected"), [(-5, None), (-4, None), (-3, 0), (3, 0), (4, None)])
+def test_two_mechanisms_have_one_term_that_may_depend_on_t(level: int, expected: int | None) -> None:
+    """The indices are 0, ..., N - 2."""
+    assert active_index(2, 0, 4, level) == expected
