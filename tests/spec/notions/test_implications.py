@@ -25,7 +25,13 @@ from dpassay.claims import (
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.notions.base import find_notion
-from dpassay.spec.notions.implications import IMPLICATIONS, Implication, refuted_by, zcdp_implying_probabilistic
+from dpassay.spec.notions.implications import (
+    IMPLICATIONS,
+    Implication,
+    refuted_by,
+    zcdp_implying_approximate,
+    zcdp_implying_probabilistic,
+)
 from dpassay.spec.verdict import Outcome
 
 TARGETS: tuple[Claim, ...] = (
@@ -119,6 +125,15 @@ def test_known_conversions() -> None:
         find[ZCDP, ApproximateDP](ZCDP(0.5), delta=1e-6).epsilon
         < find[ZCDP, ProbabilisticDP](ZCDP(0.5), delta=1e-6).epsilon
     )
+
+
+@pytest.mark.parametrize("target", [ApproximateDP(1.0, 1e-6), ApproximateDP(0.1, 1e-3), ApproximateDP(8.0, 1e-12)])
+def test_the_zcdp_claim_that_implies_approximate_dp_is_the_largest_one(target: ApproximateDP) -> None:
+    """Converted forth again it gives the target, up to the steps of the search for the best order."""
+    (through,) = (i for i in IMPLICATIONS if (i.source_type, i.target_type) == (ZCDP, ApproximateDP))
+    (implying,) = zcdp_implying_approximate(target)
+    back = through.convert(implying, delta=target.delta)
+    assert 0.999 * target.epsilon <= back.epsilon <= target.epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("delta", [0, -0.1, 1.5, math.nan])
