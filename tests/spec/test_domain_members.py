@@ -73,17 +73,21 @@ BATCH = LatticeBatch(F(2), 3, 3, 2, 1)
 
 
 def with_blocks(value: Any) -> Iterator[Any]:
-    """Break, one at a time, what range and sensitivity ask of the blocks."""
+    """Break, one at a time, what range and sensitivity ask of the blocks, alone and beside a block that obeys."""
     yield replace(value, blocks=())
-    yield replace(value, blocks=(Block(F(1), F(1), 0), *value.blocks))
-    yield replace(value, blocks=(Block(F(0), F(2), 1),))
+    for block in (Block(F(1), F(1), 0), Block(F(0), F(2), 1)):
+        yield from _beside_another(value, block)
 
 
 def outside_the_range(value: Any) -> Iterator[Any]:
-    yield replace(value, blocks=(Block(F(-1, 9), F(0), 1),))
-    yield replace(value, blocks=(Block(F(0), F(-1, 9), 1),))
-    yield replace(value, blocks=(Block(F(2), F(19, 9), 1),))
-    yield replace(value, blocks=(Block(F(19, 9), F(2), 1),))
+    for inside, outside in ((F(0), F(-1, 9)), (F(2), F(19, 9))):
+        yield from _beside_another(value, Block(outside, inside, 1))
+        yield from _beside_another(value, Block(inside, outside, 1))
+
+
+def _beside_another(value: Any, block: Block) -> Iterator[Any]:
+    yield replace(value, blocks=(block,))
+    yield replace(value, blocks=(block, value.blocks[-1]))
 
 
 def settings_beside() -> Iterator[ThresholdSetting]:

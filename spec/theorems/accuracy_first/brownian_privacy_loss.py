@@ -298,11 +298,28 @@ def stops_on_the_noise(release: Fraction, answer: Fraction, half_width: Fraction
     return abs(release - answer) < half_width
 
 
-@statement(ROGERS_2023, "stopping_function", examples=({"half_width": Fraction(1, 10)},))
+def _within(half_width: arb) -> arb:
+    """Enclose Pr[|Z| < c], Z standard normal."""
+    return normal_cdf(half_width) - normal_cdf(-half_width)
+
+
+@statement(
+    ROGERS_2023,
+    "stopping_function",
+    examples=({"half_width": Fraction(1, 10)},),
+    pins=(
+        Pin(
+            {"half_width": Fraction(49, 100)},
+            "98/100 of erf(1/sqrt 8); 1/2 + 7 c/8 at the lowest release, below 1/2 + c",
+            smaller=lambda: [ball(Fraction(49, 50)) * (1 / arb(8).sqrt()).erf(), Fraction(743, 800)],
+            larger=lambda: [(ball(Fraction(49, 100)) / arb(2).sqrt()).erf(), Fraction(99, 100)],
+        ),
+    ),
+)
 def stopping_on_the_noise_reveals_the_data(half_width: Width) -> Verdict:
     """A rule that sees the true error is no stopping function: stop at t = 1 if |B(1)| < c, with f(x) = 0, f(x') = 1
     and c < 1/2. The releases at which the run ends early on x are never such on x', so that no epsilon admits a delta
-    below 2 Phi(c) - 1 >= c/2 (0.0797 for c = 1/10).
+    below 2 Phi(c) - 1 (0.0797 for c = 1/10), which is concave: at least 2 c (2 Phi(1/2) - 1) >= 0.76 c.
 
     A rule that sees the release ends at the same ones on both, with likelihood ratios of at most e^(1/2 + c).
     """
@@ -312,6 +329,6 @@ def stopping_on_the_noise_reveals_the_data(half_width: Width) -> Verdict:
     ratio = max(last_log_ratio(ReleasedPath((Fraction(1),), (Fraction(0),), (Fraction(1),), ((y,),))) for y in ends)
     return conjunction([
         equal_exact(stops, [(True, False)] * len(ends), "releases that end the run on x only"),
-        at_least(lambda: normal_cdf(ball(c)) - normal_cdf(-ball(c)), lambda: ball(c) / 2),
+        at_least(lambda: _within(ball(c)), lambda: ball(2 * c) * _within(ball(Fraction(1, 2)))),
         at_most_exact(ratio, Fraction(1, 2) + c, "loss of these releases"),
     ]).without_tightness()  # fmt: skip
