@@ -20,7 +20,7 @@ from dpassay.spec.ball import Exact, Real, ball, refine
 from dpassay.spec.proof.recording import Comparison, recorded
 from dpassay.spec.verdict import Evidence, Holds, Undecided, Verdict, Violated, conjunction
 
-__all__ = ["AGREEMENT", "Pin", "Reference"]
+__all__ = ["AGREEMENT", "Known", "Pin", "Reference"]
 
 AGREEMENT = Fraction(1, 2**40)
 """Default relative tolerance for the agreement with a reference value."""
@@ -34,6 +34,8 @@ Reference = Exact | arb | None
 """A value from a second derivation; None where a comparison is left unpinned."""
 
 References = Callable[..., Reference | Iterable[Reference]]
+Known = dict[tuple[int, int], Sequence[Reference]]
+"""Reference values by the address of what computes them, and the precision."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,6 @@ class Pin:
     both: References | None = field(default=None, kw_only=True)
     tightness: tuple[Exact, Exact] | None = field(default=None, kw_only=True)
     within: Fraction = field(default=AGREEMENT, kw_only=True)
-    _known: dict[tuple[int, int], list[Reference]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.within <= WIDEST:
@@ -97,48 +98,64 @@ class Pin:
         inequalities = [each for each in comparisons if not each.equality]
         return verdict, [Comparison(_remembered(each.smaller), _remembered(each.larger)) for each in inequalities]
 
-    def judge(self, verdict: Verdict, comparisons: Sequence[Comparison]) -> Verdict:
-        """Decide the measured values; tests may plant a fault before this step."""
+    def judge(self, verdict: Verdict, comparisons: Sequence[Comparison], known: Known | None = None) -> Verdict:
+        """Decide the measured values; tests may plant a fault before this step.
+
+        Parameters
+        ----------
+        verdict : Verdict
+            The claim's own.
+        comparisons : sequence of Comparison
+            Its inequalities.
+        known : dict, optional
+            Remembers the reference values from one call to the next. The pin itself remembers none: what they are
+            computed with may be replaced in a test.
+        """
         if not isinstance(verdict, Holds):
             return verdict
-        checks = list(self._checks(comparisons))
+        checks = list(self._checks(comparisons, {} if known is None else known))
         if not checks:
             return Violated(evidence=Evidence.EXACT, detail="the pin says nothing of any inequality")
         return conjunction([verdict, *(check.without_tightness() for check in checks)])
 
-    def _checks(self, sides: Sequence[Comparison]) -> Iterable[Verdict]:
+    def _checks(self, sides: Sequence[Comparison], known: Known) -> Iterable[Verdict]:
         if self.tightness is not None:
             yield from (_in_window(each, *self.tightness) for each in sides)
         elif self.smaller is self.larger is self.both is None:
             yield from (_agrees(each.larger, each.smaller, self.within, "attained bound") for each in sides)
         for name in ("smaller", "larger"):
             for references in filter(None, (getattr(self, name), self.both)):
-                yield from self._against(references, [getattr(each, name) for each in sides], f"the {name} side")
+                evaluated = partial(self._evaluated, references, known)
+                yield from self._against(evaluated, [getattr(each, name) for each in sides], f"the {name} side")
 
-    def _against(self, references: References, values: list[Real], what: str) -> Iterable[Verdict]:
-        known = self._evaluated(references)
-        if len(known) != len(values):
-            detail = f"{what}: {len(known)} references for {len(values)} inequalities"
+    def _against(
+        self, evaluated: Callable[[], Sequence[Reference]], values: list[Real], what: str
+    ) -> Iterable[Verdict]:
+        references = evaluated()
+        if len(references) != len(values):
+            detail = f"{what}: {len(references)} references for {len(values)} inequalities"
             yield Violated(evidence=Evidence.EXACT, detail=detail)
             return
-        for index, (value, reference) in enumerate(zip(values, known, strict=True)):
+        for index, (value, reference) in enumerate(zip(values, references, strict=True)):
             if reference is not None:
-                known_side = partial(self._reference, references, index)
-                yield _agrees(value, known_side, self.within, f"{what} of inequality {index + 1}")
+                yield _agrees(
+                    value, partial(_reference, evaluated, index), self.within, f"{what} of inequality {index + 1}"
+                )
 
-    def _reference(self, references: References, index: int) -> arb:
-        reference = self._evaluated(references)[index]
-        if reference is None:
-            raise UsageError(f"the reference of inequality {index + 1} depends on the precision")
-        return ball(reference)
-
-    def _evaluated(self, references: References) -> list[Reference]:
+    def _evaluated(self, references: References, known: Known) -> Sequence[Reference]:
         key = id(references), ctx.prec
-        if key not in self._known:
+        if key not in known:
             asks = any(p.default is Parameter.empty for p in signature(references).parameters.values())
             value = references(**self.at) if asks else references()
-            self._known[key] = list(value) if isinstance(value, Iterable) else [value]
-        return self._known[key]
+            known[key] = list(value) if isinstance(value, Iterable) else [value]
+        return known[key]
+
+
+def _reference(evaluated: Callable[[], Sequence[Reference]], index: int) -> arb:
+    reference = evaluated()[index]
+    if reference is None:
+        raise UsageError(f"the reference of inequality {index + 1} depends on the precision")
+    return ball(reference)
 
 
 def _remembered(value: Real) -> Real:

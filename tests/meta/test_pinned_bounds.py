@@ -10,9 +10,10 @@ import pytest
 
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import ball
+from dpassay.spec.proof.pins import Known, Pin
 from dpassay.spec.proof.recording import Comparison
 from dpassay.spec.statement import Statement, all_statements
-from dpassay.spec.verdict import Outcome
+from dpassay.spec.verdict import Outcome, Verdict
 
 PINNED = ("accuracy_first", "composition", "foundations", "gaussian_selection", "target_charging")
 FACTORS = (Fraction(98, 100), Fraction(102, 100))
@@ -34,16 +35,18 @@ def test_a_statement_without_pins_bounds_nothing(each: Statement) -> None:
 
 @pytest.mark.parametrize("each", WITH_PINS, ids=lambda each: each.name)
 def test_pins_hold_and_see_two_per_cent_either_way(each: Statement) -> None:
-    measured = [(pin, *pin.measure(each)) for pin in each.pins]
-    for pin, verdict, sides in measured:
-        judged = pin.judge(verdict, sides)
+    measured: list[tuple[Pin, Known, Verdict, list[Comparison]]] = [(pin, {}, *pin.measure(each)) for pin in each.pins]
+    for pin, known, verdict, sides in measured:
+        judged = pin.judge(verdict, sides, known)
         assert judged.outcome is Outcome.HOLDS, judged.detail
-    for index in range(max(len(sides) for _, _, sides in measured)):
+    for index in range(max(len(sides) for _, _, _, sides in measured)):
         for factor in FACTORS:
             scaled = (
-                (pin, verdict, _scaled(sides, index, factor)) for pin, verdict, sides in measured if sides[index:]
+                (pin, known, verdict, _scaled(sides, index, factor))
+                for pin, known, verdict, sides in measured
+                if sides[index:]
             )
-            seen = (pin.judge(verdict, sides) for pin, verdict, sides in scaled)
+            seen = (pin.judge(verdict, sides, known) for pin, known, verdict, sides in scaled)
             assert any(verdict.outcome is Outcome.VIOLATED for verdict in seen), f"inequality {index + 1}, {factor}"
 
 

@@ -1,5 +1,6 @@
 """Means of the excess of a Gaussian loss, held against the delta of the pair that both steps make together."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -7,7 +8,7 @@ from flint import acb, arb
 
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
-from dpassay.spec.numerics.smoothing import exponential, loss_excess
+from dpassay.spec.numerics.smoothing import Entire, exponential, loss_excess
 
 LEVELS = [Fraction(-1), Fraction(0), Fraction(3, 2)]
 
@@ -49,3 +50,19 @@ def test_a_multiple_grows_as_much_and_starts_higher(factor: Fraction | int) -> N
     assert many.value(acb(1, 2)).overlaps(ball(factor) * acb(3, 4).exp())
     assert (many.slope, many.bend) == (2, 0)
     assert many.level.overlaps(abs(ball(factor)) * arb(1).exp())
+
+
+@pytest.mark.parametrize("aside", [Fraction(0), Fraction(1, 2)])
+def test_the_error_of_the_rule_is_bounded_and_the_bound_is_nearly_attained(aside: Fraction) -> None:
+    """For e^(-b z^2/2), whose modulus grows as fast as its bound off the real axis: the mean is known."""
+    b, variance, step, z = arb(3), arb(1), arb(1) / 4, acb(0, ball(aside))
+    with precision(256):
+        bell = Entire(lambda w: (-b * w * w / 2).exp(), arb(1), arb(0), b)
+        nodes = [step * k for k in range(-120, 121)]
+        total = sum((bell.value(z + node) * (-node * node / (2 * variance)).exp() for node in nodes), acb(0))
+        mean = (-b * z * z / (2 * (1 + b * variance))).exp() / (1 + b * variance).sqrt()
+        error = abs(step * total / (2 * arb.pi() * variance).sqrt() - mean)
+        bound = bell._line_error(z, variance, step, 120)
+    assert error < bound
+    height = 2 * math.pi  # of the line on which the bound is taken; the mean of the bell is less than there
+    assert bound.log() < error.log() + 3 + 3 * float(aside) * height

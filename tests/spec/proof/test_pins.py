@@ -51,6 +51,15 @@ def test_a_wrong_reference_is_seen_on_either_side() -> None:
     assert Pin({"x": 4}, "", larger=lambda x: wrong + 3).check(slack_bound).outcome is Outcome.VIOLATED
 
 
+def test_a_reference_is_computed_anew_by_the_next_check() -> None:
+    """A test may replace what it is computed with, and put it back."""
+    root = {"of 4": 2}
+    pin = Pin({"x": 4}, "", smaller=lambda: root["of 4"])
+    for value, outcome in ((2, Outcome.HOLDS), (3, Outcome.VIOLATED), (2, Outcome.HOLDS)):
+        root["of 4"] = value
+        assert pin.check(slack_bound).outcome is outcome
+
+
 def test_a_pin_without_references_says_that_the_bound_is_attained() -> None:
     attained = lambda x: at_most_exact(x, x, "x")
     assert Pin({"x": Fraction(1)}, "").check(attained).outcome is Outcome.HOLDS
