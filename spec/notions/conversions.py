@@ -30,7 +30,7 @@ from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, checked, computed, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, positive
-from dpassay.spec.rational import at_most_exact
+from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import DPASSAY, LEBENSOLD_2024
 from dpassay.spec.statement import statement
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Scope, Undecided, Verdict, Violated, conjunction
@@ -102,11 +102,12 @@ def approximate_dp_of_pure_dp(pair: Pair) -> Verdict:
     examples=({"pair": PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3))},),
 )
 def probabilistic_dp_of_pure_dp(pair: Pair) -> Verdict:
-    """epsilon-DP implies (epsilon, 0)-pDP: a loss equal to epsilon does not exceed it."""
+    """epsilon-DP implies (epsilon, 0)-pDP, in both orders: a loss equal to epsilon does not exceed it."""
     largest = _largest_ratio(pair)
     if largest is None:
         return VACUOUS
-    return at_most_exact(loss_tail_exact(pair.left, pair.right, largest), Fraction(0), "loss tail")
+    tails = [loss_tail_exact(each.left, each.right, largest) for each in (pair, pair.swapped)]
+    return equal_exact(tails, [Fraction(0)] * 2, "loss tails")
 
 
 def zcdp_rho_of_pure(epsilon: arb) -> arb:

@@ -209,6 +209,15 @@ def test_the_edge_of_the_strip_is_bounded_on_the_whole_cell(number: int, width: 
                 assert bound < max_balls(points) + ball(10 * width * max(abs(left), Fraction(30)))
 
 
+@pytest.mark.parametrize("left", [Fraction(0), Fraction(1), Fraction(3)])
+def test_the_bound_is_tight_far_from_the_axis(left: Fraction) -> None:
+    """On a tiny cell, where no hurdle is deep in its tail: the modulus of the normal density grows by e^(y^2/2)."""
+    race, y, width = RACES[0], Fraction(2), Fraction(1, 4096)
+    with precision(256):
+        bound = race.log_modulus_upper(ball(left), ball(left + width), ball(y))
+        assert bound < modulus(race, ball(left), ball(y)) + 1
+
+
 @pytest.mark.parametrize("slope", [Fraction(-3), Fraction(-1, 2), Fraction(1, 4), Fraction(1), Fraction(5)])
 @pytest.mark.parametrize("offset", [-6, 0, 2])
 def test_the_quick_upper_bound_is_attained_by_one_hurdle(slope: Fraction, offset: int) -> None:
