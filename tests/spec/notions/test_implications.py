@@ -133,6 +133,7 @@ def test_the_zcdp_claim_that_implies_approximate_dp_is_the_largest_one(target: A
     (through,) = (i for i in IMPLICATIONS if (i.source_type, i.target_type) == (ZCDP, ApproximateDP))
     (implying,) = zcdp_implying_approximate(target)
     back = through.convert(implying, delta=target.delta)
+    assert isinstance(back, ApproximateDP)
     assert 0.999 * target.epsilon <= back.epsilon <= target.epsilon * (1 + 1e-9)
 
 
