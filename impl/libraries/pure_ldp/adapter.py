@@ -29,7 +29,7 @@ _HASHES = 3
 
 def _seed(number):
     random.seed(number)
-    np.random.seed(number % 2**32)
+    np.random.seed(number % 2**32)  # noqa: NPY002  # the generator that the library draws from
 
 
 def _plain(report):
@@ -67,9 +67,9 @@ def _oracle(privatise, values, claim, *, law=None, floats=True, call="", slow=Tr
     )
 
 
-def _call(client, arguments, made=""):
+def _call(client, arguments):
     words = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
-    return f"from pure_ldp.frequency_oracles import {client}\n{made}{client}({words}).privatise(int({{data}}[0]))"
+    return f"from pure_ldp.frequency_oracles import {client}\n{client}({words}).privatise(int({{data}}[0]))"
 
 
 # --- oracles that report a value, a vector of bits or a histogram -----------------------------------------------
@@ -184,18 +184,16 @@ def _many_outputs(epsilon, d):
     """Hadamard response in general: rows of a block diagonal matrix."""
     server = oracles.HadamardResponseServer(epsilon, d)
     client = oracles.HadamardResponseClient(epsilon, d, server.get_hash_funcs())
-    made = (
-        "from pure_ldp.frequency_oracles import HadamardResponseServer\n"
+    call = (
+        "from pure_ldp.frequency_oracles import HadamardResponseClient, HadamardResponseServer\n"
         f"functions = HadamardResponseServer({epsilon!r}, {d!r}).get_hash_funcs()\n"
-    )
-    call = f"from pure_ldp.frequency_oracles import HadamardResponseClient\n{made}" + (
         f"HadamardResponseClient({epsilon!r}, {d!r}, functions).privatise(int({{data}}[0]))"
     )
     return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, call=call)
 
 
 def _hadamard_report(epsilon, d, t, as_returned):
-    """The report as a list of pairs, or with the name of the type that the library returns."""
+    """Return the case of reports as lists of pairs, or with the name of the type that the library returns."""
     client = oracles.HadamardMechClient(epsilon, d, t)
 
     def privatise(value):
