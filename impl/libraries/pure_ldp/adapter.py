@@ -1,0 +1,399 @@
+"""pure-ldp: frequency oracles and heavy hitters of the local model, in which a user's report is one release.
+
+All values of a domain are neighbours. The distributions are those of the papers behind the oracles, computed here from
+epsilon and the sizes, not read from the probabilities that the library computes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import xxhash
+from pure_ldp import frequency_oracles as oracles
+from pure_ldp.heavy_hitters import PEMClient, SFPClient, TreeHistClient
+
+from dpassay.adapter import Family, Mechanism, Nonsense
+
+LIBRARY = "pure-ldp"
+
+_EPSILON = (0.3, 3.5)
+_ROUNDING = 1e-9
+"""Relative; probabilities are float64 numbers."""
+
+_HASHES = 3
+"""Hash functions of oracles that choose one at random: few, so that all outcomes are seen."""
+
+
+def _seed(number):
+    random.seed(number)
+    np.random.seed(number % 2**32)  # noqa: NPY002  # the generator that the library draws from
+
+
+def _plain(report):
+    """Return a report with lists and numbers in place of arrays and tuples."""
+    if isinstance(report, (list, tuple, np.ndarray)):
+        return [_plain(part) for part in report]
+    return report.item() if isinstance(report, np.generic) else report
+
+
+def _hashing(seed, size):
+    """Return a hash function of texts, as servers of the library make them."""
+    return lambda text: xxhash.xxh32(str(text), seed=seed).intdigest() % size
+
+
+def _finite(weights):
+    """Return a distribution as the suite reads it, of weights by outcome."""
+    symbols = [list(symbol) if isinstance(symbol, tuple) else symbol for symbol in weights]
+    return {"family": "finite", "symbols": symbols, "probabilities": list(weights.values())}
+
+
+def _oracle(privatise, values, claim, *, law=None, floats=True, call="", slow=True, **more):
+    """Return the case of a client whose inputs are the numbers 1 to `values`; all pairs are neighbours."""
+    return Mechanism(
+        "",
+        f"vector:size=1,linf={values - 1},low=1,high={values},integer",
+        f"pure:{claim!r}",
+        sample_one=lambda data: privatise(int(data[0])),
+        law=None if law is None else (lambda data: law(int(data[0]) - 1)),
+        seed=_seed,
+        relative_error=_ROUNDING,
+        floats=floats,
+        slow=slow,
+        call=call,
+        **more,
+    )
+
+
+def _call(client, arguments):
+    words = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+    return f"from pure_ldp.frequency_oracles import {client}\n{client}({words}).privatise(int({{data}}[0]))"
+
+
+# --- oracles that report a value, a vector of bits or a histogram -----------------------------------------------
+
+
+def _direct(epsilon, d):
+    client = oracles.DEClient(epsilon, d)
+
+    def law(index):
+        return _finite({value: math.exp(epsilon) if value == index else 1.0 for value in range(d)})
+
+    call = _call("DEClient", {"epsilon": epsilon, "d": d})
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, call=call)
+
+
+def _bits_law(size, ones):
+    """Return the distribution of independent bits; `ones` has the probability that each is 1."""
+    return _finite({
+        bits: math.prod(chance if bit else 1 - chance for bit, chance in zip(bits, ones))
+        for bits in itertools.product((0, 1), repeat=size)
+    })  # fmt: skip
+
+
+def _unary(epsilon, d, use_oue):
+    client = oracles.UEClient(epsilon, d, use_oue=use_oue)
+    kept = 0.5 if use_oue else 1 / (1 + math.exp(-epsilon / 2))
+    flipped = 1 / (1 + math.exp(epsilon)) if use_oue else 1 - kept
+
+    def law(index):
+        return _bits_law(d, [kept if place == index else flipped for place in range(d)])
+
+    call = _call("UEClient", {"epsilon": epsilon, "d": d, "use_oue": use_oue})
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, call=call)
+
+
+def _histogram(epsilon, d):
+    client = oracles.HEClient(epsilon, d)
+
+    def law(index):
+        return {"family": "laplace", "location": [float(place == index) for place in range(d)], "scale": 2 / epsilon}
+
+    call = _call("HEClient", {"epsilon": epsilon, "d": d})
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, floats=False, call=call)
+
+
+# --- oracles that report a hash ---------------------------------------------------------------------------------
+
+
+def _response_weights(epsilon, buckets, bucket):
+    return {other: math.exp(epsilon) if other == bucket else 1.0 for other in range(buckets)}
+
+
+def _local_hashing(epsilon, g, use_olh):
+    """Hashes have seeds of 63 bits: the report is read as the hashes of all values beside the noisy hash."""
+    d = 2  # as few values as possible: an outcome has a hash of each
+    client = oracles.LHClient(epsilon, d, g=g, use_olh=use_olh)
+    buckets = round(math.exp(epsilon)) + 1 if use_olh else g
+
+    def privatise(value):
+        noisy, seed = client.privatise(value)
+        return [*(_hashing(seed, client.g)(index) for index in range(d)), int(noisy)]
+
+    def law(index):
+        return _finite({
+            (*hashes, noisy): weight
+            for hashes in itertools.product(range(buckets), repeat=d)
+            for noisy, weight in _response_weights(epsilon, buckets, hashes[index]).items()
+        })  # fmt: skip
+
+    call = _call("LHClient", {"epsilon": epsilon, "d": d, "g": g, "use_olh": use_olh})
+    return _oracle(privatise, d, epsilon, law=law, call=call, notes="the hash is taken to be uniform")
+
+
+def _fast_local_hashing(epsilon, g, use_olh):
+    d = 4
+    client = oracles.FastLHClient(epsilon, d, _HASHES, g=g, use_olh=use_olh)
+    buckets = round(math.exp(epsilon)) + 1 if use_olh else g
+
+    def law(index):
+        return _finite({
+            (noisy, seed): weight
+            for seed in range(_HASHES)
+            for noisy, weight in _response_weights(epsilon, buckets, _hashing(seed, buckets)(index)).items()
+        })  # fmt: skip
+
+    call = _call("FastLHClient", {"epsilon": epsilon, "d": d, "k": _HASHES, "g": g, "use_olh": use_olh})
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, call=call)
+
+
+# --- Hadamard matrices ------------------------------------------------------------------------------------------
+
+
+def _is_even(number):
+    return bin(number).count("1") % 2 == 0
+
+
+def _few_outputs(epsilon, d):
+    """Hadamard response for epsilon of at most 1: an output of the value's row is e^epsilon times as probable."""
+    client = oracles.HadamardResponseClient(epsilon, d, None)
+    outputs = 2 ** math.ceil(math.log2(d + 1))
+
+    def law(index):
+        return _finite({
+            output: math.exp(epsilon) if _is_even(output & (index + 1)) else 1.0 for output in range(outputs)
+        })  # fmt: skip
+
+    call = _call("HadamardResponseClient", {"epsilon": epsilon, "d": d, "hash_funcs": None})
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, call=call)
+
+
+def _many_outputs(epsilon, d):
+    """Hadamard response in general: rows of a block diagonal matrix."""
+    server = oracles.HadamardResponseServer(epsilon, d)
+    client = oracles.HadamardResponseClient(epsilon, d, server.get_hash_funcs())
+    call = (
+        "from pure_ldp.frequency_oracles import HadamardResponseClient, HadamardResponseServer\n"
+        f"functions = HadamardResponseServer({epsilon!r}, {d!r}).get_hash_funcs()\n"
+        f"HadamardResponseClient({epsilon!r}, {d!r}, functions).privatise(int({{data}}[0]))"
+    )
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, call=call)
+
+
+def _hadamard_report(epsilon, d, t, as_returned):
+    """Return the case of reports as lists of pairs, or with the name of the type that the library returns."""
+    client = oracles.HadamardMechClient(epsilon, d, t)
+
+    def privatise(value):
+        report = client.privatise(value)
+        name, pairs = type(report).__name__, _plain(list(report))
+        return [name, pairs] if as_returned else pairs
+
+    def law(index):
+        signs = list(itertools.product((-1, 1), repeat=t))
+        weights = {}
+        for places in itertools.product(range(d), repeat=t):
+            true = tuple(1 if _is_even(place & index) else -1 for place in places)
+            for reported in signs:
+                report = tuple([place, sign] for place, sign in zip(places, reported))
+                weights[tuple(map(tuple, report))] = math.exp(epsilon) if reported == true else 1.0
+        return {
+            "family": "finite",
+            "symbols": [[list(pair) for pair in report] for report in weights],
+            "probabilities": list(weights.values()),
+        }
+
+    call = _call("HadamardMechClient", {"epsilon": epsilon, "d": d, "t": t})
+    return _oracle(privatise, d, epsilon, law=None if as_returned else law, call=call)
+
+
+# --- sketches ---------------------------------------------------------------------------------------------------
+
+
+def _count_mean_sketch(epsilon, m, is_hadamard):
+    hashes = [_hashing(seed, m) for seed in range(_HASHES)]
+    client = oracles.CMSClient(epsilon, hashes, m, is_hadamard=is_hadamard)
+    values = 3
+
+    def of_vector(index):
+        kept = 1 / (1 + math.exp(-epsilon / 2))
+        weights = {}
+        for choice, hashed in enumerate(hashes):
+            true = [1 if place == hashed(index + 1) else -1 for place in range(m)]
+            for signs in itertools.product((-1, 1), repeat=m):
+                weights[(*signs, choice)] = math.prod(
+                    kept if sign == right else 1 - kept for sign, right in zip(signs, true)
+                )
+        return {
+            "family": "finite",
+            "symbols": [[list(symbol[:-1]), symbol[-1]] for symbol in weights],
+            "probabilities": list(weights.values()),
+        }
+
+    def of_bit(index):
+        return _finite({
+            (sign, choice, place): math.exp(epsilon) if (sign == 1) == _is_even(place & hashed(index + 1)) else 1.0
+            for choice, hashed in enumerate(hashes)
+            for place in range(m)
+            for sign in (-1, 1)
+        })  # fmt: skip
+
+    law = of_bit if is_hadamard else of_vector
+    return _oracle(lambda value: _plain(client.privatise(value)), values, epsilon, law=law)
+
+
+def _count_sketch(epsilon, w):
+    pairs = [(_hashing(seed, w), _hashing(seed + _HASHES, 2)) for seed in range(_HASHES)]
+    client = oracles.PCSClient(epsilon, _HASHES, w, pairs)
+
+    def law(index):
+        weights = {}
+        for choice, (placed, signed) in enumerate(pairs):
+            true = 2 * signed(index + 1) - 1
+            for signs in itertools.product((-1, 1), repeat=w):
+                weights[(*signs, choice)] = math.exp(epsilon) if signs[placed(index + 1)] == true else 1.0
+        return {
+            "family": "finite",
+            "symbols": [[list(symbol[:-1]), symbol[-1]] for symbol in weights],
+            "probabilities": list(weights.values()),
+        }
+
+    return _oracle(lambda value: _plain(client.privatise(value)), 3, epsilon, law=law)
+
+
+def _sketch_response(epsilon, m, count_sketch):
+    if count_sketch:
+        hashes = [(_hashing(seed, m), _hashing(seed + _HASHES, 2)) for seed in range(_HASHES)]
+    else:
+        hashes = [_hashing(seed, m) for seed in range(_HASHES)]
+    client = oracles.SketchResponseClient(epsilon, m, hashes, lh_k=2, count_sketch=count_sketch)
+    return _oracle(lambda value: _plain(client.privatise(value)), 4, epsilon)
+
+
+# --- RAPPOR -----------------------------------------------------------------------------------------------------
+
+
+def _bloom_filters(f, size, functions):
+    """Return a client whose cohorts have `functions` hash functions each, and its hash functions."""
+    hashes = [[_hashing(2 * cohort + place, size) for place in range(functions)] for cohort in range(2)]
+    return oracles.RAPPORClient(f, size, hashes, num_of_cohorts=2), hashes
+
+
+def _rappor(f, functions):
+    size, values = 4, 3
+    client, hashes = _bloom_filters(f, size, functions)
+
+    def law(index):
+        weights = {}
+        for cohort, functions_of in enumerate(hashes):
+            filled = {hashed(index) for hashed in functions_of}
+            for bits in itertools.product((0, 1), repeat=size):
+                weights[(*bits, cohort)] = math.prod(
+                    1 - f / 2 if bit == (place in filled) else f / 2 for place, bit in enumerate(bits)
+                )
+        return {
+            "family": "finite",
+            "symbols": [[list(symbol[:-1]), symbol[-1]] for symbol in weights],
+            "probabilities": list(weights.values()),
+        }
+
+    claim = float(client.convert_f_to_eps(f, functions))
+    return _oracle(lambda value: _plain(client.privatise(value)), values, claim, law=law)
+
+
+def _rappor_of_epsilon(epsilon):
+    size, values = 4, 3
+    chosen = oracles.RAPPORClient(0.5, size, []).convert_eps_to_f(epsilon)
+    client, _ = _bloom_filters(chosen, size, 1)
+    return _oracle(lambda value: _plain(client.privatise(value)), values, epsilon)
+
+
+# --- heavy hitters ----------------------------------------------------------------------------------------------
+
+_WORDS = ["0000", "0110", "1010", "1111"]
+
+
+def _words(client, epsilon):
+    return _oracle(lambda value: _plain(client.privatise(_WORDS[value - 1])), len(_WORDS), epsilon)
+
+
+def _hashed(epsilon):
+    return oracles.FastLHClient(epsilon, None, 2, use_olh=True)
+
+
+def _prefix_extending(epsilon, fragment):
+    return _words(PEMClient(epsilon, 2, 4, fragment, fo_client=_hashed(epsilon)), epsilon)
+
+
+def _tree_histogram(epsilon, fragment):
+    return _words(TreeHistClient(epsilon, fragment, 4, fo_client=_hashed(epsilon)), epsilon)
+
+
+def _fragment_puzzle(epsilon, fragment, is_hadamard):
+    hashes = [_hashing(seed, 4) for seed in range(2)]
+    sketch = oracles.CMSClient(epsilon, hashes, 4, is_hadamard=is_hadamard)
+    client = SFPClient(epsilon, fragment, 4, fo_client=sketch)
+    return _words(client, epsilon)
+
+
+def _nonsense():
+    clients = {
+        "DEClient": lambda epsilon: oracles.DEClient(epsilon, 4).privatise(1),
+        "UEClient": lambda epsilon: oracles.UEClient(epsilon, 4).privatise(1),
+        "HEClient": lambda epsilon: oracles.HEClient(epsilon, 4).privatise(1),
+        "LHClient": lambda epsilon: oracles.LHClient(epsilon, 4).privatise(1),
+        "CMSClient": lambda epsilon: oracles.CMSClient(epsilon, [_hashing(0, 4)], 4).privatise(1),
+        "HadamardMechClient": lambda epsilon: oracles.HadamardMechClient(epsilon, 4, 2).privatise(1),
+    }
+    for name, privatise in clients.items():
+        attempts = {f"epsilon={value}": lambda make=privatise, value=value: make(value) for value in (-1.0, math.nan)}
+        yield Nonsense(f"{name}, invalid", attempts)
+    yield Nonsense(
+        "RAPPORClient, invalid",
+        {f"f={value}": lambda value=value: _bloom_filters(value, 4, 1)[0].privatise(1) for value in (-0.5, 0.0, 2.5)},
+    )
+
+
+def cases():
+    """Return all cases."""
+    flags = [False, True]
+    found = [
+        Family("DEClient", _direct, {"epsilon": _EPSILON, "d": [2, 3, 6]}),
+        Family("UEClient", _unary, {"epsilon": _EPSILON, "d": [2, 4], "use_oue": flags}),
+        Family("HEClient", _histogram, {"epsilon": _EPSILON, "d": [2, 3]}),
+        Family("LHClient", _local_hashing, {"epsilon": (0.3, 1.9), "g": [2, 3], "use_olh": flags}),
+        Family("FastLHClient", _fast_local_hashing, {"epsilon": (0.3, 2.5), "g": [2, 5], "use_olh": flags}),
+        Family("HadamardResponseClient, high privacy", _few_outputs, {"epsilon": (0.2, 1.0), "d": [2, 4, 7]}),
+        Family("HadamardResponseClient, general", _many_outputs, {"epsilon": (1.1, 4.0), "d": [3, 5]}),
+        Family(
+            "HadamardMechClient, pairs",
+            lambda epsilon, d, t: _hadamard_report(epsilon, d, t, False),
+            {"epsilon": _EPSILON, "d": [2, 4], "t": [1, 2]},
+        ),
+        Family(
+            "HadamardMechClient, as returned",
+            lambda epsilon, d, t: _hadamard_report(epsilon, d, t, True),
+            {"epsilon": _EPSILON, "d": [2, 4], "t": [1, 2]},
+        ),
+        Family("CMSClient", _count_mean_sketch, {"epsilon": _EPSILON, "m": [2, 4], "is_hadamard": flags}),
+        Family("PCSClient", _count_sketch, {"epsilon": _EPSILON, "w": [2, 4]}),
+        Family("SketchResponseClient", _sketch_response, {"epsilon": (0.3, 2.5), "m": [3], "count_sketch": flags}),
+        Family("RAPPORClient", _rappor, {"f": (0.15, 0.9), "functions": [1, 2]}),
+        Family("RAPPORClient, convert_eps_to_f", _rappor_of_epsilon, {"epsilon": (0.3, 6.0)}),
+        Family("PEMClient", _prefix_extending, {"epsilon": _EPSILON, "fragment": [1, 2]}),
+        Family("TreeHistClient", _tree_histogram, {"epsilon": _EPSILON, "fragment": [1, 2]}),
+        Family("SFPClient", _fragment_puzzle, {"epsilon": _EPSILON, "fragment": [2], "is_hadamard": flags}),
+    ]
+    return [*found, *_nonsense()]
