@@ -126,7 +126,7 @@ _UTILITY = {
 _TRACED_SECONDS, _TRACED_CALLS = 200.0, 40
 """Limits of the run under the tracer of what draws outcomes."""
 
-_TRACED_SECONDS_OF_A_CASE, _TRACED_POINTS, _TRACED_SEEDS = 10.0, 12, 2
+_TRACED_SECONDS_OF_A_CASE, _TRACED_POINTS, _TRACED_SEEDS = 4.0, 8, 2
 """Limits of the run under the tracer of a case that draws nothing: no further call after that time."""
 
 _FOUND = {FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER, FindingKind.ERROR}

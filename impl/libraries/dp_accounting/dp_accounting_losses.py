@@ -195,9 +195,20 @@ def _distribution_functions(random, kind):
 
 def _losses(random, kind):
     for words, loss, pair in _made(random, kind):
-        for x in _places(random, pair):
-            if math.isfinite(pair.loss(x)):
-                yield (f"{words}.privacy_loss({x!r})", *_near(float(loss.privacy_loss(x)), pair.loss(x)))
+        for x in (*_places(random, pair), *_ends(pair)):
+            exact = pair.loss(x)
+            if math.isfinite(exact):
+                yield (f"{words}.privacy_loss({x!r})", *_near(float(loss.privacy_loss(x)), exact))
+            elif not math.isnan(exact):  # neither distribution has this outcome
+                yield f"{words}.privacy_loss({x!r})", exact, float(loss.privacy_loss(x)), exact
+
+
+def _ends(pair):
+    """Return the places on both sides of the ends of the two distributions."""
+    if pair.noise.reach > 200 or not pair.noise.discrete:
+        return []
+    ends = {shift + side * pair.noise.reach for side in (-1, 1) for shift in (*pair.upper.shifts, *pair.lower.shifts)}
+    return sorted({int(end) + step for end in ends for step in (-1, 0, 1)})
 
 
 def _inverses(random, kind):
@@ -224,15 +235,16 @@ def _inverses(random, kind):
 
 
 def _levels(random):
-    return [0.0, *sorted(random.uniform(0, 2.5) for _ in range(2))]
+    """Return ascending levels; far below 0 a delta is the whole mass."""
+    return [-30.0, -random.uniform(0, 1), 0.0, *sorted(random.uniform(0, 2.5) for _ in range(2))]
 
 
 def _deltas(random, kind):
     for words, loss, pair in _made(random, kind):
-        levels = sorted([-random.uniform(0, 1.5), *_levels(random)])
+        levels = _levels(random)
         for level, found in zip(levels, loss.get_delta_for_epsilon(levels)):
             yield (f"{words}.get_delta_for_epsilon({level!r})", *_near(float(found), pair.delta(level)))
-        yield (f"{words}, alone", *_near(float(loss.get_delta_for_epsilon(levels[1])), pair.delta(levels[1])))
+        yield (f"{words}, alone", *_near(float(loss.get_delta_for_epsilon(levels[3])), pair.delta(levels[3])))
 
 
 def _guarantees(random, kind):

@@ -13,6 +13,7 @@ import opacus_without_torch  # noqa: F401  # before the library
 from opacus import accountants
 from opacus.accountants.analysis import rdp
 from opacus.accountants.utils import get_noise_multiplier
+from opacus_relations import relations
 
 from dpassay.adapter import Answer, Nonsense
 
@@ -122,4 +123,4 @@ def cases():
             ("delta=-1", (1.0, 0.1, 10, -1.0)),
         )
     }
-    return [*_answers(), Nonsense("accountants", attempts)]
+    return [*relations(), *_answers(), Nonsense("accountants", attempts)]

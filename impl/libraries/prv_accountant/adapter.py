@@ -11,6 +11,7 @@ import warnings
 
 from prv_accountant import PRVAccountant
 from prv_accountant import privacy_random_variables as variables
+from prv_relations import relations
 
 from dpassay.adapter import Answer, Nonsense
 
@@ -83,7 +84,7 @@ def _answers():
 def cases():
     """Return all cases."""
     nan = math.nan
-    found = list(_answers())
+    found = [*relations(), *_answers()]
     found.append(
         Nonsense(
             "PRVAccountant",
