@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from prv_accountant import Accountant, DPSGDAccountant, PRVAccountant, composers, discretisers
+from prv_accountant import Accountant, PRVAccountant, composers, discretisers
 from prv_accountant import privacy_random_variables as variables
 from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
 from prv_accountant.domain import Domain
-from prv_accountant.dpsgd import find_noise_multiplier
+from prv_accountant.dpsgd import DPSGDAccountant, find_noise_multiplier
 from prv_accountant.other_accountants import RDP
 from scipy import integrate, optimize
 
