@@ -316,6 +316,9 @@ def _steps(random):
         else:
             runs.append((*kind, 1))
     delta = 1e-4
+    for name in ("rdp", "prv", "gdp"):
+        empty = accountants.create_accountant(name)
+        yield f"{name}, no steps, length", 0.0, float(len(empty)), 0.0
     for name in ("rdp", "prv"):
         one, two = accountants.create_accountant(name), accountants.create_accountant(name)
         for sigma, rate in taken:
@@ -332,6 +335,7 @@ def _steps(random):
     same = accountants.create_accountant("gdp")
     for _ in range(5):
         same.step(noise_multiplier=kinds[0][0], sample_rate=kinds[0][1])
+    yield "gdp, length", 1.0, float(len(same)), 1.0
     yield f"gdp, five steps {same.history!r}", 1.0, float([tuple(run) for run in same.history] == [(*kinds[0], 5)]), 1.0
     try:
         same.step(noise_multiplier=kinds[1][0], sample_rate=kinds[0][1])
@@ -366,7 +370,11 @@ def _limits(random):
 
 def _domains(random):
     """The grid reaches beyond what each mechanism, and all of them, cost with the stated chances."""
-    history = [(random.uniform(0.8, 3), random.uniform(0.05, 0.9), random.randint(1, 20)) for _ in range(2)]
+    parts = random.choice([1, 2])  # a single step costs most at the chance that each step has for itself
+    history = [
+        (random.uniform(0.8, 3), random.uniform(0.05, 0.9), 1 if parts == 1 else random.randint(1, 20))
+        for _ in range(parts)
+    ]
     error, chance = random.uniform(0.01, 0.2), 10 ** random.uniform(-9, -4)
     losses = [prvs.PoissonSubsampledGaussianPRV(rate, sigma) for sigma, rate, _ in history]
     counts = [count for *_, count in history]
