@@ -13,4 +13,9 @@ __all__ = ["LAWS"]
 
 MECHANISM_LAWS = (*REPLAY_LAWS, *PARAMETER_LAWS, *SENSITIVITY_LAWS, *PRIVACY_LAWS)
 
-LAWS: list[Law] = [*sorted(MECHANISM_LAWS, key=lambda law: law.sampled), *RELATION_LAWS, *ACCOUNTANT_LAWS, *NONSENSE_LAWS]
+LAWS: list[Law] = [
+    *sorted(MECHANISM_LAWS, key=lambda law: law.sampled),
+    *RELATION_LAWS,
+    *ACCOUNTANT_LAWS,
+    *NONSENSE_LAWS,
+]

@@ -1,6 +1,7 @@
 """The law that relations among the numbers of a library hold; each is asked at random parameters, from fixed seeds."""
 
 import time
+from dataclasses import dataclass, field
 
 from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteRelations, WorkerError
@@ -21,64 +22,85 @@ def _applies(case: RemoteCase) -> str | None:
     return None if isinstance(case, RemoteRelations) else "not a list of relations"
 
 
-def _check(case: RemoteCase, settings: Settings) -> Finding:  # noqa: C901  # one loop, and a line for each ending
-    assert isinstance(case, RemoteRelations)
-    start, compared, asked = time.monotonic(), 0, 0
-    broken: dict[str, int] = {}
-    details, losses, mistakes = list[str](), list[str](), list[str]()
+@dataclass
+class _Answers:
+    """Answers to the relations of a case: the broken ones with their seeds and details, and what was not asked."""
+
+    compared: int = 0
+    asked: int = 0
+    broken: dict[str, int] = field(default_factory=dict)
+    details: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+    mistakes: list[str] = field(default_factory=list)
     numbers: tuple[float | None, float | None] = (None, None)
+    """The number of the first broken relation, and the bound that it breaks."""
+
+    def ask(self, case: RemoteRelations, words: str, seed: int) -> None:
+        """Compare the numbers of a relation at the parameters of a seed."""
+        self.asked += 1
+        try:
+            number, failed = case.compare(words, seed)
+        except SamplerLostError as error:
+            self.losses.append(f"{words}: {error}")
+        except WorkerError as error:
+            if error.is_own or error.is_unasked:
+                self.mistakes.append(f"{words}: {error}")
+            else:
+                self._note(words, seed, f"valid parameters raise {error}")
+        else:
+            self.compared += number
+            if failed:
+                _, low, value, high = failed[0]
+                if not self.broken:
+                    self.numbers = (value, high if value > high else low)
+                self._note(words, seed, _in_words(*failed[0]))
+
+    def _note(self, words: str, seed: int, detail: str) -> None:
+        self.broken[words] = seed
+        self.details.append(f"{words}: {detail}")
+
+
+def _check(case: RemoteCase, settings: Settings) -> Finding:
+    assert isinstance(case, RemoteRelations)
+    start, answers = time.monotonic(), _Answers()
     for turn in range(_SEEDS * settings.depth):
         for words in case.relations:
             late = turn > 0 and time.monotonic() - start > settings.seconds  # every relation is asked once
-            if late or asked >= settings.calls or len(losses) >= _MOST_LOSSES:
+            if late or answers.asked >= settings.calls or len(answers.losses) >= _MOST_LOSSES:
                 break
-            if words in broken:
-                continue
-            asked += 1
-            seed = settings.seed + turn
-            try:
-                number, failed = case.compare(words, seed)
-            except SamplerLostError as error:
-                losses.append(f"{words}: {error}")
-            except WorkerError as error:
-                if error.is_own or error.is_unasked:
-                    mistakes.append(f"{words}: {error}")
-                    continue
-                broken[words] = seed
-                details.append(f"{words}: valid parameters raise {error}")
-            else:
-                compared += number
-                if failed:
-                    broken[words] = seed
-                    _, low, value, high = failed[0]
-                    numbers = numbers if len(broken) > 1 else (value, high if value > high else low)
-                    details.append(f"{words}: {_in_words(*failed[0])}")
-    if broken:
-        detail = f"{len(broken)} of {len(case.relations)} relations broken: {'; '.join(details)}"
+            if words not in answers.broken:
+                answers.ask(case, words, settings.seed + turn)
+    return _finding(case, answers)
+
+
+def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
+    number, asked = len(case.relations), answers.asked
+    if answers.broken:
+        detail = f"{len(answers.broken)} of {number} relations broken: {'; '.join(answers.details)}"
         return Finding(
             FindingKind.WRONG_ANSWER,
             detail,
-            claimed=numbers[0],
-            certified=numbers[1],
+            claimed=answers.numbers[0],
+            certified=answers.numbers[1],
             evidence=Evidence.EXACT,
             scope=Scope.POINTS,
             calls=asked,
-            witness={"broken": broken, "details": details},
+            witness={"broken": answers.broken, "details": answers.details},
         )
-    if mistakes:
-        return Finding(FindingKind.ERROR, f"the code of the adapter raises: {mistakes[0]}", calls=asked)
-    if losses or asked < len(case.relations):
-        why = losses[0] if losses else f"only {asked} of {len(case.relations)} relations were asked"
+    if answers.mistakes:
+        return Finding(FindingKind.ERROR, f"the code of the adapter raises: {answers.mistakes[0]}", calls=asked)
+    if answers.losses or asked < number:
+        why = answers.losses[0] if answers.losses else f"only {asked} of {number} relations were asked"
         return Finding(FindingKind.UNDECIDED, why, calls=asked)
-    if not compared:
+    if not answers.compared:
         return Finding(FindingKind.ERROR, "the relations compare nothing", calls=asked)
     return Finding(
         FindingKind.OK,
-        f"{len(case.relations)} relations, {compared} comparisons",
+        f"{number} relations, {answers.compared} comparisons",
         evidence=Evidence.EXACT,
         scope=Scope.POINTS,
         calls=asked,
-        power={"points": compared},
+        power={"points": answers.compared},
     )
 
 

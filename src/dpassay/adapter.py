@@ -442,8 +442,8 @@ class Relations:
     name : str
         Unique in the adapter, such as ``GaussianPrivacyLoss``.
     relations : mapping
-        Description such as ``the inverse of the loss is its inverse``, to a function that takes a `random.Random`, draws
-        valid parameters with it and yields comparisons: words with the parameters, a lower bound, a number of the
+        Description such as ``delta is a sum``, to a function that takes a `random.Random`, draws valid parameters with
+        it and yields comparisons: words with the parameters, a lower bound, a number of the
         library, and an upper bound. A number outside its bounds is a finding, and so is NaN; an exception of the
         library is one, because the parameters are valid.
 

@@ -108,7 +108,10 @@ def _bank(random):
         moved = np.array([random.uniform(-1, 1), random.uniform(-1, 1)])
         parameters = {"mu1": means, "mu2": moved, "sigma1": variances, "sigma2": variances * 1.1}
         exact = math.fsum(_normals(m, v, n, 1.1 * v, order) for m, n, v in zip(means, moved, variances))
-        yield (f"pRDP_diag_gaussian({parameters}, {order})", *_near(rdp_bank.pRDP_diag_gaussian(parameters, order), exact))
+        yield (
+            f"pRDP_diag_gaussian({parameters}, {order})",
+            *_near(rdp_bank.pRDP_diag_gaussian(parameters, order), exact),
+        )
 
 
 def _normals(mean, variance, other, second, order):
@@ -119,7 +122,7 @@ def _normals(mean, variance, other, second, order):
 
 
 def _sparse(random):
-    """The bounds of Zhu and Wang 2020 for the sparse vector technique with Gaussian noise."""
+    """Check the bounds of Zhu and Wang 2020 for the sparse vector technique with Gaussian noise."""
     sigma, count, queries = random.uniform(1, 5), random.randint(2, 5), random.randint(10, 90)
     for order in (1.5, 3.0, 8.0):
         found = rdp_bank.RDP_gaussian_svt_cgreater1({"sigma": sigma, "c": count, "k": queries}, order)
@@ -147,12 +150,12 @@ def _least(divergence, of, orders=None):
 
 
 def _first(delta):
-    """The conversion of Mironov 2017."""
+    """Return the conversion of Mironov 2017."""
     return lambda order, divergence: divergence + math.log(1 / delta) / (order - 1)
 
 
 def _second(delta):
-    """The conversion of Balle et al. 2020."""
+    """Return the conversion of Balle et al. 2020."""
     return lambda order, divergence: max(
         divergence + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1), 0.0
     )
@@ -176,12 +179,20 @@ def _conversions(random):
         yield f"rdp_to_delta, noise {sigma!r}, {epsilon!r}, {flag}", exact * (1 - 1e-6) - 1e-12, float(found), 1.0
     leak, rate = random.uniform(0, 0.1), random.uniform(0, 1)
     exact = max(0.0, 1 - leak - math.exp(epsilon) * rate, math.exp(-epsilon) * (1 - leak - rate))
-    yield (f"approxdp_to_fdp({epsilon!r}, {leak!r})({rate!r})", *_near(converter.approxdp_to_fdp(epsilon, leak)(rate), exact))
+    yield (
+        f"approxdp_to_fdp({epsilon!r}, {leak!r})({rate!r})",
+        *_near(converter.approxdp_to_fdp(epsilon, leak)(rate), exact),
+    )
     exact = max(0.0, 1 - math.exp(epsilon) * rate, math.exp(-epsilon) * (1 - rate))
     yield (f"puredp_to_fdp({epsilon!r})({rate!r})", *_near(converter.puredp_to_fdp(epsilon)(rate), exact))
     pure = 1 / (1 + math.exp(-epsilon))
     low = math.log((pure - delta) / (1 - pure))
-    yield f"puredp_to_approxdp({epsilon!r})({delta!r})", low, float(converter.puredp_to_approxdp(epsilon)(delta)), epsilon
+    yield (
+        f"puredp_to_approxdp({epsilon!r})({delta!r})",
+        low,
+        float(converter.puredp_to_approxdp(epsilon)(delta)),
+        epsilon,
+    )
     loss = lambda t: _phi(t * sigma - 0.5 / sigma)  # noqa: E731  # a formula
     found = converter.cdf_to_approxdelta(loss, loss)(epsilon)
     yield (f"cdf_to_approxdelta, noise {sigma!r}, {epsilon!r}", *_near(found, _gaussian_delta(sigma, epsilon)))
@@ -281,11 +292,16 @@ def _samples(random):
             words = f"fast_k_subsample_upperbound, noise {sigma!r}, rate {rate!r}, order {order}, {terms} terms"
             yield words, binomial(order, shift=False) * (1 - 1e-6), float(found), math.inf
         found = rdp_acct.fast_poission_subsampled_cgf_upperbound(curve, order, rate) / (order - 1)
-        yield f"fast Poisson bound, {sigma!r}, {rate!r}, order {order}", binomial(order, shift=False), float(found), math.inf
+        yield (
+            f"fast Poisson bound, {sigma!r}, {rate!r}, order {order}",
+            binomial(order, shift=False),
+            float(found),
+            math.inf,
+        )
 
 
 def _one_term(random):
-    """The bound of one term lies above the sum that it bounds."""
+    """Check that the bound of one term lies above the sum that it bounds."""
     sigma, rate = random.uniform(1.2, 1.6), random.uniform(0.4, 0.5)
     for order in (4, 7, 12):
         exact = (1 - rate) ** order + order * rate * (1 - rate) ** (order - 1)
@@ -296,7 +312,7 @@ def _one_term(random):
 
 
 def _screens(random):
-    """A noisy screen without knowledge of the data costs as much as at each of the counts that are searched."""
+    """Check that a noisy screen without knowledge of the data costs as much as at each count that is searched."""
     threshold, neighbours = random.randint(60, 100), 200
     sigma = (threshold - neighbours // 10) / random.uniform(2.2, 3)  # the lower count is in the tail of the noise
     for order in (3.0, 60.0, 100.0):
@@ -327,7 +343,12 @@ def _epsilons(random):
     response = math.log(keep / (1 - keep))
     rows = (
         ("get_eps_gaussian", sigma, lambda o: o / (2 * sigma**2), _gaussian_epsilon(sigma, delta)),
-        ("get_eps_laplace", scale, lambda o: rdp_bank.RDP_laplace({"b": scale}, o), 1 / scale + 2 * math.log1p(-delta)),
+        (
+            "get_eps_laplace",
+            scale,
+            lambda o: rdp_bank.RDP_laplace({"b": scale}, o),
+            1 / scale + 2 * math.log1p(-delta),
+        ),
         ("get_eps_randresp", keep, lambda o: _response(keep, o), math.log((keep - delta) / (1 - keep))),
     )
     for name, parameter, curve, tight in rows:
@@ -369,20 +390,32 @@ def _calibrations(random):
     cost = lambda b: min(_least(bank(b), _first(delta)), count / b)  # noqa: E731  # a formula
     yield f"laplace_mech{words}, epsilon", 0.0, cost(scale), epsilon * (1 + 1e-3)
     yield f"laplace_mech{words}, scale", 0.0, scale, count / epsilon * (1 + 1e-9)
-    yield (f"laplace_mech({epsilon!r}, 0, {count})", *_near(privacy_calibrator.laplace_mech(epsilon, 0, count)["b"], count / epsilon))
+    yield (
+        f"laplace_mech({epsilon!r}, 0, {count})",
+        *_near(privacy_calibrator.laplace_mech(epsilon, 0, count)["b"], count / epsilon),
+    )
     keep = privacy_calibrator.randresponse_mech(epsilon, delta, count)["p"]
     least = 1 / (1 + math.exp(-epsilon / count))
     most = min(_least(lambda o: count * _response(keep, o), _first(delta)), count * math.log(keep / (1 - keep)))
     yield f"randresponse_mech{words}", least * (1 - 1e-9), keep, 1.0
     yield f"randresponse_mech{words}, epsilon", 0.0, most, epsilon * (1 + 1e-3)
-    yield (f"randresponse_mech({epsilon!r}, 0, {count})", *_near(privacy_calibrator.randresponse_mech(epsilon, 0, count)["p"], least))
+    yield (
+        f"randresponse_mech({epsilon!r}, 0, {count})",
+        *_near(privacy_calibrator.randresponse_mech(epsilon, 0, count)["p"], least),
+    )
     small = min(epsilon, 0.9)
     found = privacy_calibrator.classical_gaussian_mech(small, delta)["sigma"]
-    yield (f"classical_gaussian_mech({small!r}, {delta!r})", *_near(found, math.sqrt(2 * math.log(1.25 / delta)) / small))
+    yield (
+        f"classical_gaussian_mech({small!r}, {delta!r})",
+        *_near(found, math.sqrt(2 * math.log(1.25 / delta)) / small),
+    )
     for level in (delta, random.uniform(0.05, 0.4)):
         found = privacy_calibrator.ana_gaussian_mech(epsilon, level)["sigma"]
         # documented: a tolerance of 1e-12 in delta
-        yield (f"ana_gaussian_mech({epsilon!r}, {level!r}), delta", *_near(_gaussian_delta(found, epsilon), level, 1e-9, 2e-12))
+        yield (
+            f"ana_gaussian_mech({epsilon!r}, {level!r}), delta",
+            *_near(_gaussian_delta(found, epsilon), level, 1e-9, 2e-12),
+        )
 
 
 def _sampled_calibration(random):

@@ -25,6 +25,10 @@ _ADD_REMOVE, _REPLACE = dp.NeighboringRelation.ADD_OR_REMOVE_ONE, dp.Neighboring
 _SPECIAL = dp.NeighboringRelation.REPLACE_SPECIAL
 
 
+_FREE = (dp.NoOpDpEvent(),)
+"""Events that cost nothing."""
+
+
 def _near(value, other, relative=1e-8, absolute=1e-11):
     slack = relative * abs(other) + absolute
     return other - slack, float(value), other + slack
@@ -75,7 +79,7 @@ def _leaf(random, relation):
     )
 
 
-def _nested(random, leaf, depth=2, free=(dp.NoOpDpEvent(),)):
+def _nested(random, leaf, depth=2, free=_FREE):
     """Return a nested composition, with events that cost nothing, and the list of its leaves with counts."""
     shape = random.choice(["leaf", "several", "composed", "built"]) if depth else "leaf"
     if shape == "leaf":
@@ -103,7 +107,7 @@ def _nested(random, leaf, depth=2, free=(dp.NoOpDpEvent(),)):
 
 
 def _sums(random):
-    """The divergence of a composition is the sum of those of its parts."""
+    """Check that the divergence of a composition is the sum of those of its parts."""
     for relation in (_ADD_REMOVE, _REPLACE, _SPECIAL):
         event, parts = _nested(random, lambda r=relation: _leaf(random, r))
         outer = random.randint(1, 3)
@@ -141,7 +145,7 @@ def _gaussians(random, noise=lambda random: random.uniform(0.7, 4)):
 
 
 def _losses_of_gaussians(random):
-    """The losses of Gaussian mechanisms add up to those of one; what costs nothing costs nothing."""
+    """Check that the losses of Gaussian mechanisms add up to those of one; what costs nothing costs nothing."""
 
     def leaf():
         sigma = _noise(random)
@@ -159,7 +163,12 @@ def _losses_of_gaussians(random):
         for level in (0.0, random.uniform(0, 3)):
             exact, aside = (_gaussian_delta(sigma / sensitivity, at) for at in (level, level - steps * _INTERVAL))
             found = accountant.get_delta(level)
-            yield f"2 times {event!r}, {relation}, delta at {level!r}", exact * (1 - 1e-9) - 1e-13, found, aside + 1e-11
+            yield (
+                f"2 times {event!r}, {relation}, delta at {level!r}",
+                exact * (1 - 1e-9) - 1e-13,
+                found,
+                aside + 1e-11,
+            )
             epsilon = accountant.get_epsilon(found) if 0 < found < 1 else level
             yield f"2 times {event!r}, {relation}, back to epsilon", -math.inf, epsilon, level + 1e-6
 
@@ -170,7 +179,7 @@ def _gaussian_delta(sigma, epsilon):
 
 
 def _events_and_distributions(random):
-    """An event costs as much as its distribution of losses, as often as it is composed."""
+    """Check that an event costs as much as its distribution of losses, as often as it is composed."""
     make = pld.privacy_loss_distribution
     grid = {"value_discretization_interval": _INTERVAL}
     scale, rate, count = random.uniform(1, 4), random.uniform(0.1, 0.9), random.randint(1, 4)
@@ -198,7 +207,10 @@ def _events_and_distributions(random):
         exact = losses if count == 1 else losses.self_compose(count)
         for level in (0.0, 0.8):
             found = accountant.get_delta(level)
-            yield (f"{count} times {event!r}, delta at {level}", *_near(found, exact.get_delta_for_epsilon(level), 1e-9))
+            yield (
+                f"{count} times {event!r}, delta at {level}",
+                *_near(found, exact.get_delta_for_epsilon(level), 1e-9),
+            )
 
 
 def _without_privacy(random):
@@ -225,7 +237,12 @@ def _without_privacy(random):
             (dp.SelfComposedDpEvent(dp.UnsupportedDpEvent(), 2), False),
         )
         for event, answer in supported:
-            yield f"{type(fresh).__name__} supports {event!r}", float(answer), float(fresh.supports(event)), float(answer)
+            yield (
+                f"{type(fresh).__name__} supports {event!r}",
+                float(answer),
+                float(fresh.supports(event)),
+                float(answer),
+            )
         yield "asking whether costs nothing", 0.0, float(fresh.get_epsilon(1e-6)), 0.0
 
 
@@ -272,7 +289,7 @@ def _samples(random):
 
 
 def _without_replacement(sigma, rate, order):
-    """Return the bound of Wang, Balle and Kasiviswanathan 2019 without its differences: Theorem 9 with epsilon(inf)=inf."""
+    """Return the bound of Wang, Balle and Kasiviswanathan 2019, Theorem 9, for losses without a limit."""
     second = min(4 * math.expm1(1 / sigma**2), 2 * math.exp(1 / sigma**2))
     total = 1 + rate**2 * math.comb(order, 2) * second
     for j in range(3, order + 1):
@@ -281,7 +298,7 @@ def _without_replacement(sigma, rate, order):
 
 
 def _trees(random):
-    """A record is in one node of each level of its tree."""
+    """Check that a record is in one node of each level of its tree."""
     sigma, count = _noise(random), random.randint(1, 3)
     for steps in (random.randint(1, 40), [random.randint(1, 40) for _ in range(3)]):
         event = dp.SelfComposedDpEvent(dp.SingleEpochTreeAggregationDpEvent(sigma, steps), count)
@@ -300,7 +317,7 @@ def _mean_of_repetitions(gamma, shape):
 
 
 def _repetitions(random):
-    """The best of a random number of runs: Theorems 2 and 6 of Papernot and Steinke 2022."""
+    """Check the best of a random number of runs: Theorems 2 and 6 of Papernot and Steinke 2022."""
     sigma, mean, count = random.uniform(1.5, 4), random.uniform(1.2, 8), random.randint(1, 2)
     before = random.uniform(0, 0.3)
     orders = [1.5, 2.0, 3.0, 6.0, 15.0, 40.0]
@@ -315,9 +332,7 @@ def _repetitions(random):
         else:
             gamma = optimize.brentq(lambda g, s=shape: _mean_of_repetitions(g, s) - mean, 1e-9, 1 - 1e-9, xtol=1e-14)
             least = min((1 - 1 / o) * r + math.log(1 / gamma) / o for o, r in zip(orders, single))
-            every = [
-                one + math.log(mean) / (order - 1) + (1 + shape) * least for order, one in zip(orders, single)
-            ]
+            every = [one + math.log(mean) / (order - 1) + (1 + shape) * least for order, one in zip(orders, single)]
             exact = [min(every[k:]) for k in range(len(every))]  # a divergence grows with its order
         event = dp.dp_event.RepeatAndSelectDpEvent(dp.GaussianDpEvent(sigma), mean, shape)
         found = rdp.RdpAccountant(orders).compose(dp.ZCDpEvent(before)).compose(event, count).rdp
@@ -374,7 +389,7 @@ def _conversions(random):
 
 
 def _calibrations(random):
-    """A parameter that is found meets the target, and one that is a little less private does not."""
+    """Check that a parameter that is found meets the target, and one that is a little less private does not."""
     epsilon, delta, count = random.uniform(0.5, 4), 10 ** random.uniform(-8, -3), random.randint(1, 6)
 
     def epsilon_of(event):
@@ -388,7 +403,9 @@ def _calibrations(random):
         sigma = dp.calibrate_dp_mechanism(
             lambda: rdp.RdpAccountant(_ORDERS), many, epsilon, delta, bracket, tol=tolerance
         )
-        words = f"calibrate_dp_mechanism of {count} Gaussian mechanisms, {epsilon!r}, {delta!r}, {bracket}, {tolerance}"
+        words = (
+            f"calibrate_dp_mechanism of {count} Gaussian mechanisms, {epsilon!r}, {delta!r}, {bracket}, {tolerance}"
+        )
         yield f"{words}: epsilon", 0.0, epsilon_of(many(sigma)), epsilon
         yield f"{words}: epsilon with less noise", epsilon, epsilon_of(many(sigma - 2 * tolerance)), math.inf
     sigma = sigma * random.uniform(2, 9)
@@ -418,8 +435,9 @@ def _smallest_noise(random):
     pure = pld.common.DifferentialPrivacyParameters(epsilon, 0.0)
     scale = composition.get_smallest_laplace_noise(pure, count, sensitivity)
     # within a tolerance of the search
-    yield f"get_smallest_laplace_noise({epsilon!r}, 0, {count}, {sensitivity!r})", *(
-        count * sensitivity / epsilon * factor if factor else scale for factor in (1 - 1e-3, None, 1.1)
+    yield (
+        f"get_smallest_laplace_noise({epsilon!r}, 0, {count}, {sensitivity!r})",
+        *(count * sensitivity / epsilon * factor if factor else scale for factor in (1 - 1e-3, None, 1.1)),
     )
     part = delta / (2 * count)
     single = pld.common.DifferentialPrivacyParameters(epsilon / count, part)
@@ -456,5 +474,8 @@ def event_relations():
     )
     yield Relations(
         "calibrate_dp_mechanism, relations",
-        {"a parameter meets its target and is no larger": _calibrations, "the smallest noise suffices": _smallest_noise},
+        {
+            "a parameter meets its target and is no larger": _calibrations,
+            "the smallest noise suffices": _smallest_noise,
+        },
     )

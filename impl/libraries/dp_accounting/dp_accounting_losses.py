@@ -212,7 +212,7 @@ def _ends(pair):
 
 
 def _inverses(random, kind):
-    """The inverse is the largest place at which the loss is at least as large."""
+    """Check that the inverse is the largest place at which the loss is at least as large."""
     for words, loss, pair in _made(random, kind):
         for place in _places(random, pair)[:3]:
             level = pair.loss(place)
@@ -229,8 +229,11 @@ def _inverses(random, kind):
                 yield f"{at}, loss there", level - 1e-9, pair.loss(x), math.inf
                 beyond = pair.loss(x + step)
                 constant = abs(beyond - pair.loss(x)) < 1e-12  # a Laplace loss is constant on both sides
-                yield f"{at}, loss beyond", -math.inf, beyond if not math.isnan(beyond) else -math.inf, (
-                    math.inf if constant else level + 1e-9
+                yield (
+                    f"{at}, loss beyond",
+                    -math.inf,
+                    beyond if not math.isnan(beyond) else -math.inf,
+                    (math.inf if constant else level + 1e-9),
                 )
 
 
@@ -256,7 +259,7 @@ def _guarantees(random, kind):
     loss = kind.made.from_privacy_guarantee(target, sensitivity, sampling_prob=rate)
     scale = loss.parameter if is_pure else loss.standard_deviation
     if kind is _DiscreteGaussian:
-        scale = loss._sigma  # noqa: SLF001  # its standard deviation is not its parameter
+        scale = loss._sigma  # its standard deviation is not its parameter
     words = f"{kind.made.__name__}.from_privacy_guarantee({epsilon!r}, {delta!r}, {sensitivity!r}, {rate!r})"
     for factor, suffices in ((1.0, True), (0.95, False)):
         # the discrete Laplace mechanism counts in reciprocals
@@ -277,7 +280,7 @@ _CONSTRUCTORS = {
 
 
 def _on_a_grid(random, kind):
-    """A pessimistic curve lies above the exact one, by at most one interval; an optimistic one below it."""
+    """Check that a pessimistic curve lies above the exact one, by at most one interval; an optimistic one below it."""
     noise, sensitivity, rate = _drawn(random, kind)
     pairs = [_pair(noise, way, sensitivity, rate) for way in (_Way.ADD, _Way.REMOVE)]
     for dots, pessimistic in ((True, True), (False, True), (False, False)):
@@ -334,7 +337,10 @@ def _mixtures(random):
         words = f"MixtureGaussianPrivacyLoss{arguments}, {way}"
         for x in _places(random, pair):
             yield (f"{words}.privacy_loss({x!r})", *_near(float(loss.privacy_loss(x)), pair.loss(x)))
-            yield (f"{words}.mu_upper_cdf({x!r})", *_near(float(loss.mu_upper_cdf(x)), math.exp(pair.upper.log_cdf(x))))
+            yield (
+                f"{words}.mu_upper_cdf({x!r})",
+                *_near(float(loss.mu_upper_cdf(x)), math.exp(pair.upper.log_cdf(x))),
+            )
             yield (f"{words}.mu_lower_log_cdf", *_near(float(loss.mu_lower_log_cdf(x)), float(pair.lower.log_cdf(x))))
         levels = _levels(random)
         for level, found in zip(levels, loss.get_delta_for_epsilon(levels)):
@@ -354,7 +360,7 @@ def _mixtures(random):
 
 
 def _truncated_batches(random):
-    """A batch that is full truncates: delta lies between that of the sample and that of a replaced record."""
+    """Check the delta of batches that may be full: the record is not sampled, or it may displace another one."""
     sigma, rate, size = random.uniform(1, 3), random.uniform(0.1, 0.6), random.randint(4, 12)
     noise = _Gaussian(sigma)
     sampled = [_pair(noise, way, 1.0, rate) for way in (_Way.ADD, _Way.REMOVE)]

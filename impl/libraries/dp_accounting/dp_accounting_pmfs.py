@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from dp_accounting import pld
 from dp_accounting.pld import common, pld_pmf
 
@@ -239,7 +238,7 @@ def _responses(random):
 
 
 def _from_cdf(random):
-    """The loss of Gaussian noise is Gaussian."""
+    """Check that the loss of Gaussian noise is Gaussian."""
     loss = random.uniform(0.3, 1.5)
     phi = lambda x: 0.5 * math.erfc(-x / math.sqrt(2))  # noqa: E731  # a formula
     exact = lambda e: phi(loss / 2 - e / loss) - math.exp(e) * phi(-loss / 2 - e / loss)  # noqa: E731  # a formula
@@ -310,7 +309,10 @@ def _functions(random):
         steps = common.BinarySearchParameters(0, 60, discrete=True, initial_guess=random.choice([None, 3]))
         number = random.randint(5, 40)
         found = common.inverse_monotone_function(
-            (lambda n: n) if increasing else (lambda n: 100 - n), number if increasing else 100 - number, steps, increasing
+            (lambda n: n) if increasing else (lambda n: 100 - n),
+            number if increasing else 100 - number,
+            steps,
+            increasing,
         )
         yield f"inverse_monotone_function at the integer {number}, {increasing}", number, found, number
 

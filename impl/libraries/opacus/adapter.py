@@ -138,7 +138,9 @@ def cases():
             {"history": [], "mechanism": "prv"}
         ),
         "an empty state": lambda: accountants.create_accountant("rdp").load_state_dict({}),
-        "a state without a history": lambda: accountants.create_accountant("rdp").load_state_dict({"mechanism": "rdp"}),
+        "a state without a history": lambda: accountants.create_accountant("rdp").load_state_dict(
+            {"mechanism": "rdp"}
+        ),
         "an unknown accountant": lambda: accountants.create_accountant("unknown"),
     }
     return [

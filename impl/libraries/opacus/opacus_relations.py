@@ -100,7 +100,9 @@ def _truncated(random):
     with np.errstate(all="ignore"):
         for level in (low - 0.1, *_levels(random, sigma, rate), high + 0.1):
             inside = low <= level < high
-            exact = (_chance(sigma, rate, level) - _chance(sigma, rate, low)) / mass if inside else float(level >= high)
+            exact = (
+                (_chance(sigma, rate, level) - _chance(sigma, rate, low)) / mass if inside else float(level >= high)
+            )
             yield (f"{words}, cdf({level!r})", *_near(losses.cdf(level), exact, 1e-8))
             exact = _density(sigma, rate, level) / mass if inside else 0.0
             yield (f"{words}, pdf({level!r})", *_near(losses.pdf(level), exact, 1e-8))
@@ -188,10 +190,10 @@ def _convolutions(random):
     counts = [random.randint(1, 3) for _ in some]
     parts = some[:1]
     for words, found, pairs in (
-        ("twice", compose._compose_two(some[0].losses, some[1].losses), _sums(some[0].pairs, some[1].pairs)),  # noqa: SLF001
+        ("twice", compose._compose_two(some[0].losses, some[1].losses), _sums(some[0].pairs, some[1].pairs)),
         (
             "thrice",
-            compose._compose_fourier(some[0].losses, 3),  # noqa: SLF001
+            compose._compose_fourier(some[0].losses, 3),
             _sums(some[0].pairs, _sums(some[0].pairs, some[0].pairs)),
         ),
     ):
@@ -222,7 +224,9 @@ def _discretised(random):
     sigma, rate = _drawn(random)
     reach = 12 / sigma + 4
     grid = domain.Domain.create_aligned(-reach, reach, 0.01)
-    losses = prvs.TruncatedPrivacyRandomVariable(prvs.PoissonSubsampledGaussianPRV(rate, sigma), grid.t_min, grid.t_max)
+    losses = prvs.TruncatedPrivacyRandomVariable(
+        prvs.PoissonSubsampledGaussianPRV(rate, sigma), grid.t_min, grid.t_max
+    )
     with np.errstate(all="ignore"):
         found = prvs.discretize(losses, grid)
     words = f"rate {rate!r}, noise {sigma!r} on a grid"
@@ -232,7 +236,12 @@ def _discretised(random):
     for level in (0.0, 0.3, 1.0):
         exact = _sampled_delta(sigma, rate, level)
         low, high = _sampled_delta(sigma, rate, level + 0.02), _sampled_delta(sigma, rate, level - 0.02)
-        yield f"{words}, delta at {level}, exactly {exact!r}", low - 1e-9, float(found.compute_delta_estimate(level)), high
+        yield (
+            f"{words}, delta at {level}, exactly {exact!r}",
+            low - 1e-9,
+            float(found.compute_delta_estimate(level)),
+            high,
+        )
 
 
 def _sampled_delta(sigma, rate, epsilon):
@@ -247,7 +256,7 @@ def _sampled_delta(sigma, rate, epsilon):
 
 
 def _gaussians(random):
-    """A history without sampling is one Gaussian mechanism, to each accountant."""
+    """Check that a history without sampling is one Gaussian mechanism, to each accountant."""
     history = [(random.uniform(1.5, 4), 1.0, random.randint(1, 5)) for _ in range(random.randint(1, 4))]
     sigma = math.fsum(n / s**2 for s, _, n in history) ** -0.5
     delta, error = 10 ** random.uniform(-6, -2), random.choice([0.01, 0.1])
@@ -301,12 +310,12 @@ def _divergences(random):
     yield "its order is the best", *_near(_converted(order, exact[orders.index(order)], delta), least)
     for a, b in ((random.uniform(-9, 3), random.uniform(-9, 3)), (1.0, -math.inf)):
         high, low = max(a, b), min(a, b)
-        yield (f"_log_add({a}, {b})", *_near(rdp._log_add(a, b), math.log(math.exp(a) + math.exp(b))))  # noqa: SLF001
-        yield (f"_log_sub({high}, {low})", *_near(rdp._log_sub(high, low), math.log(math.exp(high) - math.exp(low))))  # noqa: SLF001
+        yield (f"_log_add({a}, {b})", *_near(rdp._log_add(a, b), math.log(math.exp(a) + math.exp(b))))
+        yield (f"_log_sub({high}, {low})", *_near(rdp._log_sub(high, low), math.log(math.exp(high) - math.exp(low))))
 
 
 def _steps(random):
-    """Steps one by one are the history; equal neighbours are counted together; a state that is loaded is the same."""
+    """Check that steps one by one are the history, that equal neighbours are counted together, and states."""
     kinds = [(random.uniform(1, 3), random.uniform(0.1, 0.6)) for _ in range(3)]
     taken = [kind for kind in random.choices(kinds, k=4) for _ in range(random.randint(1, 3))]
     runs = []
@@ -336,7 +345,12 @@ def _steps(random):
     for _ in range(5):
         same.step(noise_multiplier=kinds[0][0], sample_rate=kinds[0][1])
     yield "gdp, length", 1.0, float(len(same)), 1.0
-    yield f"gdp, five steps {same.history!r}", 1.0, float([tuple(run) for run in same.history] == [(*kinds[0], 5)]), 1.0
+    yield (
+        f"gdp, five steps {same.history!r}",
+        1.0,
+        float([tuple(run) for run in same.history] == [(*kinds[0], 5)]),
+        1.0,
+    )
     try:
         same.step(noise_multiplier=kinds[1][0], sample_rate=kinds[0][1])
         refused = 0.0
@@ -350,7 +364,7 @@ def _steps(random):
 
 
 def _limits(random):
-    """The formulas of the central limit theorem."""
+    """Check the formulas of the central limit theorem."""
     sigma, rate, steps = random.uniform(0.8, 4), random.uniform(0.01, 0.3), random.randint(1, 50)
     poisson = rate * math.sqrt(steps * math.expm1(sigma**-2))
     inner = math.exp(sigma**-2) * _phi(1.5 / sigma) + 3 * _phi(-0.5 / sigma) - 2
@@ -362,14 +376,20 @@ def _limits(random):
     account.history = [(sigma, rate, steps)]
     for mu, choice in ((poisson, True), (uniform, False)):
         level = random.uniform(0, 2)
-        yield (f"delta_eps_mu({level!r}, {mu!r})", *_near(gdp.delta_eps_mu(eps=level, mu=mu), _gaussian_delta(1 / mu, level)))
+        yield (
+            f"delta_eps_mu({level!r}, {mu!r})",
+            *_near(gdp.delta_eps_mu(eps=level, mu=mu), _gaussian_delta(1 / mu, level)),
+        )
         delta = _gaussian_delta(1 / mu, 0.0) * random.uniform(0.01, 0.9)
         found = account.get_epsilon(delta, poisson=choice)
-        yield (f"gdp of {given}, epsilon at {delta!r}, {choice}", *_near(found, _gaussian_epsilon(1 / mu, delta), 1e-7, 1e-7))
+        yield (
+            f"gdp of {given}, epsilon at {delta!r}, {choice}",
+            *_near(found, _gaussian_epsilon(1 / mu, delta), 1e-7, 1e-7),
+        )
 
 
 def _domains(random):
-    """The grid reaches beyond what each mechanism, and all of them, cost with the stated chances."""
+    """Check that the grid reaches beyond what each mechanism, and all of them, cost with the stated chances."""
     parts = random.choice([1, 2])  # a single step costs most at the chance that each step has for itself
     history = [
         (random.uniform(0.8, 3), random.uniform(0.05, 0.9), 1 if parts == 1 else random.randint(1, 20))
@@ -389,7 +409,7 @@ def _domains(random):
     least = max(cost(history, chance / 4), *singles, error) + 3
     yield (f"compute_safe_domain_size({history!r}, {error!r}, {chance!r})", *_near(found, least))
     account = accountants.create_accountant("prv")
-    grid = account._get_domain(losses, counts, error, chance)  # noqa: SLF001
+    grid = account._get_domain(losses, counts, error, chance)
     step = error / math.sqrt(sum(counts) / 2 * math.log(12 / chance))  # Theorem 5.5 of Gopi, Lee and Wutschitz 2021
     yield (f"the step of the grid of {history!r}, {error!r}, {chance!r}", *_near(grid.dt, step, 1e-7))
     yield f"the grid of {history!r} reaches down", -math.inf, grid.t_min, -least * (1 - _ROUNDING)

@@ -157,10 +157,16 @@ def _losses(random):
                     yield (f"{mechanism.words}.{name}({level!r})", *_near(found, exact(level), 1e-8))
             a, b = levels[1], levels[-1]
             exact = mechanism.cdf(b) - mechanism.cdf(a)
-            yield (f"{mechanism.words}.probability({a!r}, {b!r})", *_near(mechanism.made.probability(a, b), exact, 1e-8))
+            yield (
+                f"{mechanism.words}.probability({a!r}, {b!r})",
+                *_near(mechanism.made.probability(a, b), exact, 1e-8),
+            )
         if mechanism.rdp is not None:
             for order in (1.3, 2.0, 2.6, 5.0):
-                yield (f"{mechanism.words}.rdp({order})", *_near(mechanism.made.rdp(order), mechanism.rdp(order), 1e-6))
+                yield (
+                    f"{mechanism.words}.rdp({order})",
+                    *_near(mechanism.made.rdp(order), mechanism.rdp(order), 1e-6),
+                )
         leak = getattr(mechanism, "leak", 0.0)
         yield (f"{mechanism.words}.pm_inf", *_near(mechanism.made.pm_inf, leak))
     for rate, exact in ((0.0, 0.0), (1.0, 3.0 / (2 * 1.7**2))):
@@ -171,7 +177,10 @@ def _losses(random):
 def _truncated(random):
     for kind in _MECHANISMS:
         mechanism = kind(random)
-        low, high = max(mechanism.least, -4.0) * random.uniform(0.3, 0.9), random.uniform(0.3, 1) * min(mechanism.most, 3)
+        low, high = (
+            max(mechanism.least, -4.0) * random.uniform(0.3, 0.9),
+            random.uniform(0.3, 1) * min(mechanism.most, 3),
+        )
         found = variables.PrivacyRandomVariableTruncated(mechanism.made, low, high)
         below, mass = mechanism.cdf(low), mechanism.cdf(high) - mechanism.cdf(low)
         if mass < 1e-3:
@@ -194,7 +203,7 @@ def _truncated(random):
 
 
 def _means(random):
-    """The mean of losses on a wide domain."""
+    """Check the mean of losses on a wide domain."""
     for kind in (_Sampled, _Gaussian, _Laplace):
         mechanism = kind(random)
         reach = 3 + 12 / getattr(mechanism, "sigma", 1.0)
@@ -251,7 +260,10 @@ def _grids(random):
     moved = grid.shift_right(0.7 * step).shift_left(0.2 * step)
     for place in (0, 1, len(grid) - 1):
         yield (f"{words}, point {place}", *_near(grid[place], grid.t_min() + place * step, 1e-7, 1e-7))
-        yield (f"{words}, point {place}, moved", *_near(float(moved.ts()[place]), float(grid.ts()[place]) + 0.5 * step))
+        yield (
+            f"{words}, point {place}, moved",
+            *_near(float(moved.ts()[place]), float(grid.ts()[place]) + 0.5 * step),
+        )
     yield (f"{words}, shifts", *_near(moved.shifts(), 0.5 * step))
     yield f"{words}, equal to itself", 1.0, float(grid == Domain.create_aligned(low, high, step)), 1.0
     yield f"{words}, not equal when moved", 0.0, float(grid == moved), 0.0
@@ -267,13 +279,18 @@ def _numbers(random):
             _epsilon(few.pairs, finite),
             _epsilon(few.pairs, finite - error) + slack,
         )
-        for name, value, one in zip(("lower", "estimate", "upper"), few.losses.compute_epsilon(delta, error, slack), exact):
+        for name, value, one in zip(
+            ("lower", "estimate", "upper"), few.losses.compute_epsilon(delta, error, slack), exact
+        ):
             words = f"{few.pairs!r}, leak {few.leak!r}, {name} epsilon at {delta!r} with {error!r}, {slack!r}"
             yield (words, *_near(value, one, 1e-8))
     yield "epsilon below the leak", math.inf, few.losses.compute_epsilon(few.leak / 2, 0.0, 0.0)[2], math.inf
     for level in (-0.1, 0.0, 0.11, 0.3):
         exact = _delta(few.pairs, level, few.leak)
-        yield (f"{few.pairs!r}, leak {few.leak!r}, delta at {level}", *_near(few.losses.compute_delta_estimate(level), exact))
+        yield (
+            f"{few.pairs!r}, leak {few.leak!r}, delta at {level}",
+            *_near(few.losses.compute_delta_estimate(level), exact),
+        )
 
 
 def _convolutions(random):
@@ -343,7 +360,10 @@ def _conversions(random):
         used = orders or [1.0 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))
         cost = math.fsum(n / (2 * part.sigma**2) for part, n in zip(parts, counts))
         exact = min(o * cost - math.log(delta * o) / (o - 1) + math.log1p(-1 / o) for o in used)
-        yield (f"RDP of {counts} times {[part.words for part in parts]}, {orders}, {delta!r}", *_near(found, exact, 1e-8))
+        yield (
+            f"RDP of {counts} times {[part.words for part in parts]}, {orders}, {delta!r}",
+            *_near(found, exact, 1e-8),
+        )
 
 
 def _gaussians(random):
@@ -370,7 +390,7 @@ def _gaussians(random):
 
 
 def _training(random):
-    """The accountants for stochastic gradient descent are the general one; steps compose."""
+    """Check that the accountants for stochastic gradient descent are the general one; steps compose."""
     sigma, rate = random.uniform(1, 2), random.choice([1.0, random.uniform(0.1, 0.4)])
     steps, delta = random.randint(1, 6), 10 ** random.uniform(-6, -3)
     mechanism = variables.PoissonSubsampledGaussianMechanism(rate, sigma)
