@@ -119,7 +119,7 @@ class _Few:
     """A few losses near 0 with probabilities, on a grid that is wide enough for their sums."""
 
     def __init__(self, random):
-        self.grid = domain.Domain.create_aligned(-5.0, 5.0, 0.05)
+        self.grid = domain.Domain.create_aligned(-10.0, 10.0, 0.05)
         shift = random.choice([0.0, random.uniform(-0.02, 0.02)])
         self.grid = self.grid.shift_right(shift) if shift else self.grid
         size = self.grid.size

@@ -221,7 +221,7 @@ class _Few:
     """A few losses near 0 with probabilities, on a grid that is wide enough for their sums, and a leak."""
 
     def __init__(self, random):
-        self.grid = Domain.create_aligned(-5.0, 5.0, 0.05).shift_right(random.uniform(-0.02, 0.02))
+        self.grid = Domain.create_aligned(-10.0, 10.0, 0.05).shift_right(random.uniform(-0.02, 0.02))
         size = len(self.grid)
         places = random.sample(range(size // 2 - 8, size // 2 + 12), random.randint(3, 6))
         weights = [random.random() + 0.05 for _ in places]
