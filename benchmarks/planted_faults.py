@@ -244,8 +244,8 @@ class Bench:
             "DPASSAY_TRACE_NUMBER": str(number),
         }
         try:
-            order = self._asked_directly(number)
-            untraced = self._asked_by_laws(number, order)
+            order, cut = self._asked_directly(number)
+            untraced = cut | self._asked_by_laws(number, order)
         finally:
             hook.unlink()
         rows = [line.split("\t") for line in log.read_text("utf-8").splitlines()]
@@ -255,9 +255,13 @@ class Bench:
             cases.setdefault((Path(path).relative_to(self.copy).as_posix(), int(line)), set()).add(case)
         return Coverage(cases, untraced)
 
-    def _asked_directly(self, number: Path) -> list[str]:
-        """Ask the cases that draw nothing, without the laws, and return their names in the order of their numbers."""
+    def _asked_directly(self, number: Path) -> tuple[list[str], frozenset[str]]:
+        """Ask the cases that draw nothing, without the laws.
+
+        Returns their names in the order of their numbers, and the cases that the time limit cut short.
+        """
         order: list[str] = []
+        cut = set[str]()
         with self.target.worker() as worker:
             for case in open_library(worker):
                 if isinstance(case, RemoteMechanism | RemoteFamily):
@@ -266,12 +270,13 @@ class Bench:
                 _set_number(number, len(order))
                 start = time.monotonic()
                 for request in _requests(case):
+                    if time.monotonic() - start > _TRACED_SECONDS_OF_A_CASE:
+                        cut.add(case.name)
+                        break
                     with suppress(WorkerError, SamplerLostError):
                         worker.request(**request)
-                    if time.monotonic() - start > _TRACED_SECONDS_OF_A_CASE:
-                        break
                 _set_number(number, 0)
-        return order
+        return order, frozenset(cut)
 
     def _asked_by_laws(self, number: Path, order: list[str]) -> frozenset[str]:
         """Run the laws of the other cases, append their names, and return the cases that a law did not come to."""

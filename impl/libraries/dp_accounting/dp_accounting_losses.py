@@ -151,6 +151,8 @@ def _pair(noise, way, sensitivity, rate):
 
 
 def _near(value, other, slack=0.0):
+    if math.isinf(other):
+        return other, value, other
     allowed = _RELATIVE * abs(other) + _ABSOLUTE + slack
     return other - allowed, value, other + allowed
 
@@ -181,7 +183,7 @@ def _places(random, pair):
 
 def _distribution_functions(random, kind):
     for words, loss, pair in _made(random, kind):
-        places = _places(random, pair)
+        places = [*_places(random, pair), *_ends(pair)]
         for x in (places[0], np.array(places)):
             for name, found, other in (
                 ("noise_cdf", loss.noise_cdf(x), np.exp(pair.noise.log_cdf(x))),
@@ -268,7 +270,9 @@ def _guarantees(random, kind):
         if suffices:
             yield f"{words}: delta", 0.0, found, target.delta * (1 + 1e-4) + _ABSOLUTE
         else:
-            yield f"{words}: delta with less noise", target.delta, found, 1.0
+            yield f"{words}: delta with less noise", max(target.delta, 1e-9), found, 1.0
+    own = max(float(loss.get_delta_for_epsilon(epsilon)), 0.0)
+    yield f"{words}: its own delta", 0.9 * target.delta, own, target.delta * (1 + 1e-4) + _ABSOLUTE
 
 
 _CONSTRUCTORS = {

@@ -135,10 +135,11 @@ def _repetitions(random):
         for form, found in _both(losses, pessimistic=pessimistic):
             words = f"{form}, {count} times {_about(losses)}, truncated {lost}, pessimistic {pessimistic}"
             repeated = found.self_compose(count, lost)
-            # the Fourier transform wraps around what a dense repetition truncates, which is at infinity in any case
-            slack = lost if form == "sparse" else 2 * lost
-            for at, low, value, high in _compare(words, repeated, exact, slack, pessimistic=pessimistic):
-                yield at, low, value, high if form == "sparse" else high + slack
+            # many sparse losses become dense; the Fourier transform wraps around what a dense repetition truncates,
+            # which is at infinity in any case
+            repeated = found.self_compose(count, lost)
+            for at, low, value, high in _compare(words, repeated, exact, 2 * lost, pessimistic=pessimistic):
+                yield at, low, value, high + 2 * lost
 
 
 def _mixtures(random):
@@ -237,6 +238,24 @@ def _responses(random):
             yield words, exact(level) - _ROUNDING, found, exact(level - _INTERVAL) + _ROUNDING
 
 
+def _guaranteed(random):
+    """Check the worst losses of a guarantee: randomised response and a leak."""
+    epsilon, leak = random.uniform(0.15, 2), random.choice([0.0, random.uniform(0, 0.1)])
+    keep = 1 / (1 + math.exp(-epsilon))
+
+    def exact(at):
+        terms = (max(a - math.exp(at) * b, 0.0) for a, b in ((keep, 1 - keep), (1 - keep, keep)))
+        return leak + (1 - leak) * math.fsum(terms)
+
+    losses = _distributions.from_privacy_parameters(
+        common.DifferentialPrivacyParameters(epsilon, leak), value_discretization_interval=_INTERVAL
+    )
+    for level in (-0.5, 0.0, 0.41, 1.07):
+        words = f"from_privacy_parameters({epsilon!r}, {leak!r}), delta at {level!r}"
+        low, high = exact(level) - _ROUNDING, exact(level - _INTERVAL) + _ROUNDING
+        yield words, low, float(losses.get_delta_for_epsilon(level)), high
+
+
 def _from_cdf(random):
     """Check that the loss of Gaussian noise is Gaussian."""
     loss = random.uniform(0.3, 1.5)
@@ -277,7 +296,12 @@ def _dictionaries(random):
         low, high = common.compute_self_convolve_bounds(values, count, lost)
         repeated = _Losses(dict(enumerate(values)), 0.0).times(count).probabilities
         inside = math.fsum(p for k, p in repeated.items() if low <= k <= high)
-        yield f"compute_self_convolve_bounds, {values}, {count}, {lost}", total**count - lost - _ROUNDING, inside, 1.0
+        yield (
+            f"compute_self_convolve_bounds, {values}, {count}, {lost}",
+            total**count - lost - _ROUNDING,
+            inside,
+            1.0 + _ROUNDING,
+        )
 
 
 def _functions(random):
@@ -336,6 +360,7 @@ def pmf_relations():
             "two distributions have the delta of their outcomes": _two_functions,
             "responses among buckets have the delta of their outcomes": _responses,
             "a distribution of losses has their delta": _from_cdf,
+            "a guarantee has the worst losses that it allows": _guaranteed,
         },
     )
     yield Relations(
