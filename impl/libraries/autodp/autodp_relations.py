@@ -238,21 +238,20 @@ def _samples(random):
 
     def binomial(order, *, shift):
         """Return the sum of Zhu and Wang 2019; with a shift that of their general bound."""
-        total = (1 - rate) ** (order - 1) * (1 + (order - 1) * rate)
+        terms = [(order - 1) * math.log1p(-rate) + math.log1p((order - 1) * rate)]
         for j in range(2, order + 1):
-            weight = math.comb(order, j) * rate**j * (1 - rate) ** (order - j)
-            power = j * curve(j + 1) if shift and j > 2 else (j - 1) * curve(j)
-            total += weight * math.exp(power)
-        return math.log(total) / (order - 1)
+            weight = math.log(math.comb(order, j)) + j * math.log(rate) + (order - j) * math.log1p(-rate)
+            terms.append(weight + (j * curve(j + 1) if shift and j > 2 else (j - 1) * curve(j)))
+        return float(special.logsumexp(terms)) / (order - 1)
 
     def without_replacement(order):
         """Return the bound of Wang, Balle and Kasiviswanathan 2019, Theorem 9, for unbounded losses."""
         second = min(4 * math.expm1(curve(2)), 2 * math.exp(curve(2)))
-        total = 1 + rate**2 * math.comb(order, 2) * second
-        total += math.fsum(
-            2 * rate**j * math.comb(order, j) * math.exp((j - 1) * curve(j)) for j in range(3, order + 1)
-        )
-        return min(math.log(total) / (order - 1), curve(order))
+        terms = [0.0, math.log(second) + 2 * math.log(rate) + math.log(math.comb(order, 2))]
+        for j in range(3, order + 1):
+            weight = math.log(2) + j * math.log(rate) + math.log(math.comb(order, j))
+            terms.append(weight + (j - 1) * curve(j))
+        return min(float(special.logsumexp(terms)) / (order - 1), curve(order))
 
     orders = [2, 3, 5, 9]
     for name, exact in (
@@ -267,13 +266,16 @@ def _samples(random):
         for order, found in zip(orders, account.get_rdp(orders)):
             yield (f"{words}, order {order}", *_near(found, (count + 1) * exact(order), 1e-6))
         middle = float(account.get_rdp([4.5])[0])
-        low = (count + 1) * (3 * exact(4) + 4 * exact(5)) / (2 * 3.5) if exact(4) < curve(4) else 0.0
+        low = (count + 1) * min(_chord(exact, 4.5), curve(4.5))
         yield f"{words}, order 4.5", low * (1 - 1e-6), middle, math.inf
         delta = 10 ** random.uniform(-6, -3)
         chord = lambda o, e=exact: (count + 1) * min(_chord(e, o), curve(o))  # noqa: E731  # a formula
-        least = _least(chord, _first(delta), [1.02 + 0.25 * k for k in range(160)])
-        # the search need not end at the best order
-        yield f"{words}, epsilon at {delta!r}", least * (1 - 1e-3), float(account.get_eps(delta)), least * 1.5
+        tried = [1.02 + 0.25 * k for k in range(160)]
+        least = _least(chord, _first(delta), tried)
+        # a divergence grows with its order, so that larger orders cost as much as the last one at least; the search
+        # need not end at the best order
+        low, high = min(least, chord(tried[-1])), least * 1.5
+        yield f"{words}, epsilon at {delta!r}", low * (1 - 1e-3), float(account.get_eps(delta)), high
     account = rdp_acct.anaRDPacct(m=20, m_max=40)
     account.compose_subsampled_mechanism(curve, rate, coeff=count, improved_bound_flag=True)
     for order, found in zip(orders, account.get_rdp(orders)):

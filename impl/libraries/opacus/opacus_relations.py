@@ -390,11 +390,13 @@ def _limits(random):
 
 def _domains(random):
     """Check that the grid reaches beyond what each mechanism, and all of them, cost with the stated chances."""
-    parts = random.choice([1, 2])  # a single step costs most at the chance that each step has for itself
-    history = [
-        (random.uniform(0.8, 3), random.uniform(0.05, 0.9), 1 if parts == 1 else random.randint(1, 20))
-        for _ in range(parts)
-    ]
+    one = (random.uniform(0.8, 3), random.uniform(0.05, 0.9), 1)  # costs most at the chance that a step has for itself
+    more = [(random.uniform(0.8, 3), random.uniform(0.05, 0.9), random.randint(1, 20)) for _ in range(2)]
+    for history in ([one], more):
+        yield from _domain_of(random, history)
+
+
+def _domain_of(random, history):
     error, chance = random.uniform(0.01, 0.2), 10 ** random.uniform(-9, -4)
     losses = [prvs.PoissonSubsampledGaussianPRV(rate, sigma) for sigma, rate, _ in history]
     counts = [count for *_, count in history]
