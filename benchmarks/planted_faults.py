@@ -19,19 +19,37 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from benchmarks.mutation.mutants import Mutant, Source
 from benchmarks.mutation.places import places
 from benchmarks.privacy_faults import faults
-from dpassay.claims import UsageError
+from dpassay.claims import SamplerLostError, UsageError
+from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.environments import build_environment, newest_version
 from dpassay.impl.libraries.registry import find_library
+from dpassay.impl.libraries.remote import (
+    RemoteAnswer,
+    RemoteCase,
+    RemoteFamily,
+    RemoteMechanism,
+    RemoteNonsense,
+    RemoteRelations,
+    WorkerError,
+    open_library,
+)
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.expected import ExpectedFailure, load_expected
+from dpassay.properties.assay.inquiry import domain_of, typical_point
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
+from dpassay.properties.assay.questions import QUESTIONS, points_of
 from dpassay.properties.assay.suite import Plan, Result, Target, close_session, make_plan, run_plan
 
 CAUSES = Path(__file__).with_suffix(".toml")
@@ -106,7 +124,10 @@ _UTILITY = {
 """Functions that compute no privacy: what they say of the accuracy of a mechanism, and what uses a release."""
 
 _TRACED_SECONDS, _TRACED_CALLS = 200.0, 40
-"""Limits of the run under the tracer, which is slow."""
+"""Limits of the run under the tracer of what draws outcomes."""
+
+_TRACED_SECONDS_OF_A_CASE, _TRACED_POINTS, _TRACED_SEEDS = 4.0, 8, 2
+"""Limits of the run under the tracer of a case that draws nothing: no further call after that time."""
 
 _FOUND = {FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER, FindingKind.ERROR}
 _TRACER = """
@@ -114,24 +135,36 @@ import mmap, os, sys, threading
 ROOT = os.environ["DPASSAY_TRACED"]
 number = mmap.mmap(os.open(os.environ["DPASSAY_TRACE_NUMBER"], os.O_RDWR), 8)
 log = open(os.environ["DPASSAY_TRACE_LOG"], "a", buffering=1)
-seen, current = set(), b""
+unseen, current, inside = {}, b"", {}
 def local(frame, event, argument):
-    global current
     if event == "line":
-        now = number[:8]
-        if now != current:
-            seen.clear()
-            current = now
-        key = (frame.f_code.co_filename, frame.f_lineno)
-        if key not in seen:
-            seen.add(key)
-            log.write(f"{int.from_bytes(now, 'big')}\\t{key[0]}\\t{key[1]}\\n")
+        lines = unseen.get(frame.f_code)
+        if lines is None:
+            lines = unseen[frame.f_code] = {line for _, _, line in frame.f_code.co_lines() if line is not None}
+        if frame.f_lineno in lines:
+            lines.discard(frame.f_lineno)
+            log.write(f"{int.from_bytes(current, 'big')}\\t{frame.f_code.co_filename}\\t{frame.f_lineno}\\n")
+        if not lines:
+            return None
     return local
 def watch(frame, event, argument):
-    return local if frame.f_code.co_filename.startswith(ROOT) else None
+    global current
+    code = frame.f_code
+    mine = inside.get(code)
+    if mine is None:
+        # the body of a module or of a class runs when it is imported, and says nothing of a case
+        mine = inside[code] = code.co_filename.startswith(ROOT) and bool(code.co_flags & 1)
+    if not mine:
+        return None
+    now = number[:8]
+    if now != current:
+        unseen.clear()
+        current = now
+    return local if unseen.get(code) != set() else None
 sys.settrace(watch)
 threading.settrace(watch)
 """
+"""Writes each line of the package that a request executes once; a function whose lines are all seen runs untraced."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +233,7 @@ class Bench:
             yield from _unexpected(plan, result, entries, known)
 
     def coverage(self) -> "Coverage":
-        """Run the suite on the copy without a fault under a tracer."""
+        """Ask every case of the copy without a fault under a tracer."""
         hook, log, number = (self.copy / name for name in ("sitecustomize.py", "lines.log", "number"))
         hook.write_text(_TRACER, "utf-8")
         log.write_text("", "utf-8")
@@ -210,19 +243,9 @@ class Bench:
             "DPASSAY_TRACE_LOG": str(log),
             "DPASSAY_TRACE_NUMBER": str(number),
         }
-        order: list[str] = []
-        plan = make_plan(self.target, LAWS, calls=_TRACED_CALLS, law=self.laws)
-        waiting = {(check.mechanism, check.law.name) for check in plan.checks if check.reason is None}
         try:
-            _set_number(number, 1)
-            for result in run_plan(plan, budget=_TRACED_SECONDS):
-                place = (result.check.mechanism, result.check.law.name)
-                if result.check.reason is not None or place not in waiting:
-                    continue
-                if result.seconds > 0:
-                    waiting.discard(place)
-                order.append(result.check.mechanism)
-                _set_number(number, len(order) + 1)
+            order, cut = self._asked_directly(number)
+            untraced = cut | self._asked_by_laws(number, order)
         finally:
             hook.unlink()
         rows = [line.split("\t") for line in log.read_text("utf-8").splitlines()]
@@ -230,7 +253,63 @@ class Bench:
         for turn, path, line in rows:
             case = order[int(turn) - 1] if 0 < int(turn) <= len(order) else ""
             cases.setdefault((Path(path).relative_to(self.copy).as_posix(), int(line)), set()).add(case)
-        return Coverage(cases, frozenset(mechanism for mechanism, _ in waiting))
+        return Coverage(cases, untraced)
+
+    def _asked_directly(self, number: Path) -> tuple[list[str], frozenset[str]]:
+        """Ask the cases that draw nothing, without the laws.
+
+        Returns their names in the order of their numbers, and the cases that the time limit cut short.
+        """
+        order: list[str] = []
+        cut = set[str]()
+        with self.target.worker() as worker:
+            for case in open_library(worker):
+                if isinstance(case, RemoteMechanism | RemoteFamily):
+                    continue
+                order.append(case.name)
+                _set_number(number, len(order))
+                start = time.monotonic()
+                for request in _requests(case):
+                    if time.monotonic() - start > _TRACED_SECONDS_OF_A_CASE:
+                        cut.add(case.name)
+                        break
+                    with suppress(WorkerError, SamplerLostError):
+                        worker.request(**request)
+                _set_number(number, 0)
+        return order, frozenset(cut)
+
+    def _asked_by_laws(self, number: Path, order: list[str]) -> frozenset[str]:
+        """Run the laws of the other cases, append their names, and return the cases that a law did not come to."""
+        plan = make_plan(self.target, LAWS, calls=_TRACED_CALLS, law=self.laws)
+        direct = set(order)
+        plan = replace(plan, checks=tuple(check for check in plan.checks if check.mechanism not in direct))
+        waiting = {(check.mechanism, check.law.name) for check in plan.checks if check.reason is None}
+        _set_number(number, len(order) + 1)
+        for result in run_plan(plan, budget=_TRACED_SECONDS):
+            place = (result.check.mechanism, result.check.law.name)
+            if result.check.reason is not None or place not in waiting:
+                continue
+            if result.seconds > 0:
+                waiting.discard(place)
+            order.append(result.check.mechanism)
+            _set_number(number, len(order) + 1)
+        return frozenset(mechanism for mechanism, _ in waiting)
+
+
+def _requests(case: RemoteCase) -> Iterator[dict[str, Any]]:
+    """Yield valid and invalid calls of a case that draws nothing."""
+    if isinstance(case, RemoteAnswer) and case.question in QUESTIONS:
+        question, domain = QUESTIONS[case.question], domain_of(case)
+        points = points_of(question, domain, np.random.default_rng(0), _TRACED_POINTS)
+        typical = typical_point(question, domain)
+        wrong = [{**typical, argument.name: -1.0} for argument in question.arguments if argument.kind != "reals"]
+        for arguments in (typical, *points, *wrong):
+            yield {"do": "answer", "case": case.name, "arguments": encode(arguments)}
+    elif isinstance(case, RemoteRelations):
+        for seed, words in product(range(_TRACED_SEEDS), case.relations):
+            yield {"do": "relate", "case": case.name, "relation": words, "seed": seed}
+    elif isinstance(case, RemoteNonsense):
+        yield from ({"do": "attempt", "case": case.name, "attempt": words} for words in case.attempts)
 
 
 def _set_number(file: Path, number: int) -> None:

@@ -9,6 +9,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from types import CodeType, FunctionType
 from typing import Any, Self
 
@@ -57,5 +58,6 @@ class InProcessWorker(Worker):
 
 def _codes(case: Any) -> Iterator[CodeType]:
     """Yield the code of the functions of a case: the files that they are in are the adapter's own."""
-    functions = [*vars(case).values(), *getattr(case, "attempts", {}).values()]
+    of_case = (getattr(case, name, {}).values() for name in ("attempts", "relations"))
+    functions = [*vars(case).values(), *chain.from_iterable(of_case)]
     yield from (function.__code__ for function in functions if isinstance(function, FunctionType))

@@ -41,6 +41,7 @@ __all__ = [
     "RemoteFamily",
     "RemoteMechanism",
     "RemoteNonsense",
+    "RemoteRelations",
     "Worker",
     "WorkerError",
     "WorkerLostError",
@@ -584,6 +585,35 @@ class RemoteNonsense(_Remote):
             return False, str(error)
 
 
+class RemoteRelations(_Remote):
+    """Relations that must hold among the numbers of a library.
+
+    Attributes
+    ----------
+    relations : tuple of str
+        The relations, in words.
+    """
+
+    def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
+        super().__init__(worker, description)
+        self.relations: tuple[str, ...] = tuple(description["relations"])
+
+    def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float]]]:
+        """Return the number of comparisons at the parameters of a seed, and those that fail.
+
+        Each of these is a tuple of words, a lower bound, the number of the library and an upper bound.
+
+        Raises
+        ------
+        WorkerError
+            If the library or the adapter raised.
+        WorkerLostError
+            If the worker crashed or hung.
+        """
+        found = decode(self._worker.request("relate", case=self.name, relation=relation, seed=seed))
+        return int(found["compared"]), [(row[0], *map(float, row[1:])) for row in found["broken"]]
+
+
 class BrokenCase(_Remote):
     """A case that the library or its adapter cannot describe.
 
@@ -598,12 +628,15 @@ class BrokenCase(_Remote):
         self.error: str = description["error"]
 
 
-RemoteCase = RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteNonsense | BrokenCase
+RemoteCase = RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteRelations | RemoteNonsense | BrokenCase
 
-_KINDS: dict[str, type[RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteNonsense | BrokenCase]] = {
+_KINDS: dict[
+    str, type[RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteRelations | RemoteNonsense | BrokenCase]
+] = {
     "mechanism": RemoteMechanism,
     "family": RemoteFamily,
     "answer": RemoteAnswer,
+    "relations": RemoteRelations,
     "nonsense": RemoteNonsense,
     "broken": BrokenCase,
 }

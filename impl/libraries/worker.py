@@ -7,6 +7,7 @@ to standard error: standard output belongs to the protocol.
 Requests: ``describe``; ``sample`` (case, data, size, seed or null, one_by_one); ``draw`` (case, data: one outcome,
 with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``replay`` (case, pairs, shifts);
 ``member`` (case: the name of a member of a family); ``answer`` (case, arguments); ``attempt`` (case, attempt);
+``relate`` (case, relation, seed);
 ``public`` (modules: their public functions) and ``reached`` (a request about a case: the public functions that it
 reaches); ``call`` (a request about a case: the library's own call behind it, if the worker was started with
 ``--record``). A reply
@@ -113,7 +114,7 @@ class Adapter:
         """Return the names of the exceptions by which compiled functions of the library refuse in this case."""
         return tuple(getattr(self._cases.get(request.get("case")), "refused_by", ()))
 
-    def answer(self, request: dict[str, Any]) -> Any:  # noqa: PLR0911  # a line for each request
+    def answer(self, request: dict[str, Any]) -> Any:  # noqa: PLR0911, PLR0912  # a line for each request
         """Handle one request and return its value as JSON."""
         from dpassay.impl.libraries.codec import decode, encode
 
@@ -147,6 +148,8 @@ class Adapter:
             return encode(getattr(case, what)(list(decode(request["data"]))))
         if what == "answer":
             return encode(case.compute(**decode(request["arguments"])))
+        if what == "relate":
+            return encode(case.compare(request["relation"], request["seed"]))
         if what == "attempt":
             return encode(case.attempts[request["attempt"]]())
         raise ValueError(f"unknown request {what!r}")

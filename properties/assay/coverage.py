@@ -19,6 +19,7 @@ from dpassay.impl.libraries.remote import (
     RemoteFamily,
     RemoteMechanism,
     RemoteNonsense,
+    RemoteRelations,
     Worker,
     WorkerError,
     open_library,
@@ -91,6 +92,8 @@ def _requests(case: RemoteCase) -> Iterator[dict[str, Any]]:
     elif isinstance(case, RemoteAnswer) and case.question in QUESTIONS:
         point = typical_point(QUESTIONS[case.question], domain_of(case))
         yield {"do": "answer", "case": case.name, "arguments": encode(point)}
+    elif isinstance(case, RemoteRelations):
+        yield from ({"do": "relate", "case": case.name, "relation": words, "seed": 0} for words in case.relations)
     elif isinstance(case, RemoteNonsense):
         yield from ({"do": "attempt", "case": case.name, "attempt": words} for words in case.attempts)
 

@@ -60,7 +60,7 @@ class ExpectedFailure:
     direction : str, optional
         One of `DIRECTIONS`.
     accepted : tuple of str, optional
-        The invalid calls whose acceptance is excused.
+        The invalid calls whose acceptance is excused, or the relations that may be broken.
     page : str, optional
         Name of the page that documents the finding.
     common : str, optional
@@ -121,8 +121,11 @@ class ExpectedFailure:
     def _excess_of_calls(self, finding: Finding) -> str | None:
         if self.accepted is None:
             return None
-        further = [words for words in (finding.witness or {}).get("accepted", ()) if words not in self.accepted]
-        return f"worse than expected: {'; '.join(further)} accepted, too" if further else None
+        for what in ("accepted", "broken"):
+            further = [words for words in (finding.witness or {}).get(what, ()) if words not in self.accepted]
+            if further:
+                return f"worse than expected: {'; '.join(further)} {what}, too"
+        return None
 
 
 def _ratio(claimed: float, certified: float) -> float:

@@ -38,6 +38,9 @@ MONOTONE_ALLOWANCE = 2.0**-20
 _MOST_LOSSES = 2
 """A worker that was lost this often is not asked again."""
 
+_LEAST_NUMBERS = 3
+"""Answers that a law compares at once at most: a slow library answers as many, unless its worker is given up."""
+
 _CONTROLS = 8
 """Random valid points at which an accountant is asked, until an answer is informative."""
 
@@ -68,8 +71,8 @@ class Inquiry:
 
     @property
     def is_over(self) -> bool:
-        """True if a limit is reached."""
-        late = time.monotonic() - self._start > self.settings.seconds
+        """True if a limit is reached; the time limit counts once there are answers to compare."""
+        late = self.numbers >= _LEAST_NUMBERS and time.monotonic() - self._start > self.settings.seconds
         return late or self.calls >= self.settings.calls or len(self.losses) >= _MOST_LOSSES
 
     def ask(self, arguments: dict[str, Any], of: RemoteAnswer | None = None) -> float | None:

@@ -71,3 +71,6 @@ def _requests(case: str, witness: Mapping[str, Any]) -> Iterator[tuple[list[str]
     elif "accepted" in witness:
         for words in witness["accepted"]:
             yield [f"# {words}"], {"do": "attempt", "case": case, "attempt": words}
+    elif "broken" in witness:
+        for words, seed in witness["broken"].items():
+            yield [f"# {words}"], {"do": "relate", "case": case, "relation": words, "seed": seed}

@@ -8,7 +8,8 @@ module can be imported there.
 
 Cases
     `Mechanism`, a mechanism with its claim and neighbours; `Answer`, a function of an accountant or calibrator;
-    `Family`, a mechanism for a whole domain of parameters; `Nonsense`, invalid calls that must raise
+    `Family`, a mechanism for a whole domain of parameters; `Relations`, relations that must hold among the numbers of
+    a library; `Nonsense`, invalid calls that must raise
 Noise
     `NoisePrimitive`, a function of the library through which its noise passes; `Choice`, other randomness, which is
     fixed while runs are replayed
@@ -26,6 +27,7 @@ Helpers
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import sys
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Data = list[float]
+    Compared = tuple[str, float, float, float]
 
 __all__ = [
     "Answer",
@@ -46,6 +49,7 @@ __all__ = [
     "Nonsense",
     "Raised",
     "Refused",
+    "Relations",
     "answer_in_time",
     "present_cases",
 ]
@@ -429,6 +433,44 @@ class Nonsense:
         return {"kind": "nonsense", "name": self.name, "attempts": list(self.attempts)}
 
 
+@dataclass(frozen=True)
+class Relations:
+    """Relations that must hold among the numbers of a library, at random valid parameters.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the adapter, such as ``GaussianPrivacyLoss``.
+    relations : mapping
+        Description such as ``delta is a sum``, to a function that takes a `random.Random`, draws valid parameters with
+        it and yields comparisons: words with the parameters, a lower bound, a number of the
+        library, and an upper bound. A number outside its bounds is a finding, and so is NaN; an exception of the
+        library is one, because the parameters are valid.
+
+    >>> def squares(random):
+    ...     x = random.uniform(0, 10)
+    ...     yield f"x={x}", 0.0, x * x, 100.0
+    >>> Relations("square", {"squares are positive": squares}).compare("squares are positive", 1)
+    {'compared': 1, 'broken': []}
+    """
+
+    name: str
+    relations: Mapping[str, Callable[[random.Random], Iterable[Compared]]]
+
+    def compare(self, relation: str, seed: int) -> dict[str, Any]:
+        """Return the number of comparisons, and those that fail as (words, lower, value, upper)."""
+        rows = list(self.relations[relation](random.Random(seed)))  # noqa: S311  # no secret: a draw that is repeated
+        broken = [(words, low, value, high) for words, low, value, high in rows if not low <= value <= high]
+        return {
+            "compared": len(rows),
+            "broken": [[words, float(low), float(value), float(high)] for words, low, value, high in broken],
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return the description that the parent process reads."""
+        return {"kind": "relations", "name": self.name, "relations": list(self.relations)}
+
+
 def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
     """Make a call that may hang, first in a child process with a time limit.
 
@@ -465,9 +507,9 @@ def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
 
 
 def present_cases(
-    *groups: Callable[[], Iterable[Mechanism | Family | Answer | Nonsense]],
+    *groups: Callable[[], Iterable[Mechanism | Family | Answer | Relations | Nonsense]],
     lacking: tuple[type[Exception], ...] = (AttributeError, TypeError, ValueError),
-) -> Iterator[Mechanism | Family | Answer | Nonsense]:
+) -> Iterator[Mechanism | Family | Answer | Relations | Nonsense]:
     """Yield the cases of all groups that this version of a library can build.
 
     A group ends at the first case that an older version cannot build, with a line on standard error.

@@ -2,13 +2,13 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpassay.adapter import Answer, Mechanism, Nonsense, Refused
+from dpassay.adapter import Answer, Mechanism, Nonsense, Refused, Relations
 from dpassay.impl.accounting.calibration import gaussian_sigma
 from dpassay.impl.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpassay.impl.accounting.pure_composition import response_epsilon
@@ -224,6 +224,15 @@ LYING_ANSWERS: dict[str, Any] = {
 
 NONSENSE = Nonsense("liar", {"epsilon=-1": lambda: 1.0, "epsilon=nan": lambda: float("x")}, refused_by=("ValueError",))
 
+
+def square_roots(random: Any) -> Iterator[tuple[str, float, float, float]]:
+    """Compare a root that is too small with the true one."""
+    x = random.uniform(1, 2)
+    yield f"x={x}", math.sqrt(x), math.sqrt(x) * 0.999, math.inf
+
+
+RELATIONS = Relations("liar", {"a root is large enough": square_roots})
+
 KINDS = {
     "privacy_of_claim": "violation",
     "privacy_in_float64": "violation",
@@ -233,7 +242,12 @@ KINDS = {
     "soundness": "unsound number",
 }
 
-LIARS: dict[str, Any] = {**LYING_MECHANISMS, **LYING_ANSWERS, "rejects_invalid_calls": NONSENSE}
+LIARS: dict[str, Any] = {
+    **LYING_MECHANISMS,
+    **LYING_ANSWERS,
+    "relations_hold": RELATIONS,
+    "rejects_invalid_calls": NONSENSE,
+}
 
 
 def test_every_law_has_a_liar() -> None:

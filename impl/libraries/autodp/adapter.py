@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 from autodp import calibrator_zoo, converter, dp_bank, mechanism_zoo, rdp_bank, transformer_zoo
+from autodp_relations import relations
 
 from dpassay.adapter import Answer, Nonsense, present_cases
 
@@ -255,4 +256,4 @@ def _refusals():
 def cases():
     """Return all cases; what this version lacks raises when it is asked."""
     np.seterr(all="ignore")
-    return list(present_cases(_mechanisms, _banks, _refusals, lacking=(AttributeError,)))
+    return list(present_cases(relations, _mechanisms, _banks, _refusals, lacking=(AttributeError,)))

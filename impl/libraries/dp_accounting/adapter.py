@@ -11,7 +11,10 @@ import dp_accounting as dp
 import numpy as np
 from dp_accounting import pld, rdp
 from dp_accounting.pld import accountant as composition
+from dp_accounting_events import event_relations
+from dp_accounting_losses import loss_relations
 from dp_accounting_more import identities, more_answers, more_refusals
+from dp_accounting_pmfs import pmf_relations
 
 from dpassay.adapter import Answer, Nonsense
 
@@ -320,8 +323,15 @@ def _exists(case):
     return all(hasattr(dp, needed) for part, needed in _YOUNGER.items() if part in case.name)
 
 
+def _relations():
+    """Yield the relations, for releases that have every event: 0.6 and later."""
+    if hasattr(dp, "get_epsilon_gaussian"):
+        for group in (loss_relations, pmf_relations, event_relations):
+            yield from group()
+
+
 def cases():
     """Return all cases that this version of the library has."""
     np.seterr(all="ignore")
-    groups = (_composed_events, _others, _refusals, more_answers, identities, more_refusals)
+    groups = (_relations, identities, _composed_events, _others, _refusals, more_answers, more_refusals)
     return [case for group in groups for case in group() if _exists(case)]

@@ -14,7 +14,7 @@ from dp_accounting import pld, rdp
 from dp_accounting.pld import accountant as composition
 from dp_accounting.rdp import rdp_privacy_accountant as _rdp
 
-from dpassay.adapter import Answer, Mechanism, Nonsense
+from dpassay.adapter import Answer, Nonsense, Relations
 
 __all__ = ["identities", "more_answers", "more_refusals"]
 
@@ -30,7 +30,6 @@ _DOMAIN = {
     "delta": (1e-12, 0.5),
     "epsilon": (0.0, 10.0),
 }
-_ALONE = "vector:size=1,linf=1,low=0,high=0,integer"
 _distributions = pld.privacy_loss_distribution
 _ADD_REMOVE = dp.NeighboringRelation.ADD_OR_REMOVE_ONE
 
@@ -257,23 +256,21 @@ def _calibrations():
 
 
 def identities():
-    """Yield what must be true of the numbers of this library among themselves; no sample is drawn."""
-    for name, check in (
-        ("advanced composition is inverted", _inverts_composition),
-        ("discrete Laplace noise suffices", _suffices),
-        ("optimistic bounds lie below pessimistic ones", _is_ordered),
-        ("repeating once costs no less than once", _repeats),
-        ("a sample without replacement costs less than all, more than nothing", _samples),
-        ("a mixture of a distribution with itself is itself", _mixes),
-    ):
-        yield Mechanism(
-            name,
-            _ALONE,
-            "pure:0.0",
-            sample_one=lambda _, c=check: bool(c()),
-            law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
-            calls=8,
-        )
+    """Yield what must be true of the numbers of this library among themselves."""
+    yield Relations(
+        "identities",
+        {
+            name: lambda _, name=name, check=check: [(name, 1.0, float(check()), 1.0)]
+            for name, check in (
+                ("advanced composition is inverted", _inverts_composition),
+                ("discrete Laplace noise suffices", _suffices),
+                ("optimistic bounds lie below pessimistic ones", _is_ordered),
+                ("repeating once costs no less than once", _repeats),
+                ("a sample without replacement costs less than all, more than nothing", _samples),
+                ("a mixture of a distribution with itself is itself", _mixes),
+            )
+        },
+    )
 
 
 def _inverts_composition():

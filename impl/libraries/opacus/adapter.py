@@ -12,7 +12,9 @@ import warnings
 import opacus_without_torch  # noqa: F401  # before the library
 from opacus import accountants
 from opacus.accountants.analysis import rdp
+from opacus.accountants.analysis.prv import Domain, compose_heterogeneous
 from opacus.accountants.utils import get_noise_multiplier
+from opacus_relations import relations
 
 from dpassay.adapter import Answer, Nonsense
 
@@ -122,4 +124,28 @@ def cases():
             ("delta=-1", (1.0, 0.1, 10, -1.0)),
         )
     }
-    return [*_answers(), Nonsense("accountants", attempts)]
+    lengths = {
+        "get_privacy_spent, lengths": lambda: rdp.get_privacy_spent(orders=[2.0, 3.0], rdp=[1.0], delta=1e-5),
+        "compose_heterogeneous, lengths": lambda: compose_heterogeneous([], [1]),
+        "Domain, an odd size": lambda: Domain(-1.0, 1.0, 3),
+        "get_noise_multiplier, steps and epochs": lambda: get_noise_multiplier(
+            target_epsilon=1.0, target_delta=1e-5, sample_rate=0.1, steps=1, epochs=1
+        ),
+        "get_noise_multiplier, neither steps nor epochs": lambda: get_noise_multiplier(
+            target_epsilon=1.0, target_delta=1e-5, sample_rate=0.1
+        ),
+        "a state of another accountant": lambda: accountants.create_accountant("rdp").load_state_dict(
+            {"history": [], "mechanism": "prv"}
+        ),
+        "an empty state": lambda: accountants.create_accountant("rdp").load_state_dict({}),
+        "a state without a history": lambda: accountants.create_accountant("rdp").load_state_dict(
+            {"mechanism": "rdp"}
+        ),
+        "an unknown accountant": lambda: accountants.create_accountant("unknown"),
+    }
+    return [
+        *relations(),
+        *_answers(),
+        Nonsense("accountants", attempts),
+        Nonsense("accountants, arguments that do not fit", lengths),
+    ]

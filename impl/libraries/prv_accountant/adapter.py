@@ -9,8 +9,13 @@ from __future__ import annotations
 import math
 import warnings
 
-from prv_accountant import PRVAccountant
+import numpy as np
+from prv_accountant import PRVAccountant, composers
 from prv_accountant import privacy_random_variables as variables
+from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
+from prv_accountant.domain import Domain
+from prv_accountant.other_accountants import RDP
+from prv_relations import relations
 
 from dpassay.adapter import Answer, Nonsense
 
@@ -83,7 +88,7 @@ def _answers():
 def cases():
     """Return all cases."""
     nan = math.nan
-    found = list(_answers())
+    found = [*relations(), *_answers()]
     found.append(
         Nonsense(
             "PRVAccountant",
@@ -95,6 +100,26 @@ def cases():
             | {
                 "delta=-1": lambda: _epsilon(variables.GaussianMechanism(1.0), 1, -1.0),
                 "delta=nan": lambda: _epsilon(variables.GaussianMechanism(1.0), 1, nan),
+            },
+        )
+    )
+    gaussian = variables.GaussianMechanism(1.0)
+    one = DiscretePrivacyRandomVariable(np.ones(2) / 2, Domain(-1.0, 1.0, 2))
+    found.append(
+        Nonsense(
+            "PRVAccountant, arguments that do not fit",
+            {
+                "counts of other mechanisms": lambda: PRVAccountant([gaussian], 0.1, 1e-9, [1, 2]),
+                "more repetitions than announced": lambda: PRVAccountant([gaussian], 0.1, 1e-9, [2]).compute_epsilon(
+                    1e-5, [3]
+                ),
+                "Fourier, two mechanisms": lambda: composers.Fourier([one, one]),
+                "Fourier, two counts": lambda: composers.Fourier([one]).compute_composition([1, 1]),
+                "Heterogeneous, two counts": lambda: composers.Heterogeneous([one]).compute_composition([1, 1]),
+                "ConvolutionTree, repetitions": lambda: composers.ConvolutionTree([one]).compute_composition([2]),
+                "Domain, an odd size": lambda: Domain(-1.0, 1.0, 3),
+                "Domain, a size that is no integer": lambda: Domain(-1.0, 1.0, 2.0),
+                "RDP, two counts": lambda: RDP([gaussian]).compute_epsilon(1e-5, [1, 1]),
             },
         )
     )

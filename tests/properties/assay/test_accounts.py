@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -214,3 +215,12 @@ def test_ladders_climb_inside_a_domain_between_their_rungs() -> None:
     assert found.kind == "wrong answer"
     assert found.witness is not None
     assert 1e-4 <= found.witness["arguments"]["delta0"] <= 1e-3
+
+
+def test_a_slow_library_gives_as_many_answers_as_a_law_compares() -> None:
+    (case,) = opened(Answer("slow", "zcdp_epsilon", lambda rho, delta: rho + 2 * math.sqrt(rho * math.log(1 / delta))))
+    (law,) = (each for each in ACCOUNTANT_LAWS if each.name == "monotone_in_rho")
+    found = law.check(case, replace(SETTINGS, seconds=1e-9))
+    assert found.kind == "ok", found.detail
+    assert found.power is not None
+    assert 1 <= found.power["points"] < 8

@@ -1,0 +1,458 @@
+"""Exact relations of autodp: its banks of divergences, its accountant and its calibrators, by sums and integrals.
+
+The reference of a divergence is the sum or the integral that defines it; of an epsilon, the least value of the
+documented conversion over all orders.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from autodp import converter, dp_bank, mechanism_zoo, privacy_calibrator, rdp_acct, rdp_bank, transformer_zoo
+from scipy import integrate, optimize, special
+
+from dpassay.adapter import Relations
+
+__all__ = ["relations"]
+
+_ORDERS = (1.0, 1.3, 2.0, 2.7, 5.0, 12.0)
+
+
+def _near(value, other, relative=1e-7, absolute=1e-10):
+    slack = relative * abs(other) + absolute
+    return other - slack, float(value), other + slack
+
+
+def _phi(x):
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def _gaussian_delta(sigma, epsilon):
+    return _phi(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * _phi(-0.5 / sigma - epsilon * sigma)
+
+
+def _gaussian_epsilon(sigma, delta):
+    if _gaussian_delta(sigma, 0.0) <= delta:
+        return 0.0
+    return optimize.brentq(lambda e: _gaussian_delta(sigma, e) - delta, 0.0, 500.0, xtol=1e-12)
+
+
+# --- divergences --------------------------------------------------------------------------------------------
+
+
+def _laplace(scale, order):
+    """Return the divergence of Laplace noise by an integral."""
+    log = lambda x: -abs(x) / scale - math.log(2 * scale)  # noqa: E731  # a formula
+    if math.isinf(order):
+        return 1 / scale
+    if order == 1:
+        weigh = lambda x: math.exp(log(x)) * (log(x) - log(x - 1))  # noqa: E731  # a formula
+    else:
+        weigh = lambda x: math.exp(order * log(x) + (1 - order) * log(x - 1))  # noqa: E731  # a formula
+    parts = [(-60 * scale, 0.0), (0.0, 1.0), (1.0, 1 + 60 * scale)]
+    total = math.fsum(integrate.quad(weigh, *part, limit=200)[0] for part in parts)
+    return total if order == 1 else math.log(total) / (order - 1)
+
+
+def _sum(upper, lower, order):
+    """Return the divergence of two distributions on a few outcomes."""
+    if math.isinf(order):
+        return max(math.log(a / b) for a, b in zip(upper, lower))
+    if order == 1:
+        return math.fsum(a * math.log(a / b) for a, b in zip(upper, lower))
+    terms = [order * math.log(a) + (1 - order) * math.log(b) for a, b in zip(upper, lower)]
+    return float(special.logsumexp(terms)) / (order - 1)
+
+
+def _response(keep, order):
+    return _sum([keep, 1 - keep], [1 - keep, keep], order)
+
+
+def _bank(random):
+    sigma, scale, keep = random.uniform(0.5, 4), random.uniform(0.5, 4), random.uniform(0.55, 0.9)
+    rho, xi, epsilon = random.uniform(0.01, 1), random.uniform(0, 0.5), random.uniform(0.1, 3)
+    pure = 1 / (1 + math.exp(-epsilon))
+    p, q = random.uniform(0.1, 0.9), random.uniform(0.1, 0.9)
+    end = random.uniform(2, 9)
+    for order in (*_ORDERS, math.inf):
+        rows = [
+            ("RDP_laplace", {"b": scale}, _laplace(scale, order)),
+            ("RDP_randresponse", {"p": keep}, _response(keep, order)),
+            ("RDP_randresponse", {"p": 1 - keep}, _response(keep, order)),
+            ("RDP_pureDP", {"eps": epsilon}, _response(pure, order)),
+        ]
+        if order < math.inf:
+            rows += [
+                ("RDP_gaussian", {"sigma": sigma}, order / (2 * sigma**2)),
+                ("RDP_zCDP", {"rho": rho}, rho * order),
+                ("RDP_zCDP", {"rho": rho, "xi": xi}, xi + rho * order),
+                ("RDP_truncatedCDP", {"rho": rho, "w": end}, rho * order if order < end else math.inf),
+                ("RDP_noisy_screen", {"logp": math.log(p), "logq": math.log(q)}, _sum([p, 1 - p], [q, 1 - q], order)),
+                # the votes for two classes change by 1: a sensitivity of sqrt(2)
+                ("RDP_inde_pate_gaussian", {"sigma": sigma}, order / sigma**2),
+            ]
+        for name, parameters, exact in rows:
+            found = getattr(rdp_bank, name)(parameters, order)
+            words = f"{name}({parameters}, {order})"
+            if math.isinf(exact):
+                yield words, exact, float(found), exact
+            else:
+                yield (words, *_near(found, exact))
+        found = converter.puredp_to_rdp(epsilon)(order)
+        yield (f"puredp_to_rdp({epsilon!r})({order})", *_near(found, _response(pure, order)))
+    half = -2 * (math.log1p(1 / (2 * scale)) - 1 / (2 * scale))
+    yield (f"RDP_laplace of {scale!r}, order 1/2", *_near(rdp_bank.RDP_laplace({"b": scale}, 0.5), half))
+    means, variances = np.array([0.0, 0.3]), np.array([random.uniform(1, 2), random.uniform(1, 2)])
+    for order in (1.5, 2.0, 4.0):
+        moved = np.array([random.uniform(-1, 1), random.uniform(-1, 1)])
+        parameters = {"mu1": means, "mu2": moved, "sigma1": variances, "sigma2": variances * 1.1}
+        exact = math.fsum(_normals(m, v, n, 1.1 * v, order) for m, n, v in zip(means, moved, variances))
+        yield (
+            f"pRDP_diag_gaussian({parameters}, {order})",
+            *_near(rdp_bank.pRDP_diag_gaussian(parameters, order), exact),
+        )
+
+
+def _normals(mean, variance, other, second, order):
+    """Return the divergence of two normal distributions by an integral."""
+    log = lambda x, m, v: -0.5 * (x - m) ** 2 / v - 0.5 * math.log(2 * math.pi * v)  # noqa: E731  # a formula
+    weigh = lambda x: math.exp(order * log(x, mean, variance) + (1 - order) * log(x, other, second))  # noqa: E731
+    return math.log(integrate.quad(weigh, -60, 60, limit=400, points=[mean, other])[0]) / (order - 1)
+
+
+def _sparse(random):
+    """Check the bounds of Zhu and Wang 2020 for the sparse vector technique with Gaussian noise."""
+    sigma, count, queries = random.uniform(1, 5), random.randint(2, 5), random.randint(10, 90)
+    for order in (1.5, 3.0, 8.0):
+        found = rdp_bank.RDP_gaussian_svt_cgreater1({"sigma": sigma, "c": count, "k": queries}, order)
+        exact = count * math.log(queries / count) / (order - 1) + (count + 1) * order / (2 * sigma**2)
+        yield (f"RDP_gaussian_svt_cgreater1({sigma!r}, {count}, {queries}), order {order}", *_near(found, exact))
+        small = sigma * random.uniform(0.8, 1.5)
+        found = rdp_bank.RDP_gaussian_svt_c1({"sigma": sigma, "sigma_nu": small, "k": queries}, order)
+        exact = math.log(queries) / (order - 1) + order / sigma**2 + 2 * order / small**2
+        yield (f"RDP_gaussian_svt_c1({sigma!r}, {small!r}, {queries}), order {order}", *_near(found, exact))
+
+
+# --- conversions --------------------------------------------------------------------------------------------
+
+
+def _least(divergence, of, orders=None):
+    """Return the least value over orders of a function of an order and its divergence."""
+    orders = orders or [1 + 10**x for x in np.linspace(-3, 3.5, 400)]
+    values = [of(order, divergence(order)) for order in orders]
+    best = int(np.argmin(values))
+    ends = orders[max(best - 1, 0)], orders[min(best + 1, len(orders) - 1)]
+    found = optimize.minimize_scalar(
+        lambda order: of(order, divergence(order)), bounds=ends, method="bounded", options={"xatol": 1e-9}
+    )
+    return min(values[best], float(found.fun))
+
+
+def _first(delta):
+    """Return the conversion of Mironov 2017."""
+    return lambda order, divergence: divergence + math.log(1 / delta) / (order - 1)
+
+
+def _second(delta):
+    """Return the conversion of Balle et al. 2020."""
+    return lambda order, divergence: max(
+        divergence + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1), 0.0
+    )
+
+
+def _conversions(random):
+    sigma, delta, epsilon = random.uniform(0.8, 6), 10 ** random.uniform(-8, -3), random.uniform(0.1, 3)
+    curve = lambda order: order / (2 * sigma**2)  # noqa: E731  # a formula
+    for flag, of in ((True, _second), (False, _first)):
+        found = converter.rdp_to_approxdp(curve, BBGHS_conversion=flag)(delta)
+        yield (f"rdp_to_approxdp, noise {sigma!r}, {delta!r}, {flag}", *_near(found, _least(curve, of(delta)), 1e-6))
+
+        def of_delta(order, divergence, flag=flag):
+            log = (order - 1) * (divergence - epsilon)
+            log += (order - 1) * math.log1p(-1 / order) - math.log(order) if flag else 0.0
+            return min(math.exp(min(log, 50.0)), 1.0)
+
+        exact = _least(curve, of_delta)
+        found = converter.rdp_to_delta(curve, BBGHS_conversion=flag)(epsilon)
+        # the search may end at another order, on the safe side
+        yield f"rdp_to_delta, noise {sigma!r}, {epsilon!r}, {flag}", exact * (1 - 1e-6) - 1e-12, float(found), 1.0
+    leak, rate = random.uniform(0, 0.1), random.uniform(0, 1)
+    exact = max(0.0, 1 - leak - math.exp(epsilon) * rate, math.exp(-epsilon) * (1 - leak - rate))
+    yield (
+        f"approxdp_to_fdp({epsilon!r}, {leak!r})({rate!r})",
+        *_near(converter.approxdp_to_fdp(epsilon, leak)(rate), exact),
+    )
+    exact = max(0.0, 1 - math.exp(epsilon) * rate, math.exp(-epsilon) * (1 - rate))
+    yield (f"puredp_to_fdp({epsilon!r})({rate!r})", *_near(converter.puredp_to_fdp(epsilon)(rate), exact))
+    pure = 1 / (1 + math.exp(-epsilon))
+    low = math.log((pure - delta) / (1 - pure))
+    yield (
+        f"puredp_to_approxdp({epsilon!r})({delta!r})",
+        low,
+        float(converter.puredp_to_approxdp(epsilon)(delta)),
+        epsilon,
+    )
+    loss = lambda t: _phi(t * sigma - 0.5 / sigma)  # noqa: E731  # a formula
+    found = converter.cdf_to_approxdelta(loss, loss)(epsilon)
+    yield (f"cdf_to_approxdelta, noise {sigma!r}, {epsilon!r}", *_near(found, _gaussian_delta(sigma, epsilon)))
+    base, share = random.uniform(0.1, 3), random.uniform(0.05, 0.9)
+    amplified = math.log1p(share * math.expm1(base))
+    found = privacy_calibrator.subsample_epsdelta(base, leak, share)
+    yield (f"subsample_epsdelta({base!r}, {leak!r}, {share!r}), epsilon", *_near(found[0], amplified))
+    yield (f"subsample_epsdelta({base!r}, {leak!r}, {share!r}), delta", *_near(found[1], share * leak))
+    back = privacy_calibrator.subsample_epsdelta_inverse(amplified, share * leak, share)
+    yield ("subsample_epsdelta_inverse, epsilon", *_near(back[0], base))
+    yield ("subsample_epsdelta_inverse, delta", *_near(back[1], leak))
+
+
+# --- the accountant -----------------------------------------------------------------------------------------
+
+
+def _account(random):
+    """Divergences of mechanisms add up, and so do those of repetitions of one."""
+    sigma, scale = random.uniform(1, 6), random.uniform(1, 6)
+    counts = [random.randint(1, 5) for _ in range(3)]
+    gaussian = lambda order: order / (2 * sigma**2)  # noqa: E731  # a function that the accountant recognises again
+    laplace = lambda order: rdp_bank.RDP_laplace({"b": scale}, order)  # noqa: E731  # as above
+    account = rdp_acct.anaRDPacct()
+    for one, count in ((gaussian, counts[0]), (laplace, counts[1]), (gaussian, counts[2])):
+        account.compose_mechanism(one, coeff=count)
+    total = lambda a: (counts[0] + counts[2]) * gaussian(a) + counts[1] * laplace(a)  # noqa: E731  # a formula
+    orders = [1.5, 2.0, 7.0]
+    words = f"{counts} Gaussian and Laplace mechanisms, {sigma!r}, {scale!r}"
+    for order, found in zip(orders, account.get_rdp(orders)):
+        yield (f"{words}, order {order}", *_near(found, total(order)))
+    for delta in (10 ** random.uniform(-9, -3), random.uniform(0.01, 0.3)):
+        exact = _least(total, _first(delta))
+        yield f"{words}, epsilon at {delta!r}", exact * (1 - 1e-6), float(account.get_eps(delta)), exact * (1 + 1e-3)
+    alone = rdp_acct.anaRDPacct()
+    alone.compose_mechanism(laplace, coeff=counts[1])
+    yield (f"{counts[1]} Laplace mechanisms, {scale!r}, pure", *_near(alone.get_eps(0), counts[1] / scale))
+
+
+def _samples(random):
+    """Divergences on samples lie above those of the densities, and not above the theorems."""
+    sigma, rate, count = random.uniform(1, 4), random.uniform(0.02, 0.5), random.randint(1, 4)
+    curve = lambda order: order / (2 * sigma**2)  # noqa: E731  # a function that the accountant recognises again
+
+    def binomial(order, *, shift):
+        """Return the sum of Zhu and Wang 2019; with a shift that of their general bound."""
+        terms = [(order - 1) * math.log1p(-rate) + math.log1p((order - 1) * rate)]
+        for j in range(2, order + 1):
+            weight = math.log(math.comb(order, j)) + j * math.log(rate) + (order - j) * math.log1p(-rate)
+            terms.append(weight + (j * curve(j + 1) if shift and j > 2 else (j - 1) * curve(j)))
+        return float(special.logsumexp(terms)) / (order - 1)
+
+    def without_replacement(order):
+        """Return the bound of Wang, Balle and Kasiviswanathan 2019, Theorem 9, for unbounded losses."""
+        second = min(4 * math.expm1(curve(2)), 2 * math.exp(curve(2)))
+        terms = [0.0, math.log(second) + 2 * math.log(rate) + math.log(math.comb(order, 2))]
+        for j in range(3, order + 1):
+            weight = math.log(2) + j * math.log(rate) + math.log(math.comb(order, j))
+            terms.append(weight + (j - 1) * curve(j))
+        return min(float(special.logsumexp(terms)) / (order - 1), curve(order))
+
+    orders = [2, 3, 5, 9]
+    for name, exact in (
+        ("compose_poisson_subsampled_mechanisms", lambda order: binomial(order, shift=False)),
+        ("compose_poisson_subsampled_mechanisms1", lambda order: binomial(order, shift=True)),
+        ("compose_subsampled_mechanism", without_replacement),
+    ):
+        account = rdp_acct.anaRDPacct(m=20, m_max=40)
+        getattr(account, name)(curve, rate, coeff=count)
+        getattr(account, name)(curve, rate, coeff=1)
+        words = f"{name}, noise {sigma!r}, rate {rate!r}, {count} and once"
+        for order, found in zip(orders, account.get_rdp(orders)):
+            yield (f"{words}, order {order}", *_near(found, (count + 1) * exact(order), 1e-6))
+        middle = float(account.get_rdp([4.5])[0])
+        low = (count + 1) * min(_chord(exact, 4.5), curve(4.5))
+        yield f"{words}, order 4.5", low * (1 - 1e-6), middle, math.inf
+        delta = 10 ** random.uniform(-6, -3)
+        chord = lambda o, e=exact: (count + 1) * min(_chord(e, o), curve(o))  # noqa: E731  # a formula
+        tried = [1.02 + 0.25 * k for k in range(160)]
+        least = _least(chord, _first(delta), tried)
+        # a divergence grows with its order, so that larger orders cost as much as the last one at least; the search
+        # need not end at the best order
+        low, high = min(least, chord(tried[-1])), least * 1.5
+        yield f"{words}, epsilon at {delta!r}", low * (1 - 1e-3), float(account.get_eps(delta)), high
+    account = rdp_acct.anaRDPacct(m=20, m_max=40)
+    account.compose_subsampled_mechanism(curve, rate, coeff=count, improved_bound_flag=True)
+    for order, found in zip(orders, account.get_rdp(orders)):
+        low, high = count * binomial(order, shift=False), count * without_replacement(order)
+        words = f"compose_subsampled_mechanism, improved, noise {sigma!r}, rate {rate!r}, {count} times, order {order}"
+        yield words, low * (1 - 1e-6), float(found), max(high, low) * (1 + 1e-6)
+    for approximate in (True,):
+        account = rdp_acct.anaRDPacct(m=20, m_max=40, approx=approximate)
+        account.compose_poisson_subsampled_mechanisms(curve, rate, coeff=count)
+        for order, found in zip(orders, account.get_rdp(orders)):
+            low = count * binomial(order, shift=False)
+            yield f"k terms, noise {sigma!r}, rate {rate!r}, order {order}", low * (1 - 1e-6), float(found), math.inf
+    for order in (4, 7, 12):
+        for terms in (2, 3):
+            found = rdp_acct.fast_k_subsample_upperbound(curve, order, rate, terms) / (order - 1)
+            words = f"fast_k_subsample_upperbound, noise {sigma!r}, rate {rate!r}, order {order}, {terms} terms"
+            yield words, binomial(order, shift=False) * (1 - 1e-6), float(found), math.inf
+        found = rdp_acct.fast_poission_subsampled_cgf_upperbound(curve, order, rate) / (order - 1)
+        yield (
+            f"fast Poisson bound, {sigma!r}, {rate!r}, order {order}",
+            binomial(order, shift=False),
+            float(found),
+            math.inf,
+        )
+
+
+def _one_term(random):
+    """Check that the bound of one term lies above the sum that it bounds."""
+    sigma, rate = random.uniform(1.2, 1.6), random.uniform(0.4, 0.5)
+    for order in (4, 7, 12):
+        exact = (1 - rate) ** order + order * rate * (1 - rate) ** (order - 1)
+        for j in range(2, order + 1):
+            exact += math.comb(order, j) * rate**j * (1 - rate) ** (order - j) * math.exp(j * (j - 1) / (2 * sigma**2))
+        found = rdp_acct.fast_k_subsample_upperbound(lambda o: o / (2 * sigma**2), order, rate, 1)
+        yield f"noise {sigma!r}, rate {rate!r}, order {order}", math.log(exact) * (1 - 1e-9), float(found), math.inf
+
+
+def _screens(random):
+    """Check that a noisy screen without knowledge of the data costs as much as at each count that is searched."""
+    threshold, neighbours = random.randint(60, 100), 200
+    sigma = (threshold - neighbours // 10) / random.uniform(2.2, 3)  # the lower count is in the tail of the noise
+    for order in (3.0, 60.0, 100.0):
+        found = rdp_bank.RDP_independent_noisy_screen({"thresh": threshold, "k": neighbours, "sigma": sigma}, order)
+        for count in (neighbours // 10, threshold):
+            for step in (1, -1):
+                p, q = (_phi(-(threshold - count + by) / sigma) for by in (0, step))
+                low = _sum([p, 1 - p], [q, 1 - q], order)
+                words = f"threshold {threshold}, noise {sigma!r}, count {count}, one vote {step}, order {order}"
+                yield words, low * (1 - 1e-6) - 1e-12, float(found), math.inf
+
+
+def _chord(divergence, order):
+    """Return the bound between integer orders: the chord of a convex function."""
+    if order <= 2:
+        return divergence(2)
+    low = math.floor(order)
+    part = order - low
+    return ((1 - part) * (low - 1) * divergence(low) + part * low * divergence(low + 1)) / (order - 1)
+
+
+# --- epsilons and calibrators -------------------------------------------------------------------------------
+
+
+def _epsilons(random):
+    sigma, scale, keep = random.uniform(0.8, 5), random.uniform(0.8, 5), random.uniform(0.55, 0.9)
+    delta = 10 ** random.uniform(-7, -2)
+    response = math.log(keep / (1 - keep))
+    rows = (
+        ("get_eps_gaussian", sigma, lambda o: o / (2 * sigma**2), _gaussian_epsilon(sigma, delta)),
+        (
+            "get_eps_laplace",
+            scale,
+            lambda o: rdp_bank.RDP_laplace({"b": scale}, o),
+            1 / scale + 2 * math.log1p(-delta),
+        ),
+        ("get_eps_randresp", keep, lambda o: _response(keep, o), math.log((keep - delta) / (1 - keep))),
+    )
+    for name, parameter, curve, tight in rows:
+        found = float(getattr(dp_bank, name)(parameter, delta))
+        exact = _least(curve, _first(delta), [1 + 10**x for x in np.linspace(-2, 2, 400)])
+        yield f"{name}({parameter!r}, {delta!r})", tight * (1 - 1e-9), found, exact * (1 + 1e-2)
+    best = dp_bank.get_eps_randresp_optimal(keep, delta)
+    yield (f"get_eps_randresp_optimal({keep!r}, {delta!r})", *_near(best, math.log((keep - delta) / (1 - keep))))
+    yield (f"get_eps_randresp_optimal({keep!r}, 0)", *_near(dp_bank.get_eps_randresp_optimal(keep, 0), response))
+    yield (
+        f"get_eps_ana_gaussian({sigma!r}, {delta!r})",
+        *_near(dp_bank.get_eps_ana_gaussian(sigma, delta), _gaussian_epsilon(sigma, delta), 1e-7, 1e-8),
+    )
+    rate, curve = random.uniform(0.05, 0.4), lambda o: o / (2 * sigma**2)
+    found = dp_bank.get_eps_rdp_subsampled(curve, delta, rate)
+    whole = dp_bank.get_eps_rdp_subsampled(curve, delta, 1)
+    yield f"get_eps_rdp_subsampled, noise {sigma!r}, rate {rate!r}, {delta!r}", 0.0, float(found), float(whole)
+    yield (f"get_eps_rdp_subsampled, noise {sigma!r}, all", *_near(whole, dp_bank.get_eps_gaussian(sigma, delta)))
+    yield "get_eps_rdp_subsampled, nothing", 0.0, float(dp_bank.get_eps_rdp_subsampled(curve, delta, 0)), 0.0
+    sampled = {"sigma": sigma + 1, "prob": rate, "coeff": random.randint(1, 5)}
+    found = mechanism_zoo.SubsampleGaussianMechanism(sampled).get_approxDP(delta)
+    poisson = transformer_zoo.AmplificationBySampling()(
+        mechanism_zoo.GaussianMechanism(sigma + 1), rate, improved_bound_flag=True
+    )
+    other = transformer_zoo.Composition()([poisson], [sampled["coeff"]]).get_approxDP(delta)
+    yield (f"SubsampleGaussianMechanism({sampled}), {delta!r}", *_near(found, float(other)))
+
+
+def _calibrations(random):
+    """Noise for a target meets it by the documented conversion, and a little less noise does not."""
+    epsilon, delta, count = random.uniform(0.4, 3), 10 ** random.uniform(-7, -3), random.randint(1, 4)
+    words = f"({epsilon!r}, {delta!r}, {count})"
+    sigma = privacy_calibrator.gaussian_mech(epsilon, delta, count)["sigma"]
+    cost = lambda s: _least(lambda o: count * o / (2 * s**2), _first(delta))  # noqa: E731  # a formula
+    yield f"gaussian_mech{words}, epsilon", 0.0, cost(sigma), epsilon * (1 + 1e-4)
+    yield f"gaussian_mech{words}, epsilon with less noise", epsilon, cost(sigma * 0.99), math.inf
+    scale = privacy_calibrator.laplace_mech(epsilon, delta, count)["b"]
+    bank = lambda b: lambda o: count * rdp_bank.RDP_laplace({"b": b}, o)  # noqa: E731  # a formula
+    cost = lambda b: min(_least(bank(b), _first(delta)), count / b)  # noqa: E731  # a formula
+    yield f"laplace_mech{words}, epsilon", 0.0, cost(scale), epsilon * (1 + 1e-3)
+    yield f"laplace_mech{words}, scale", 0.0, scale, count / epsilon * (1 + 1e-9)
+    yield (
+        f"laplace_mech({epsilon!r}, 0, {count})",
+        *_near(privacy_calibrator.laplace_mech(epsilon, 0, count)["b"], count / epsilon),
+    )
+    keep = privacy_calibrator.randresponse_mech(epsilon, delta, count)["p"]
+    least = 1 / (1 + math.exp(-epsilon / count))
+    most = min(_least(lambda o: count * _response(keep, o), _first(delta)), count * math.log(keep / (1 - keep)))
+    yield f"randresponse_mech{words}", least * (1 - 1e-9), keep, 1.0
+    yield f"randresponse_mech{words}, epsilon", 0.0, most, epsilon * (1 + 1e-3)
+    yield (
+        f"randresponse_mech({epsilon!r}, 0, {count})",
+        *_near(privacy_calibrator.randresponse_mech(epsilon, 0, count)["p"], least),
+    )
+    small = min(epsilon, 0.9)
+    found = privacy_calibrator.classical_gaussian_mech(small, delta)["sigma"]
+    yield (
+        f"classical_gaussian_mech({small!r}, {delta!r})",
+        *_near(found, math.sqrt(2 * math.log(1.25 / delta)) / small),
+    )
+    for level in (delta, random.uniform(0.05, 0.4)):
+        found = privacy_calibrator.ana_gaussian_mech(epsilon, level)["sigma"]
+        # documented: a tolerance of 1e-12 in delta
+        yield (
+            f"ana_gaussian_mech({epsilon!r}, {level!r}), delta",
+            *_near(_gaussian_delta(found, epsilon), level, 1e-9, 2e-12),
+        )
+
+
+def _sampled_calibration(random):
+    epsilon, delta, rate = random.uniform(0.4, 3), 10 ** random.uniform(-7, -3), random.uniform(0.05, 0.3)
+    sigma = privacy_calibrator.gaussian_mech(epsilon, delta, 2, rate)["sigma"]
+    account = rdp_acct.anaRDPacct()
+    account.compose_subsampled_mechanism(lambda order: order / (2 * sigma**2), rate, coeff=2)
+    words = f"gaussian_mech({epsilon!r}, {delta!r}, 2, {rate!r}), epsilon"
+    yield words, epsilon * 0.99, float(account.get_eps(delta)), epsilon * 1.001
+
+
+def relations():
+    """Yield the relations."""
+    yield Relations(
+        "rdp_bank",
+        {
+            "divergences are those of the densities": _bank,
+            "sparse vectors cost what the theorems say": _sparse,
+            "a noisy screen costs as much as at every count": _screens,
+            "conversions take the best order": _conversions,
+        },
+    )
+    yield Relations(
+        "anaRDPacct",
+        {
+            "divergences of mechanisms add up": _account,
+            "samples cost what the theorems say": _samples,
+            "one term bounds a sample": _one_term,
+        },
+    )
+    yield Relations(
+        "privacy_calibrator, dp_bank",
+        {
+            "epsilon is that of the best order": _epsilons,
+            "noise for a target meets it": _calibrations,
+            "noise for a target on a sample meets it": _sampled_calibration,
+        },
+    )

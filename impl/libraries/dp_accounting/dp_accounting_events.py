@@ -1,0 +1,481 @@
+"""Exact relations of the events of dp-accounting: nested compositions, conversions of Renyi divergences, calibration.
+
+The reference is the sum of the documented divergences of the parts, or the one Gaussian mechanism that Gaussian
+mechanisms amount to; a noise multiplier may be an integer.
+"""
+
+from __future__ import annotations
+
+import math
+
+import dp_accounting as dp
+import numpy as np
+from dp_accounting import pld, rdp
+from dp_accounting.pld import accountant as composition
+from dp_accounting.rdp import rdp_privacy_accountant as _rdp
+from scipy import integrate, optimize
+
+from dpassay.adapter import Relations
+
+__all__ = ["event_relations"]
+
+_ORDERS = [1.05, 1.5, 2.0, 2.75, 4.0, 9.0, 33.0]
+_INTERVAL = 1e-2
+_ADD_REMOVE, _REPLACE = dp.NeighboringRelation.ADD_OR_REMOVE_ONE, dp.NeighboringRelation.REPLACE_ONE
+_SPECIAL = dp.NeighboringRelation.REPLACE_SPECIAL
+
+
+_FREE = (dp.NoOpDpEvent(),)
+"""Events that cost nothing."""
+
+
+def _near(value, other, relative=1e-8, absolute=1e-11):
+    slack = relative * abs(other) + absolute
+    return other - slack, float(value), other + slack
+
+
+def _noise(random):
+    """Return a noise multiplier; every third is an integer, which Python does not tell from a float."""
+    return random.choice([random.uniform(0.7, 4), random.uniform(0.7, 4), random.randint(1, 4)])
+
+
+# --- Renyi divergences --------------------------------------------------------------------------------------
+
+
+def _laplace(scale, order):
+    terms = order * math.exp((order - 1) / scale) + (order - 1) * math.exp(-order / scale)
+    return math.log(terms / (2 * order - 1)) / (order - 1)
+
+
+def _divergence(upper, lower, order):
+    return math.log(math.fsum(a**order * b ** (1 - order) for a, b in zip(upper, lower))) / (order - 1)
+
+
+def _response(noise, buckets, order, relation):
+    keep, other = 1 - noise * (buckets - 1) / buckets, noise / buckets
+    if relation is _REPLACE:
+        rest = [other] * (buckets - 2)
+        return _divergence([keep, other, *rest], [other, keep, *rest], order)
+    one, two = [keep, *[other] * (buckets - 1)], [1 / buckets] * buckets
+    return max(_divergence(one, two, order), _divergence(two, one, order))
+
+
+def _leaf(random, relation):
+    """Return an event, its divergence as a function of the order, and its parameter of a Gaussian mechanism."""
+    kind = random.choice(["gaussian", "laplace", "zcdp", "response" if relation is not _ADD_REMOVE else "gaussian"])
+    if kind == "gaussian":
+        sigma = _noise(random)
+        return dp.GaussianDpEvent(sigma), lambda order: order / (2 * sigma**2)
+    if kind == "laplace":
+        scale = _noise(random)
+        return dp.LaplaceDpEvent(scale), lambda order: _laplace(scale, order)
+    if kind == "zcdp":
+        rho, xi = random.uniform(0.01, 1), random.choice([0.0, random.uniform(0, 0.5)])
+        return dp.ZCDpEvent(rho, xi), lambda order: xi + rho * order
+    noise, buckets = random.uniform(0.1, 0.9), random.randint(2, 5)
+    return (
+        dp.RandomizedResponseDpEvent(noise, buckets),
+        lambda order: _response(noise, buckets, order, relation),
+    )
+
+
+def _nested(random, leaf, depth=2, free=_FREE):
+    """Return a nested composition, with events that cost nothing, and the list of its leaves with counts."""
+    shape = random.choice(["leaf", "several", "composed", "built"]) if depth else "leaf"
+    if shape == "leaf":
+        event, *about = leaf()
+        return event, [(1, *about)]
+    if shape == "several":
+        event, parts = _nested(random, leaf, depth - 1, free)
+        count = random.randint(2, 4)
+        return dp.SelfComposedDpEvent(event, count), [(count * n, *about) for n, *about in parts]
+    found = [_nested(random, leaf, depth - 1, free) for _ in range(random.randint(2, 3))]
+    if shape == "composed":
+        events = [*free, *(event for event, _ in found)]
+        return dp.ComposedDpEvent(events), [part for _, parts in found for part in parts]
+    builder, every = dp.DpEventBuilder(), []
+    for event, parts in found:
+        count = random.randint(1, 3)
+        builder.compose(event, count)
+        if random.random() < 0.3:
+            builder.compose(event)
+            count += 1
+        if random.random() < 0.3:
+            builder.build()  # what is built before must not be kept
+        every += [(count * n, *about) for n, *about in parts]
+    return builder.build(), every
+
+
+def _sums(random):
+    """Check that the divergence of a composition is the sum of those of its parts."""
+    for relation in (_ADD_REMOVE, _REPLACE, _SPECIAL):
+        event, parts = _nested(random, lambda r=relation: _leaf(random, r))
+        outer = random.randint(1, 3)
+        accountant = rdp.RdpAccountant(_ORDERS, relation).compose(event, outer)
+        for order, found in zip(accountant.orders, accountant.rdp):
+            exact = outer * math.fsum(count * divergence(order) for count, divergence in parts)
+            yield (f"{outer} times {event!r}, {relation}, order {order}", *_near(found, exact))
+        built = rdp.RdpAccountant(_ORDERS, relation).compose(accountant.ledger)
+        for order, found, again in zip(_ORDERS, accountant.rdp, built.rdp):
+            yield (f"the ledger of {outer} times {event!r}, order {order}", *_near(again, float(found)))
+
+
+def _effective(parts):
+    return math.fsum(count / sigma**2 for count, sigma in parts) ** -0.5
+
+
+def _gaussians(random, noise=lambda random: random.uniform(0.7, 4)):
+    """Gaussian mechanisms on the same sample amount to one."""
+
+    def leaf():
+        sigma = noise(random)
+        return dp.GaussianDpEvent(sigma), sigma
+
+    event, parts = _nested(random, leaf, free=())  # inside a sample nothing else is supported
+    one = dp.GaussianDpEvent(_effective(parts))
+    orders = [2.0, 5.0, 16.0]
+    for relation, around in (
+        (_ADD_REMOVE, lambda inner: dp.PoissonSampledDpEvent(0.2, inner)),
+        (_ADD_REMOVE, lambda inner: dp.PoissonSampledDpEvent(1.0, inner)),
+        (_REPLACE, lambda inner: dp.SampledWithoutReplacementDpEvent(20, 5, inner)),
+    ):
+        both = [rdp.RdpAccountant(orders, relation).compose(around(inner)).rdp for inner in (event, one)]
+        for order, found, exact in zip(orders, *both):
+            yield (f"{around(event)!r}, order {order}", *_near(found, float(exact)))
+
+
+def _losses_of_gaussians(random):
+    """Check that the losses of Gaussian mechanisms add up to those of one; what costs nothing costs nothing."""
+
+    def leaf():
+        sigma = _noise(random)
+        return dp.GaussianDpEvent(sigma), sigma
+
+    event, parts = _nested(random, leaf)
+    sigma = _effective(parts) / 2**0.5
+    free = [dp.NoOpDpEvent(), dp.PoissonSampledDpEvent(0.0, dp.GaussianDpEvent(1.0))]
+    for relation, sensitivity in ((_ADD_REMOVE, 1), (_REPLACE, 2), (_SPECIAL, 1)):
+        accountant = pld.PLDAccountant(relation, _INTERVAL)
+        accountant.compose(event, 2)
+        for one in free:
+            accountant.compose(one)
+        steps = sum(count for count, _ in parts) * 2
+        for level in (0.0, random.uniform(0, 3)):
+            exact, aside = (_gaussian_delta(sigma / sensitivity, at) for at in (level, level - steps * _INTERVAL))
+            found = accountant.get_delta(level)
+            yield (
+                f"2 times {event!r}, {relation}, delta at {level!r}",
+                exact * (1 - 1e-9) - 1e-13,
+                found,
+                aside + 1e-11,
+            )
+            epsilon = accountant.get_epsilon(found) if 0 < found < 1 else level
+            yield f"2 times {event!r}, {relation}, back to epsilon", -math.inf, epsilon, level + 1e-6
+
+
+def _gaussian_delta(sigma, epsilon):
+    phi = lambda x: 0.5 * math.erfc(-x / math.sqrt(2))  # noqa: E731  # a formula
+    return phi(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * phi(-0.5 / sigma - epsilon * sigma)
+
+
+def _events_and_distributions(random):
+    """Check that an event costs as much as its distribution of losses, as often as it is composed."""
+    make = pld.privacy_loss_distribution
+    grid = {"value_discretization_interval": _INTERVAL}
+    scale, rate, count = random.uniform(1, 4), random.uniform(0.1, 0.9), random.randint(1, 4)
+    a, moved = random.uniform(0.3, 1), random.randint(1, 3)
+    shifts, chances = [0.0, 1.0, random.uniform(1, 2)], [1 - rate, rate / 2, rate / 2]
+    sampled = {**grid, "sampling_prob": rate}
+    for event, losses in (
+        (dp.LaplaceDpEvent(scale), make.from_laplace_mechanism(scale, **grid)),
+        (dp.dp_event.DiscreteLaplaceDpEvent(a, moved), make.from_discrete_laplace_mechanism(a, moved, **grid)),
+        (
+            dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(scale)),
+            make.from_gaussian_mechanism(scale, **sampled),
+        ),
+        (dp.PoissonSampledDpEvent(rate, dp.LaplaceDpEvent(scale)), make.from_laplace_mechanism(scale, **sampled)),
+        (
+            dp.dp_event.MixtureOfGaussiansDpEvent(scale, shifts, chances),
+            make.from_mixture_gaussian_mechanism(scale, shifts, chances, **grid),
+        ),
+        (
+            dp.dp_event.TruncatedSubsampledGaussianDpEvent(30, rate, 8, scale),
+            make.from_truncated_subsampled_gaussian_mechanism(30, rate, 8, scale, **grid),
+        ),
+    ):
+        accountant = pld.PLDAccountant(_ADD_REMOVE, _INTERVAL).compose(dp.SelfComposedDpEvent(event, count))
+        exact = losses if count == 1 else losses.self_compose(count)
+        for level in (0.0, 0.8):
+            found = accountant.get_delta(level)
+            yield (
+                f"{count} times {event!r}, delta at {level}",
+                *_near(found, exact.get_delta_for_epsilon(level), 1e-9),
+            )
+
+
+def _without_privacy(random):
+    """Events without noise are not private in any accountant; others after them do not help."""
+    release = dp.NonPrivateDpEvent()
+    for make in (lambda: pld.PLDAccountant(_ADD_REMOVE, _INTERVAL), rdp.RdpAccountant):
+        for event in (
+            release,
+            dp.ComposedDpEvent([dp.GaussianDpEvent(5.0), release]),
+            dp.SelfComposedDpEvent(dp.GaussianDpEvent(0.0), 3),
+            dp.PoissonSampledDpEvent(0.5, dp.GaussianDpEvent(0.0)),
+        ):
+            accountant = make().compose(event).compose(dp.GaussianDpEvent(random.uniform(1, 3)))
+            words = f"{type(accountant).__name__}, {event!r}"
+            yield f"{words}, epsilon", math.inf, accountant.get_epsilon(1e-3), math.inf
+            yield f"{words}, delta", 1.0, accountant.get_delta(1.0), 1.0
+        fresh = make()
+        yield "nothing, epsilon", 0.0, float(fresh.get_epsilon(1e-6)), 0.0
+        yield "nothing, delta", 0.0, float(fresh.get_delta(1.0)), 0.0
+        supported = (
+            (dp.GaussianDpEvent(1.0), True),
+            (dp.UnsupportedDpEvent(), False),
+            (dp.ComposedDpEvent([dp.GaussianDpEvent(1.0), dp.UnsupportedDpEvent()]), False),
+            (dp.SelfComposedDpEvent(dp.UnsupportedDpEvent(), 2), False),
+        )
+        for event, answer in supported:
+            yield (
+                f"{type(fresh).__name__} supports {event!r}",
+                float(answer),
+                float(fresh.supports(event)),
+                float(answer),
+            )
+        yield "asking whether costs nothing", 0.0, float(fresh.get_epsilon(1e-6)), 0.0
+
+
+# --- sampling, trees, repetitions ---------------------------------------------------------------------------
+
+
+def _sampled_divergence(sigma, rate, order):
+    """Return the divergence of a sampled Gaussian mechanism by an integral."""
+
+    def integrand(x):
+        ratio = (1 - rate) + rate * math.exp((2 * x - 1) / (2 * sigma**2))
+        return math.exp(-0.5 * (x / sigma) ** 2 + order * math.log(ratio)) / (sigma * math.sqrt(2 * math.pi))
+
+    ends = (-12 * sigma, order + 12 * sigma)
+    value, _ = integrate.quad(integrand, *ends, limit=500, points=[0.0, 0.5, order])
+    return math.log(value) / (order - 1)
+
+
+def _samples(random):
+    sigma, rate, count = random.uniform(0.8, 4), random.uniform(0.01, 0.6), random.randint(1, 5)
+    orders = [1.3, 2.0, 3.0, 3.7, 6.0]
+    for relation in (_ADD_REMOVE, _SPECIAL):
+        event = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(sigma)), count)
+        found = rdp.RdpAccountant(orders, relation).compose(event).rdp
+        for order, value in zip(orders, found):
+            exact = count * _sampled_divergence(sigma, rate, order)
+            # the series for fractional orders adds its terms in absolute value, or it does not converge
+            high = exact * (1 + 1e-6) if order == int(order) else math.inf
+            yield f"{event!r}, order {order}", exact * (1 - 1e-6) - 1e-11, float(value), high
+    size, part = 40, random.randint(1, 39)
+    event = dp.SampledWithoutReplacementDpEvent(size, part, dp.GaussianDpEvent(sigma))
+    found = rdp.RdpAccountant(orders, _REPLACE).compose(event).rdp
+    for order, value in zip(orders, found):
+        if order == int(order):
+            low = _sampled_divergence(sigma, part / size, order)
+            high = _without_replacement(sigma, part / size, int(order))
+            yield f"{event!r}, order {order}", low * (1 - 1e-6), float(value), high * (1 + 1e-9)
+        # between integers the bound is a chord of a convex function
+        elif order > 2:
+            ends = [_without_replacement(sigma, part / size, n) * (n - 1) for n in (int(order), int(order) + 1)]
+            high = (ends[0] + (order - int(order)) * (ends[1] - ends[0])) / (order - 1)
+            low = _sampled_divergence(sigma, part / size, order)
+            yield f"{event!r}, order {order}", low * (1 - 1e-6), float(value), high * (1 + 1e-9)
+
+
+def _without_replacement(sigma, rate, order):
+    """Return the bound of Wang, Balle and Kasiviswanathan 2019, Theorem 9, for losses without a limit."""
+    second = min(4 * math.expm1(1 / sigma**2), 2 * math.exp(1 / sigma**2))
+    total = 1 + rate**2 * math.comb(order, 2) * second
+    for j in range(3, order + 1):
+        total += 2 * rate**j * math.comb(order, j) * math.exp(j * (j - 1) / (2 * sigma**2))
+    return math.log(total) / (order - 1)
+
+
+def _trees(random):
+    """Check that a record is in one node of each level of its tree."""
+    sigma, count = _noise(random), random.randint(1, 3)
+    for steps in (random.randint(1, 40), [random.randint(1, 40) for _ in range(3)]):
+        event = dp.SelfComposedDpEvent(dp.SingleEpochTreeAggregationDpEvent(sigma, steps), count)
+        levels = max(steps if isinstance(steps, list) else [steps]).bit_length()
+        found = rdp.RdpAccountant(_ORDERS, _SPECIAL).compose(event).rdp
+        for order, value in zip(_ORDERS, found):
+            yield (f"{event!r}, order {order}", *_near(value, count * levels * order / (2 * sigma**2)))
+
+
+def _mean_of_repetitions(gamma, shape):
+    if gamma == 1:
+        return 1.0
+    if shape == 0:
+        return (1 / gamma - 1) / math.log(1 / gamma)
+    return shape * (1 - gamma) / (gamma * (1 - gamma**shape))
+
+
+def _repetitions(random):
+    """Check the best of a random number of runs: Theorems 2 and 6 of Papernot and Steinke 2022."""
+    sigma, mean, count = random.uniform(1.5, 4), random.uniform(1.2, 8), random.randint(1, 2)
+    before = random.uniform(0, 0.3)
+    orders = [1.5, 2.0, 3.0, 6.0, 15.0, 40.0]
+    single = [order / (2 * sigma**2) for order in orders]
+    for shape in (0.0, 0.5, 1.0, 2.0, math.inf):
+        if shape == math.inf:
+            exact = []
+            for order, one in zip(orders, single):
+                level = math.log1p(1 / (order - 1))
+                delta = min(_delta_of(o, r, level) for o, r in zip(orders, single))
+                exact.append(one + mean * delta + math.log(mean) / (order - 1))
+        else:
+            gamma = optimize.brentq(lambda g, s=shape: _mean_of_repetitions(g, s) - mean, 1e-9, 1 - 1e-9, xtol=1e-14)
+            least = min((1 - 1 / o) * r + math.log(1 / gamma) / o for o, r in zip(orders, single))
+            every = [one + math.log(mean) / (order - 1) + (1 + shape) * least for order, one in zip(orders, single)]
+            exact = [min(every[k:]) for k in range(len(every))]  # a divergence grows with its order
+        event = dp.dp_event.RepeatAndSelectDpEvent(dp.GaussianDpEvent(sigma), mean, shape)
+        found = rdp.RdpAccountant(orders).compose(dp.ZCDpEvent(before)).compose(event, count).rdp
+        for order, value, one in zip(orders, found, exact):
+            yield (f"{count} times {event!r}, order {order}", *_near(value, before * order + count * one, 1e-6))
+
+
+# --- conversions --------------------------------------------------------------------------------------------
+
+
+def _delta_of(order, divergence, epsilon):
+    """Return delta by Proposition 12 of Canonne, Kamath and Steinke 2020, or by the bound of Bretagnolle and Huber."""
+    second = math.sqrt(-math.expm1(-divergence))
+    if order <= 1.01:
+        return min(second, 1.0)
+    log = (order - 1) * (divergence - epsilon + math.log1p(-1 / order)) - math.log(order)
+    return min(math.exp(min(log, 0.0)), second, 1.0)
+
+
+def _epsilon_of(order, divergence, delta):
+    if delta**2 > -math.expm1(-divergence):
+        return 0.0
+    if order <= 1.01:
+        return math.inf
+    return max(divergence + math.log1p(-1 / order) - math.log(delta * order) / (order - 1), 0.0)
+
+
+def _conversions(random):
+    orders = sorted([1.001, *(random.uniform(1.02, 30) for _ in range(5)), random.uniform(30, 200)])
+    scale = math.exp(random.uniform(math.log(1e-4), math.log(2)))
+    divergences = [scale * order * random.uniform(0.8, 1.2) for order in orders]
+    for delta in (10 ** random.uniform(-9, -2), random.uniform(0.01, 0.9)):
+        found, order = rdp.compute_epsilon(orders, divergences, delta)
+        exact = min(_epsilon_of(o, r, delta) for o, r in zip(orders, divergences))
+        words = f"compute_epsilon({orders}, {divergences}, {delta!r})"
+        yield (words, *_near(found, exact))
+        best = _epsilon_of(order, divergences[orders.index(order)], delta)
+        yield (f"{words}, at its order", *_near(best, exact))
+    for epsilon in (0.0, random.uniform(0, 4)):
+        found, _ = _rdp.compute_delta(orders, divergences, epsilon)
+        exact = min(_delta_of(o, r, epsilon) for o, r in zip(orders, divergences))
+        yield (f"compute_delta({orders}, {divergences}, {epsilon!r})", *_near(found, exact, 1e-8, 1e-15))
+    accountant = rdp.RdpAccountant(orders).compose(dp.ZCDpEvent(scale))
+    delta = 10 ** random.uniform(-9, -2)
+    epsilon, order = accountant.get_epsilon_and_optimal_order(delta)
+    yield ("get_epsilon_and_optimal_order", *_near(epsilon, min(_epsilon_of(o, scale * o, delta) for o in orders)))
+    yield ("get_epsilon", *_near(accountant.get_epsilon(delta), epsilon))
+    found, _ = accountant.get_delta_and_optimal_order(1.0)
+    yield ("get_delta_and_optimal_order", *_near(found, min(_delta_of(o, scale * o, 1.0) for o in orders)))
+    yield ("get_delta", *_near(accountant.get_delta(1.0), found))
+
+
+# --- calibration --------------------------------------------------------------------------------------------
+
+
+def _calibrations(random):
+    """Check that a parameter that is found meets the target, and one that is a little less private does not."""
+    epsilon, delta, count = random.uniform(0.5, 4), 10 ** random.uniform(-8, -3), random.randint(1, 6)
+
+    def epsilon_of(event):
+        return rdp.RdpAccountant(_ORDERS).compose(event).get_epsilon(delta)
+
+    def many(sigma):
+        return dp.SelfComposedDpEvent(dp.GaussianDpEvent(sigma), count)
+
+    low, guess, tolerance = random.uniform(0.01, 0.1), random.uniform(0.1, 60), random.choice([1e-6, 1e-2])
+    for bracket in (None, dp.ExplicitBracketInterval(low, 1e4), dp.LowerEndpointAndGuess(low, guess)):
+        sigma = dp.calibrate_dp_mechanism(
+            lambda: rdp.RdpAccountant(_ORDERS), many, epsilon, delta, bracket, tol=tolerance
+        )
+        words = (
+            f"calibrate_dp_mechanism of {count} Gaussian mechanisms, {epsilon!r}, {delta!r}, {bracket}, {tolerance}"
+        )
+        yield f"{words}: epsilon", 0.0, epsilon_of(many(sigma)), epsilon
+        yield f"{words}: epsilon with less noise", epsilon, epsilon_of(many(sigma - 2 * tolerance)), math.inf
+    sigma = sigma * random.uniform(2, 9)
+    steps = dp.calibrate_dp_mechanism(
+        lambda: rdp.RdpAccountant(_ORDERS),
+        lambda n: dp.SelfComposedDpEvent(dp.GaussianDpEvent(sigma), max(round(n), 0)) if n >= 1 else dp.NoOpDpEvent(),
+        epsilon,
+        delta,
+        dp.LowerEndpointAndGuess(0, 2),
+        discrete=True,
+    )
+    words = f"calibrate_dp_mechanism of the steps with noise {sigma!r}, {epsilon!r}, {delta!r}: {steps}"
+    yield f"{words}, epsilon", 0.0, epsilon_of(dp.SelfComposedDpEvent(dp.GaussianDpEvent(sigma), steps)), epsilon
+    more = dp.SelfComposedDpEvent(dp.GaussianDpEvent(sigma), steps + 2)
+    yield f"{words}, epsilon of two more", epsilon, epsilon_of(more), math.inf
+
+
+def _smallest_noise(random):
+    epsilon, delta = random.uniform(0.5, 3), 10 ** random.uniform(-7, -3)
+    count, sensitivity = random.randint(1, 4), random.uniform(0.4, 3)
+    target = pld.common.DifferentialPrivacyParameters(epsilon, delta)
+    sigma = composition.get_smallest_gaussian_noise(target, count, sensitivity)
+    words = f"get_smallest_gaussian_noise({epsilon!r}, {delta!r}, {count}, {sensitivity!r})"
+    one = sigma / sensitivity / math.sqrt(count)
+    yield f"{words}, delta", 0.0, _gaussian_delta(one, epsilon), delta * (1 + 1e-6)
+    yield f"{words}, delta with less noise", delta, _gaussian_delta(one * 0.99, epsilon), 1.0
+    pure = pld.common.DifferentialPrivacyParameters(epsilon, 0.0)
+    scale = composition.get_smallest_laplace_noise(pure, count, sensitivity)
+    # within a tolerance of the search
+    yield (
+        f"get_smallest_laplace_noise({epsilon!r}, 0, {count}, {sensitivity!r})",
+        *(count * sensitivity / epsilon * factor if factor else scale for factor in (1 - 1e-3, None, 1.1)),
+    )
+    part = delta / (2 * count)
+    single = pld.common.DifferentialPrivacyParameters(epsilon / count, part)
+    total = composition.advanced_composition(single, count, delta)
+    yield "advanced composition costs at most the sum", 0.0, total, epsilon * (1 + 1e-9)
+    back = composition.get_smallest_epsilon_from_advanced_composition(
+        pld.common.DifferentialPrivacyParameters(total, delta), count, part
+    )
+    yield "advanced composition is inverted", epsilon / count * (1 - 1e-6), back, epsilon / count * (1 + 1e-2)
+
+
+def event_relations():
+    """Yield the relations."""
+    np.seterr(all="ignore")
+    yield Relations(
+        "RdpAccountant, compositions",
+        {
+            "divergences of parts add up": _sums,
+            "Gaussian mechanisms on one sample amount to one": _gaussians,
+            "on a sample an integer counts like a float": lambda random: _gaussians(random, lambda r: r.randint(1, 4)),
+            "samples have the divergence of their densities": _samples,
+            "trees cost a node for each level": _trees,
+            "the best of several runs costs as the theorems say": _repetitions,
+            "conversions take the best order": _conversions,
+        },
+    )
+    yield Relations(
+        "PLDAccountant, compositions",
+        {
+            "losses of Gaussian mechanisms add up": _losses_of_gaussians,
+            "an event costs as much as its distribution": _events_and_distributions,
+            "what is not private has no guarantee": _without_privacy,
+        },
+    )
+    yield Relations(
+        "calibrate_dp_mechanism, relations",
+        {
+            "a parameter meets its target and is no larger": _calibrations,
+            "the smallest noise suffices": _smallest_noise,
+        },
+    )

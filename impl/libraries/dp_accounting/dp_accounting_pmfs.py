@@ -1,0 +1,369 @@
+"""Exact relations of losses on a grid: sums and convolutions of a few probabilities, written out.
+
+The reference is a dictionary from the integers of the grid to probabilities, and a mass at infinity.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dp_accounting import pld
+from dp_accounting.pld import common, pld_pmf
+
+from dpassay.adapter import Relations
+
+__all__ = ["pmf_relations"]
+
+_INTERVAL = 0.1
+_ROUNDING = 1e-11
+"""Absolute: sums of a few probabilities, and fast Fourier transforms of them."""
+
+_distributions = pld.privacy_loss_distribution
+
+
+class _Losses:
+    """Probabilities of the losses on a grid, and the mass at infinity."""
+
+    def __init__(self, probabilities, infinite):
+        self.probabilities, self.infinite = probabilities, infinite
+
+    def delta(self, epsilon):
+        terms = (p * -math.expm1(min(epsilon - k * _INTERVAL, 0.0)) for k, p in self.probabilities.items())
+        return self.infinite + math.fsum(terms)
+
+    def epsilon(self, delta):
+        """Return the least nonnegative epsilon with this delta."""
+        if self.infinite > delta:
+            return math.inf
+        low, high = 0.0, max(max(self.probabilities) * _INTERVAL, 0.0) + 1
+        if self.delta(low) <= delta:
+            return 0.0
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
+        return high
+
+    def and_then(self, other):
+        composed = {}
+        for one, p in self.probabilities.items():
+            for two, q in other.probabilities.items():
+                composed[one + two] = composed.get(one + two, 0.0) + p * q
+        return _Losses(composed, 1 - (1 - self.infinite) * (1 - other.infinite))
+
+    def times(self, count):
+        composed = self
+        for _ in range(count - 1):
+            composed = composed.and_then(self)
+        return composed
+
+
+def _drawn(random):
+    """Return losses of both signs; half of them have a mass at infinity."""
+    places = random.sample(range(-9, 14), random.randint(3, 7))
+    weights = [random.random() ** 2 for _ in places]
+    infinite = random.choice([0.0, random.uniform(0, 0.05)])
+    return _Losses({k: (1 - infinite) * w / sum(weights) for k, w in zip(places, weights)}, infinite)
+
+
+def _both(losses, *, pessimistic=True):
+    """Yield the losses in the two forms of the library."""
+    sparse = pld_pmf.create_pmf(losses.probabilities, _INTERVAL, losses.infinite, pessimistic)
+    yield "sparse", sparse
+    yield "dense", sparse.to_dense_pmf()
+
+
+def _about(losses):
+    return f"{losses.probabilities!r} and {losses.infinite!r} at infinity"
+
+
+def _levels(random):
+    return sorted([0.0, random.uniform(-1, 0), *(random.uniform(0, 1.4) for _ in range(3))])
+
+
+def _compare(words, found, exact, lost=0.0, levels=(0.0, 0.33, 0.95), *, pessimistic=True):
+    """Compare the curve of delta: pessimistic losses may lose what they truncate, optimistic ones may forget it."""
+    for level in levels:
+        low = exact.delta(level) - _ROUNDING - (0.0 if pessimistic else lost)
+        high = exact.delta(level) + _ROUNDING + (lost if pessimistic else 0.0)
+        yield f"{words}, delta at {level!r}", low, float(found.get_delta_for_epsilon(level)), high
+
+
+def _deltas(random):
+    losses = _drawn(random)
+    levels = _levels(random)
+    for form, found in _both(losses):
+        for level, delta in zip(levels, found.get_delta_for_epsilon(levels)):
+            exact = losses.delta(level)
+            yield f"{form}, {_about(losses)}, {level!r} of several", exact - _ROUNDING, float(delta), exact + _ROUNDING
+        yield from _compare(f"{form}, {_about(losses)}", found, losses, levels=levels)
+
+
+def _epsilons(random):
+    losses = _drawn(random)
+    for form, found in _both(losses):
+        for delta in (random.random() * losses.delta(0), random.random(), losses.infinite / 2, losses.infinite * 1.01):
+            exact, answer = losses.epsilon(delta), float(found.get_epsilon_for_delta(delta))
+            words = f"{form}, {_about(losses)}, epsilon at {delta!r}"
+            if math.isinf(exact) or math.isinf(answer):
+                yield words, exact, answer, exact
+            else:
+                yield words, exact - 1e-9, answer, exact + 1e-9
+
+
+def _compositions(random):
+    one, two = _drawn(random), _drawn(random)
+    exact, about = one.and_then(two), f"{_about(one)}, then {_about(two)}"
+    for pessimistic in (True, False):
+        lost = random.choice([0.0, 0.02])
+        for (form, first), (other, second) in (
+            (first, second)
+            for first in _both(one, pessimistic=pessimistic)
+            for second in _both(two, pessimistic=pessimistic)
+        ):
+            words = f"{form}, {other}, {about}, truncated {lost}"
+            found = pld_pmf.compose_pmfs(first, second, lost)
+            yield from _compare(words, found, exact, lost, pessimistic=pessimistic)
+            for level in (0.0, 0.41):
+                delta = first.get_delta_for_epsilon_for_composed_pld(second, level)
+                yield f"{words}, at once", exact.delta(level) - _ROUNDING, float(delta), exact.delta(level) + _ROUNDING
+
+
+def _repetitions(random):
+    losses, count, lost = _drawn(random), random.randint(2, 4), random.choice([0.0, 1e-15, 0.02])
+    exact = losses.times(count)
+    for pessimistic in (True, False):
+        for form, found in _both(losses, pessimistic=pessimistic):
+            words = f"{form}, {count} times {_about(losses)}, truncated {lost}, pessimistic {pessimistic}"
+            repeated = found.self_compose(count, lost)
+            # many sparse losses become dense; the Fourier transform wraps around what a dense repetition truncates,
+            # which is at infinity in any case
+            repeated = found.self_compose(count, lost)
+            for at, low, value, high in _compare(words, repeated, exact, 2 * lost, pessimistic=pessimistic):
+                yield at, low, value, high + 2 * lost
+
+
+def _mixtures(random):
+    one, two, weight = _drawn(random), _drawn(random), random.uniform(0.1, 0.9)
+    for (form, first), (_, second) in zip(_both(one), _both(two)):
+        found = first.compute_mixture(second, weight)
+        for level in _levels(random):
+            exact = weight * one.delta(level) + (1 - weight) * two.delta(level)
+            words = f"{form}, {weight!r} of {_about(one)}, else {_about(two)}, delta at {level!r}"
+            yield words, exact - _ROUNDING, float(found.get_delta_for_epsilon(level)), exact + _ROUNDING
+
+
+def _dots(random):
+    """Losses through points of a curve have the curve there, and lie above it between them."""
+    losses = _drawn(random)
+    low, high = min(losses.probabilities), max(losses.probabilities)
+    every = list(range(low, high + 1))
+    some = sorted({low, high, *random.sample(every, min(len(every), 6))})
+    curves = [
+        ("through some", some, pld_pmf.create_pmf_pessimistic_connect_dots),
+        (
+            "through all",
+            every,
+            lambda interval, points, deltas: pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(
+                interval, points[0], points[-1], deltas
+            ),
+        ),
+    ]
+    for words, points, make in curves:
+        found = make(_INTERVAL, points, [losses.delta(k * _INTERVAL) for k in points])
+        for place, k in enumerate(points):
+            exact = losses.delta(k * _INTERVAL)
+            at = f"{words}, {_about(losses)}, delta at {k} intervals"
+            yield at, exact - 1e-10, float(found.get_delta_for_epsilon(k * _INTERVAL)), exact + 1e-10
+            if place and k - points[place - 1] > 1:
+                between = (k + points[place - 1]) / 2 * _INTERVAL
+                exact = losses.delta(between)
+                yield f"{at}, before it", exact - 1e-10, float(found.get_delta_for_epsilon(between)), 1.0
+
+
+def _two_functions(random):
+    """Two distributions on a few outcomes, of which either may exclude one."""
+    chances = []
+    for _ in range(2):
+        weights = [random.random() + 0.05 for _ in range(4)]
+        chances.append([weight / sum(weights) for weight in weights])
+    missing = random.choice([None, 0, 1])
+    if missing is not None:
+        left = 1 - chances[missing][3]
+        chances[missing] = [weight / left for weight in chances[missing][:3]]
+    lower, upper = ({k: math.log(p) for k, p in enumerate(part)} for part in chances)
+    for pessimistic in (True, False):
+        losses = _distributions.from_two_probability_mass_functions(
+            lower,
+            upper,
+            pessimistic_estimate=pessimistic,
+            value_discretization_interval=_INTERVAL,
+            symmetric=False,
+        )
+        for level in (0.0, 0.37, 1.13):
+
+            def exact(epsilon):
+                def one_way(first, second):
+                    pairs = [(first.get(k, -math.inf), second.get(k, -math.inf)) for k in range(4)]
+                    return math.fsum(max(math.exp(a) - math.exp(epsilon + b), 0.0) for a, b in pairs)
+
+                return max(one_way(upper, lower), one_way(lower, upper))
+
+            bounds = sorted([exact(level), exact(level - _INTERVAL if pessimistic else level + _INTERVAL)])
+            found = float(losses.get_delta_for_epsilon(level))
+            words = f"lower {chances[0]!r}, upper {chances[1]!r}, pessimistic {pessimistic}, delta at {level!r}"
+            yield words, bounds[0] - _ROUNDING, found, bounds[1] + _ROUNDING
+
+
+def _responses(random):
+    """Randomised response among several buckets; an input may be replaced by a uniform answer."""
+    noise, buckets = random.uniform(0.05, 0.95), random.randint(2, 6)
+    keep, other = 1 - noise * (buckets - 1) / buckets, noise / buckets
+    relations = pld.privacy_loss_distribution.NeighborRel
+    cases = {
+        relations.REPLACE_ONE: [([keep, other, *[other] * (buckets - 2)], [other, keep, *[other] * (buckets - 2)])],
+        relations.REPLACE_SPECIAL: [([keep, *[other] * (buckets - 1)], [1 / buckets] * buckets)],
+    }
+    for relation, pairs in cases.items():
+        losses = _distributions.from_randomized_response(
+            noise, buckets, value_discretization_interval=_INTERVAL, neighboring_relation=relation
+        )
+        for level in (0.0, 0.41, 1.07):
+
+            def exact(epsilon, pairs=pairs):
+                both = [*pairs, *(pair[::-1] for pair in pairs)]
+                return max(math.fsum(max(a - math.exp(epsilon) * b, 0.0) for a, b in zip(*pair)) for pair in both)
+
+            found = float(losses.get_delta_for_epsilon(level))
+            words = f"from_randomized_response({noise!r}, {buckets}, {relation}), delta at {level!r}"
+            yield words, exact(level) - _ROUNDING, found, exact(level - _INTERVAL) + _ROUNDING
+
+
+def _guaranteed(random):
+    """Check the worst losses of a guarantee: randomised response and a leak."""
+    epsilon, leak = random.uniform(0.15, 2), random.choice([0.0, random.uniform(0, 0.1)])
+    keep = 1 / (1 + math.exp(-epsilon))
+
+    def exact(at):
+        terms = (max(a - math.exp(at) * b, 0.0) for a, b in ((keep, 1 - keep), (1 - keep, keep)))
+        return leak + (1 - leak) * math.fsum(terms)
+
+    losses = _distributions.from_privacy_parameters(
+        common.DifferentialPrivacyParameters(epsilon, leak), value_discretization_interval=_INTERVAL
+    )
+    for level in (-0.5, 0.0, 0.41, 1.07):
+        words = f"from_privacy_parameters({epsilon!r}, {leak!r}), delta at {level!r}"
+        low, high = exact(level) - _ROUNDING, exact(level - _INTERVAL) + _ROUNDING
+        yield words, low, float(losses.get_delta_for_epsilon(level)), high
+
+
+def _from_cdf(random):
+    """Check that the loss of Gaussian noise is Gaussian."""
+    loss = random.uniform(0.3, 1.5)
+    phi = lambda x: 0.5 * math.erfc(-x / math.sqrt(2))  # noqa: E731  # a formula
+    exact = lambda e: phi(loss / 2 - e / loss) - math.exp(e) * phi(-loss / 2 - e / loss)  # noqa: E731  # a formula
+    for pessimistic in (True, False):
+        found = _distributions.create_from_cdf(
+            lambda x: phi((x - loss**2 / 2) / loss),
+            pessimistic_estimate=pessimistic,
+            value_discretization_interval=_INTERVAL,
+        )
+        for level in (0.0, 0.5, 1.3):
+            aside = exact(level - _INTERVAL if pessimistic else level + _INTERVAL)
+            low, high = sorted([exact(level), aside])
+            words = f"the loss of noise {1 / loss!r}, pessimistic {pessimistic}, delta at {level!r}"
+            yield words, low - 1e-9, float(found.get_delta_for_epsilon(level)), high + 1e-9
+
+
+def _dictionaries(random):
+    one, two, count = _drawn(random), _drawn(random), random.randint(2, 4)
+    for words, found, exact in (
+        ("convolve_dictionary", common.convolve_dictionary(one.probabilities, two.probabilities), one.and_then(two)),
+        ("self_convolve_dictionary", common.self_convolve_dictionary(one.probabilities, count), one.times(count)),
+        (
+            "list_to_dictionary",
+            common.list_to_dictionary(*reversed(common.dictionary_to_list(one.probabilities))),
+            one,
+        ),
+    ):
+        for k in sorted({*found, *exact.probabilities}):
+            p = exact.probabilities.get(k, 0.0)
+            yield f"{words}, {_about(one)}, at {k}", p - _ROUNDING, float(found.get(k, 0.0)), p + _ROUNDING
+    for lost in (1e-3, 0.1):
+        offset, values = common.dictionary_to_list(one.probabilities)
+        kept = sum(common.list_to_dictionary(values, offset, lost).values())
+        total = sum(values)
+        yield f"list_to_dictionary, {_about(one)}, truncated {lost}", total - lost - _ROUNDING, kept, total
+        low, high = common.compute_self_convolve_bounds(values, count, lost)
+        repeated = _Losses(dict(enumerate(values)), 0.0).times(count).probabilities
+        inside = math.fsum(p for k, p in repeated.items() if low <= k <= high)
+        yield (
+            f"compute_self_convolve_bounds, {values}, {count}, {lost}",
+            total**count - lost - _ROUNDING,
+            inside,
+            1.0 + _ROUNDING,
+        )
+
+
+def _functions(random):
+    """Functions that avoid overflow agree with their formulas where nothing overflows."""
+    a, b, c = random.uniform(0.1, 3), random.uniform(-3, 3), random.uniform(0.01, 3)
+    for words, found, exact in (
+        ("a exp(b) + c", common.log_a_times_exp_b_plus_c(a, b, c), math.log(a * math.exp(b) + c)),
+        (
+            "a exp(b) - c",
+            common.log_a_times_exp_b_plus_c(a, b, -c * a * math.exp(b) / 4),
+            math.log(a * math.exp(b) * (1 - c / 4)),
+        ),
+        ("c - a exp(b)", common.log_a_times_exp_b_plus_c(-a, b, a * math.exp(b) + c), math.log(c)),
+        ("a", common.log_a_times_exp_b_plus_c(a, 0, c), math.log(a + c)),
+        ("log sinh", common.log_sinh(a), math.log(math.sinh(a))),
+        ("asinh", common.asinh_exp(b, c), math.asinh(c * math.exp(b))),
+        ("asinh of a negative number", common.asinh_exp(b, -c), math.asinh(-c * math.exp(b))),
+    ):
+        slack = 1e-9 * max(abs(exact), 1)
+        yield f"{words}, a={a!r}, b={b!r}, c={c!r}", exact - slack, float(found), exact + slack
+    for increasing in (True, False):
+        for guess in (None, random.uniform(0.5, 2)):
+            search = common.BinarySearchParameters(0.0, 50.0, initial_guess=guess, tolerance=1e-6)
+            curve = (lambda x: x**3) if increasing else (lambda x: 1e6 - x**3)
+            level = curve(a)
+            found = common.inverse_monotone_function(curve, level, search, increasing=increasing)
+            low, high = (a - 2e-6, a + 1e-12) if increasing else (a - 1e-12, a + 2e-6)
+            yield f"inverse_monotone_function of a cube at {a!r}, {increasing}, {guess}", low, found, high
+        steps = common.BinarySearchParameters(0, 60, discrete=True, initial_guess=random.choice([None, 3]))
+        number = random.randint(5, 40)
+        found = common.inverse_monotone_function(
+            (lambda n: n) if increasing else (lambda n: 100 - n),
+            number if increasing else 100 - number,
+            steps,
+            increasing,
+        )
+        yield f"inverse_monotone_function at the integer {number}, {increasing}", number, found, number
+
+
+def pmf_relations():
+    """Yield the relations."""
+    yield Relations(
+        "pld_pmf",
+        {
+            "delta is a sum": _deltas,
+            "epsilon is the least with its delta": _epsilons,
+            "composition adds losses": _compositions,
+            "repetitions add losses": _repetitions,
+            "a mixture averages": _mixtures,
+            "losses through points of a curve lie above it": _dots,
+        },
+    )
+    yield Relations(
+        "privacy_loss_distribution, a few outcomes",
+        {
+            "two distributions have the delta of their outcomes": _two_functions,
+            "responses among buckets have the delta of their outcomes": _responses,
+            "a distribution of losses has their delta": _from_cdf,
+            "a guarantee has the worst losses that it allows": _guaranteed,
+        },
+    )
+    yield Relations(
+        "pld.common",
+        {"dictionaries are convolved": _dictionaries, "functions that avoid overflow agree": _functions},
+    )

@@ -1,0 +1,122 @@
+"""The law that relations among the numbers of a library hold; each is asked at random parameters, from fixed seeds."""
+
+import time
+from dataclasses import dataclass, field
+
+from dpassay.claims import SamplerLostError
+from dpassay.impl.libraries.remote import RemoteCase, RemoteRelations, WorkerError
+from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.spec.verdict import Evidence, Scope
+
+__all__ = ["RELATION_LAWS"]
+
+_SEEDS = 3
+"""Seeds at which every relation is asked at the least depth."""
+
+_MOST_LOSSES = 2
+"""A worker that was lost this often is not asked again."""
+
+
+def _applies(case: RemoteCase) -> str | None:
+    return None if isinstance(case, RemoteRelations) else "not a list of relations"
+
+
+@dataclass
+class _Answers:
+    """Answers to the relations of a case: the broken ones with their seeds and details, and what was not asked."""
+
+    compared: int = 0
+    asked: int = 0
+    broken: dict[str, int] = field(default_factory=dict)
+    details: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+    mistakes: list[str] = field(default_factory=list)
+    numbers: tuple[float | None, float | None] = (None, None)
+    """The number of the first broken relation, and the bound that it breaks."""
+
+    def ask(self, case: RemoteRelations, words: str, seed: int) -> None:
+        """Compare the numbers of a relation at the parameters of a seed."""
+        self.asked += 1
+        try:
+            number, failed = case.compare(words, seed)
+        except SamplerLostError as error:
+            self.losses.append(f"{words}: {error}")
+        except WorkerError as error:
+            if error.is_own or error.is_unasked:
+                self.mistakes.append(f"{words}: {error}")
+            else:
+                self._note(words, seed, f"valid parameters raise {error}")
+        else:
+            self.compared += number
+            if failed:
+                _, low, value, high = failed[0]
+                if not self.broken:
+                    self.numbers = (value, high if value > high else low)
+                self._note(words, seed, _in_words(*failed[0]))
+
+    def _note(self, words: str, seed: int, detail: str) -> None:
+        self.broken[words] = seed
+        self.details.append(f"{words}: {detail}")
+
+
+def _check(case: RemoteCase, settings: Settings) -> Finding:
+    assert isinstance(case, RemoteRelations)
+    start, answers = time.monotonic(), _Answers()
+    for turn in range(_SEEDS * settings.depth):
+        for words in case.relations:
+            late = turn > 0 and time.monotonic() - start > settings.seconds  # every relation is asked once
+            if late or answers.asked >= settings.calls or len(answers.losses) >= _MOST_LOSSES:
+                break
+            if words not in answers.broken:
+                answers.ask(case, words, settings.seed + turn)
+    return _finding(case, answers)
+
+
+def _finding(case: RemoteRelations, answers: _Answers) -> Finding:
+    number, asked = len(case.relations), answers.asked
+    if answers.broken:
+        detail = f"{len(answers.broken)} of {number} relations broken: {'; '.join(answers.details)}"
+        return Finding(
+            FindingKind.WRONG_ANSWER,
+            detail,
+            claimed=answers.numbers[0],
+            certified=answers.numbers[1],
+            evidence=Evidence.EXACT,
+            scope=Scope.POINTS,
+            calls=asked,
+            witness={"broken": answers.broken, "details": answers.details},
+        )
+    if answers.mistakes:
+        return Finding(FindingKind.ERROR, f"the code of the adapter raises: {answers.mistakes[0]}", calls=asked)
+    if answers.losses or asked < number:
+        why = answers.losses[0] if answers.losses else f"only {asked} of {number} relations were asked"
+        return Finding(FindingKind.UNDECIDED, why, calls=asked)
+    if not answers.compared:
+        return Finding(FindingKind.ERROR, "the relations compare nothing", calls=asked)
+    return Finding(
+        FindingKind.OK,
+        f"{number} relations, {answers.compared} comparisons",
+        evidence=Evidence.EXACT,
+        scope=Scope.POINTS,
+        calls=asked,
+        power={"points": answers.compared},
+    )
+
+
+def _in_words(words: str, low: float, value: float, high: float) -> str:
+    if not value < low:
+        return f"{words}: {value!r}, but should be at most {high!r}"
+    return f"{words}: {value!r}, but should be at least {low!r}"
+
+
+RELATION_LAWS = (
+    Law(
+        "relations_hold",
+        "The numbers of the library obey the relations that the adapter states, at random valid parameters.",
+        _applies,
+        _check,
+        sampled=False,
+        turn=Turn.FIRST,
+    ),
+)

@@ -1,0 +1,112 @@
+"""Relations among the numbers of a library: what breaks them, what the finding says, and what is not a pass."""
+
+import math
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from dpassay.adapter import Relations
+from dpassay.impl.libraries.in_process import InProcessWorker
+from dpassay.impl.libraries.remote import open_library
+from dpassay.properties.assay.expected import ExpectedFailure
+from dpassay.properties.assay.finding import Finding, Settings
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.relation_laws import RELATION_LAWS
+
+Row = tuple[str, float, float, float]
+(LAW,) = RELATION_LAWS
+
+
+def finding(relations: dict[str, Callable[[Random], Any]], **settings: Any) -> Finding:
+    (case,) = open_library(InProcessWorker([Relations("numbers", relations)]))
+    return LAW.check(case, Settings(**{"alpha": 1e-6, "seed": 5, "calls": 1000, "seconds": 60.0, **settings}))
+
+
+def holds(random: Random) -> Iterator[Row]:
+    x = random.uniform(0, 1)
+    yield f"x={x}", 0.0, x, 1.0
+
+
+def of(low: float, value: float, high: float) -> Callable[[Random], list[Row]]:
+    return lambda _: [("number", low, value, high)]
+
+
+def test_relations_that_hold_pass_with_the_number_of_comparisons() -> None:
+    found = finding({"one": holds, "two": holds}, depth=2)
+    assert found.kind is FindingKind.OK
+    assert found.power is not None
+    assert found.power["points"] == 12
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "words"),
+    [
+        (1.0, 0.5, 2.0, "at least 1.0"),
+        (1.0, 2.5, 2.0, "at most 2.0"),
+        (0.0, math.nan, 1.0, "nan"),
+        (math.inf, 3.0, math.inf, "at least inf"),
+    ],
+)
+def test_a_number_outside_its_bounds_is_found_and_named(low: float, value: float, high: float, words: str) -> None:
+    found = finding({"fine": holds, "broken": of(low, value, high)})
+    assert found.kind is FindingKind.WRONG_ANSWER
+    assert words in found.detail
+    assert found.witness is not None
+    assert found.witness["broken"] == {"broken": 5}
+
+
+def test_the_numbers_of_the_first_broken_relation_have_a_side() -> None:
+    small, large = (finding({"one": of(1.0, value, 2.0)}) for value in (0.5, 4.0))
+    assert (small.claimed, small.certified) == (0.5, 1.0)
+    assert (large.claimed, large.certified) == (4.0, 2.0)
+
+
+def test_a_later_seed_finds_what_the_first_does_not() -> None:
+    draws = [Random(seed).random() for seed in (5, 6)]  # noqa: S311  # the draws of the first two seeds
+    between = sum(draws) / 2
+    assert draws[0] < between < draws[1]
+    found = finding({"rare": lambda random: [("draw", 0.0, random.random(), between)]})
+    assert found.witness is not None
+    assert found.witness["broken"] == {"rare": 6}
+
+
+def test_valid_parameters_that_the_library_refuses_are_found() -> None:
+    def refused(_: Random) -> Iterator[Row]:
+        yield "root", 0.0, float(__import__("statistics").mean([])), 1.0
+
+    found = finding({"mean": refused})
+    assert found.kind is FindingKind.WRONG_ANSWER
+    assert "valid parameters raise" in found.detail
+
+
+def test_a_mistake_of_the_adapter_is_no_finding_about_the_library() -> None:
+    assert finding({"mistake": lambda _: missing}).kind is FindingKind.ERROR  # type: ignore[name-defined]  # noqa: F821
+
+
+def test_relations_that_compare_nothing_are_an_error() -> None:
+    assert finding({"empty": lambda _: []}).kind is FindingKind.ERROR
+
+
+def test_every_relation_is_asked_once_however_late_it_is() -> None:
+    asked = list[str]()
+
+    def note(name: str) -> Callable[[Random], list[Row]]:
+        return lambda _: [(asked.append(name) or name, 0.0, 0.0, 0.0)]
+
+    assert finding({"one": note("one"), "two": note("two")}, seconds=1e-9).kind is FindingKind.OK
+    assert asked == ["one", "two"]
+
+
+def test_a_run_without_the_calls_for_all_relations_is_undecided() -> None:
+    assert finding({"one": holds, "two": holds}, calls=1).kind is FindingKind.UNDECIDED
+
+
+def test_an_expected_failure_excuses_the_relations_that_it_names() -> None:
+    entry = ExpectedFailure(
+        "numbers", "relations_hold", "", FindingKind.WRONG_ANSWER, "known", "not reported", accepted=("known",)
+    )
+    broken = of(1.0, 0.5, 2.0)
+    assert entry.excess_of(finding({"known": broken, "fine": holds})) is None
+    assert entry.excess_of(finding({"known": broken, "new": broken})) == "worse than expected: new broken, too"
