@@ -320,7 +320,15 @@ class Campaign:
         wealth = np.array([claimed])
         if self._claimed is not None and self._compares:
             wealth = self._family_wealth(self._claimed, game, self._references, is_rough=True)
-        self._allocation.note(index, game.calls, claimed, told, wealth)
+        self._allocation.note(index, game.calls, claimed, told, wealth, self._foremost_wealth(game))
+
+    def _foremost_wealth(self, game: PairGame) -> float:
+        """Return the largest wealth of a kind of bets against the claim, without its share: a guide, no evidence."""
+        if self._claimed is None or not self._compares:
+            return 0.0
+        part = self._claimed.rows(slice(self._claimed.claimed, self._claimed.claimed + 1))
+        found = game.rough_log_wealths(part.epsilon.ravel(), part.delta.ravel())
+        return max(float(part.mix(logs)[0]) for logs in found)
 
     # --- wealth and bounds --------------------------------------------------------------------------------------
 
