@@ -21,8 +21,8 @@ _RANK_POWER = 3.0
 """The shares of the leaders fall with this power of the rank: a smaller power finds the best pair more surely and
 gives it fewer calls."""
 
-_OPEN_RANK_POWER = 1.5
-"""The same while no pair is proven: the order of the list is then all that ranks pairs, and the leak may be on any."""
+_OPEN_RANK_POWER = 2.0
+"""The same while no pair promises a bound above 0: the order of the list then ranks them, and the leak may be on any."""
 
 _MOST_LIKELY = 100.0
 """The largest factor by which wealth against the claim raises the part of a pair in the calls that look: the odds of a
@@ -167,7 +167,7 @@ class Allocation:
         own = self._weights[: len(won)]
         looking: Array = part * (own / own.sum() + 1 / len(won)) * likely
         looking /= looking.sum()
-        if is_open.all():
+        if promises.max() < 0:  # none would push the bound above 0 with all calls so far
             leaders, share = _by_rank(looking, _OPEN_RANK_POWER), _LOOKING
         else:
             leaders, share = _by_rank(promises), _looking_share(total)

@@ -76,9 +76,9 @@ _FEW_PAIRS = 2
 _UNHURRIED = 1024
 """Calls up to which such batches stay small."""
 
-_SLOW_GROWTH, _SMALLEST_BATCH = 8, 4
-"""Such a batch has one call for this many before it, and at least this number: more and smaller batches refute after
-fewer calls and take more time."""
+_SLOW_GROWTH, _SMALLEST_BATCH = 8, 8
+"""Such a batch has one call for this many before it, and at least this number: fewer and larger batches take less time
+and refute after more calls; batches of 4 calls took more of both."""
 
 MOMENTS_SHARE = 1 / 4
 """The share of the wealth that bets on Renyi moments, if the claim bounds some."""
