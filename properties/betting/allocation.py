@@ -22,7 +22,7 @@ _RANK_POWER = 3.0
 gives it fewer calls."""
 
 _OPEN_RANK_POWER = 2.0
-"""The same while no pair promises a bound above 0: the order of the list then ranks them, and the leak may be on any."""
+"""The same while no pair promises a bound above 0: the order of the list ranks them, and the leak may be on any."""
 
 _MOST_LIKELY = 100.0
 """The largest factor by which wealth against the claim raises the part of a pair in the calls that look: the odds of a
