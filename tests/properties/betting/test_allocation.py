@@ -52,6 +52,15 @@ def test_while_no_pair_is_proven_the_first_ones_share_the_calls() -> None:
     assert np.sort(shares)[-8] > 1 / 100
 
 
+def test_a_pair_that_promises_no_bound_takes_no_lead() -> None:
+    shared = allocation()
+    # told from equality in 40,000 calls by a nat more than chance: all calls so far would refute nothing
+    shared.note(7, 40_000, -0.1, 4.0, np.array([4.0, 0.0, 0.0, 0.0]))
+    assert shared.shares(TOTAL, EVERYONE)[7] < 1 / 10
+    shared.note(7, 80_000, -0.1, 40.0, np.array([40.0, 0.0, 0.0, 0.0]))
+    assert shared.shares(TOTAL, EVERYONE)[7] > 1 / 2
+
+
 def test_pairs_that_the_screening_chose_are_looked_at_as_much_as_others() -> None:
     shared = Allocation(np.array([0.9, *[0.005] * 20]), 4)
     shared.add(7)
