@@ -38,6 +38,7 @@ def test_chance_makes_no_leader_beyond_the_claim() -> None:
 
 def test_first_rare_events_raise_the_part_of_a_pair_before_its_wealth_shows_them() -> None:
     shared = allocation()
+    shared.note(3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
     before = shared.shares(TOTAL, EVERYONE)
     # the share of the bets on rare events still hides what they won
     shared.note(7, 2000, 0.2, 0.2, np.full(4, 0.1), foremost=3.0)
