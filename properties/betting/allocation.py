@@ -21,6 +21,13 @@ _RANK_POWER = 3.0
 """The shares of the leaders fall with this power of the rank: a smaller power finds the best pair more surely and
 gives it fewer calls."""
 
+_OPEN_RANK_POWER = 2.0
+"""The same while no pair promises a bound above 0: the order of the list ranks them, and the leak may be on any."""
+
+_MOST_LIKELY = 100.0
+"""The largest factor by which wealth against the claim raises the part of a pair in the calls that look: the odds of a
+leak are that wealth times those before, but a wealth that chance brought must not take all."""
+
 _LOOKED_LONG = 1 << 20
 """Calls after which `_LOOKING` falls with the square root of the calls while some pair is proven: the number of calls
 that look still grows."""
@@ -53,11 +60,11 @@ def _looking_share(total: int) -> float:
     return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
 
 
-def _by_rank(values: Array) -> Array:
-    """Return shares that fall with the rank of each value, from the largest down; none for minus infinity."""
+def _by_rank(values: Array, power: float = _RANK_POWER) -> Array:
+    """Return shares that fall with a power of the rank, from the largest value down; none for minus infinity."""
     shares = np.zeros(len(values))
     ranks = np.arange(1, len(values) + 1)
-    shares[np.argsort(-values, kind="stable")] = ranks**-_RANK_POWER
+    shares[np.argsort(-values, kind="stable")] = ranks**-power
     shares[np.isneginf(values)] = 0
     return np.asarray(shares / shares.sum())
 
@@ -85,6 +92,7 @@ class Allocation:
         self._won: list[tuple[int, Array]] = []
         self._rates: list[float] = []
         self._scores: list[float] = []
+        self._odds: list[float] = []
 
     def add(self, pairs: int = 1) -> None:
         """Let in pairs that were not played yet."""
@@ -92,8 +100,9 @@ class Allocation:
         self._won += [(1, self._nothing)] * pairs
         self._rates += [-math.inf] * pairs
         self._scores += [0.0] * pairs
+        self._odds += [1.0] * pairs
 
-    def note(self, index: int, calls: int, claimed: float, told: float, wealth: Array) -> None:
+    def note(self, index: int, calls: int, claimed: float, told: float, wealth: Array, foremost: float = 0.0) -> None:
         """Note what a pair has shown in all its calls.
 
         Parameters
@@ -106,10 +115,14 @@ class Allocation:
             The logarithms of its wealth against the claim, and against equality of the two sides.
         wealth : ndarray
             The same against the references.
+        foremost : float
+            The logarithm of the largest wealth against the claim that a kind of bets has by itself, whatever its
+            share: it rises with the first rare events.
         """
         # the rate at which sides are told tells pairs apart that have no evidence
         self._scores[index] = claimed + 3 * told / max(calls, 1)
         self._rates[index] = float(_proven(np.array(claimed))) / calls if claimed >= _HINT else -math.inf
+        self._odds[index] = math.exp(min(foremost, math.log(_MOST_LIKELY)))
         self._records[index].append((calls, wealth))
         self._won[index] = self._later_half(index)
 
@@ -132,7 +145,7 @@ class Allocation:
 
         The proven pairs share most, above all the one that promises the largest bound, and those with evidence beyond
         the claim; while there are none, the likeliest: weak evidence shows nowhere if the calls are spread. The rest
-        looks for others, by the weights, and more where something was won of late.
+        looks for others, half of it by the weights, and more where something was won of late.
 
         Parameters
         ----------
@@ -149,10 +162,16 @@ class Allocation:
         )
         is_open = np.isneginf(promises)
         won = np.array([float(gain[0]) for _, gain in self._won])
-        looking: Array = part * self._weights[: len(won)] * (1 + np.where(is_open, np.maximum(won, 0.0), 0.0))
+        likely = self._odds + np.where(is_open, np.maximum(won, 0.0), 0.0)
+        # half of them by equal weights: what the screening chose has small ones
+        own = self._weights[: len(won)]
+        looking: Array = part * (own / own.sum() + 1 / len(won)) * likely
         looking /= looking.sum()
-        leading, share = (looking, _LOOKING) if is_open.all() else (promises, _looking_share(total))
-        leaders, rates = _by_rank(leading), np.where(may_lead, self._rates, -math.inf)
+        if promises.max() < 0:  # none would push the bound above 0 with all calls so far
+            leaders, share = _by_rank(looking, _OPEN_RANK_POWER), _LOOKING
+        else:
+            leaders, share = _by_rank(promises), _looking_share(total)
+        rates = np.where(may_lead, self._rates, -math.inf)
         if not np.isneginf(rates).all():
             leaders = (1 - _BEYOND) * leaders + _BEYOND * _by_rank(rates)
         shares = share * looking + (1 - share) * leaders

@@ -76,9 +76,9 @@ _FEW_PAIRS = 2
 _UNHURRIED = 1024
 """Calls up to which such batches stay small."""
 
-_SLOW_GROWTH, _SMALLEST_BATCH = 8, 4
-"""Such a batch has one call for this many before it, and at least this number: more and smaller batches refute after
-fewer calls and take more time."""
+_SLOW_GROWTH, _SMALLEST_BATCH = 8, 8
+"""Such a batch has one call for this many before it, and at least this number: fewer and larger batches take less time
+and refute after more calls; batches of 4 calls took more of both."""
 
 MOMENTS_SHARE = 1 / 4
 """The share of the wealth that bets on Renyi moments, if the claim bounds some."""
@@ -314,13 +314,25 @@ class Campaign:
         return np.unique(np.linspace(0, len(self._claimed.grid) - 1, count).astype(np.intp))
 
     def _rate(self, index: int) -> None:
-        """Note the evidence against the claim, against equality and against the references."""
+        """Note the evidence against the claim and, to compare pairs by, against equality and the references."""
         game = self.games[index]
-        claimed, told = self._claim_wealth(index), float(game.rough_log_wealth(np.zeros(1), np.zeros(1))[0])
+        claimed = self._claim_wealth(index)
+        if not self._compares:
+            self._allocation.note(index, game.calls, claimed, 0.0, np.array([claimed]))
+            return
+        told = float(game.rough_log_wealth(np.zeros(1), np.zeros(1))[0])
         wealth = np.array([claimed])
-        if self._claimed is not None and self._compares:
+        if self._claimed is not None:
             wealth = self._family_wealth(self._claimed, game, self._references, is_rough=True)
-        self._allocation.note(index, game.calls, claimed, told, wealth)
+        self._allocation.note(index, game.calls, claimed, told, wealth, self._foremost_wealth(game))
+
+    def _foremost_wealth(self, game: PairGame) -> float:
+        """Return the largest wealth of a kind of bets against the claim, without its share: a guide, no evidence."""
+        if self._claimed is None:
+            return 0.0
+        part = self._claimed.rows(slice(self._claimed.claimed, self._claimed.claimed + 1))
+        found = game.rough_log_wealths(part.epsilon.ravel(), part.delta.ravel())
+        return max(float(part.mix(logs)[0]) for logs in found)
 
     # --- wealth and bounds --------------------------------------------------------------------------------------
 

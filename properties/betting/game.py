@@ -392,10 +392,18 @@ class PairGame:
         """Return about `log_wealth`, in less time, to compare pairs by: it is no evidence."""
         return self._of_all_kinds(epsilon, delta, is_rough=True)
 
+    def rough_log_wealths(self, epsilon: Array | float, delta: Array | float) -> Array:
+        """Return about the logarithms of the wealth of each kind of bets by itself, shape (kinds, claims)."""
+        return log_wealths([ledger.rough() for ledger in self._kinds_of_bets()], epsilon, delta)
+
+    def _kinds_of_bets(self) -> list[Ledger]:
+        """Return the books of ordinary bets and of structural ones, unless these may show rounding."""
+        return [self._books.ledger, *(() if self._shows_lattice else self._books.structural)]
+
     def _of_all_kinds(self, epsilon: Array | float, delta: Array | float, *, is_rough: bool = False) -> Array:
         """Mix the e-processes in their fixed shares; those that may show rounding are left out, on the safe side."""
-        ledgers = [self._books.ledger, *(() if self._shows_lattice else self._books.structural)]
-        logs = log_wealths([ledger.rough() for ledger in ledgers] if is_rough else ledgers, epsilon, delta)
+        ledgers = self._kinds_of_bets()
+        logs = self.rough_log_wealths(epsilon, delta) if is_rough else log_wealths(ledgers, epsilon, delta)
         mixed: Array = logsumexp(logs + _LOG_SHARES[: len(ledgers), None], axis=0) - 2.0**-44
         return mixed
 

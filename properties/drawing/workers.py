@@ -116,11 +116,15 @@ def on_workers(
             raise UsageError(f"backend {backend!r} cannot be started: {type(error).__name__}: {error}") from error
 
         def run(draws: Sequence[Draw]) -> list[_Result]:
+            # the longest first, so that no worker is left with a long one at the end
+            order = sorted(range(len(draws)), key=lambda place: -draws[place].size)
             try:
-                return list(pool(joblib.delayed(_draw_remotely)(load, draw, call_timeout) for draw in draws))
+                found = pool(joblib.delayed(_draw_remotely)(load, draws[place], call_timeout) for place in order)
             except Exception as error:  # errors of the target come as values: this one is the backend's
                 first_line = str(error).strip().partition("\n")[0]
                 raise WorkersLostError(f"backend {backend!r}: {type(error).__name__}: {first_line}") from error
+            by_place = dict(zip(order, found, strict=True))
+            return [by_place[place] for place in range(len(draws))]
 
         yield Drawing(run)
 
@@ -171,9 +175,10 @@ def _pool(jobs: int, backend: str, stack: ExitStack) -> AbstractContextManager[A
     import joblib
 
     _use_cluster(jobs, backend, stack)
+    # joblib would join draws that were fast so far into one task: the next ones may be long
     # by its name alone, Parallel would hand dask an option of joblib's own
     with joblib.parallel_config(backend=backend, n_jobs=jobs):
-        pool: AbstractContextManager[Any] = joblib.Parallel()
+        pool: AbstractContextManager[Any] = joblib.Parallel(batch_size=1, pre_dispatch="all")
     return pool
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpassay.properties.learners.atoms import AtomLearner
 from dpassay.properties.learners.combining import MOST_COORDINATES, CombiningLearner
 from dpassay.properties.learners.logistic import StreamingLogistic
+from dpassay.properties.learners.pairs import PairLearner
 from dpassay.properties.learners.supports import SupportLearner
 from dpassay.properties.learners.trees import TreeLearner
 from dpassay.properties.learners.two_sample import RampLearner, ScaleLearner
@@ -120,7 +121,9 @@ class Ensemble:
     """
 
     def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
-        self.learners: list[Learner] = [AtomLearner(), TreeLearner(ignored), SupportLearner(ignored)]
+        self.learners: list[Learner] = [
+            AtomLearner(), TreeLearner(ignored), SupportLearner(ignored), PairLearner(ignored)
+        ]  # fmt: skip
         self.scores: dict[str, float] = {NOTHING: 0.0, _TOGETHER: 0.0}
         """The log-likelihood of the past calls by each opinion."""
         self._stacked: list[str] = []

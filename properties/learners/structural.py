@@ -8,19 +8,24 @@ retires, and each kind has a share of the wealth of its own: its gain is evidenc
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.impl.libraries.plain import Record
 from dpassay.properties.learners.atoms import AtomLearner, Codes, codes_of_numbers
 from dpassay.properties.learners.supports import SupportLearner
+from dpassay.properties.outcomes.columns import CODE
+from dpassay.properties.outcomes.flattening import NUMBER
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
-from dpassay.properties.outcomes.symbols import STRUCTURAL, Outcomes
+from dpassay.properties.outcomes.symbols import STRUCTURAL, TYPE, Outcomes
 
 __all__ = ["EventLearner", "LowOrderLearner", "StructuralLearners"]
 
 Array = NDArray[np.float64]
 Sides = NDArray[np.bool_]
+Event = tuple[str, Hashable]
 
 _SCANNED = 1 << 16
 """Outcomes of a batch, and of those before it, among which values that came twice are looked for: more find rarer ones
@@ -158,8 +163,8 @@ class EventLearner:
 
     def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
         self.names = ["structural events"]
-        self._features = [name for name in (*STRUCTURAL, LOWEST_BIT) if name not in ignored]
-        self._counts: dict[Hashable, _Counts] = {}
+        self._features = [name for name in (*STRUCTURAL, LOWEST_BIT, CODE.format(TYPE)) if name not in ignored]
+        self._counts: dict[Event, _Counts] = {}
 
     def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
         """Predict by the event that says most; 0 for an outcome without any."""
@@ -175,22 +180,25 @@ class EventLearner:
         """Count the events of a batch on each side."""
         del won
         for event, places in self._events(outcomes):
-            if event in self._counts or len(self._counts) < _MOST_EVENTS:
+            most = _MOST_EVENTS * (1 if event[0] == "word" else 2)  # words with numbers inside may be new every time
+            if event in self._counts or len(self._counts) < most:
                 counts = self._counts.setdefault(event, _Counts()).sides
                 left = int(np.count_nonzero(is_left[places]))
                 counts[1] += left
                 counts[0] += len(places) - left
 
-    def _events(self, outcomes: Outcomes) -> Iterator[tuple[Hashable, NDArray[np.intp]]]:
+    def _events(self, outcomes: Outcomes) -> Iterator[tuple[Event, NDArray[np.intp]]]:
         """Yield the events of a batch with the outcomes in which they occur."""
         yield from _events_of_features(self._features, outcomes)
         if outcomes.rows.dtype == object:
-            words: dict[Hashable, list[int]] = {}
+            found: dict[Event, list[int]] = {}
             for place, atom in enumerate(outcomes.atoms()):
-                if not isinstance(atom, (int, float)):
-                    words.setdefault(_form_of(atom), []).append(place)
-            for word, places in words.items():
-                yield ("word", word), np.array(places)
+                if isinstance(atom, str | bytes):
+                    found.setdefault(("word", atom), []).append(place)
+                if not isinstance(atom, int | float):
+                    found.setdefault(("form", _form_of(atom)), []).append(place)
+            for event, places in found.items():
+                yield event, np.array(places)
 
 
 class LowOrderLearner:
@@ -215,18 +223,18 @@ class _LowestBits(EventLearner):
     def __init__(self) -> None:
         super().__init__(frozenset(STRUCTURAL))
 
-    def _events(self, outcomes: Outcomes) -> Iterator[tuple[Hashable, NDArray[np.intp]]]:
+    def _events(self, outcomes: Outcomes) -> Iterator[tuple[Event, NDArray[np.intp]]]:
         return _events_of_features(self._features, outcomes)
 
 
-def _events_of_features(names: Iterable[str], outcomes: Outcomes) -> Iterator[tuple[Hashable, NDArray[np.intp]]]:
+def _events_of_features(names: Iterable[str], outcomes: Outcomes) -> Iterator[tuple[Event, NDArray[np.intp]]]:
     for name in names:
         values = outcomes.features.get(name)
         if values is not None:
             yield from _places_of_values(name, values)
 
 
-def _places_of_values(name: str, values: Array) -> Iterator[tuple[Hashable, NDArray[np.intp]]]:
+def _places_of_values(name: str, values: Array) -> Iterator[tuple[Event, NDArray[np.intp]]]:
     known = np.flatnonzero(~np.isnan(values))
     if not known.size:
         return
@@ -236,8 +244,22 @@ def _places_of_values(name: str, values: Array) -> Iterator[tuple[Hashable, NDAr
         yield (name, float(values[order[start]])), order[start:end]
 
 
+@lru_cache(maxsize=1 << 14)
 def _form_of(atom: Hashable) -> Hashable:
-    """Return a word as it is, a vector of numbers by its length alone: its numbers are looked at elsewhere."""
-    if isinstance(atom, tuple) and all(isinstance(part, (int, float)) for part in atom):
-        return ("numbers", len(atom))
+    """Return an outcome without the numbers in it; a vector of numbers has its length for a form.
+
+    Numbers are looked at elsewhere; with them inside, an outcome with a rare key or word would be new every time.
+    """
+    if isinstance(atom, str):
+        return NUMBER.sub("#", atom)
+    if isinstance(atom, tuple):
+        if all(isinstance(part, int | float) for part in atom):
+            return ("numbers", len(atom))
+        return tuple(map(_form_of_part, atom))
+    if isinstance(atom, Record):
+        return Record(atom.kind, tuple((accessor, _form_of_part(part)) for accessor, part in atom.parts))
     return atom
+
+
+def _form_of_part(part: Hashable) -> Hashable:
+    return "<number>" if isinstance(part, int | float) else _form_of(part)

@@ -31,6 +31,9 @@ __all__ = ["designed_records", "designed_vectors"]
 
 Array = NDArray[np.float64]
 
+_MOST_ALONE = 24
+"""Coordinates that are moved alone, spread evenly over longer vectors: more leave fewer places for other patterns."""
+
 _HUGE, _LARGEST = 2.0**53, 2.0**1000
 """Beyond 2^53 units a float64 does not change when a unit is added; the largest number that pairs are built from."""
 
@@ -46,6 +49,8 @@ def designed_vectors(relation: VectorNeighbours, rng: np.random.Generator) -> It
         yield moved(relation, bases[0], pattern)
     for pattern in patterns[1:] + patterns[:1]:
         yield moved(relation, _outermost(relation, pattern), pattern)
+    for pattern in _alone(relation):
+        yield moved(relation, bases[0], pattern)
     for pattern in (-pattern for pattern in patterns):
         yield moved(relation, bases[0], pattern)
         yield moved(relation, _outermost(relation, pattern), pattern)
@@ -125,6 +130,18 @@ def _patterns(relation: VectorNeighbours) -> tuple[list[Array], list[Array]]:
     # where many moves leave less for each, the longest step comes first
     worst.sort(key=lambda pattern: -largest_common_step(relation, int(np.count_nonzero(pattern))))
     return _different(worst), _different(others)
+
+
+def _alone(relation: VectorNeighbours) -> list[Array]:
+    """Return the moves of each coordinate by itself, where it moves farther alone or others must stay.
+
+    A wrong scale or bound of one column shows in no other pair. Where all move as far as one does, moves of all tell.
+    """
+    size = relation.size
+    if widest_support(relation) == size and largest_common_step(relation, 1) == largest_common_step(relation, size):
+        return []
+    places = np.unique(np.linspace(0, size - 1, min(size, _MOST_ALONE)).astype(int))
+    return list(np.eye(size)[places])
 
 
 def _different(patterns: list[Array]) -> list[Array]:

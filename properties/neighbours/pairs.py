@@ -67,14 +67,23 @@ def _adversarial_pairs(relation: AnyNeighbours, seed: int, limit: int) -> tuple[
         designed = designed_vectors(relation, rng)
     else:
         designed = designed_records(relation, rng)
-    finite = None if isinstance(relation, EncodedNeighbours) else all_pairs(relation, most=limit)
-    candidates = itertools.chain(itertools.islice(designed, 300 + 4 * limit), finite or ())
+    candidates = itertools.chain(itertools.islice(designed, 300 + 4 * limit), _listed(relation, rng, limit))
     found = tuple(itertools.islice(_distinct(relation, candidates), limit))
     if not found:
         raise UsageError(f"neighbours admits no two different inputs: {relation!r}")
     for left, right in found:  # they are shared by all who ask
         left.flags.writeable = right.flags.writeable = False
     return found
+
+
+def _listed(relation: AnyNeighbours, rng: np.random.Generator, limit: int) -> Iterator[Pair]:
+    """Yield the pairs of a finite domain: all of a small one in order, else in random order.
+
+    The ends of a range of categories make one designed pair, which tells nothing of the categories between.
+    """
+    listed = None if isinstance(relation, EncodedNeighbours) else all_pairs(relation, most=MOST_LISTED)
+    if listed is not None:
+        yield from listed if len(listed) <= limit else (listed[k] for k in rng.permutation(len(listed)))
 
 
 def further_pairs(

@@ -59,6 +59,8 @@ def _length(value: int) -> int:
 def digits_of_column(path: str, column: NDArray[Any] | Sequence[float], least: float = LARGE) -> dict[str, Array]:
     """Return the last digits of the whole numbers of a column and the fractions of the others; NaN for the rest.
 
+    Nothing if no number of a column is large enough.
+
     Parameters
     ----------
     path : str
@@ -73,17 +75,20 @@ def digits_of_column(path: str, column: NDArray[Any] | Sequence[float], least: f
         rows = [digits_of_number(path, number, least) for number in listed]
         names = dict.fromkeys(name for row in rows for name in row)
         return {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
-    values = column.astype(np.float64)
+    values = np.ascontiguousarray(column, dtype=np.float64)
     is_seen = np.isfinite(values) & (np.abs(values) >= least)
+    if not is_seen.any():
+        return {}
     if column.dtype.kind in "iu":
         return {f"last_digit({path})": np.where(is_seen, (column % 10).astype(np.float64), np.nan)}
     finite = np.where(is_seen, values, np.nan)
     fraction = finite - np.floor(finite)
     is_whole = fraction == 0
-    return {
-        f"last_digit({path})": np.where(is_whole, finite % 10, np.nan),
-        f"fraction({path})": np.where(is_whole, np.nan, fraction),
-    }
+    digit = np.full(values.shape, np.nan)
+    if is_whole.any():  # remainders take long, and continuous noise has no whole numbers
+        digit[is_whole] = finite[is_whole] % 10
+        fraction[is_whole] = np.nan
+    return {f"last_digit({path})": digit, f"fraction({path})": fraction}
 
 
 def _has_long(column: NDArray[Any]) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from dpassay.impl.libraries.plain import UNREADABLE, Record, Scalar, written
 from dpassay.properties.outcomes.digits import digits_of_number
 
-__all__ = ["MISSING", "OUTCOME", "Flat", "code", "flattened", "to_float", "type_words"]
+__all__ = ["MISSING", "NUMBER", "OUTCOME", "Flat", "code", "flattened", "to_float", "type_words"]
 
 OUTCOME = "outcome"
 
@@ -39,8 +39,12 @@ _LONGEST_FORM = 256
 _EXACT = 2**53
 """Larger integers lose digits in float64 and are compared as words too."""
 
-_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_TOKEN = re.compile(r"(?<!\w)(?<!\d\.)(?:[^\W\d_]+|\d{1,6})(?!\w|\.\d)")
 _WORD = re.compile(r"[^\W\d_]+")
+_NAMED_TOKENS = 32
+"""Words and whole numbers of a text whose presence is a feature."""
+
 _NAMED_TYPES = 16
 """Parts of a record whose types are named."""
 
@@ -165,7 +169,7 @@ class Flat:
 
     def _text(self, path: str, text: str, named: bool) -> None:
         """Enter the text itself, the numbers in it, its words, and its form: the text without its numbers."""
-        found = [to_float(float(number)) for number in _NUMBER.findall(text)]
+        found = [to_float(float(number)) for number in NUMBER.findall(text)]
         self.leaves += found
         if not named:
             self.partly.setdefault(path, "text")
@@ -178,12 +182,20 @@ class Flat:
         self._letters(path, text)
         if found:
             self._numbers_inside(path, found)
-            self.words[f"form({path})"] = _NUMBER.sub("#", text)[:_LONGEST_FORM]
+            self.words[f"form({path})"] = NUMBER.sub("#", text)[:_LONGEST_FORM]
         words = _WORD.findall(text)
         if len(words) > 1:
             self.numbers[f"len(words({path}))"] = float(len(words))
             named_words = [*enumerate(words[:_NAMED_WORDS]), (-1, words[-1])]
             self.words |= {f"words({path})[{place}]": word[:_LONGEST_WORD] for place, word in named_words}
+        self._tokens(path, text)
+
+    def _tokens(self, path: str, text: str) -> None:
+        """Enter which words and whole numbers there are, wherever they stand: a text may list what was selected."""
+        tokens = list(dict.fromkeys(_TOKEN.findall(text[:_LONGEST_WORD])))
+        room = max(0, _MOST_NAMES - len(self.numbers) - len(self.words))
+        if len(tokens) > 1:
+            self.numbers |= {f"{path}.has({written(token)})": 1.0 for token in tokens[: min(_NAMED_TOKENS, room)]}
 
     def _letters(self, path: str, text: str) -> None:
         """Enter the code points of the first letters and of the last ones, the very last in any case."""
@@ -202,7 +214,7 @@ class Flat:
         self.numbers |= {f"numbers({path})[{place}]": value for place, value in named_numbers}
 
     def _bytes(self, path: str, value: bytes, named: bool) -> None:
-        found = [to_float(float(number)) for number in _NUMBER.findall(value.decode("latin-1"))]
+        found = [to_float(float(number)) for number in NUMBER.findall(value.decode("latin-1"))]
         if not named:
             self.partly.setdefault(path, "bytes")
             return

@@ -21,6 +21,9 @@ LOWEST_BIT = "lowest_bit(outcome)"
 _SHOWN_COORDINATES = 6
 """Coordinates of an array that are features of their own; the others count through sums, extremes and learners."""
 
+_TOGETHER = 1 << 14
+"""Numbers whose bits are looked at together: they fit into the cache of a processor."""
+
 
 def coordinate_names(shape: Shape, most: int) -> list[str]:
     """Return the expressions of the first coordinates of an array.
@@ -125,7 +128,15 @@ def lowest_bit(values: Array) -> Array:
     >>> lowest_bit(np.array([1.0, 0.75, 6.0, 0.1])).tolist()
     [0.0, -2.0, 1.0, -55.0]
     """
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
+    flat = np.ascontiguousarray(values, dtype=np.float64).ravel()
+    exponents = np.empty(flat.size)
+    for start in range(0, flat.size, _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        exponents[part] = _lowest_bit(flat[part].view(np.int64))
+    return exponents.reshape(np.shape(values))
+
+
+def _lowest_bit(bits: NDArray[np.int64]) -> Array:
     biased = (bits >> 52) & 0x7FF
     mantissa = (bits & ((1 << 52) - 1)) | np.where(biased > 0, 1 << 52, 0)
     trailing = ((mantissa & -mantissa).astype(np.float64).view(np.int64) >> 52) - 1023  # its exponent

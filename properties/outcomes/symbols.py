@@ -332,7 +332,7 @@ class Outcomes:
         """Return all numbers in the outcomes, and which outcome each belongs to."""
         if self.rows.dtype != object:
             width = self.rows.shape[1] if self.rows.ndim == 2 else 1
-            return self.rows.astype(np.float64).ravel(), np.repeat(np.arange(len(self)), width)
+            return np.asarray(self.rows, dtype=np.float64).ravel(), np.repeat(np.arange(len(self)), width)
         leaves = self._leaves
         owners = np.repeat(np.arange(len(self)), [len(listed) for listed in leaves])
         return np.array([value for listed in leaves for value in listed], np.float64), owners
@@ -353,7 +353,7 @@ class Outcomes:
         if self.rows.dtype != object:
             fits = self.rows.ndim == 2 and self.rows.shape[1] == width
             positions = np.arange(len(self) if fits else 0)
-            return positions, (self.rows if fits else np.empty((0, width))).astype(np.float64)
+            return positions, np.asarray(self.rows if fits else np.empty((0, width)), dtype=np.float64)
         positions = np.flatnonzero(np.array(self._row_widths, dtype=np.intp) == width)
         leaves = self._leaves
         return positions, np.array([leaves[k] for k in positions], np.float64).reshape(len(positions), width)

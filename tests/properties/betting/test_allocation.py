@@ -36,6 +36,40 @@ def test_chance_makes_no_leader_beyond_the_claim() -> None:
     np.testing.assert_allclose(shared.shares(TOTAL, EVERYONE), before, atol=0.02)
 
 
+def test_first_rare_events_raise_the_part_of_a_pair_before_its_wealth_shows_them() -> None:
+    shared = allocation()
+    shared.note(3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
+    before = shared.shares(TOTAL, EVERYONE)
+    # the share of the bets on rare events still hides what they won
+    shared.note(7, 2000, 0.2, 0.2, np.full(4, 0.1), foremost=3.0)
+    after = shared.shares(TOTAL, EVERYONE)
+    assert after[7] > 5 * before[7]
+    assert after.min() >= EVERYONES / TOTAL
+
+
+def test_while_no_pair_is_proven_the_first_ones_share_the_calls() -> None:
+    shares = allocation().shares(1_000_000, EVERYONE)
+    assert np.sort(shares)[-1] < 1 / 2
+    assert np.sort(shares)[-8] > 1 / 100
+
+
+def test_a_pair_that_promises_no_bound_takes_no_lead() -> None:
+    shared = allocation()
+    # told from equality in 40,000 calls by a nat more than chance: all calls so far would refute nothing
+    shared.note(7, 40_000, -0.1, 4.0, np.array([4.0, 0.0, 0.0, 0.0]))
+    assert shared.shares(TOTAL, EVERYONE)[7] < 1 / 10
+    shared.note(7, 80_000, -0.1, 40.0, np.array([40.0, 0.0, 0.0, 0.0]))
+    assert shared.shares(TOTAL, EVERYONE)[7] > 1 / 2
+
+
+def test_pairs_that_the_screening_chose_are_looked_at_as_much_as_others() -> None:
+    shared = Allocation(np.array([0.9, *[0.005] * 20]), 4)
+    shared.add(7)
+    for pair in range(7):
+        shared.note(pair, 2000, -0.1, 3000.0 if pair == 0 else 5.0, np.array([3000.0 if pair == 0 else 5.0, 0, 0, 0]))
+    assert shared.shares(TOTAL, range(7))[1:].min() > 1 / 100
+
+
 def test_everyone_keeps_a_share_and_the_best_is_named() -> None:
     shared = allocation()
     shared.note(5, 2000, 30.0, 30.0, np.full(4, 30.0))

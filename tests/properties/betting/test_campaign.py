@@ -6,6 +6,7 @@ besides, so that nothing flakes.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from dpassay.claims import ApproximateDP, PureDP, UsageError
+from dpassay.properties.betting.allocation import Allocation
 from dpassay.properties.betting.campaign import Campaign, RunDraws
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler
@@ -69,6 +71,22 @@ def test_a_larger_leak_overtakes_a_smaller_one_found_first() -> None:
     calls = [game.calls for game in campaign.games]
     assert calls[20] == max(calls)
     assert campaign.bounds(0.05)["epsilon"] > math.log(0.5 / 0.4)  # more than the first pair could ever show
+
+
+def test_calls_follow_rare_events_that_their_share_of_the_wealth_still_hides(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted, note = [], Allocation.note
+
+    def noting(self: Allocation, *told: Any) -> None:
+        noted.append(told)
+        note(self, *told)
+
+    def leaks_rarely(data: Array, size: int, rng: np.random.Generator) -> Array:
+        noisy = data[0] + rng.laplace(0, 5, size)
+        return np.where((rng.random(size) < 0.02) & (data[0] == 0.5), np.nan, noisy)
+
+    monkeypatch.setattr(Allocation, "note", noting)
+    play(campaign_on(PAIRS[:2]), runs(leaks_rarely), 2000)
+    assert any(foremost > max(claimed, 0.0) + 2 for _, _, claimed, _, _, foremost in noted)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 48, 1000])

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,7 +18,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dpassay.claims import UsageError
-from dpassay.properties.drawing.workers import BACKENDS, jobs_of
+from dpassay.properties.drawing.draws import Draw
+from dpassay.properties.drawing.workers import BACKENDS, jobs_of, on_workers
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult
 
@@ -194,3 +196,20 @@ def test_when_a_worker_dies_what_is_known_is_reported() -> None:
     assert "TerminatedWorkerError" in result.notes[0]
     with pytest.raises(UsageError, match="TerminatedWorkerError"):
         hunt(dies, "pure:1", LINE, calls=1_000, jobs=2)
+
+
+def test_workers_begin_with_the_longest_draws_and_results_keep_their_order() -> None:
+    began: list[int] = []
+
+    def target(data: Array, size: int, rng: np.random.Generator) -> Array:
+        began.append(size)
+        time.sleep(0.02 * size)
+        return np.asarray(data[0] + rng.laplace(0, 1, size))
+
+    sizes = [1, 9, 2, 7]
+    draws = [Draw(np.zeros(1), size, np.random.SeedSequence(size), one_by_one=False) for size in sizes]
+    with on_workers(None, target, jobs=2, backend="threading", call_timeout=float("inf")) as drawing:
+        found = list(drawing(draws))
+    assert [len(outcomes) for outcomes in found if outcomes is not None] == sizes
+    assert {*began[:2]} == {9, 7}
+    assert began[2:] == [2, 1]

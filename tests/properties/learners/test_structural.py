@@ -1,6 +1,7 @@
 """Rare structural leaks are found beside an ordinary signal that is stronger in all."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,6 +28,27 @@ def test_an_event_of_one_side_alone_is_predicted_and_one_of_both_is_not() -> Non
     told = words.opinions(Outcomes.of(["gone", 1.5, "other"]))["structural events"]
     assert told[0] > 1
     assert told[2] == 0
+
+
+def test_a_rare_form_is_an_event_beside_numbers_that_never_return() -> None:
+    learner = EventLearner()
+    values = iter(np.random.default_rng(0).normal(size=12_000).tolist())
+    for _ in range(2):
+        batch = [{"total": next(values), "note": f"of {next(values)}"} for _ in range(2998)]
+        batch += [{"total": next(values)}, {"total": next(values), "note": None}]
+        learner.observe(Outcomes.of(batch), np.arange(3000) >= 2998, {})
+    fresh = Outcomes.of([{"total": 0.25}, {"total": 0.5, "note": None}, {"total": 0.75, "note": "of 3.5"}])
+    told = learner.opinions(fresh)["structural events"]
+    assert told[0] == told[1] > 1
+    assert told[2] < 0
+
+
+def test_a_type_that_one_side_alone_has_is_an_event() -> None:
+    learner = EventLearner()
+    batch = replace(Outcomes.of([1, 2, 3, 4.0, 5.0, 6.0]), typed=True)
+    learner.observe(batch, SIDES, {})
+    told = learner.opinions(replace(Outcomes.of([9, 9.0]), typed=True))["structural events"]
+    assert told[0] > 1 > -1 > told[1]
 
 
 def test_an_opinion_depends_on_its_own_outcome_alone() -> None:

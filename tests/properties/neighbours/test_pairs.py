@@ -46,6 +46,26 @@ def test_every_pair_obeys_the_relation_and_is_there_once(relation: NeighbourRela
             assert relation.admits(left, right)
 
 
+@pytest.mark.parametrize(
+    "relation",
+    [
+        VectorNeighbours(20, 1, linf=6.0, low=-3, high=3),
+        VectorNeighbours(20, 1, linf=1.0, low=0, integer=True),
+        VectorNeighbours(20, l2=1.0),
+    ],
+)
+def test_every_coordinate_moves_alone_where_that_tells_more(relation: VectorNeighbours) -> None:
+    pairs = adversarial_pairs(relation, seed=0)[:30]
+    moving = [np.flatnonzero(left != right) for left, right in pairs]
+    assert {int(moved[0]) for moved in moving if len(moved) == 1} == set(range(20))
+
+
+def test_a_range_of_categories_has_pairs_inside_too() -> None:
+    pairs = adversarial_pairs(VectorNeighbours(1, linf=11.0, low=0, high=11, integer=True), seed=0)
+    assert len(pairs) == 48
+    assert {float(data[0]) for pair in pairs for data in pair} == set(range(12))
+
+
 @given(relation=vector_relations())
 def test_some_pair_moves_as_far_as_a_coordinate_may(relation: VectorNeighbours) -> None:
     pairs = adversarial_pairs(relation, seed=0)

@@ -147,3 +147,12 @@ def test_tables_of_pandas_are_read_by_column() -> None:
     assert symbol.index == ("a", "b")
     assert Outcomes.of(table).symbols() == [read({"count": 1, "noise": 0.5}), read({"count": 2, "noise": 1.5})]
     assert read(table["count"].reset_index(drop=True)).name == "count"
+
+
+def test_words_and_whole_numbers_of_a_text_are_told_wherever_they_stand() -> None:
+    one, other = (flattened(read(text)).numbers for text in ("bins 3, 12 and 7", "bins 12 of 4.25"))
+    assert {name for name in one if ".has(" in name} == {
+        f"outcome.has('{token}')" for token in ("bins", "3", "12", "and", "7")
+    }
+    assert {name for name in other if ".has(" in name} == {f"outcome.has('{token}')" for token in ("bins", "12", "of")}
+    assert not any(".has(" in name for name in flattened(read("alone")).numbers)
