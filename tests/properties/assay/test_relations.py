@@ -93,7 +93,11 @@ def test_every_relation_is_asked_once_however_late_it_is() -> None:
     asked = list[str]()
 
     def note(name: str) -> Callable[[Random], list[Row]]:
-        return lambda _: [(asked.append(name) or name, 0.0, 0.0, 0.0)]
+        def relation(_: Random) -> list[Row]:
+            asked.append(name)
+            return [(name, 0.0, 0.0, 0.0)]
+
+        return relation
 
     assert finding({"one": note("one"), "two": note("two")}, seconds=1e-9).kind is FindingKind.OK
     assert asked == ["one", "two"]
