@@ -39,6 +39,7 @@ __all__ = [
     "RemoteAnswer",
     "RemoteCase",
     "RemoteFamily",
+    "RemoteIdentity",
     "RemoteMechanism",
     "RemoteNonsense",
     "Worker",
@@ -584,6 +585,32 @@ class RemoteNonsense(_Remote):
             return False, str(error)
 
 
+class RemoteIdentity(_Remote):
+    """Facts about numbers of a library.
+
+    Attributes
+    ----------
+    attempts : tuple of str
+        The facts, in words.
+    """
+
+    def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
+        super().__init__(worker, description)
+        self.attempts: tuple[str, ...] = tuple(description["attempts"])
+
+    def holds(self, words: str) -> bool:
+        """Return whether a fact holds.
+
+        Raises
+        ------
+        WorkerError
+            If the library or the adapter raised.
+        WorkerLostError
+            If the worker crashed or hung.
+        """
+        return bool(decode(self._worker.request("attempt", case=self.name, attempt=words)))
+
+
 class BrokenCase(_Remote):
     """A case that the library or its adapter cannot describe.
 
@@ -598,13 +625,14 @@ class BrokenCase(_Remote):
         self.error: str = description["error"]
 
 
-RemoteCase = RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteNonsense | BrokenCase
+RemoteCase = RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteNonsense | RemoteIdentity | BrokenCase
 
-_KINDS: dict[str, type[RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteNonsense | BrokenCase]] = {
+_KINDS: dict[str, type[RemoteCase]] = {
     "mechanism": RemoteMechanism,
     "family": RemoteFamily,
     "answer": RemoteAnswer,
     "nonsense": RemoteNonsense,
+    "identity": RemoteIdentity,
     "broken": BrokenCase,
 }
 

@@ -17,6 +17,7 @@ from dpassay.impl.libraries.remote import (
     RemoteAnswer,
     RemoteCase,
     RemoteFamily,
+    RemoteIdentity,
     RemoteMechanism,
     RemoteNonsense,
     Worker,
@@ -91,7 +92,7 @@ def _requests(case: RemoteCase) -> Iterator[dict[str, Any]]:
     elif isinstance(case, RemoteAnswer) and case.question in QUESTIONS:
         point = typical_point(QUESTIONS[case.question], domain_of(case))
         yield {"do": "answer", "case": case.name, "arguments": encode(point)}
-    elif isinstance(case, RemoteNonsense):
+    elif isinstance(case, RemoteNonsense | RemoteIdentity):
         yield from ({"do": "attempt", "case": case.name, "attempt": words} for words in case.attempts)
 
 

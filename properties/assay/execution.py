@@ -17,7 +17,7 @@ from dpassay.properties.assay.finding import Finding, Law, Turn
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, Result, Target
 
-__all__ = ["NOT_STARTED", "Budget", "close_session", "run_check", "run_checks"]
+__all__ = ["NOT_STARTED", "Budget", "close_session", "open_session", "run_check", "run_checks"]
 
 NOT_STARTED = "the time limit was reached before this check started"
 """Detail of a check for which no time was left."""
@@ -181,6 +181,17 @@ class _Session:
 
 _sessions: list[_Session] = []
 """The open worker of this process, at most one; processes and workers are reused."""
+
+
+def open_session(target: Target) -> None:
+    """Open the worker of this process for a library, unless it is open.
+
+    Raises
+    ------
+    WorkerError, WorkerLostError
+        If the library or its adapter cannot describe its cases.
+    """
+    _session_of(target)
 
 
 def _session_of(target: Target) -> _Session:

@@ -2,6 +2,7 @@
 
 from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
 from dpassay.properties.assay.finding import Law
+from dpassay.properties.assay.identity_laws import IDENTITY_LAWS
 from dpassay.properties.assay.invalid_arguments import NONSENSE_LAWS
 from dpassay.properties.assay.parameter_laws import PARAMETER_LAWS
 from dpassay.properties.assay.privacy_laws import PRIVACY_LAWS
@@ -12,4 +13,9 @@ __all__ = ["LAWS"]
 
 MECHANISM_LAWS = (*REPLAY_LAWS, *PARAMETER_LAWS, *SENSITIVITY_LAWS, *PRIVACY_LAWS)
 
-LAWS: list[Law] = [*sorted(MECHANISM_LAWS, key=lambda law: law.sampled), *ACCOUNTANT_LAWS, *NONSENSE_LAWS]
+LAWS: list[Law] = [
+    *IDENTITY_LAWS,
+    *sorted(MECHANISM_LAWS, key=lambda law: law.sampled),
+    *ACCOUNTANT_LAWS,
+    *NONSENSE_LAWS,
+]

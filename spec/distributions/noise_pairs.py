@@ -8,9 +8,10 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from dpassay.spec.ball import ball, exact, max_balls, sum_balls
 from dpassay.spec.distributions.composed_scores import Cell, cells_of_cuts, composed_scores, pooled_scores
@@ -101,10 +102,21 @@ def _log_ratio(cell: Cell) -> arb:
     return (cell.left / cell.right).log() if cell.right > 0 else arb.neg_inf()
 
 
-def common_shift_of_noise(moved: Sequence[NoisePair]) -> arb | None:
-    """Return the Euclidean distance in noise scales where all coordinates are Gaussian with unchanged scales."""
+def common_shift_of_noise(moved: Sequence[NoisePair], *, on_lattice: bool = False) -> arb | None:
+    """Return the Euclidean distance in noise scales where all coordinates are Gaussian with unchanged scales.
+
+    Parameters
+    ----------
+    moved : sequence of NoisePair
+        The coordinates that differ.
+    on_lattice : bool
+        Whether discrete Gaussians count. The supremum over all orders a of their Renyi divergence over a is that of
+        continuous ones: at an order a it is at most a d^2 / 2 at a distance d in scales, with equality at integers a
+        (Canonne, Kamath and Steinke 2020, Proposition 5).
+    """
     distances = [_distance(a, b) for a, b in moved]
-    if any(a.family != "gaussian" for a, _ in moved) or any(d is None for d in distances):
+    families = {"gaussian", "discrete gaussian"} if on_lattice else {"gaussian"}
+    if any(a.family not in families for a, _ in moved) or any(d is None for d in distances):
         return None
     return ball(sum((d * d for d in distances if d is not None), Fraction(0))).sqrt()
 
@@ -139,7 +151,13 @@ def _renyi(left: NoiseDistribution, right: NoiseDistribution, order: float) -> a
     return moments.log() / (alpha - 1) if moments > 0 else arb(0)
 
 
-def _common_cells(left: NoiseDistribution, right: NoiseDistribution) -> list[Cell]:
+def _common_cells(left: NoiseDistribution, right: NoiseDistribution) -> tuple[Cell, ...]:
+    """Return common cells of two distributions; all orders of a divergence need the same ones."""
+    return _cells_at(left, right, ctx.prec)
+
+
+@lru_cache(maxsize=64)
+def _cells_at(left: NoiseDistribution, right: NoiseDistribution, _bits: int) -> tuple[Cell, ...]:
     """Cut the line finely where either distribution has mass, and make cells of it."""
     cuts = sorted({*_cuts(left), *_cuts(right)})
     edges: list[Fraction | None] = [None, *cuts, None]
@@ -147,7 +165,7 @@ def _common_cells(left: NoiseDistribution, right: NoiseDistribution) -> list[Cel
     for low, high in itertools.pairwise(edges):
         first.append(left.interval(low, high))
         second.append(right.interval(low, high))
-    return cells_of_cuts(first, second)
+    return tuple(cells_of_cuts(first, second))
 
 
 def _cuts(distribution: NoiseDistribution) -> list[Fraction]:

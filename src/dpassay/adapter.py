@@ -8,7 +8,8 @@ module can be imported there.
 
 Cases
     `Mechanism`, a mechanism with its claim and neighbours; `Answer`, a function of an accountant or calibrator;
-    `Family`, a mechanism for a whole domain of parameters; `Nonsense`, invalid calls that must raise
+    `Family`, a mechanism for a whole domain of parameters; `Nonsense`, invalid calls that must raise; `Identity`, exact
+    numbers that must agree
 Noise
     `NoisePrimitive`, a function of the library through which its noise passes; `Choice`, other randomness, which is
     fixed while runs are replayed
@@ -41,6 +42,7 @@ __all__ = [
     "Answer",
     "Choice",
     "Family",
+    "Identity",
     "Mechanism",
     "NoisePrimitive",
     "Nonsense",
@@ -429,6 +431,35 @@ class Nonsense:
         return {"kind": "nonsense", "name": self.name, "attempts": list(self.attempts)}
 
 
+@dataclass(frozen=True)
+class Identity:
+    """Facts about numbers of a library that need no samples; each one that does not hold is a finding.
+
+    They are the cheapest cases and are asked first. Choose parameters that are not 1 and differ from each other, so
+    that no factor, bound or count can be missing unnoticed.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the adapter, such as ``budgets that are spent``.
+    attempts : mapping
+        Description such as ``a half is subtracted from 2``, to a function without arguments that returns whether the
+        fact holds.
+
+    Examples
+    --------
+    >>> Identity("lengths", {"of two": lambda: len("ab") == 2}).attempts["of two"]()
+    True
+    """
+
+    name: str
+    attempts: Mapping[str, Callable[[], Any]]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the description that the parent process reads."""
+        return {"kind": "identity", "name": self.name, "attempts": list(self.attempts)}
+
+
 def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
     """Make a call that may hang, first in a child process with a time limit.
 
@@ -465,9 +496,9 @@ def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
 
 
 def present_cases(
-    *groups: Callable[[], Iterable[Mechanism | Family | Answer | Nonsense]],
+    *groups: Callable[[], Iterable[Mechanism | Family | Answer | Nonsense | Identity]],
     lacking: tuple[type[Exception], ...] = (AttributeError, TypeError, ValueError),
-) -> Iterator[Mechanism | Family | Answer | Nonsense]:
+) -> Iterator[Mechanism | Family | Answer | Nonsense | Identity]:
     """Yield the cases of all groups that this version of a library can build.
 
     A group ends at the first case that an older version cannot build, with a line on standard error.

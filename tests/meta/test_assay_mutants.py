@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.adapter import Answer, Mechanism, Nonsense, Refused
+from dpassay.adapter import Answer, Identity, Mechanism, Nonsense, Refused
 from dpassay.impl.accounting.calibration import gaussian_sigma
 from dpassay.impl.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpassay.impl.accounting.pure_composition import response_epsilon
@@ -233,7 +233,14 @@ KINDS = {
     "soundness": "unsound number",
 }
 
-LIARS: dict[str, Any] = {**LYING_MECHANISMS, **LYING_ANSWERS, "rejects_invalid_calls": NONSENSE}
+IDENTITY = Identity("liar", {"holds": lambda: True, "does not": lambda: round(2.5) == 3})
+
+LIARS: dict[str, Any] = {
+    **LYING_MECHANISMS,
+    **LYING_ANSWERS,
+    "rejects_invalid_calls": NONSENSE,
+    "identities_hold": IDENTITY,
+}
 
 
 def test_every_law_has_a_liar() -> None:
@@ -244,6 +251,17 @@ def test_every_law_has_a_liar() -> None:
 def test_the_law_catches_its_liar(law: str) -> None:
     found = finding(LIARS[law], law, calls=20_000 if law in {"coordinates", "goodness_of_fit"} else CALLS)
     assert found.kind == KINDS.get(law, "wrong answer"), found.detail
+
+
+def test_a_fact_that_does_not_hold_is_named_and_one_that_the_adapter_mistakes_is_an_error() -> None:
+    found = finding(IDENTITY, "identities_hold")
+    assert found.witness == {"broken": {"does not": "does not hold"}}
+    raising = Identity("liar", {"root": lambda: math.sqrt(-1.0) == 0})
+    assert "root: raises" in finding(raising, "identities_hold").detail
+    misspelt = Identity("liar", {"root": lambda: maths.sqrt(4.0) == 2})  # type: ignore[name-defined]  # noqa: F821
+    assert finding(misspelt, "identities_hold").kind == "error"
+    assert finding(Identity("liar", {}), "identities_hold").kind == "error"
+    assert finding(Identity("honest", {"root": lambda: math.sqrt(4.0) == 2}), "identities_hold").kind == "ok"
 
 
 # --- honest cases pass ----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import warnings
 
 import pandas as pd
 from smartnoise_families import families
+from smartnoise_identities import identities
 from snsql import Privacy, from_df
 from snsql.sql._mechanisms import Gaussian, Laplace
 from snsql.sql._mechanisms.approx_bounds import approx_bounds
@@ -346,7 +347,7 @@ def _refusals():
 
 def cases():
     """Return all cases that this version of the library has."""
-    found = present_cases(families, _noise, _thresholds, _discoveries, _queries, _answers, _refusals)
+    found = present_cases(identities, families, _noise, _thresholds, _discoveries, _queries, _answers, _refusals)
     return [_with_calls(case) if isinstance(case, Mechanism) else case for case in found]
 
 
