@@ -77,6 +77,8 @@ def _largest_loss(left: NoiseDistribution, right: NoiseDistribution) -> arb:
         return ball(distance)
     if left.family == right.family == "laplace":
         return _loss_of_laplaces(left, right)
+    if left.has_ends and left.family == right.family and (left.low, left.high) == (right.low, right.high):
+        return _loss_between_ends(left, right)
     return max_balls(_log_ratio(cell) for cell in _common_cells(left, right))
 
 
@@ -94,6 +96,29 @@ def _loss_of_laplaces(left: NoiseDistribution, right: NoiseDistribution) -> arb:
         return arb.pos_inf()
     gap = abs(exact("location", left.location) - exact("location", right.location))
     return ball(b / a).log() + ball(gap / b)
+
+
+def _loss_between_ends(left: NoiseDistribution, right: NoiseDistribution) -> arb:
+    """Return the largest loss of bounded or clamped Laplace noise.
+
+    The logarithm of the ratio of the densities is linear between the ends and the locations, so that one of these has
+    the largest; the ends of clamped noise are atoms.
+    """
+    assert left.low is not None
+    assert left.high is not None
+    low, high = exact("low", left.low), exact("high", left.high)
+    places = [exact("location", one.location) for one in (left, right)]
+    scales = [exact("scale", one.scale) for one in (left, right)]
+    points = [low, high, *(place for place in places if low < place < high)]
+    largest = max_balls(
+        ball(abs(x - places[1]) / scales[1]) - ball(abs(x - places[0]) / scales[0]) for x in points
+    ) + ball(scales[1] / scales[0]).log()
+    free = [NoiseDistribution("laplace", *parameters) for parameters in zip(places, scales, strict=True)]
+    if left.family == "bounded laplace":
+        inside = [one.interval(low, high) for one in free]
+        return largest + (inside[1] / inside[0]).log()
+    ends = ((None, low), (high, None))
+    return max_balls([largest, *((free[0].interval(*end) / free[1].interval(*end)).log() for end in ends)])
 
 
 def _log_ratio(cell: Cell) -> arb:

@@ -225,3 +225,21 @@ def test_cells_of_a_pair_are_made_once_for_all_orders() -> None:
     before = noise_pairs._cells_at.cache_info().misses
     noise_pairs.renyi_divergence_of_noise(pair, 3.0)
     assert noise_pairs._cells_at.cache_info().misses == before
+
+
+@pytest.mark.parametrize("family", ["bounded laplace", "clamped laplace"])
+@pytest.mark.parametrize(
+    ("places", "scales"), [((0.0, 1.0), (2.0, 2.0)), ((-3.0, 0.5), (0.5, 0.7)), ((0.2, 9.0), (4.0, 0.3))]
+)
+def test_the_largest_loss_between_ends_is_that_of_fine_cells(
+    family: str, places: tuple[float, float], scales: tuple[float, float]
+) -> None:
+    pair = [NoiseDistribution(family, x, scale, -1, 2) for x, scale in zip(places, scales, strict=True)]
+    for left, right in (pair, pair[::-1]):
+        with precision(BITS):
+            whole = float(noise_pairs.largest_loss_of_noise([(left, right)]).mid())
+            edges = [None, *(Fraction(k, 300) - 1 for k in range(901)), None]
+            chances = [(left.interval(*cell), right.interval(*cell)) for cell in itertools.pairwise(edges)]
+            cells = max(math.log(float(p.mid()) / float(q.mid())) for p, q in chances if p > 0)
+        assert cells <= whole + 1e-12
+        assert cells >= whole - 0.03
