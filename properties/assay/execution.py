@@ -28,7 +28,7 @@ _PATIENCE = 2.0
 _LEAST_PATIENCE = 60.0
 """Seconds that a check may take until its worker is given up, however short its time limit is."""
 
-_PART_OF_COMPUTED, _LEAST_SECONDS = 1 / 12, 10.0
+_PART_OF_COMPUTED, _LEAST_SECONDS = 1 / 12, 5.0
 """Part of the time, and seconds at least, that a computed check has: it then passes with the points that it had."""
 
 _CHUNK = 16

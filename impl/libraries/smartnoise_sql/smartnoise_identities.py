@@ -203,6 +203,38 @@ def _spends():
     return _near(float(reader.odometer.spent[0]), 4 * _EPSILON)
 
 
+def _parameters():
+    """Compare what mechanisms keep of their parameters, and the scale that grows with all of them."""
+
+    def keeps(make, **bounds):
+        one = make(0.6, delta=0.03, max_contrib=3, **bounds)
+        widest = max(abs(one.lower), abs(one.upper))
+        sensitivity = bounds.get("sensitivity", max(abs(bounds.get("lower", 0)), abs(bounds.get("upper", 0))))
+        delta = 0.03 if make is Gaussian else 0.0  # Laplace noise has none unless it is given later
+        return (one.epsilon, one.delta, one.max_contrib, widest) == (0.6, delta, 3, sensitivity)
+
+    def scales(make):
+        base = make(0.6, delta=0.03, sensitivity=4.0).scale
+        return (
+            1.5 < make(0.3, delta=0.03, sensitivity=4.0).scale / base < 2.2  # Gaussian noise grows a bit more slowly
+            and math.isclose(make(0.6, delta=0.03, sensitivity=12.0).scale / base, 3.0, rel_tol=1e-3)
+            and math.isclose(make(0.6, delta=0.03, sensitivity=4.0, max_contrib=5).scale / base, 5.0, rel_tol=1e-3)
+        )
+
+    facts = {}
+    for make in (Laplace, Gaussian):
+        name = make.__name__
+        facts[f"{name}, a sensitivity"] = lambda m=make: keeps(m, sensitivity=4.0)
+        facts[f"{name}, bounds"] = lambda m=make: keeps(m, lower=-9.0, upper=4.0)
+        facts[f"{name}, scale"] = lambda m=make: scales(m)
+        facts[f"{name}, neither"] = lambda m=make: _raises(lambda: m(0.6, delta=0.03), ValueError)
+        facts[f"{name}, both"] = lambda m=make: _raises(
+            lambda: m(0.6, delta=0.03, lower=0.0, upper=1.0, sensitivity=1.0), ValueError
+        )
+        facts[f"{name}, half of the bounds"] = lambda m=make: _raises(lambda: m(0.6, delta=0.03, upper=1.0), ValueError)
+    return Identity("parameters of mechanisms", facts)
+
+
 def _choices():
     def chosen(sensitivity, stat, kind, **changed):
         mechanisms = Mechanisms()
@@ -449,6 +481,7 @@ def _odometers():
 def identities():
     """Yield facts about the numbers of this library."""
     yield _noise()
+    yield _parameters()
     yield _bounds()
     yield _odometers()
     yield _choices()
