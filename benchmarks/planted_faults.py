@@ -196,7 +196,7 @@ class Bench:
         return make_plan(self.target, LAWS, law=self.laws)
 
     def findings(self, plan: Plan, known: frozenset[tuple[str, str]] = frozenset()) -> Iterator[tuple[str, str, str]]:
-        """Yield mechanism, law and detail of what is neither expected nor known; the worker starts before the clock."""
+        """Yield mechanism, law and detail of what is neither expected nor known; the worker starts before the time."""
         try:
             open_session(self.target)
         except (WorkerError, WorkerLostError) as error:

@@ -13,7 +13,7 @@ def _applies(case: RemoteCase) -> str | None:
     return None if isinstance(case, RemoteIdentity) else "not a list of facts"
 
 
-def _check(case: RemoteCase, settings: Settings) -> Finding:
+def _check(case: RemoteCase, _: Settings) -> Finding:
     assert isinstance(case, RemoteIdentity)
     if not case.attempts:
         return Finding(FindingKind.ERROR, "the case has no facts")

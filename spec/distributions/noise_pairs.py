@@ -110,9 +110,10 @@ def _loss_between_ends(left: NoiseDistribution, right: NoiseDistribution) -> arb
     places = [exact("location", one.location) for one in (left, right)]
     scales = [exact("scale", one.scale) for one in (left, right)]
     points = [low, high, *(place for place in places if low < place < high)]
-    largest = max_balls(
-        ball(abs(x - places[1]) / scales[1]) - ball(abs(x - places[0]) / scales[0]) for x in points
-    ) + ball(scales[1] / scales[0]).log()
+    largest = (
+        max_balls(ball(abs(x - places[1]) / scales[1]) - ball(abs(x - places[0]) / scales[0]) for x in points)
+        + ball(scales[1] / scales[0]).log()
+    )
     free = [NoiseDistribution("laplace", *parameters) for parameters in zip(places, scales, strict=True)]
     if left.family == "bounded laplace":
         inside = [one.interval(low, high) for one in free]

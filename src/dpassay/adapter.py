@@ -8,8 +8,8 @@ module can be imported there.
 
 Cases
     `Mechanism`, a mechanism with its claim and neighbours; `Answer`, a function of an accountant or calibrator;
-    `Family`, a mechanism for a whole domain of parameters; `Nonsense`, invalid calls that must raise; `Identity`, exact
-    numbers that must agree
+    `Family`, a mechanism for a whole domain of parameters; `Nonsense`, invalid calls that must raise; `Identity`,
+    exact numbers that must agree
 Noise
     `NoisePrimitive`, a function of the library through which its noise passes; `Choice`, other randomness, which is
     fixed while runs are replayed

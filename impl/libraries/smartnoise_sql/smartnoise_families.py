@@ -190,24 +190,6 @@ def _threshold(make_mechanism):
 
 # --- the set union -----------------------------------------------------------------------------------------------
 
-_ITEMS = 6
-"""Items of the set union: users with fixed items see to it that each item has some weight."""
-
-
-class _Histogram(dict):
-    """The weights of a set union, of which the last one that was made is kept."""
-
-    made = None
-
-    def __init__(self, default):
-        super().__init__()
-        self._default = default
-        _Histogram.made = self
-
-    def __missing__(self, key):
-        self[key] = self._default()
-        return self[key]
-
 
 @contextmanager
 def _without_noise(outputs=0.0):
@@ -218,12 +200,11 @@ def _without_noise(outputs=0.0):
         scales.append(scale)
         return [location + outputs] * size
 
-    kept = dpsu.laplace, dpsu.defaultdict
-    dpsu.laplace, dpsu.defaultdict = laplace, _Histogram
+    kept, dpsu.laplace = dpsu.laplace, laplace
     try:
         yield scales
     finally:
-        dpsu.laplace, dpsu.defaultdict = kept
+        dpsu.laplace = kept
 
 
 def _union(users, epsilon, delta, contributions):
@@ -232,51 +213,43 @@ def _union(users, epsilon, delta, contributions):
     return policy_laplace(frame, epsilon, delta, contributions)
 
 
-def _weights(epsilon, delta, contributions):
-    """Return the weights that users give to the items: one more user changes them by 1 in L1."""
+_FULL = ["ca", "c", "bc", "a", "ab", "bac", "c", "bca"]
+"""The items of users who give two items all the weight that they may have."""
+
+
+def _full_union():
+    """Return whether an item is released, with or without the fifth user: two other items are at their cap."""
+    epsilon, delta, contributions, item = 8.0, 0.001, 3, "b"
 
     def users(data):
-        base = [range(_ITEMS)[place : place + contributions] for place in range(0, _ITEMS, contributions)]
-        # a record chooses the first item of a user, whose items follow each other
-        return [*base, *([(int(x) + j) % _ITEMS for j in range(contributions)] for x in data)]
+        return [items for place, items in enumerate(_FULL) if place != 4 or data[0]]
 
-    def noiseless(data):
-        with _without_noise(), _in_order():
-            _union(users(data), epsilon, delta, contributions)
-        weights = {item: weight for (item,), weight in _Histogram.made.items()}
-        return [weights.get(item, 0.0) for item in range(_ITEMS)]
+    def released(data):
+        return (item,) in set(_union(users(data), epsilon, delta, contributions)["group_cols"])
+
+    def is_released(noise, data):
+        with _without_noise(noise):
+            return released(data)
+
+    def law(data):
+        low, high = -10.0, 10.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (low, middle) if is_released(middle, data) else (middle, high)
+        above = 0.5 * math.exp(-high * epsilon) if high > 0 else 1 - 0.5 * math.exp(high * epsilon)
+        return {"family": "finite", "symbols": [True, False], "probabilities": [above, 1 - above]}
 
     return Mechanism(
-        "",
-        f"records:low=0,high={_ITEMS - 1},size=4,max-size=5,relation=add-remove,integer",
+        "policy_laplace(epsilon=8, delta=0.001, max_contrib=3), items at their cap",
+        "vector:size=1,linf=1,integer,low=0,high=1",
         f"approx:{epsilon!r},{delta!r}",
-        sample_one=lambda data: sorted(item for (item,) in set(_union(users(data), epsilon, delta, contributions)["group_cols"])),
-        law=None,
-        noiseless=noiseless,
-        sensitivity=1.0,
+        sample_one=released,
+        law=law,
         floats=False,
         slow=True,
-        calls=60,
+        calls=4000,
+        relative_error=1e-9,
     )
-
-
-@contextmanager
-def _in_order():
-    """Choose the first items of users with too many of them."""
-    kept = dpsu.sys_rand
-    dpsu.sys_rand = _First()
-    try:
-        yield
-    finally:
-        dpsu.sys_rand = kept
-
-
-class _First:
-    """A generator whose samples are the first elements."""
-
-    def sample(self, values, size):
-        """Return the first elements."""
-        return list(values)[:size]
 
 
 def _released_alone(epsilon, delta, contributions, items):
@@ -318,9 +291,7 @@ def _released_alone(epsilon, delta, contributions, items):
 
 
 def _unions():
-    yield Family(
-        "policy_laplace, weights, family", _weights, {"epsilon": (0.3, 4.0), "delta": [0.05], "contributions": [2, 3]}
-    )
+    yield _full_union()
     yield Family(
         "policy_laplace, a user alone, family",
         _released_alone,

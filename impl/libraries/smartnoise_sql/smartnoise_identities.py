@@ -113,9 +113,7 @@ def _exact():
                 _GROUPS, [(5, 1, 3 * _HIGH + _LOW), (2, 4, 3.0)], user=False, max_ids=1, censor_dims=True
             ),
             "a mean": are(queries[0], [(2 * _HIGH + _LOW + 3.0, 5)]),
-            "a variance": are(
-                queries[1], [(2 * _HIGH**2 + _LOW**2 + 2 * 1.5**2, 5, 2 * _HIGH + _LOW + 3.0)]
-            ),
+            "a variance": are(queries[1], [(2 * _HIGH**2 + _LOW**2 + 2 * 1.5**2, 5, 2 * _HIGH + _LOW + 3.0)]),
             "a missing value": are(
                 _SUMS, [(4, 4, 4, _HIGH + _LOW + 1.5 - 2.0)], rows=only, column={"missing_value": -2.0}
             ),
@@ -165,9 +163,7 @@ def _noise_of_columns():
     return Identity(
         "mechanisms and costs of columns",
         {
-            "counts and sums": are(
-                _SUMS, [laplace(1, 2), laplace(1, 2, _DELTA), laplace(1, 2), laplace(widest, 2)]
-            ),
+            "counts and sums": are(_SUMS, [laplace(1, 2), laplace(1, 2, _DELTA), laplace(1, 2), laplace(widest, 2)]),
             "with the number of users": are(
                 _GROUPS, [laplace(1, 3, _DELTA), None, laplace(1, 3), laplace(widest, 3)], censor_dims=True, max_ids=3
             ),
@@ -179,9 +175,7 @@ def _noise_of_columns():
                 [laplace(widest, 2, epsilon=0.2)],
                 privacy=Privacy(epsilon=0.2, delta=_DELTA),
             ),
-            "a stated sensitivity": are(
-                "SELECT SUM(x) AS s FROM S.T", [laplace(9.0, 2)], column={"sensitivity": 9.0}
-            ),
+            "a stated sensitivity": are("SELECT SUM(x) AS s FROM S.T", [laplace(9.0, 2)], column={"sensitivity": 9.0}),
             "costs add up": cost(_SUMS, 4 * _EPSILON, _DELTA),
             "costs of a mean": cost("SELECT AVG(x) AS a FROM S.T", 2 * _EPSILON),
             "costs of two queries": cost([_SUMS, _SUMS], 8 * _EPSILON, both),
@@ -190,7 +184,8 @@ def _noise_of_columns():
             ),
             "the odometer has the costs": _spends,
             "two queries at once": lambda: _raises(
-                lambda: table(_ROWS).execute("SELECT COUNT(*) AS c FROM S.T; SELECT COUNT(*) AS c FROM S.T"), ValueError
+                lambda: table(_ROWS).execute("SELECT COUNT(*) AS c FROM S.T; SELECT COUNT(*) AS c FROM S.T"),
+                ValueError,
             ),
         },
     )
@@ -231,7 +226,9 @@ def _parameters():
         facts[f"{name}, both"] = lambda m=make: _raises(
             lambda: m(0.6, delta=0.03, lower=0.0, upper=1.0, sensitivity=1.0), ValueError
         )
-        facts[f"{name}, half of the bounds"] = lambda m=make: _raises(lambda: m(0.6, delta=0.03, upper=1.0), ValueError)
+        facts[f"{name}, half of the bounds"] = lambda m=make: _raises(
+            lambda: m(0.6, delta=0.03, upper=1.0), ValueError
+        )
     return Identity("parameters of mechanisms", facts)
 
 
@@ -252,7 +249,9 @@ def _choices():
     return Identity(
         "choice of a mechanism",
         {
-            "count": lambda: chosen(1, "count", "int") is Laplace and chosen(1, "count", "int", count=gaussian) is Gaussian,
+            "count": lambda: (
+                chosen(1, "count", "int") is Laplace and chosen(1, "count", "int", count=gaussian) is Gaussian
+            ),
             "threshold": lambda: chosen(1, "threshold", "int", threshold=gaussian) is Gaussian,
             "sum of integers": lambda: chosen(large, "sum", "int", sum_int=gaussian) is Gaussian,
             "large sum of integers": lambda: (
@@ -331,7 +330,8 @@ def _results():
                 lambda: _released(counts, float, pre_aggregated=[("count_star", "g"), (1, 2)]), ValueError
             ),
             "aggregates that are given": lambda: (
-                _released(counts, lambda value: value + 1.0, pre_aggregated=[("g", "count_star"), (6, 2)])[0] == [(6, 3)]
+                _released(counts, lambda value: value + 1.0, pre_aggregated=[("g", "count_star"), (6, 2)])[0]
+                == [(6, 3)]
             ),
         },
     )
@@ -349,9 +349,7 @@ def _options():
     return Identity(
         "options of a reader",
         {
-            f"{flag}={value}": lambda f=flag, o=option, v=value: (
-                bool(getattr(table(_ROWS, **{f: v})._options, o)) == v
-            )
+            f"{flag}={value}": lambda f=flag, o=option, v=value: bool(getattr(table(_ROWS, **{f: v})._options, o)) == v
             for flag, (option, *values) in flags.items()
             for value in values
         }

@@ -14,8 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
-import sympy
-from tmlt.core.domains.numpy_domains import NumpyFloatDomain, NumpyIntegerDomain
+from tmlt.core.domains.numpy_domains import NumpyFloatDomain
 from tmlt.core.domains.pandas_domains import PandasSeriesDomain
 from tmlt.core.measurements import noise_mechanisms
 from tmlt.core.measurements.composition import Composition
@@ -224,13 +223,15 @@ def _budgets():
             "finite": lambda: all(
                 budget.is_finite() for budget in (PureDPBudget(2), RhoZCDPBudget(2), ApproxDPBudget((2, _HALF)))
             ),
-            "infinite": lambda: not any(
-                budget.is_finite()
-                for budget in (
-                    PureDPBudget(infinite),
-                    RhoZCDPBudget(infinite),
-                    ApproxDPBudget((infinite, 0)),
-                    ApproxDPBudget((2, 1)),
+            "infinite": lambda: (
+                not any(
+                    budget.is_finite()
+                    for budget in (
+                        PureDPBudget(infinite),
+                        RhoZCDPBudget(infinite),
+                        ApproxDPBudget((infinite, 0)),
+                        ApproxDPBudget((2, 1)),
+                    )
                 )
             ),
             "an infinite budget stays": lambda: PureDPBudget(infinite).subtract(5).value == infinite,
