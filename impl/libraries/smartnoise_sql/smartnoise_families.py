@@ -269,7 +269,7 @@ def _released_alone(epsilon, delta, contributions, items):
             low, high = (low, middle) if is_released(middle) else (middle, high)
         with _without_noise() as scales:
             _union([range(items)], epsilon, delta, contributions)
-        scale, counted = scales[0], min(items, contributions)
+        scale, counted = scales[0], len(scales)  # each item that counts has noise of its own
         above = 0.5 * math.exp(-high / scale) if high > 0 else 1 - 0.5 * math.exp(high / scale)
         return -math.expm1(counted * math.log1p(-above)) if above < 1 else 1.0
 
