@@ -42,9 +42,11 @@ from dpassay.impl.libraries.remote import (
     RemoteNonsense,
     RemoteRelations,
     WorkerError,
+    WorkerLostError,
     open_library,
 )
 from dpassay.properties.assay.assessment import assess
+from dpassay.properties.assay.execution import open_session
 from dpassay.properties.assay.expected import ExpectedFailure, load_expected
 from dpassay.properties.assay.inquiry import domain_of, typical_point
 from dpassay.properties.assay.kinds import FindingKind
@@ -227,7 +229,11 @@ class Bench:
         return make_plan(self.target, LAWS, law=self.laws)
 
     def findings(self, plan: Plan, known: frozenset[tuple[str, str]] = frozenset()) -> Iterator[tuple[str, str, str]]:
-        """Yield mechanism, law and detail of what is neither expected nor known."""
+        """Yield mechanism, law and detail of what is neither expected nor known; the worker starts before the time."""
+        try:
+            open_session(self.target)
+        except (WorkerError, WorkerLostError) as error:
+            raise UsageError(str(error)) from error
         entries = load_expected(find_library(self.library).expected_failures, self.version)
         for result in run_plan(plan, budget=self.seconds):
             yield from _unexpected(plan, result, entries, known)
@@ -375,7 +381,9 @@ def prepare(library: str, seconds: float, laws: str, folder: Path) -> Bench:
     return Bench(library, version, target, folder, package, seconds, laws)
 
 
-def judge(bench: Bench, mutant: Mutant, seed: int, coverage: Coverage, known: frozenset[tuple[str, str]]) -> Trial:
+def judge(
+    bench: Bench, plan: Plan, mutant: Mutant, seed: int, coverage: Coverage, known: frozenset[tuple[str, str]]
+) -> Trial:
     """Plant a fault, run the suite until it finds it, and restore the copy."""
     start = time.monotonic()
     outcome, by = "missed" if coverage.is_unknown or coverage.of(mutant) else "not reached", ""
@@ -383,7 +391,7 @@ def judge(bench: Bench, mutant: Mutant, seed: int, coverage: Coverage, known: fr
     before = file.read_text("utf-8")
     file.write_text(mutant.changed, "utf-8")
     try:
-        for mechanism, law, detail in bench.findings(coverage.relevant(bench.plan(), mutant), known):
+        for mechanism, law, detail in bench.findings(coverage.relevant(plan, mutant), known):
             outcome, by = "found", f"{mechanism} / {law}: {detail}"
             break
     except UsageError as error:
@@ -439,12 +447,13 @@ def main() -> None:
         bench = prepare(options.library, options.seconds, options.law, Path(folder))
         drawn = draw(bench.copy / bench.package, PACKAGES[options.library][1], options.count, options.seed)
         coverage = Coverage({}, frozenset()) if options.untraced else bench.coverage()
-        known = frozenset((mechanism, law) for mechanism, law, _ in bench.findings(bench.plan()))
+        plan = bench.plan()
+        known = frozenset((mechanism, law) for mechanism, law, _ in bench.findings(plan))
         print(f"{len(coverage.cases)} lines reached; found without a fault: {sorted(known) or 'nothing'}", flush=True)
         for mutant in drawn:
             if any(trial.key == mutant.key for trial in done):
                 continue
-            done.append(judge(bench, mutant, options.seed, coverage, known))
+            done.append(judge(bench, plan, mutant, options.seed, coverage, known))
             with options.out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(done[-1])) + "\n")
             print(json.dumps(asdict(done[-1])), flush=True)

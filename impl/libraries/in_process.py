@@ -58,6 +58,6 @@ class InProcessWorker(Worker):
 
 def _codes(case: Any) -> Iterator[CodeType]:
     """Yield the code of the functions of a case: the files that they are in are the adapter's own."""
-    of_case = (getattr(case, name, {}).values() for name in ("attempts", "relations"))
+    of_case = (getattr(case, name, {}).values() for name in ("attempts", "relations", "facts"))
     functions = [*vars(case).values(), *chain.from_iterable(of_case)]
     yield from (function.__code__ for function in functions if isinstance(function, FunctionType))

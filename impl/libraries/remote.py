@@ -591,12 +591,15 @@ class RemoteRelations(_Remote):
     Attributes
     ----------
     relations : tuple of str
-        The relations, in words.
+        The relations and facts, in words.
+    facts : frozenset of str
+        Those that do not depend on a seed.
     """
 
     def __init__(self, worker: Worker, description: Mapping[str, Any]) -> None:
         super().__init__(worker, description)
         self.relations: tuple[str, ...] = tuple(description["relations"])
+        self.facts: frozenset[str] = frozenset(description["facts"])
 
     def compare(self, relation: str, seed: int) -> tuple[int, list[tuple[str, float, float, float]]]:
         """Return the number of comparisons at the parameters of a seed, and those that fail.
@@ -630,9 +633,7 @@ class BrokenCase(_Remote):
 
 RemoteCase = RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteRelations | RemoteNonsense | BrokenCase
 
-_KINDS: dict[
-    str, type[RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteRelations | RemoteNonsense | BrokenCase]
-] = {
+_KINDS: dict[str, type[RemoteCase]] = {
     "mechanism": RemoteMechanism,
     "family": RemoteFamily,
     "answer": RemoteAnswer,

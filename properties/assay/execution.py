@@ -17,7 +17,7 @@ from dpassay.properties.assay.finding import Finding, Law, Turn
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, Result, Target
 
-__all__ = ["NOT_STARTED", "Budget", "close_session", "run_check", "run_checks"]
+__all__ = ["NOT_STARTED", "Budget", "close_session", "open_session", "run_check", "run_checks"]
 
 NOT_STARTED = "the time limit was reached before this check started"
 """Detail of a check for which no time was left."""
@@ -28,7 +28,7 @@ _PATIENCE = 2.0
 _LEAST_PATIENCE = 60.0
 """Seconds that a check may take until its worker is given up, however short its time limit is."""
 
-_PART_OF_COMPUTED, _LEAST_SECONDS = 1 / 12, 10.0
+_PART_OF_COMPUTED, _LEAST_SECONDS = 1 / 12, 5.0
 """Part of the time, and seconds at least, that a computed check has: it then passes with the points that it had."""
 
 _CHUNK = 16
@@ -181,6 +181,17 @@ class _Session:
 
 _sessions: list[_Session] = []
 """The open worker of this process, at most one; processes and workers are reused."""
+
+
+def open_session(target: Target) -> None:
+    """Open the worker of this process for a library, unless it is open.
+
+    Raises
+    ------
+    WorkerError, WorkerLostError
+        If the library or its adapter cannot describe its cases.
+    """
+    _session_of(target)
 
 
 def _session_of(target: Target) -> _Session:

@@ -248,5 +248,6 @@ PARAMETER_LAWS: tuple[Law, ...] = (
         _parameters_condition,
         _check_parameters,
         sampled=False,
+        turn=Turn.FIRST,
     ),
 )

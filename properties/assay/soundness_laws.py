@@ -15,7 +15,7 @@ import numpy as np
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.remote import RemoteAnswer, RemoteCase
 from dpassay.properties.assay.enclosures import Truth
-from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.inquiry import (
     Inquiry,
     domain_of,
@@ -194,6 +194,7 @@ SOUNDNESS_LAWS = (
         _soundness_applies,
         _check_soundness,
         sampled=False,
+        turn=Turn.FIRST,
     ),
     Law(
         "exactness",

@@ -8,9 +8,10 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from dpassay.spec.ball import ball, exact, max_balls, sum_balls
 from dpassay.spec.distributions.composed_scores import Cell, cells_of_cuts, composed_scores, pooled_scores
@@ -76,6 +77,8 @@ def _largest_loss(left: NoiseDistribution, right: NoiseDistribution) -> arb:
         return ball(distance)
     if left.family == right.family == "laplace":
         return _loss_of_laplaces(left, right)
+    if left.has_ends and left.family == right.family and (left.low, left.high) == (right.low, right.high):
+        return _loss_between_ends(left, right)
     return max_balls(_log_ratio(cell) for cell in _common_cells(left, right))
 
 
@@ -95,16 +98,51 @@ def _loss_of_laplaces(left: NoiseDistribution, right: NoiseDistribution) -> arb:
     return ball(b / a).log() + ball(gap / b)
 
 
+def _loss_between_ends(left: NoiseDistribution, right: NoiseDistribution) -> arb:
+    """Return the largest loss of bounded or clamped Laplace noise.
+
+    The logarithm of the ratio of the densities is linear between the ends and the locations, so that one of these has
+    the largest; the ends of clamped noise are atoms.
+    """
+    assert left.low is not None
+    assert left.high is not None
+    low, high = exact("low", left.low), exact("high", left.high)
+    places = [exact("location", one.location) for one in (left, right)]
+    scales = [exact("scale", one.scale) for one in (left, right)]
+    points = [low, high, *(place for place in places if low < place < high)]
+    largest = (
+        max_balls(ball(abs(x - places[1]) / scales[1]) - ball(abs(x - places[0]) / scales[0]) for x in points)
+        + ball(scales[1] / scales[0]).log()
+    )
+    free = [NoiseDistribution("laplace", *parameters) for parameters in zip(places, scales, strict=True)]
+    if left.family == "bounded laplace":
+        inside = [one.interval(low, high) for one in free]
+        return largest + (inside[1] / inside[0]).log()
+    ends = ((None, low), (high, None))
+    return max_balls([largest, *((free[0].interval(*end) / free[1].interval(*end)).log() for end in ends)])
+
+
 def _log_ratio(cell: Cell) -> arb:
     if not cell.left > 0:
         return arb.neg_inf()
     return (cell.left / cell.right).log() if cell.right > 0 else arb.neg_inf()
 
 
-def common_shift_of_noise(moved: Sequence[NoisePair]) -> arb | None:
-    """Return the Euclidean distance in noise scales where all coordinates are Gaussian with unchanged scales."""
+def common_shift_of_noise(moved: Sequence[NoisePair], *, on_lattice: bool = False) -> arb | None:
+    """Return the Euclidean distance in noise scales where all coordinates are Gaussian with unchanged scales.
+
+    Parameters
+    ----------
+    moved : sequence of NoisePair
+        The coordinates that differ.
+    on_lattice : bool
+        Whether discrete Gaussians count. The supremum over all orders a of their Renyi divergence over a is that of
+        continuous ones: at an order a it is at most a d^2 / 2 at a distance d in scales, with equality at integers a
+        (Canonne, Kamath and Steinke 2020, Proposition 5).
+    """
     distances = [_distance(a, b) for a, b in moved]
-    if any(a.family != "gaussian" for a, _ in moved) or any(d is None for d in distances):
+    families = {"gaussian", "discrete gaussian"} if on_lattice else {"gaussian"}
+    if any(a.family not in families for a, _ in moved) or any(d is None for d in distances):
         return None
     return ball(sum((d * d for d in distances if d is not None), Fraction(0))).sqrt()
 
@@ -139,7 +177,13 @@ def _renyi(left: NoiseDistribution, right: NoiseDistribution, order: float) -> a
     return moments.log() / (alpha - 1) if moments > 0 else arb(0)
 
 
-def _common_cells(left: NoiseDistribution, right: NoiseDistribution) -> list[Cell]:
+def _common_cells(left: NoiseDistribution, right: NoiseDistribution) -> tuple[Cell, ...]:
+    """Return common cells of two distributions; all orders of a divergence need the same ones."""
+    return _cells_at(left, right, ctx.prec)
+
+
+@lru_cache(maxsize=64)
+def _cells_at(left: NoiseDistribution, right: NoiseDistribution, _bits: int) -> tuple[Cell, ...]:
     """Cut the line finely where either distribution has mass, and make cells of it."""
     cuts = sorted({*_cuts(left), *_cuts(right)})
     edges: list[Fraction | None] = [None, *cuts, None]
@@ -147,7 +191,7 @@ def _common_cells(left: NoiseDistribution, right: NoiseDistribution) -> list[Cel
     for low, high in itertools.pairwise(edges):
         first.append(left.interval(low, high))
         second.append(right.interval(low, high))
-    return cells_of_cuts(first, second)
+    return tuple(cells_of_cuts(first, second))
 
 
 def _cuts(distribution: NoiseDistribution) -> list[Fraction]:

@@ -192,7 +192,7 @@ def _most_suspicious_order(left: DiscreteDistribution, right: DiscreteDistributi
 
 def _of_noise(moved: Sequence[NoisePair]) -> arb:
     """Return the divergence in closed form for Gaussian noise, a lower bound from some orders otherwise."""
-    shift = common_shift_of_noise(moved)
+    shift = common_shift_of_noise(moved, on_lattice=True)
     if shift is not None:
         return shift * shift / 2
     return max_balls(renyi_divergence_of_noise(moved, order) / ball(order) for order in ORDERS)

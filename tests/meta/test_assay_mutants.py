@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -258,6 +259,26 @@ def test_every_law_has_a_liar() -> None:
 def test_the_law_catches_its_liar(law: str) -> None:
     found = finding(LIARS[law], law, calls=20_000 if law in {"coordinates", "goodness_of_fit"} else CALLS)
     assert found.kind == KINDS.get(law, "wrong answer"), found.detail
+
+
+def test_a_fact_that_does_not_hold_is_named_and_one_that_the_adapter_mistakes_is_an_error() -> None:
+    found = finding(
+        Relations("liar", {}, {"holds": lambda: True, "does not": lambda: round(2.5) == 3}), "relations_hold"
+    )
+    assert found.kind == "wrong answer"
+    assert found.detail == "1 of 2 relations broken: does not: does not hold"
+    raising = Relations("liar", {}, {"quotient": lambda: Fraction(1, 0) == 0})
+    assert "quotient: valid parameters raise" in finding(raising, "relations_hold").detail
+    misspelt = Relations("liar", {}, {"root": lambda: maths.sqrt(4.0) == 2})  # type: ignore[name-defined]  # noqa: F821
+    assert finding(misspelt, "relations_hold").kind == "error"
+    assert finding(Relations("liar", {}), "relations_hold").kind == "error"
+    honest = finding(Relations("honest", {}, {"root": lambda: math.sqrt(4.0) == 2}), "relations_hold")
+    assert (honest.kind, honest.calls) == ("ok", 1)  # asked once, whatever the number of seeds
+
+
+def test_a_fact_must_not_be_described_as_a_relation_is() -> None:
+    with pytest.raises(ValueError, match="must not have the descriptions of relations"):
+        Relations("both", {"same": lambda _: []}, {"same": lambda: True})
 
 
 # --- honest cases pass ----------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import math
 import warnings
 
 import pandas as pd
+from smartnoise_facts import facts_of_the_library
 from smartnoise_families import families
 from snsql import Privacy, from_df
 from snsql.sql._mechanisms import Gaussian, Laplace
@@ -346,7 +347,9 @@ def _refusals():
 
 def cases():
     """Return all cases that this version of the library has."""
-    found = present_cases(families, _noise, _thresholds, _discoveries, _queries, _answers, _refusals)
+    found = present_cases(
+        facts_of_the_library, families, _noise, _thresholds, _discoveries, _queries, _answers, _refusals
+    )
     return [_with_calls(case) if isinstance(case, Mechanism) else case for case in found]
 
 

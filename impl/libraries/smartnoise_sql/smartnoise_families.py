@@ -5,19 +5,26 @@ The noise of all columns is replayed. Scales and thresholds are tested over the 
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
+from contextlib import contextmanager
 
 import pandas as pd
 from snsql import Privacy, from_df
+from snsql.sql import dpsu
 from snsql.sql._mechanisms import Gaussian, Laplace
 from snsql.sql._mechanisms.base import Mechanism as Kind
+from snsql.sql.dpsu import policy_laplace
 from snsql.sql.privacy import Stat
 
 from dpassay.adapter import Family, Mechanism, NoisePrimitive
 
 __all__ = ["families"]
 
-_RUNS = 18
+bounds_module = importlib.import_module("snsql.sql._mechanisms.approx_bounds")
+
+_RUNS = 12
 """Runs of a query, which takes a tenth of a second, at each parameter."""
 
 
@@ -48,9 +55,12 @@ def _widest(mechanism, *, whole=False):
 NOISE = (NoisePrimitive(Laplace, "release", _laplace), NoisePrimitive(Gaussian, "release", _gaussian))
 
 
-def _reader(data, privacy, *, low, high, rows, groups):
-    """Return a reader of a table in which every user has `rows` rows, in different groups if there are several."""
-    people = [(user, place % groups, float(x)) for user, x in enumerate(data) for place in range(rows)]
+def _reader(data, privacy, *, low, high, rows, groups, more):
+    """Return a reader of a table in which every user has `rows` rows, in different groups if there are several.
+
+    Users have `more` further rows, of which as many are left out: where their rows are alike, any of them.
+    """
+    people = [(user, place % groups, float(x)) for user, x in enumerate(data) for place in range(rows + more)]
     frame = pd.DataFrame(people, columns=["u", "g", "x"]).astype({"u": "int64", "g": "int64", "x": "float64"})
     metadata = {
         "u": {"type": "int", "private_id": True},
@@ -73,6 +83,7 @@ _QUERIES = {
 
 def _query(name):
     def make(epsilon, bounds, rows, groups):
+        more = 3 if groups == 1 else 0  # the choice of rows is random
         low, high = bounds
         width = high - low
         query = _QUERIES[name] if groups == 1 else _QUERIES[name].replace("SELECT", "SELECT g,") + " GROUP BY g"
@@ -82,7 +93,7 @@ def _query(name):
             privacy = Privacy(epsilon=epsilon, delta=0.01)
             for stat in (Stat.count, Stat.sum_int, Stat.sum_float, Stat.sum_large_int, Stat.threshold):
                 privacy.mechanisms.map[stat] = Kind.laplace
-            return _reader(data, privacy, low=low, high=high, rows=rows, groups=groups)
+            return _reader(data, privacy, low=low, high=high, rows=rows, groups=groups, more=more)
 
         def sample_one(data):
             released = asked(data).execute(query)
@@ -177,10 +188,165 @@ def _threshold(make_mechanism):
     return Family(f"{make_mechanism.__name__}.threshold, family", make, domain)
 
 
+# --- the set union -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _without_noise(outputs=0.0):
+    """Replace the noise of the set union, and yield the list of its scales."""
+    scales = []
+
+    def laplace(location, scale, size):
+        scales.append(scale)
+        return [location + outputs] * size
+
+    kept, dpsu.laplace = dpsu.laplace, laplace
+    try:
+        yield scales
+    finally:
+        dpsu.laplace = kept
+
+
+def _union(users, epsilon, delta, contributions):
+    frame = pd.DataFrame([(user, (item,)) for user, items in enumerate(users) for item in items])
+    frame.columns = ["user", "group_cols"]
+    return policy_laplace(frame, epsilon, delta, contributions)
+
+
+_FULL = ["ca", "c", "bc", "a", "ab", "bac", "c", "bca"]
+"""The items of users who give two items all the weight that they may have."""
+
+
+def _full_union():
+    """Return whether an item is released, with or without the fifth user: two other items are at their cap."""
+    epsilon, delta, contributions, item = 8.0, 0.001, 3, "b"
+
+    def users(data):
+        return [items for place, items in enumerate(_FULL) if place != 4 or data[0]]
+
+    def released(data):
+        return (item,) in set(_union(users(data), epsilon, delta, contributions)["group_cols"])
+
+    def is_released(noise, data):
+        with _without_noise(noise):
+            return released(data)
+
+    def law(data):
+        low, high = -10.0, 10.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (low, middle) if is_released(middle, data) else (middle, high)
+        above = 0.5 * math.exp(-high * epsilon) if high > 0 else 1 - 0.5 * math.exp(high * epsilon)
+        return {"family": "finite", "symbols": [True, False], "probabilities": [above, 1 - above]}
+
+    return Mechanism(
+        "policy_laplace(epsilon=8, delta=0.001, max_contrib=3), items at their cap",
+        "vector:size=1,linf=1,integer,low=0,high=1",
+        f"approx:{epsilon!r},{delta!r}",
+        sample_one=released,
+        law=law,
+        floats=False,
+        slow=True,
+        calls=4000,
+        relative_error=1e-9,
+    )
+
+
+def _released_alone(epsilon, delta, contributions, items):
+    """Return how likely a user alone is seen, from the threshold and the scale that the library uses."""
+
+    def is_released(noise):
+        with _without_noise(noise):
+            return len(_union([range(items)], epsilon, delta, contributions)) > 0
+
+    @functools.lru_cache(maxsize=None)
+    def kept():
+        low, high = -1e3, 1e3
+        if is_released(low) or not is_released(high):
+            return float(is_released(low))
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (low, middle) if is_released(middle) else (middle, high)
+        with _without_noise() as scales:
+            _union([range(items)], epsilon, delta, contributions)
+        scale, counted = scales[0], len(scales)  # each item that counts has noise of its own
+        above = 0.5 * math.exp(-high / scale) if high > 0 else 1 - 0.5 * math.exp(high / scale)
+        return -math.expm1(counted * math.log1p(-above)) if above < 1 else 1.0
+
+    def law(data):
+        probability = kept() if data[0] else 0.0
+        return {"family": "finite", "symbols": [True, False], "probabilities": [probability, 1 - probability]}
+
+    return Mechanism(
+        "",
+        "vector:size=1,linf=1,integer,low=0,high=1",
+        f"approx:{epsilon!r},{delta!r}",
+        sample_one=lambda data: bool(data[0]) and len(_union([range(items)], epsilon, delta, contributions)) > 0,
+        law=law,
+        floats=False,
+        slow=True,
+        calls=400,
+        relative_error=1e-9,
+    )
+
+
+def _unions():
+    yield _full_union()
+    yield Family(
+        "policy_laplace, a user alone, family",
+        _released_alone,
+        {"epsilon": (0.3, 4.0), "delta": (0.002, 0.2), "contributions": (2, 4), "items": (2, 5)},
+    )
+
+
+# --- approximate bounds ------------------------------------------------------------------------------------------
+
+
+class _Measured:
+    """The noise of a bin of the approximate bounds, through which runs are replayed."""
+
+    def __init__(self, measurement, scale):
+        self._measurement, self.scale = measurement, scale
+
+    def release(self, value):
+        """Return the noisy count."""
+        return self._measurement(value)
+
+    def __call__(self, value):
+        return self.release(value)
+
+
+def _count(measured, value):
+    return {"value": float(value), "family": "laplace", "sensitivity": 1.0, "epsilon": 1.0 / measured.scale}
+
+
+def _bounds(epsilon, size, decimals):
+    def sample_one(data):
+        original = bounds_module.make_laplace
+        bounds_module.make_laplace = lambda *domains: _Measured(original(*domains), float(domains[-1]))
+        try:
+            return bounds_module.approx_bounds([round(x, decimals) for x in data], epsilon)
+        finally:
+            bounds_module.make_laplace = original
+
+    return Mechanism(
+        "",
+        f"records:low=-40,high=90,size={size},max-size={size + 1},relation=add-remove",
+        f"pure:{epsilon!r}",
+        sample_one=sample_one,
+        noise=(NoisePrimitive(_Measured, "release", _count),),
+        floats=False,
+        slow=True,
+        calls=_RUNS,
+    )
+
+
 def families():
     """Yield the families of this version."""
     for name in _QUERIES:
         yield _query(name)
+    yield Family("approx_bounds, family", _bounds, {"epsilon": (0.3, 4.0), "size": (2, 5), "decimals": (0, 2)})
+    yield from _unions()
     yield _noise(Laplace, delta=False)
     yield _noise(Gaussian, delta=True)
     yield _threshold(Laplace)

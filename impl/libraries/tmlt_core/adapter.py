@@ -23,7 +23,8 @@ from tmlt.core.measurements.pandas_measurements.series import AddNoiseToSeries, 
 from tmlt.core.measures import ApproxDP, ApproxDPBudget, PureDP, PureDPBudget, RhoZCDP, RhoZCDPBudget
 from tmlt.core.utils.exact_number import ExactNumber
 from tmlt.core.utils.parameters import calculate_noise_scale
-from tmlt_core_families import families, identities
+from tmlt_core_facts import facts_of_the_library
+from tmlt_core_families import families
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
 
@@ -355,4 +356,6 @@ def _refusals():
 
 def cases():
     """Return all cases that this version of the library has."""
-    return list(present_cases(families, identities, _numbers, _combinations, _quantiles, _answers, _refusals))
+    return list(
+        present_cases(facts_of_the_library, _numbers, families, _combinations, _quantiles, _answers, _refusals)
+    )

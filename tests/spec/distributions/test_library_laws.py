@@ -11,8 +11,9 @@ import pytest
 from flint import arb
 from scipy import stats
 
-from dpassay.claims import UsageError
+from dpassay.claims import ZCDP, UsageError
 from dpassay.spec.ball import ball, float_lower, float_upper, precision
+from dpassay.spec.distributions import noise_pairs
 from dpassay.spec.distributions.composed_responses import (
     composed_approximate_delta,
     composed_response_delta,
@@ -27,6 +28,7 @@ from dpassay.spec.distributions.subsampled_gaussian import (
     subsampled_gaussian_hockey_stick,
     subsampled_gaussian_renyi_divergence,
 )
+from dpassay.spec.notions.base import find_notion
 from dpassay.spec.theorems.composition.optimal_pure import optimal_pure_delta
 
 BITS = 128
@@ -199,3 +201,45 @@ def test_far_tails_stay_relative() -> None:
             assert tail.rel_accuracy_bits() > 60
             assert 0 < float_lower(tail) <= float_upper(tail) < 1e-10
         assert ball(0) < NoiseDistribution("discrete laplace", 0, 1.0).interval(300, 301)
+
+
+@pytest.mark.parametrize(("gap", "scale"), [(1, 1.0), (3, 0.5), (2, 5.5)])
+def test_zcdp_of_discrete_gaussians_is_the_largest_of_all_orders(
+    gap: int, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = [(NoiseDistribution("discrete gaussian", 0, scale), NoiseDistribution("discrete gaussian", gap, scale))]
+    orders = [float((noise_pairs.renyi_divergence_of_noise(pair, order) / order).mid()) for order in (1.3, 2.0)]
+    monkeypatch.setattr(noise_pairs, "_common_cells", None)  # the closed form needs no cells
+    of_noise = find_notion(ZCDP(1.0)).of_noise
+    assert of_noise is not None
+    whole = float(of_noise(ZCDP(1.0), pair).mid())
+    assert whole == pytest.approx(gap**2 / (2 * scale**2), rel=1e-15)
+    assert orders[1] == pytest.approx(whole, rel=1e-9)
+    assert orders[0] <= whole * (1 + 1e-12)
+
+
+def test_cells_of_a_pair_are_made_once_for_all_orders() -> None:
+    left, right = (NoiseDistribution("bounded laplace", location, 1.0, 0, 1) for location in (0.25, 0.5))
+    pair = [(left, right)]
+    noise_pairs.renyi_divergence_of_noise(pair, 2.0)
+    before = noise_pairs._cells_at.cache_info().misses
+    noise_pairs.renyi_divergence_of_noise(pair, 3.0)
+    assert noise_pairs._cells_at.cache_info().misses == before
+
+
+@pytest.mark.parametrize("family", ["bounded laplace", "clamped laplace"])
+@pytest.mark.parametrize(
+    ("places", "scales"), [((0.0, 1.0), (2.0, 2.0)), ((-3.0, 0.5), (0.5, 0.7)), ((0.2, 9.0), (4.0, 0.3))]
+)
+def test_the_largest_loss_between_ends_is_that_of_fine_cells(
+    family: str, places: tuple[float, float], scales: tuple[float, float]
+) -> None:
+    pair = [NoiseDistribution(family, x, scale, -1, 2) for x, scale in zip(places, scales, strict=True)]
+    for left, right in (pair, pair[::-1]):
+        with precision(BITS):
+            whole = float(noise_pairs.largest_loss_of_noise([(left, right)]).mid())
+            edges = [None, *(Fraction(k, 300) - 1 for k in range(901)), None]
+            chances = [(left.interval(*cell), right.interval(*cell)) for cell in itertools.pairwise(edges)]
+            cells = max(math.log(float(p.mid()) / float(q.mid())) for p, q in chances if p > 0)
+        assert cells <= whole + 1e-12
+        assert cells >= whole - 0.03

@@ -1,0 +1,497 @@
+"""Facts about SmartNoise SQL that need no samples: exact aggregates, mechanisms of columns, options, costs, bounds.
+
+The rewritten query is run without noise on tables in which users have more rows than allowed, and values outside the
+bounds; its numbers are compared with those that the metadata promise.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from contextlib import contextmanager
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+from snsql import Privacy, from_df
+from snsql.sql._mechanisms import Gaussian, Laplace
+from snsql.sql._mechanisms import rand as noise
+from snsql.sql._mechanisms.base import Mechanism as Kind
+from snsql.sql._mechanisms.base import Unbounded
+from snsql.sql._mechanisms.normal import _normal_dist_inv_cdf
+from snsql.sql.odometer import Odometer, OdometerHeterogeneous
+from snsql.sql.privacy import Mechanisms, Stat
+
+from dpassay.adapter import Relations
+
+__all__ = ["facts_of_the_library", "table"]
+
+bounds_module = importlib.import_module("snsql.sql._mechanisms.approx_bounds")
+
+_LOW, _HIGH = -7.0, 5.0
+_EPSILON, _DELTA = 0.7, 0.02
+_CLOSE = 1e-9
+
+# a user with three rows above the bounds, one below them, one inside them in another group, one without a value
+_ROWS = [(0, 1, 9.0)] * 3 + [(1, 1, -30.0)] + [(2, 4, 1.5)] * 2 + [(3, 1, None)]
+
+
+def _near(one, other):
+    return one == other or math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
+
+
+def _raises(call, kinds=Exception):
+    try:
+        call()
+    except kinds:
+        return True
+    return False
+
+
+@contextmanager
+def _replaced(owner, name, value):
+    kept = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, kept)
+
+
+def table(rows, *, privacy=None, user=True, column=None, **options):
+    """Return a private reader of users `u`, groups `g` and values `x`, of which two rows a user count."""
+    frame = pd.DataFrame(rows, columns=["u", "g", "x"]).astype({"u": "int64", "g": "int64", "x": "float64"})
+    metadata = {
+        "u": {"type": "int", "private_id": user},
+        "x": {"type": "float", "lower": _LOW, "upper": _HIGH, **(column or {})},
+        "g": {"type": "int", "lower": 0, "upper": 9},
+        "max_ids": 2,
+        "row_privacy": not user,
+        "censor_dims": False,
+        **options,
+    }
+    privacy = privacy or Privacy(epsilon=_EPSILON, delta=_DELTA)
+    return from_df(frame, privacy=privacy, metadata={"": {"S": {"T": metadata}}})
+
+
+# --- exact aggregates --------------------------------------------------------------------------------------------
+
+_SUMS = "SELECT COUNT(*) AS c, COUNT(DISTINCT u) AS d, COUNT(x) AS n, SUM(x) AS s FROM S.T"
+_GROUPS = "SELECT g, COUNT(*) AS c, SUM(x) AS s FROM S.T GROUP BY g"
+
+
+def _aggregates(reader, query):
+    """Return the rows of the rewritten query before noise, without names of columns."""
+    return sorted(tuple(row) for row in list(reader.reader._execute_ast(reader._rewrite(query)[0]))[1:])
+
+
+def _exact():
+    def are(query, expected, rows=_ROWS, **options):
+        return lambda: _aggregates(table(rows, **options), query) == sorted(expected)
+
+    only = [(0, 1, 9.0), (1, 1, -30.0), (2, 4, 1.5), (3, 1, None)]
+    queries = "SELECT AVG(x) AS a FROM S.T", "SELECT VAR(x) AS v FROM S.T"
+    return Relations(
+        "exact aggregates before noise",
+        {},
+        {
+            "rows of a user are sampled, values clamped": are(_SUMS, [(6, 4, 5, 2 * _HIGH + _LOW + 3.0)]),
+            "three rows of a user": are(_SUMS, [(7, 4, 6, 3 * _HIGH + _LOW + 3.0)], max_ids=3),
+            "one row of a user": are(_SUMS, [(4, 4, 3, _HIGH + _LOW + 1.5)], max_ids=1),
+            "no sample": are(_SUMS, [(7, 4, 6, 3 * _HIGH + _LOW + 3.0)], sample_max_ids=False),
+            "no clamp": are(_SUMS, [(6, 4, 5, 2 * 9.0 - 30.0 + 3.0)], clamp_columns=False),
+            "a row is a user": are(
+                _SUMS.replace("COUNT(DISTINCT u) AS d, ", ""),
+                [(7, 6, 3 * _HIGH + _LOW + 3.0)],
+                user=False,
+                max_ids=1,
+            ),
+            "by group": are(_GROUPS, [(1, 4, 2 * _HIGH + _LOW), (4, 2, 3.0)]),
+            "by group, with the number of users": are(
+                _GROUPS, [(3, 1, 4, 2 * _HIGH + _LOW), (1, 4, 2, 3.0)], censor_dims=True
+            ),
+            "by group, where a row is a user": are(
+                _GROUPS, [(5, 1, 3 * _HIGH + _LOW), (2, 4, 3.0)], user=False, max_ids=1, censor_dims=True
+            ),
+            "a mean": are(queries[0], [(2 * _HIGH + _LOW + 3.0, 5)]),
+            "a variance": are(queries[1], [(2 * _HIGH**2 + _LOW**2 + 2 * 1.5**2, 5, 2 * _HIGH + _LOW + 3.0)]),
+            "a missing value": are(
+                _SUMS, [(4, 4, 4, _HIGH + _LOW + 1.5 - 2.0)], rows=only, column={"missing_value": -2.0}
+            ),
+            "a missing value outside the bounds": are(
+                _SUMS, [(4, 4, 4, _HIGH + _LOW + 1.5 + _HIGH)], rows=only, column={"missing_value": 80.0}
+            ),
+        },
+    )
+
+
+# --- mechanisms of columns ---------------------------------------------------------------------------------------
+
+
+def _columns(reader, query):
+    """Return the class and the parameters of the mechanism of each column; None for a group."""
+    return [
+        mechanism
+        and (
+            type(mechanism),
+            mechanism.epsilon,
+            mechanism.delta,
+            max(abs(mechanism.lower), abs(mechanism.upper)),
+            mechanism.max_contrib,
+            round(mechanism.scale * mechanism.epsilon, 6) if mechanism.scale else None,
+        )
+        for mechanism in reader._get_mechanisms(reader._rewrite(query)[0])
+    ]
+
+
+def _noise_of_columns():
+    widest = max(-_LOW, _HIGH)
+
+    def laplace(size, rows, delta=0.0, epsilon=_EPSILON):
+        return (Laplace, epsilon, delta, size, rows, round(size * rows, 6))
+
+    def are(query, expected, **options):
+        return lambda: _columns(table(_ROWS, **options), query) == expected
+
+    def cost(query, epsilon, delta=None, **options):
+        def holds():
+            found, leak = table(_ROWS, **options).get_privacy_cost(query)
+            return _near(float(found), epsilon) and (delta is None or leak >= delta)
+
+        return holds
+
+    both = 1 - (1 - _DELTA) ** 2
+    return Relations(
+        "mechanisms and costs of columns",
+        {},
+        {
+            "counts and sums": are(_SUMS, [laplace(1, 2), laplace(1, 2, _DELTA), laplace(1, 2), laplace(widest, 2)]),
+            "with the number of users": are(
+                _GROUPS, [laplace(1, 3, _DELTA), None, laplace(1, 3), laplace(widest, 3)], censor_dims=True, max_ids=3
+            ),
+            "a variance": are(
+                "SELECT VAR(x) AS v FROM S.T", [laplace(widest**2, 2), laplace(1, 2), laplace(widest, 2)]
+            ),
+            "another epsilon": are(
+                "SELECT SUM(x) AS s FROM S.T",
+                [laplace(widest, 2, epsilon=0.2)],
+                privacy=Privacy(epsilon=0.2, delta=_DELTA),
+            ),
+            "a stated sensitivity": are("SELECT SUM(x) AS s FROM S.T", [laplace(9.0, 2)], column={"sensitivity": 9.0}),
+            "costs add up": cost(_SUMS, 4 * _EPSILON, _DELTA),
+            "costs of a mean": cost("SELECT AVG(x) AS a FROM S.T", 2 * _EPSILON),
+            "costs of two queries": cost([_SUMS, _SUMS], 8 * _EPSILON, both),
+            "an unbounded column": lambda: _raises(
+                lambda: table(_ROWS, column={"lower": None, "upper": None}).execute("SELECT SUM(x) AS s FROM S.T")
+            ),
+            "the odometer has the costs": _spends,
+            "two queries at once": lambda: _raises(
+                lambda: table(_ROWS).execute("SELECT COUNT(*) AS c FROM S.T; SELECT COUNT(*) AS c FROM S.T"),
+                ValueError,
+            ),
+        },
+    )
+
+
+def _spends():
+    reader = table(_ROWS)
+    reader.execute("SELECT SUM(x) AS s, COUNT(*) AS c FROM S.T")
+    reader.execute("SELECT AVG(x) AS a FROM S.T")
+    return _near(float(reader.odometer.spent[0]), 4 * _EPSILON)
+
+
+def _parameters():
+    """Compare what mechanisms keep of their parameters, and the scale that grows with all of them."""
+
+    def keeps(make, **bounds):
+        one = make(0.6, delta=0.03, max_contrib=3, **bounds)
+        widest = max(abs(one.lower), abs(one.upper))
+        sensitivity = bounds.get("sensitivity", max(abs(bounds.get("lower", 0)), abs(bounds.get("upper", 0))))
+        delta = 0.03 if make is Gaussian else 0.0  # Laplace noise has none unless it is given later
+        return (one.epsilon, one.delta, one.max_contrib, widest) == (0.6, delta, 3, sensitivity)
+
+    def scales(make):
+        base = make(0.6, delta=0.03, sensitivity=4.0).scale
+        return (
+            1.5 < make(0.3, delta=0.03, sensitivity=4.0).scale / base < 2.2  # Gaussian noise grows a bit more slowly
+            and math.isclose(make(0.6, delta=0.03, sensitivity=12.0).scale / base, 3.0, rel_tol=1e-3)
+            and math.isclose(make(0.6, delta=0.03, sensitivity=4.0, max_contrib=5).scale / base, 5.0, rel_tol=1e-3)
+        )
+
+    facts = {}
+    for make in (Laplace, Gaussian):
+        name = make.__name__
+        facts[f"{name}, a sensitivity"] = lambda m=make: keeps(m, sensitivity=4.0)
+        facts[f"{name}, bounds"] = lambda m=make: keeps(m, lower=-9.0, upper=4.0)
+        facts[f"{name}, scale"] = lambda m=make: scales(m)
+        facts[f"{name}, neither"] = lambda m=make: _raises(lambda: m(0.6, delta=0.03), ValueError)
+        facts[f"{name}, both"] = lambda m=make: _raises(
+            lambda: m(0.6, delta=0.03, lower=0.0, upper=1.0, sensitivity=1.0), ValueError
+        )
+        facts[f"{name}, half of the bounds"] = lambda m=make: _raises(
+            lambda: m(0.6, delta=0.03, upper=1.0), ValueError
+        )
+    return Relations("parameters of mechanisms", {}, facts)
+
+
+def _choices():
+    def chosen(sensitivity, stat, kind, **changed):
+        mechanisms = Mechanisms()
+        mechanisms.map.update({Stat[name]: value for name, value in changed.items()})
+        return mechanisms.get_mechanism(sensitivity, stat, kind)
+
+    gaussian = Kind.gaussian
+    large = Mechanisms().large
+
+    def lacking():
+        mechanisms = Mechanisms()
+        del mechanisms.map[Stat.count]
+        return mechanisms.get_mechanism(1, "count", "int")
+
+    return Relations(
+        "choice of a mechanism",
+        {},
+        {
+            "count": lambda: (
+                chosen(1, "count", "int") is Laplace and chosen(1, "count", "int", count=gaussian) is Gaussian
+            ),
+            "threshold": lambda: chosen(1, "threshold", "int", threshold=gaussian) is Gaussian,
+            "sum of integers": lambda: chosen(large, "sum", "int", sum_int=gaussian) is Gaussian,
+            "large sum of integers": lambda: (
+                chosen(large + 1, "sum", "int", sum_large_int=gaussian) is Gaussian
+                and chosen(large, "sum", "int", sum_large_int=gaussian) is Laplace
+            ),
+            "sum of floats": lambda: chosen(large, "sum", "float", sum_float=gaussian) is Gaussian,
+            "large sum of floats": lambda: (
+                chosen(large + 1, "sum", "float", sum_large_float=gaussian) is Gaussian
+                and chosen(large, "sum", "float", sum_large_float=gaussian) is Laplace
+            ),
+            "no bound": lambda: chosen(np.inf, "sum", "float") is Unbounded,
+            "another statistic": lambda: chosen(1, "median", "float") is None,
+            "a statistic without mechanism": lambda: _raises(lacking, ValueError),
+        },
+    )
+
+
+# --- what is done with the noisy rows ----------------------------------------------------------------------------
+
+
+def _released(query, change, *, rows=_ROWS, pre_aggregated=None, **options):
+    """Return the rows that are released where the noise is replaced by a function of the exact value."""
+    seen = []
+
+    def release(mechanism, values):
+        seen.append((mechanism, list(values)))
+        return [change(value) for value in values]
+
+    with _replaced(Laplace, "release", release):
+        found = table(rows, **options).execute(query, pre_aggregated=pre_aggregated)
+    return sorted(tuple(row) for row in found[1:]), seen
+
+
+def _results():
+    counts = "SELECT g, COUNT(*) AS c FROM S.T GROUP BY g"
+
+    def draws():
+        rows, seen = _released(_SUMS, lambda value: value + 0.25)
+        values = [value for _, values in seen for value in values]
+        exact = _aggregates(table(_ROWS), _SUMS)[0]
+        return len(seen) == 4 and values == list(exact) and len(rows) == 1 and _near(rows[0][3], exact[3] + 0.25)
+
+    def clamped(clamp):
+        rows, _ = _released(counts, lambda value: value - 3.0, clamp_counts=clamp)
+        return rows == [(1, 1), (4, 0 if clamp else -1)]
+
+    def censored(shift, expected):
+        tau = table(_ROWS, censor_dims=True)
+        (mechanism, *_) = tau._get_mechanisms(tau._rewrite(counts)[0])
+        # group 1 has three users, group 4 has one
+        rows, _ = _released(counts, lambda value: value + mechanism.threshold - shift, censor_dims=True)
+        return [row[0] for row in rows] == expected
+
+    def empty():
+        rows, seen = _released("SELECT SUM(x) AS s FROM S.T", lambda value: value + 2.0, rows=[(3, 1, None)])
+        return rows == [(2.0,)] and [values for _, values in seen] == [[0.0]]
+
+    return Relations(
+        "results with known noise",
+        {},
+        {
+            "all columns are noisy": draws,
+            "counts are clamped": lambda: clamped(True),
+            "counts are not clamped": lambda: clamped(False),
+            "no group passes": lambda: censored(3.0, []),
+            "one group passes": lambda: censored(2.5, [1]),
+            "both groups pass": lambda: censored(0.5, [1, 4]),
+            "a sum of nothing is noisy, too": empty,
+            "a variance is not negative": lambda: (
+                _released("SELECT VAR(x) AS v FROM S.T", lambda value: -abs(value) - 1.0)[0][0][0] >= 0
+            ),
+            "aggregates with a column too many": lambda: _raises(
+                lambda: _released(counts, float, pre_aggregated=[("g", "count_star", "more"), (1, 2, 3)]), ValueError
+            ),
+            "aggregates with other columns": lambda: _raises(
+                lambda: _released(counts, float, pre_aggregated=[("count_star", "g"), (1, 2)]), ValueError
+            ),
+            "aggregates that are given": lambda: (
+                _released(counts, lambda value: value + 1.0, pre_aggregated=[("g", "count_star"), (6, 2)])[0]
+                == [(6, 3)]
+            ),
+        },
+    )
+
+
+def _options():
+    """Compare the options of a reader with the metadata: one table that asks for protection is enough."""
+    flags = {
+        "censor_dims": ("censor_dims", True, False),
+        "clamp_counts": ("clamp_counts", True, False),
+        "sample_max_ids": ("reservoir_sample", True, False),
+        "clamp_columns": ("clamp_columns", True, False),
+        "use_dpsu": ("use_dpsu", True, False),
+    }
+    return Relations(
+        "options of a reader",
+        {},
+        {
+            f"{flag}={value}": lambda f=flag, o=option, v=value: bool(getattr(table(_ROWS, **{f: v})._options, o)) == v
+            for flag, (option, *values) in flags.items()
+            for value in values
+        }
+        | {"row_privacy": lambda: table(_ROWS, user=False, max_ids=1)._options.row_privacy},
+    )
+
+
+# --- noise and bounds --------------------------------------------------------------------------------------------
+
+
+class _Uniform:
+    """A generator whose uniform numbers and deviates lie at given parts of their range."""
+
+    def __init__(self, *parts):
+        self._parts = list(parts)
+
+    def uniform(self, low, high):
+        """Return the number at the next part of the range."""
+        return low + (high - low) * self._parts.pop(0)
+
+    def gauss(self, location, scale):
+        """Return the normal quantile at the next part."""
+        return NormalDist(location, scale).inv_cdf(self._parts.pop(0))
+
+
+def _laplace_quantile(location, scale, part):
+    centred = part - 0.5
+    return location + scale * math.copysign(math.log1p(-2 * abs(centred)), centred)
+
+
+def _noise():
+    parts = (0.02, 0.3, 0.72, 0.991)
+
+    def laplace():
+        with _replaced(noise, "sys_rand", _Uniform(*parts)):
+            found = noise.laplace(40.0, 2.5, len(parts))
+        expected = [_laplace_quantile(40.0, 2.5, part) for part in parts]
+        # uniform numbers may be turned round: noise is symmetric
+        turned = [_laplace_quantile(40.0, 2.5, 1 - part) for part in parts]
+        return any(all(map(_near, found, one)) for one in (expected, turned))
+
+    def normal():
+        with _replaced(noise, "sys_rand", _Uniform(*parts)):
+            found = noise.normal(40.0, 2.5, len(parts))
+        return all(_near(x, NormalDist(40.0, 2.5).inv_cdf(part)) for x, part in zip(found, parts))
+
+    probabilities = (1e-15, 1e-9, 1e-4, 0.03, 0.074, 0.08, 0.3, 0.5, 0.8, 0.92, 0.93, 0.99, 1 - 1e-6, 1 - 1e-13)
+
+    return Relations(
+        "noise and quantiles",
+        {},
+        {
+            "Laplace noise": laplace,
+            "normal noise": normal,
+            "normal quantiles": lambda: all(
+                abs(_normal_dist_inv_cdf(p) - NormalDist().inv_cdf(p)) < 1e-6 for p in probabilities
+            ),
+            "normal quantiles of another scale": lambda: all(
+                abs(_normal_dist_inv_cdf(p, 3.0, 2.5) - NormalDist(3.0, 2.5).inv_cdf(p)) < 1e-5 for p in probabilities
+            ),
+        },
+    )
+
+
+def _bounds():
+    def found(values, epsilon=2.0, added=0.0):
+        scales = []
+
+        def make(_domain, _metric, scale):
+            scales.append(scale)
+            return lambda value: value + added
+
+        with _replaced(bounds_module, "make_laplace", make):
+            result = bounds_module.approx_bounds(values, epsilon)
+        return result, set(scales)
+
+    def are(values, expected):
+        return lambda: found(values)[0] == expected
+
+    many = 60
+    return Relations(
+        "approximate bounds without noise",
+        {},
+        {
+            "between 4 and 8": are([5.0] * many, (4.0, 8.0)),
+            "a power of 2": are([4.0] * many, (4.0, 8.0)),
+            "below 1": are([0.5] * many, (0.0, 1.0)),
+            "negative": are([-5.0] * many, (-8.0, -4.0)),
+            "above -1": are([-0.5] * many, (-1.0, 0.0)),
+            "mixed": are([-100.0] * many + [3.0] * many, (-128.0, 4.0)),
+            "beyond all bins": are([1e30] * many, (2.0**62, 2.0**63)),
+            "below all bins": are([-1e30] * many, (-(2.0**63), -(2.0**62))),
+            "no numbers": are([math.inf, -math.inf, math.nan] * many + [5.0] * many, (4.0, 8.0)),
+            "too few": are([5.0], (None, None)),
+            "the scale of the noise": lambda: found([5.0] * many, 0.25)[1] == {4.0},
+        },
+    )
+
+
+def _odometers():
+    def homogeneous():
+        odometer = Odometer(Privacy(epsilon=0.3, delta=1e-6))
+        odometer.spend()
+        odometer.spend(2)
+        epsilon, _ = odometer.spent
+        odometer.reset()
+        return _near(float(epsilon), 3 * 0.3) and odometer.spent == (0.0, 0.0)
+
+    def heterogeneous():
+        odometer = OdometerHeterogeneous(Privacy(epsilon=0.3, delta=1e-6))
+        odometer.spend()
+        odometer.spend(Privacy(epsilon=0.5, delta=0.01))
+        epsilon, delta = odometer.spent
+        count = odometer.k
+        odometer.reset()
+        least = 1 - (1 - 0.01) * (1 - 1e-6)
+        return _near(float(epsilon), 0.8) and delta >= least and count == 2 and odometer.spent == (0.0, 0.0)
+
+    return Relations(
+        "odometers",
+        {},
+        {
+            "homogeneous": homogeneous,
+            "heterogeneous": heterogeneous,
+            "nothing to spend": lambda: _raises(lambda: OdometerHeterogeneous(None).spend(), ValueError),
+        },
+    )
+
+
+def facts_of_the_library():
+    """Yield facts about the numbers of this library."""
+    yield _noise()
+    yield _parameters()
+    yield _bounds()
+    yield _odometers()
+    yield _choices()
+    yield _noise_of_columns()
+    yield _exact()
+    yield _results()
+    yield _options()
