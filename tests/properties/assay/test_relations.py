@@ -92,12 +92,12 @@ def test_relations_that_compare_nothing_are_an_error() -> None:
 def test_every_relation_is_asked_once_however_late_it_is() -> None:
     asked = list[str]()
 
-    def note(name: str) -> Callable[[Random], list[Row]]:
-        def relation(_: Random) -> list[Row]:
+    def note(name: str) -> Callable[[Random], Iterator[Row]]:
+        def compare(_: Random) -> Iterator[Row]:
             asked.append(name)
-            return [(name, 0.0, 0.0, 0.0)]
+            yield name, 0.0, 0.0, 0.0
 
-        return relation
+        return compare
 
     assert finding({"one": note("one"), "two": note("two")}, seconds=1e-9).kind is FindingKind.OK
     assert asked == ["one", "two"]
