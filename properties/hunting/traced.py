@@ -5,6 +5,7 @@ that is possible. Alignments of its leaves bound epsilon for all inputs of that 
 pairs of inputs bound it from below and refute claims. All of this is about the ideal mechanism, in real arithmetic.
 """
 
+import itertools
 import math
 import threading
 import time
@@ -55,11 +56,13 @@ from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.ball import Real, ball, float_upper, precision
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.leaves.alignment import Unaligned
+from dpassay.spec.leaves.cell_pairs import has_cells, points_across
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.gaussian_alignment import gaussian_bound
 from dpassay.spec.leaves.lattice_alignment import has_geometric_noise
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel, Raised
+from dpassay.spec.leaves.moves import UndecidedMovesError
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, has_open_bits, released_numbers
 from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
@@ -94,6 +97,9 @@ _LARGEST_SHOWN = 1e6
 
 _OFF_LATTICE = 0.3828125
 """Part of a step by which data leave the lattice of the noise."""
+
+_MOST_ACROSS = 32
+"""Pairs of data on both sides of decisions about data alone that are tried."""
 
 _MOST_PAIRS = 400
 """Pairs of a finite relation that are all decided."""
@@ -488,11 +494,22 @@ class _Known:
             return [(start, end) for end in moved if are_neighbours(relation, start, end)]
         move = self.proof.move if isinstance(self.proof, Proof) else None
         if move is None:
-            return []
+            return [] if self.factors == _FAR_OUT else self._pairs_across(relation)
         step, zero = np.array([float(value) for value in move]), 0.0  # added to -0.0, it makes 0.0
         starts = (np.clip(k * step, relation.low, relation.high) + zero for k in self.factors)
         ends = [(start, np.clip(start + step, relation.low, relation.high) + zero) for start in starts]
         return [pair for pair in ends if are_neighbours(relation, *pair) and not np.array_equal(*pair)]
+
+    def _pairs_across(self, relation: NeighbourRelation) -> list[Pair]:
+        """Return pairs in different cells of the data, on both sides of a decision about data alone."""
+        if self.model is None or not has_cells(self.model):
+            return []
+        try:
+            points = list(itertools.islice(points_across(self.model, relation), _MOST_ACROSS))
+        except UndecidedMovesError:
+            return []
+        pairs = [(np.array(left, dtype=np.float64), np.array(right, dtype=np.float64)) for left, right in points]
+        return [pair for pair in pairs if are_neighbours(relation, *pair)]
 
     def bound(self, claim: Claim, relation: NeighbourRelation) -> Real | None:  # noqa: ARG002 - there is one relation
         """Return the proved bound on epsilon, or on the range of the losses; None for other figures."""

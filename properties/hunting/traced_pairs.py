@@ -66,6 +66,9 @@ class WrongTraceError(Exception):
 class _Traced(LeafDistribution):
     """The distribution of a traced model, read with the rounding of its draws, with the cost of its probabilities."""
 
+    def __post_init__(self) -> None:
+        """Accept outcomes of any type: these are symbols, and `distributions` has looked for noise in them."""
+
     @property
     def cost(self) -> float:
         return _COST * len(self.model.leaves) / max(1, len(self.outcomes))

@@ -21,9 +21,11 @@ from dpassay.claims import (
 from dpassay.properties.hunting.traced_pairs import types_of
 from dpassay.spec.ball import ball, float_upper, precision
 from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
+from dpassay.spec.leaves.cell_pairs import has_cells
 from dpassay.spec.leaves.certificates import certificate
 from dpassay.spec.leaves.check import check_alignment
-from dpassay.spec.leaves.data_cells import cell_bound
+from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
+from dpassay.spec.leaves.discrete_cells import DiscreteCells, discrete_bound
 from dpassay.spec.leaves.lattice_alignment import has_geometric_noise, lattice_bound
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel
@@ -77,7 +79,9 @@ def proof_of(model: LeafModel, relation: NeighbourRelation, claim: Claim) -> "Pr
     found = _for_all_events(whole, relation)
     if not isinstance(claim, ApproximateDP) or not claim.delta or _implies(found, claim):
         return found
-    spent = cell_bound(whole, relation, grown(claim.epsilon))
+    spent: AlignedCells | DiscreteCells | Unaligned = discrete_bound(whole, relation, grown(claim.epsilon))
+    if isinstance(spent, Unaligned):
+        spent = cell_bound(whole, relation, grown(claim.epsilon))
     if isinstance(spent, Unaligned):
         return found
     proof = Proof(spent.epsilon, spent.delta, is_partial=True)
@@ -101,13 +105,12 @@ def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | s
         if not isinstance(shifted, Unaligned):
             return Proof(shifted.epsilon, shifted.delta, move=tuple(map(Fraction, shifted.worst_move)))
         return shifted.reason
-    across = cell_bound(whole, relation) if _has_cells(whole) else found
+    if not has_cells(whole):
+        return found.reason
+    across: AlignedCells | DiscreteCells | Unaligned = discrete_bound(whole, relation)
+    if isinstance(across, Unaligned):
+        across = cell_bound(whole, relation)
     return across.reason if isinstance(across, Unaligned) else Proof(across.epsilon, across.delta)
-
-
-def _has_cells(model: LeafModel) -> bool:
-    """Return whether a decision is about data alone."""
-    return any(not constraint.form.noise for leaf in model.leaves for constraint in leaf.constraints)
 
 
 def _types_differ(model: LeafModel) -> bool:

@@ -276,7 +276,12 @@ def _card_lines(key: str, value: Any) -> list[str]:
     help="Calls on one input that make one outcome, tested against the claim composed K times: finds state kept "
     "between calls.",
 )
-@click.option("--no-trace", is_flag=True, help="Do not run TARGET on symbols in place of noise; only sample it.")
+@click.option(
+    "--no-trace",
+    is_flag=True,
+    help="Sample TARGET, without running it on symbols in place of noise first. A violation that samples show is "
+    "still compared with exact arithmetic at its pair of inputs: it may be a matter of rounding.",
+)
 @click.option(
     "--trace-limit",
     metavar="SECONDS",
