@@ -332,7 +332,10 @@ class _Work:
         if known.model is not None and known.model.on_lattice and known.implies(self.claim):
             return found  # the figures of pairs would have to be traced draw by draw
         most = _FOR_A_PROOF if known.implies(self.claim) else _FOR_A_SEARCH
-        for number, (factors, limit) in enumerate(((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most))):
+        stages = ((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most))
+        for number, (factors, limit) in enumerate(stages):
+            if factors == _FAR_OUT and not known.has_move:
+                continue  # there is no direction in which to go far
             is_settled = isinstance(found, Finding) and (number == _SHOWN or found.verdict is not HuntVerdict.VIOLATED)
             if is_settled and isinstance(found, Finding) and known.is_met_by(found):
                 break
@@ -448,8 +451,16 @@ class _Known:
         self.exhausted: _Exhausted | None = None
         self.square: Fraction | None = None
         self._models: dict[bytes, LeafModel] = {}
+        self._distributions: dict[tuple[bytes, bytes], DistributionPair] = {}
 
     def distributions(self, left: Array, right: Array) -> DistributionPair:
+        """Return the distributions on a pair; a search asks for those of its best pairs again and again."""
+        key = left.tobytes(), right.tobytes()
+        if key not in self._distributions:
+            self._distributions[key] = self._distributions_on(left, right)
+        return self._distributions[key]
+
+    def _distributions_on(self, left: Array, right: Array) -> DistributionPair:
         """Return the distributions on a pair, from the leaves as they are or else from merged ones."""
         if self.model is None:
             return distributions(self._at(left), self._at(right))
@@ -485,6 +496,12 @@ class _Known:
             self._models[key] = found.model
         return self._models[key]
 
+    @property
+    def has_move(self) -> bool:
+        """Return whether a worst move of the data, or noise on a lattice, tells which pairs to try."""
+        has_noise = self.model is not None and has_geometric_noise(self.model)
+        return has_noise or (isinstance(self.proof, Proof) and self.proof.move is not None)
+
     def pairs(self, relation: NeighbourRelation) -> list[Pair]:
         """Return pairs in the direction of the worst move, far out first; off the lattice of discrete noise."""
         if self.model is not None and has_geometric_noise(self.model) and not getattr(relation, "integer", False):
@@ -494,7 +511,7 @@ class _Known:
             return [(start, end) for end in moved if are_neighbours(relation, start, end)]
         move = self.proof.move if isinstance(self.proof, Proof) else None
         if move is None:
-            return [] if self.factors == _FAR_OUT else self._pairs_across(relation)
+            return self._pairs_across(relation)
         step, zero = np.array([float(value) for value in move]), 0.0  # added to -0.0, it makes 0.0
         starts = (np.clip(k * step, relation.low, relation.high) + zero for k in self.factors)
         ends = [(start, np.clip(start + step, relation.low, relation.high) + zero) for start in starts]

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from flint import fmpq
 
-__all__ = ["Infeasible", "Optimum", "contradiction", "interior_point", "minimum"]
+__all__ = ["Infeasible", "Optimum", "contradiction", "interior_point", "margin", "minimum"]
 
 Row = Mapping[int, Fraction]
 """Coefficients by variable, zeros left out."""
@@ -181,6 +181,30 @@ def contradiction(forms: Sequence[Form], count: int) -> tuple[Fraction, ...] | N
     found = _margin(forms, count, ())
     assert isinstance(found, Optimum)  # a margin far below 0 is always possible
     return found.duals if found.value >= 1 else None
+
+
+def margin(forms: Sequence[Form], count: int) -> tuple[Fraction, tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Return the largest margin, at most 1, by which a point of free variables obeys all forms.
+
+    Parameters
+    ----------
+    forms : sequence of Form
+        Coefficients and constants.
+    count : int
+        Number of variables.
+
+    Returns
+    -------
+    margin : Fraction
+        The margin; negative where no point obeys all forms.
+    point : tuple of Fraction
+        A point that has it.
+    duals : tuple of Fraction
+        Multipliers that prove it: their combination of the forms is constant, and at most 0 if the margin is.
+    """
+    found = _margin(forms, count, ())
+    assert isinstance(found, Optimum)  # a margin far below 0 is always possible
+    return 1 - found.value, _joined(found.point, count), found.duals
 
 
 def _margin(forms: Sequence[Form], count: int, closed: Sequence[Form]) -> Optimum | Infeasible:

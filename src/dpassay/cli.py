@@ -442,7 +442,9 @@ def _print_hunt(result: "HuntResult") -> None:
     if result.not_traced is not None:
         click.echo(f"  not traced: {result.not_traced}; sampling instead")
     if result.certificate is not None:
-        click.echo(f"  proof: alignments, leaf by leaf, of {leaf_words(len(result.certificate['leaves']))}")
+        leaves = result.certificate.get("leaves")
+        aligned = "" if leaves is None else f"alignments, leaf by leaf, of {leaf_words(len(leaves))}"
+        click.echo(f"  proof: {aligned or 'probabilities on cells of data'}")
     if result.stopped == StopReason.INTERRUPTED:
         click.echo("  interrupted: the result covers the calls made until then")
     if result.verdict is HuntVerdict.NOT_REFUTED:

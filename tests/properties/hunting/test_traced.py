@@ -525,10 +525,7 @@ def test_a_discrete_mechanism_is_proved_at_its_exact_loss() -> None:
     relation = "records:size=3,low=0,high=1,relation=replace"
     found = decision(subsampled_response, "pure:0.511", relation)
     assert (found.verdict, found.epsilon_upper) == ("holds", pytest.approx(math.log(5 / 3), abs=1e-15))
-    assert (
-        decision(subsampled_response, "pure:0.51", relation).verdict
-        == "violated"
-    )
+    assert decision(subsampled_response, "pure:0.51", relation).verdict == "violated"
 
 
 def test_a_decision_about_data_is_tried_on_both_sides() -> None:
