@@ -75,7 +75,26 @@ def _tree(
 
 def _multipliers(path: Sequence[Constraint]) -> tuple[Fraction, ...]:
     size = 1 + max((i for one in path for i in one.form.data), default=0)
-    return contradiction([(one.form.data, one.form.constant) for one in path], size) or ()
+    return _contradiction([(_form(one), _is_strict(one)) for one in path], size) or ()
+
+
+def _form(one: Constraint) -> Form:
+    return one.form.data, one.form.constant
+
+
+def _is_strict(one: Constraint) -> bool:
+    return one.relation is Relation.ABOVE
+
+
+def _contradiction(forms: Sequence[tuple[Form, bool]], count: int) -> tuple[Fraction, ...] | None:
+    """Return multipliers of forms, strict or not, in their order; None if a point obeys all."""
+    order = sorted(range(len(forms)), key=lambda k: not forms[k][1])  # strict ones first
+    strict, closed = ([forms[k][0] for k in order if forms[k][1] is side] for side in (True, False))
+    found = contradiction(strict, count, closed)
+    if found is None:
+        return None
+    placed = dict(zip(order, found, strict=True))
+    return tuple(placed[k] for k in range(len(forms)))
 
 
 def _apart(
@@ -86,10 +105,12 @@ def _apart(
     most = size if record["l0"] is None else min(size, record["l0"])
     for i, j in itertools.product(range(len(ends)), repeat=2):
         if (ends[i], ends[j]) not in proof.joined:
-            forms: list[Form] = [(one.form.data, one.form.constant) for one in ends[i]]
-            forms += [({**one.form.data, **_moved(one, size)}, one.form.constant) for one in ends[j]]
+            forms = [(_form(one), _is_strict(one)) for one in ends[i]]
+            forms += [
+                (({**one.form.data, **_moved(one, size)}, one.form.constant), _is_strict(one)) for one in ends[j]
+            ]
             proofs = [
-                contradiction([*forms, *_within(reach, moving, size)], 2 * size)
+                _contradiction([*forms, *((bound, False) for bound in _within(reach, moving, size))], 2 * size)
                 for moving in itertools.combinations(range(size), most)
             ]
             if all(own is not None for own in proofs):
