@@ -547,3 +547,14 @@ def test_sets_of_indices_are_compared() -> None:
 
     assert decision(top_two, "pure:2", THREE).verdict == "holds"
     assert decision(top_two, "pure:1.9", THREE).verdict == "violated"
+
+
+def test_a_sum_of_noises_is_compared_far_out() -> None:
+    """The loss of the sum of two Laplace noises is approached in the tails alone, where it has no kink."""
+
+    def two_noises(data: Any, size: Any, rng: Any) -> Any:
+        return data[0] + rng.laplace(size=size) + rng.laplace(size=size)
+
+    assert decision(two_noises, "pure:0.9", LINE).verdict == "violated"
+    found = decision(two_noises, "pure:1", LINE)
+    assert (found.verdict, found.epsilon_upper) == ("holds", 1.0)
