@@ -86,6 +86,9 @@ _FAR_OUT, _CLOSE_BY = (64,), (0, 1, 8, 1024)
 """Distances in the direction of the worst move at which data are tried. Far out, the loss of some mechanisms
 approaches the bound of their alignments through very rare events; close by, a violation has a witness."""
 
+_ACROSS = (-1,)
+"""No distance: data on both sides of decisions about data alone are tried, last."""
+
 _SHOWN = 2
 """The stage of the search at which a violation has a witness close by, if it has one at the first pair there."""
 
@@ -332,10 +335,12 @@ class _Work:
         if known.model is not None and known.model.on_lattice and known.implies(self.claim):
             return found  # the figures of pairs would have to be traced draw by draw
         most = _FOR_A_PROOF if known.implies(self.claim) else _FOR_A_SEARCH
-        stages = ((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most))
+        stages = ((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most), (_ACROSS, most))
         for number, (factors, limit) in enumerate(stages):
             if factors == _FAR_OUT and not known.has_move:
                 continue  # there is no direction in which to go far
+            if factors == _ACROSS and (not known.has_cells or _is_violated(found)):
+                continue
             is_settled = isinstance(found, Finding) and (number == _SHOWN or found.verdict is not HuntVerdict.VIOLATED)
             if is_settled and isinstance(found, Finding) and known.is_met_by(found):
                 break
@@ -389,6 +394,10 @@ def _reason(known: "_Known", finding: Finding | str) -> str:
         upper = f"epsilon <= {float(known.proof.epsilon):.6g} is proved for all inputs, which does not imply the claim"
     lower = finding if isinstance(finding, str) else "no violation at the pairs that were compared"
     return f"{upper}; {lower}"
+
+
+def _is_violated(found: Finding | str) -> bool:
+    return isinstance(found, Finding) and found.verdict is HuntVerdict.VIOLATED
 
 
 def _joined(first: Finding, second: Finding) -> Finding:
@@ -497,6 +506,11 @@ class _Known:
         return self._models[key]
 
     @property
+    def has_cells(self) -> bool:
+        """Return whether decisions about data alone cut the data into cells, and no worst move is known."""
+        return self.model is not None and not self.has_move and has_cells(self.model)
+
+    @property
     def has_move(self) -> bool:
         """Return whether a worst move of the data, or noise on a lattice, tells which pairs to try."""
         has_noise = self.model is not None and has_geometric_noise(self.model)
@@ -511,7 +525,7 @@ class _Known:
             return [(start, end) for end in moved if are_neighbours(relation, start, end)]
         move = self.proof.move if isinstance(self.proof, Proof) else None
         if move is None:
-            return self._pairs_across(relation)
+            return self._pairs_across(relation) if self.factors == _ACROSS else []
         step, zero = np.array([float(value) for value in move]), 0.0  # added to -0.0, it makes 0.0
         starts = (np.clip(k * step, relation.low, relation.high) + zero for k in self.factors)
         ends = [(start, np.clip(start + step, relation.low, relation.high) + zero) for start in starts]
@@ -519,8 +533,7 @@ class _Known:
 
     def _pairs_across(self, relation: NeighbourRelation) -> list[Pair]:
         """Return pairs in different cells of the data, on both sides of a decision about data alone."""
-        if self.model is None or not has_cells(self.model):
-            return []
+        assert self.model is not None
         try:
             points = list(itertools.islice(points_across(self.model, relation), _MOST_ACROSS))
         except UndecidedMovesError:
