@@ -272,6 +272,22 @@ def test_a_file_without_lines_is_no_success(capsys: Capture, tmp_path: Path) -> 
     assert (status, "contains no record" in err) == (2, True)
 
 
+def test_the_verdict_on_floats_is_shown_beside_the_ideal_one(capsys: Capture, tmp_path: Path) -> None:
+    floats = {"evidence": "sampled", "calls": 4096, "witness": WITNESS | {"event": "lowest_bit(outcome) <= -56"}}
+    hunts = [
+        HUNT | {"verdict": "holds", "float64": floats | {"verdict": "violated", "epsilon_lower": 2.25}},
+        HUNT | {"float64": floats | {"verdict": "not refuted", "epsilon_lower": 0.125, "witness": None}},
+        HUNT | {"float64": None},
+    ]
+    output = tmp_path / "page.html"
+    assert run(capsys, "--from", saved(tmp_path / "lines.jsonl", *hunts), "--output", output)[0] == 0
+    text = " ".join(page_of(output).text.split())
+    assert text.count("in float64") == 3  # two verdicts and the title of a witness
+    assert "epsilon at least 2.25 through low-order bits or rounding" in text
+    assert "0.125" not in text
+    assert "lowest_bit(outcome) <= -56" in text
+
+
 def test_halves_of_surrogate_pairs_do_not_stop_the_page(capsys: Capture, tmp_path: Path) -> None:
     lines = saved(tmp_path / "lines.jsonl", STATEMENT | {"statement": "half \ud800"})
     assert run(capsys, "--from", lines, "--output", tmp_path / "page.html")[0] == 0

@@ -284,7 +284,7 @@ def investigate(
             if result is not None and decision[0].low_bits_open:
                 result = _with_float64(result, task, opened)
         if result is None:
-            traced_pairs = exact if trace and decision is not None else None
+            traced_pairs = exact if decision is not None or not trace else None
             exactly = None if traced_pairs is None else _pairs_exactly(task, opened, traced_pairs, tracing)
             result = _sample(task, opened, exactly, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])

@@ -5,6 +5,7 @@ that is possible. Alignments of its leaves bound epsilon for all inputs of that 
 pairs of inputs bound it from below and refute claims. All of this is about the ideal mechanism, in real arithmetic.
 """
 
+import itertools
 import math
 import threading
 import time
@@ -55,11 +56,13 @@ from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.ball import Real, ball, float_upper, precision
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.leaves.alignment import Unaligned
+from dpassay.spec.leaves.cell_pairs import has_cells, points_across
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.gaussian_alignment import gaussian_bound
 from dpassay.spec.leaves.lattice_alignment import has_geometric_noise
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel, Raised
+from dpassay.spec.leaves.moves import UndecidedMovesError
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, has_open_bits, released_numbers
 from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
@@ -83,6 +86,9 @@ _FAR_OUT, _CLOSE_BY = (64,), (0, 1, 8, 1024)
 """Distances in the direction of the worst move at which data are tried. Far out, the loss of some mechanisms
 approaches the bound of their alignments through very rare events; close by, a violation has a witness."""
 
+_ACROSS = (-1,)
+"""No distance: data on both sides of decisions about data alone are tried, last."""
+
 _SHOWN = 2
 """The stage of the search at which a violation has a witness close by, if it has one at the first pair there."""
 
@@ -94,6 +100,9 @@ _LARGEST_SHOWN = 1e6
 
 _OFF_LATTICE = 0.3828125
 """Part of a step by which data leave the lattice of the noise."""
+
+_MOST_ACROSS = 32
+"""Pairs of data on both sides of decisions about data alone that are tried."""
 
 _MOST_PAIRS = 400
 """Pairs of a finite relation that are all decided."""
@@ -326,7 +335,12 @@ class _Work:
         if known.model is not None and known.model.on_lattice and known.implies(self.claim):
             return found  # the figures of pairs would have to be traced draw by draw
         most = _FOR_A_PROOF if known.implies(self.claim) else _FOR_A_SEARCH
-        for number, (factors, limit) in enumerate(((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most))):
+        stages = ((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most), (_ACROSS, most))
+        for number, (factors, limit) in enumerate(stages):
+            if factors == _FAR_OUT and not known.has_move:
+                continue  # there is no direction in which to go far
+            if factors == _ACROSS and (not known.has_cells or _is_violated(found)):
+                continue
             is_settled = isinstance(found, Finding) and (number == _SHOWN or found.verdict is not HuntVerdict.VIOLATED)
             if is_settled and isinstance(found, Finding) and known.is_met_by(found):
                 break
@@ -380,6 +394,10 @@ def _reason(known: "_Known", finding: Finding | str) -> str:
         upper = f"epsilon <= {float(known.proof.epsilon):.6g} is proved for all inputs, which does not imply the claim"
     lower = finding if isinstance(finding, str) else "no violation at the pairs that were compared"
     return f"{upper}; {lower}"
+
+
+def _is_violated(found: Finding | str) -> bool:
+    return isinstance(found, Finding) and found.verdict is HuntVerdict.VIOLATED
 
 
 def _joined(first: Finding, second: Finding) -> Finding:
@@ -442,8 +460,16 @@ class _Known:
         self.exhausted: _Exhausted | None = None
         self.square: Fraction | None = None
         self._models: dict[bytes, LeafModel] = {}
+        self._distributions: dict[tuple[bytes, bytes], DistributionPair] = {}
 
     def distributions(self, left: Array, right: Array) -> DistributionPair:
+        """Return the distributions on a pair; a search asks for those of its best pairs again and again."""
+        key = left.tobytes(), right.tobytes()
+        if key not in self._distributions:
+            self._distributions[key] = self._distributions_on(left, right)
+        return self._distributions[key]
+
+    def _distributions_on(self, left: Array, right: Array) -> DistributionPair:
         """Return the distributions on a pair, from the leaves as they are or else from merged ones."""
         if self.model is None:
             return distributions(self._at(left), self._at(right))
@@ -479,6 +505,17 @@ class _Known:
             self._models[key] = found.model
         return self._models[key]
 
+    @property
+    def has_cells(self) -> bool:
+        """Return whether decisions about data alone cut the data into cells, and no worst move is known."""
+        return self.model is not None and not self.has_move and has_cells(self.model)
+
+    @property
+    def has_move(self) -> bool:
+        """Return whether a worst move of the data, or noise on a lattice, tells which pairs to try."""
+        has_noise = self.model is not None and has_geometric_noise(self.model)
+        return has_noise or (isinstance(self.proof, Proof) and self.proof.move is not None)
+
     def pairs(self, relation: NeighbourRelation) -> list[Pair]:
         """Return pairs in the direction of the worst move, far out first; off the lattice of discrete noise."""
         if self.model is not None and has_geometric_noise(self.model) and not getattr(relation, "integer", False):
@@ -488,11 +525,21 @@ class _Known:
             return [(start, end) for end in moved if are_neighbours(relation, start, end)]
         move = self.proof.move if isinstance(self.proof, Proof) else None
         if move is None:
-            return []
+            return self._pairs_across(relation) if self.factors == _ACROSS else []
         step, zero = np.array([float(value) for value in move]), 0.0  # added to -0.0, it makes 0.0
         starts = (np.clip(k * step, relation.low, relation.high) + zero for k in self.factors)
         ends = [(start, np.clip(start + step, relation.low, relation.high) + zero) for start in starts]
         return [pair for pair in ends if are_neighbours(relation, *pair) and not np.array_equal(*pair)]
+
+    def _pairs_across(self, relation: NeighbourRelation) -> list[Pair]:
+        """Return pairs in different cells of the data, on both sides of a decision about data alone."""
+        assert self.model is not None
+        try:
+            points = list(itertools.islice(points_across(self.model, relation), _MOST_ACROSS))
+        except UndecidedMovesError:
+            return []
+        pairs = [(np.array(left, dtype=np.float64), np.array(right, dtype=np.float64)) for left, right in points]
+        return [pair for pair in pairs if are_neighbours(relation, *pair)]
 
     def bound(self, claim: Claim, relation: NeighbourRelation) -> Real | None:  # noqa: ARG002 - there is one relation
         """Return the proved bound on epsilon, or on the range of the losses; None for other figures."""

@@ -66,6 +66,9 @@ class WrongTraceError(Exception):
 class _Traced(LeafDistribution):
     """The distribution of a traced model, read with the rounding of its draws, with the cost of its probabilities."""
 
+    def __post_init__(self) -> None:
+        """Accept outcomes of any type: these are symbols, and `distributions` has looked for noise in them."""
+
     @property
     def cost(self) -> float:
         return _COST * len(self.model.leaves) / max(1, len(self.outcomes))
@@ -422,7 +425,8 @@ def _choices(numbers: Sequence[Affine], at_kinks: Sequence[Fraction], lattice: L
         return [around, around[_JUMPS - 2 : _JUMPS + 3], [around[_JUMPS]]]
     own = _outwards(at_kinks or centres)
     scales = {frozenset(number.noise.items()) for number in noisy}
-    if len(scales) > 1 or any(noise.kind in _WITHOUT_KINKS for number in noisy for noise in number.noise):
+    has_sums = any(len(number.noise) > 1 for number in noisy)  # smooth between their kinks
+    if has_sums or len(scales) > 1 or any(noise.kind in _WITHOUT_KINKS for number in noisy for noise in number.noise):
         own = _outwards([*own, *_grid(centres, scale)])
         return [own, own[:: max(1, len(own) // 8)], _outwards([centres[0]])]
     return [own, _outwards([centres[0], centres[-1]]), _outwards([centres[0]])]

@@ -21,9 +21,13 @@ from dpassay.claims import (
 from dpassay.properties.hunting.traced_pairs import types_of
 from dpassay.spec.ball import ball, float_upper, precision
 from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
+from dpassay.spec.leaves.cell_certificates import cell_certificate
+from dpassay.spec.leaves.cell_pairs import has_cells
 from dpassay.spec.leaves.certificates import certificate
 from dpassay.spec.leaves.check import check_alignment
-from dpassay.spec.leaves.data_cells import cell_bound
+from dpassay.spec.leaves.check_cells import check_cells
+from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
+from dpassay.spec.leaves.discrete_cells import DiscreteCells, discrete_bound
 from dpassay.spec.leaves.lattice_alignment import has_geometric_noise, lattice_bound
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel
@@ -68,8 +72,9 @@ class Proof:
 def proof_of(model: LeafModel, relation: NeighbourRelation, claim: Claim) -> "Proof | str":
     """Return what alignments prove of a model on symbolic data, or why they prove nothing.
 
-    Without decisions about data alone, the proof has a certificate, which was checked; with noise on a lattice, across
-    cells of data, or where leaves are given up for the delta of the claim, it has none.
+    Without decisions about data alone, and for mechanisms that are discrete on every cell of data, the proof has a
+    certificate, which was checked; with noise on a lattice, by shifts across cells of data, or where leaves are given
+    up for the delta of the claim, it has none.
     """
     if _types_differ(model):
         return "equal outcomes are of different types"
@@ -77,10 +82,12 @@ def proof_of(model: LeafModel, relation: NeighbourRelation, claim: Claim) -> "Pr
     found = _for_all_events(whole, relation)
     if not isinstance(claim, ApproximateDP) or not claim.delta or _implies(found, claim):
         return found
-    spent = cell_bound(whole, relation, grown(claim.epsilon))
+    spent: AlignedCells | DiscreteCells | Unaligned = discrete_bound(whole, relation, grown(claim.epsilon))
+    if isinstance(spent, Unaligned):
+        spent = cell_bound(whole, relation, grown(claim.epsilon))
     if isinstance(spent, Unaligned):
         return found
-    proof = Proof(spent.epsilon, spent.delta, is_partial=True)
+    proof = Proof(spent.epsilon, spent.delta, _of_cells(whole, relation, spent), is_partial=True)
     return proof if isinstance(found, str) or _implies(proof, claim) else found
 
 
@@ -101,13 +108,22 @@ def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | s
         if not isinstance(shifted, Unaligned):
             return Proof(shifted.epsilon, shifted.delta, move=tuple(map(Fraction, shifted.worst_move)))
         return shifted.reason
-    across = cell_bound(whole, relation) if _has_cells(whole) else found
-    return across.reason if isinstance(across, Unaligned) else Proof(across.epsilon, across.delta)
+    if not has_cells(whole):
+        return found.reason
+    across: AlignedCells | DiscreteCells | Unaligned = discrete_bound(whole, relation)
+    if isinstance(across, Unaligned):
+        across = cell_bound(whole, relation)
+    if isinstance(across, Unaligned):
+        return across.reason
+    return Proof(across.epsilon, across.delta, _of_cells(whole, relation, across))
 
 
-def _has_cells(model: LeafModel) -> bool:
-    """Return whether a decision is about data alone."""
-    return any(not constraint.form.noise for leaf in model.leaves for constraint in leaf.constraints)
+def _of_cells(model: LeafModel, relation: NeighbourRelation, proof: AlignedCells | DiscreteCells) -> Any:
+    """Return the certificate of a proof by cells of data; None if it has none that its checker accepts."""
+    if not isinstance(proof, DiscreteCells):
+        return None
+    saved = cell_certificate(model, relation, proof)
+    return None if check_cells(saved) else saved
 
 
 def _types_differ(model: LeafModel) -> bool:

@@ -1,4 +1,6 @@
-"""Emptiness of polyhedra: a linear programme in floats proposes, a combination of rows in fractions certifies.
+"""Emptiness of polyhedra, certified by a combination of rows in fractions.
+
+A small linear programme is solved in fractions; a larger one is solved in floats, and proposes the combination.
 
 By Farkas' lemma, rows ``c_i + a_i z >= 0`` contradict each other if weights ``y_i >= 0`` make ``sum y_i a_i`` vanish
 and ``sum y_i c_i`` negative, or 0 where a strict row has a positive weight. Only a combination that holds in fractions
@@ -11,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from dpassay.properties.tracing.forms import Row
+from dpassay.spec.leaves.programmes import margin
 
 __all__ = ["Feasibility", "feasibility", "is_contradiction"]
 
@@ -22,6 +24,9 @@ _TOLERANCE = 1e-9
 
 _DENOMINATOR = 10**6
 """The largest denominator of proposed multipliers, before they are made exact."""
+
+_MOST_EXACT = 400
+"""Rows times variables of a system that is solved in fractions, which is faster than floats up to about there."""
 
 _MOST_ROWS = 400
 """Systems with more rows are not decided: the float programme becomes slow."""
@@ -43,9 +48,31 @@ def feasibility(rows: Sequence[Row]) -> tuple[Feasibility, dict[int, float]]:
     if any(_is_absurd(row) for row in rows):
         return Feasibility.EMPTY, {}
     rows = [row for row in rows if row.form.terms]
-    if len(rows) > _MOST_ROWS:
-        return Feasibility.DOUBTFUL, {}
     variables = sorted({key for row in rows for key in row.form.terms})
+    if len(rows) * len(variables) <= _MOST_EXACT:
+        return _exactly(rows, variables)
+    return _in_floats_first(rows, variables) if len(rows) <= _MOST_ROWS else (Feasibility.DOUBTFUL, {})
+
+
+def _exactly(rows: Sequence[Row], variables: Sequence[int]) -> tuple[Feasibility, dict[int, float]]:
+    """Solve the programme in fractions; rows are scaled so that the largest coefficient is 1."""
+    place = {key: column for column, key in enumerate(variables)}
+    forms = []
+    for row in rows:
+        scale = max(abs(value) for value in row.form.terms.values())
+        terms = {place[key]: value / scale for key, value in row.form.terms.items()}
+        forms.append((terms, row.form.constant / scale))
+    least, point, duals = margin(forms, len(variables))
+    if least > _TOLERANCE:
+        return Feasibility.INTERIOR, dict(zip(variables, map(float, point), strict=True))
+    weights = [weight / max(map(abs, row.form.terms.values())) for weight, row in zip(duals, rows, strict=True)]
+    return (Feasibility.EMPTY if is_contradiction(rows, weights) else Feasibility.DOUBTFUL), {}
+
+
+def _in_floats_first(rows: Sequence[Row], variables: Sequence[int]) -> tuple[Feasibility, dict[int, float]]:
+    """Solve the programme in floats, and certify in fractions that there is no point."""
+    from scipy.optimize import linprog  # takes a while to import
+
     matrix, constants = _in_floats(rows, variables)
     ones = np.ones((len(rows), 1))
     bounds = [(None, None)] * len(variables) + [(None, 1.0)]

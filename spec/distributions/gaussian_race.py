@@ -15,7 +15,6 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb, ctx
 from numpy.typing import NDArray
-from scipy.special import erfcx, log_ndtr
 
 from dpassay.claims import UsageError
 from dpassay.spec.ball import (
@@ -206,6 +205,8 @@ class GaussianRace:
 
     def approximate_log(self, x: Array) -> Array:
         """Approximate the logarithm of the density."""
+        from scipy.special import log_ndtr  # takes a while to import
+
         total: Array = -0.5 * x * x - 0.5 * np.log(2 * np.pi)
         for slope, offset, exponent in self._floats:
             total = total + exponent * log_ndtr(slope * x + offset)
@@ -213,6 +214,8 @@ class GaussianRace:
 
     def approximate_slope(self, x: Array) -> Array:
         """Approximate the derivative of the logarithm."""
+        from scipy.special import erfcx  # takes a while to import
+
         total: Array = -x
         for slope, offset, exponent in self._floats:
             u = slope * x + offset
@@ -221,6 +224,8 @@ class GaussianRace:
 
     def approximate_log_modulus(self, x: Array, y: float) -> Array:
         """Approximate the logarithm of the modulus at height y."""
+        from scipy.special import log_ndtr  # takes a while to import
+
         total: Array = 0.5 * (y * y - x * x) - 0.5 * np.log(2 * np.pi)
         for slope, offset, exponent in self._floats:
             total = total + exponent * np.real(log_ndtr(slope * x + offset + 1j * slope * y))

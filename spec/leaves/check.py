@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["MalformedCertificateError", "check_alignment", "digest", "extreme_boxes"]
+__all__ = ["MalformedCertificateError", "check_alignment", "digest", "extreme_boxes", "read_count", "read_rational"]
 
 FORMAT = "dpassay alignment 1"
 UPWARDS_ONLY = {"exponential", "gumbel"}
@@ -62,10 +62,10 @@ def check_alignment(certificate: Mapping[str, Any]) -> list[str]:
 def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
     if certificate["digest"] != digest(certificate):
         yield "the content was changed: it does not have its digest"
-    epsilon, delta = _rational(certificate["epsilon"]), _rational(certificate["delta"])
+    epsilon, delta = read_rational(certificate["epsilon"]), read_rational(certificate["delta"])
     if epsilon < 0 or not 0 <= delta <= 1:
         yield f"({epsilon}, {delta}) are no privacy parameters"
-    boxes = [[(_rational(low), _rational(high)) for low, high in box] for box in certificate["boxes"]]
+    boxes = [[(read_rational(low), read_rational(high)) for low, high in box] for box in certificate["boxes"]]
     yield from (f"the boxes lack {_box_words(box)}" for box in extreme_boxes(certificate, boxes) if box not in boxes)
     if not certificate["leaves"]:
         yield "there are no leaves"
@@ -86,14 +86,14 @@ def _box_faults(
 ) -> Iterator[str]:
     """Yield the faults of the alignments of one leaf for one box."""
     own = [one for one in leaf["alignments"] if one["box"] == index]
-    fixed = [{_index(i, box): _rational(end) for i, end in one["fixed"].items()} for one in own]
+    fixed = [{_index(i, box): read_rational(end) for i, end in one["fixed"].items()} for one in own]
     moving = sorted({i for one in fixed for i in one})
     ends_of = [set(box[i]) for i in moving]
     corners = {tuple(one.get(i) for i in moving) for one in fixed}
     if math.prod(map(len, ends_of)) > len(own) or not corners >= set(itertools.product(*ends_of)):
         yield "not all corners are aligned"
     for one, ends in zip(own, fixed, strict=True):
-        shift = {name: _rational(value) for name, value in one["shift"].items()}
+        shift = {name: read_rational(value) for name, value in one["shift"].items()}
         yield from _shift_faults(epsilon, shift)
         for form, is_released in forms:
             low, high = _change(form, shift, [(ends[i], ends[i]) if i in ends else side for i, side in enumerate(box)])
@@ -129,17 +129,17 @@ def extreme_boxes(certificate: Mapping[str, Any], boxes: Sequence[Box]) -> Itera
         it lists are of another size, or too few by far.
     """
     relation, moves = certificate["relation"], certificate["moves"]
-    size, most, reach = _count(relation["size"]), _count(moves["most"]), _rational(moves["reach"])
+    size, most, reach = read_count(relation["size"]), read_count(moves["most"]), read_rational(moves["reach"])
     down = math.floor if _flag(relation["integer"]) else Fraction
     norms = {
-        name: _rational(relation[name]) for name in ("l1", "l2", "linf", "span") if relation.get(name) is not None
+        name: read_rational(relation[name]) for name in ("l1", "l2", "linf", "span") if relation.get(name) is not None
     }
-    moved = size if relation["l0"] is None else min(size, _count(relation["l0"]))
+    moved = size if relation["l0"] is None else min(size, read_count(relation["l0"]))
     if not boxes or any(len(box) != size for box in boxes):
         raise MalformedCertificateError(f"the boxes must have {size} coordinates")
     if not norms or reach < 0 or most > size or most < moved or reach < down(min(norms.values())):
         raise MalformedCertificateError("the moves do not hold the relation")
-    total = most * reach if moves["total"] is None else _rational(moves["total"])
+    total = most * reach if moves["total"] is None else read_rational(moves["total"])
     if not _is_total(total, most, reach, norms, is_integer=relation["integer"]):
         raise MalformedCertificateError("the moves do not hold the relation")
     full = min(most, int(total // reach)) if reach else 0
@@ -171,13 +171,27 @@ def _is_total(
 # --- reading ------------------------------------------------------------------------------------------------
 
 
-def _rational(value: object) -> Fraction:
+def read_rational(value: object) -> Fraction:
+    """Return the rational number that a text such as '3/2' states.
+
+    Raises
+    ------
+    MalformedCertificateError
+        If it is anything else.
+    """
     if not isinstance(value, str) or len(value) > LONGEST or not RATIONAL.fullmatch(value):
         raise MalformedCertificateError(f"a rational number is text such as '3/2', got {_short(value)}")
     return Fraction(value)
 
 
-def _count(value: object) -> int:
+def read_count(value: object) -> int:
+    """Return a count, an integer of at least 0.
+
+    Raises
+    ------
+    MalformedCertificateError
+        If it is anything else.
+    """
     if type(value) is not int or value < 0:
         raise MalformedCertificateError(f"a count is an integer of at least 0, got {_short(value)}")
     return value
@@ -196,8 +210,8 @@ def _index(text: str, box: Box) -> int:
 
 
 def _form(form: Mapping[str, Any], box: Box) -> Form:
-    noise = {name: _rational(value) for name, value in form["noise"].items()}
-    return noise, {_index(index, box): _rational(value) for index, value in form["data"].items()}
+    noise = {name: read_rational(value) for name, value in form["noise"].items()}
+    return noise, {_index(index, box): read_rational(value) for index, value in form["data"].items()}
 
 
 def _short(value: object) -> str:

@@ -19,27 +19,25 @@ constraints on noise that only the target draws, and gives up the noise that vio
 """
 
 import itertools
-import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpassay.claims import NeighbourRelation
 from dpassay.spec.leaves.alignment import DIRECTIONS, Unaligned
+from dpassay.spec.leaves.cell_pairs import domain_rows, joined_cells
 from dpassay.spec.leaves.given_up import Part, union_mass, violating, whole
-from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, Relation
-from dpassay.spec.leaves.moves import Moves, UndecidedMovesError, covers, require_size
+from dpassay.spec.leaves.model import Constraint, Leaf, LeafModel, Noise
+from dpassay.spec.leaves.moves import UndecidedMovesError
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, skeleton
-from dpassay.spec.leaves.polyhedra import has_interior, negated, opposite, support
+from dpassay.spec.leaves.polyhedra import has_interior, support
 from dpassay.spec.leaves.programmes import Infeasible, minimum
 from dpassay.spec.leaves.renaming import forms_of, renamed
 from dpassay.spec.leaves.rows import ONE, Vector, constraint_of, row_of, shifted_row
 
 __all__ = ["AlignedCells", "cell_bound"]
 
-MOST_CELLS = 16
 MOST_UNKNOWNS = 600
-MOST_SIGNS = 6
 
 
 @dataclass(frozen=True)
@@ -85,118 +83,18 @@ def cell_bound(
     """
     if model.on_lattice:
         return Unaligned("a decision depends on noise on a lattice, beside one about data alone")
-    try:
-        require_size(relation, model.size)
-        cells = _cells(model)
-        regions = _regions(covers(relation)[0])
-    except (UndecidedMovesError, UnknownOutcomeError) as error:
-        return Unaligned(str(error))
-    if len(cells) > MOST_CELLS:
-        return Unaligned(f"decisions about data cut {len(cells)} cells or more")
     epsilon, delta, pairs = Fraction(0), Fraction(0), 0
-    domain = _domain(model.size, relation)
-    for here, there in itertools.product(cells, repeat=2):
-        for region in regions:
-            place = _place(here, there) + region
-            if not has_interior([*_at_both(here, there), *map(constraint_of, region)]):
-                continue
+    try:
+        domain = domain_rows(model.size, relation)
+        for pair in joined_cells(model, relation):
             pairs += 1
-            found = _images(_leaves(model, here), _leaves(model, there), place, place + domain, allowed)
+            found = _images(pair.sources, pair.targets, pair.place, (*pair.place, *domain), allowed)
             if isinstance(found, Unaligned):
                 return found
             epsilon, delta = max(epsilon, found[0]), max(delta, found[1])
+    except (UndecidedMovesError, UnknownOutcomeError) as error:
+        return Unaligned(str(error))
     return AlignedCells(epsilon, delta + model.undecided, pairs)
-
-
-# --- cells --------------------------------------------------------------------------------------------------
-
-
-def _cells(model: LeafModel) -> list[tuple[Constraint, ...]]:
-    """Return all sign patterns of the forms in data alone that some data have.
-
-    Raises
-    ------
-    UndecidedMovesError
-        If a leaf asks for an equality of data: it would belong to no cell.
-    """
-    forms: list[Affine] = []
-    for leaf in model.leaves:
-        own = {constraint.form for constraint in leaf.constraints if not constraint.form.noise}
-        if any(negated(form) in own for form in own):
-            raise UndecidedMovesError("a decision is about an equality of data")
-        for constraint in leaf.constraints:
-            form = constraint.form
-            if form.data and not form.noise and form not in forms and negated(form) not in forms:
-                forms.append(form)
-    cells: list[tuple[Constraint, ...]] = [()]
-    for form in forms:
-        halves = [(*cell, side) for cell in cells for side in _sides(model, form)]
-        cells = [cell for cell in halves if has_interior(cell)]
-        if len(cells) > MOST_CELLS:
-            break
-    return cells
-
-
-def _sides(model: LeafModel, form: Affine) -> tuple[Constraint, Constraint]:
-    """Return both sides of a decision about data; the boundary is on one side if all leaves agree on that."""
-    taken = {one for leaf in model.leaves for one in leaf.constraints if one.form in {form, negated(form)}}
-    sides = (
-        (Constraint(form), opposite(Constraint(form))),
-        (Constraint(form, Relation.ABOVE), Constraint(negated(form))),
-    )
-    return next((pair for pair in sides if taken.issubset(pair)), (Constraint(form), Constraint(negated(form))))
-
-
-def _leaves(model: LeafModel, cell: Sequence[Constraint]) -> list[Leaf]:
-    """Return the leaves whose decisions about data are those of the cell."""
-    outside = {negated(constraint.form) for constraint in cell}
-    return [leaf for leaf in model.leaves if not any(one.form in outside for one in leaf.constraints)]
-
-
-def _place(here: Sequence[Constraint], there: Sequence[Constraint]) -> list[Vector]:
-    """Return the constraints of (x, Delta): x in one cell, x + Delta in the other."""
-    return [row_of(one.form, moved=False) for one in here] + [row_of(one.form, moved=True) for one in there]
-
-
-def _at_both(here: Sequence[Constraint], there: Sequence[Constraint]) -> Iterator[Constraint]:
-    """Yield the constraints on (x, Delta), strict ones as such."""
-    for constraints, moved in ((here, False), (there, True)):
-        for one in constraints:
-            yield replace(constraint_of(row_of(one.form, moved=moved)), relation=one.relation)
-
-
-def _domain(size: int, relation: NeighbourRelation) -> list[Vector]:
-    """Return the constraints that x and x + Delta lie in the domain of the relation."""
-    rows: list[Vector] = []
-    for sign, end in ((1, relation.low), (-1, relation.high)):
-        for i in range(size) if math.isfinite(end) else ():
-            form = Affine(-sign * Fraction(end), {}, {i: Fraction(sign)})
-            rows += [row_of(form, moved=False), row_of(form, moved=True)]
-    return rows
-
-
-def _regions(moves: Moves) -> list[list[Vector]]:
-    """Return polyhedra whose union holds all moves; a convex hull is not enough, since the cost is not convex here.
-
-    Raises
-    ------
-    UndecidedMovesError
-        If a bound on the l1 norm of many coordinates would take too many constraints.
-    """
-    regions = []
-    for box in replace(moves, total=None).boxes:
-        moving = [i for i, (low, high) in enumerate(box) if low < high]
-        region: list[Vector] = []
-        for i, (low, high) in enumerate(box):
-            region += [{("move", i): Fraction(1), ONE: -low}, {("move", i): Fraction(-1), ONE: high}]
-        if moves.total is not None and sum(max(-low, high) for low, high in box) > moves.total:
-            if len(moving) > MOST_SIGNS:
-                raise UndecidedMovesError(f"{len(moving)} coordinates share a bound on their sum")
-            for signs in itertools.product((1, -1), repeat=len(moving)):
-                total: Vector = {("move", i): Fraction(sign) for i, sign in zip(moving, signs, strict=True)}
-                region.append({**total, ONE: moves.total})
-        regions.append(region)
-    return regions
 
 
 # --- images -------------------------------------------------------------------------------------------------

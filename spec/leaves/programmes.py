@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from flint import fmpq
 
-__all__ = ["Infeasible", "Optimum", "contradiction", "interior_point", "minimum"]
+__all__ = ["Infeasible", "Optimum", "contradiction", "interior_point", "margin", "minimum"]
 
 Row = Mapping[int, Fraction]
 """Coefficients by variable, zeros left out."""
@@ -173,14 +173,45 @@ def interior_point(forms: Sequence[Form], count: int, closed: Sequence[Form] = (
     return None if isinstance(found, Infeasible) or found.value >= 1 else _joined(found.point, count)
 
 
-def contradiction(forms: Sequence[Form], count: int) -> tuple[Fraction, ...] | None:
-    """Return a proof that row . x + constant > 0 has no solution; None if there is one.
+def contradiction(forms: Sequence[Form], count: int, closed: Sequence[Form] = ()) -> tuple[Fraction, ...] | None:
+    """Return a proof that no point makes all forms positive and the closed ones not negative; None if there is one.
 
-    The proof consists of multipliers y >= 0, not all 0, with sum_i y_i row_i = 0 and sum_i y_i constant_i <= 0.
+    The proof consists of multipliers y >= 0, first of the forms and then of the closed ones, with sum_i y_i row_i = 0
+    and sum_i y_i constant_i below 0, or 0 with a positive multiplier of a form that must be positive.
+
+    Parameters
+    ----------
+    forms, count, closed
+        As for `interior_point`.
+    """
+    found = _margin(forms, count, closed)
+    if isinstance(found, Infeasible):
+        return found.multipliers
+    return found.duals if found.value >= 1 else None
+
+
+def margin(forms: Sequence[Form], count: int) -> tuple[Fraction, tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Return the largest margin, at most 1, by which a point of free variables obeys all forms.
+
+    Parameters
+    ----------
+    forms : sequence of Form
+        Coefficients and constants.
+    count : int
+        Number of variables.
+
+    Returns
+    -------
+    margin : Fraction
+        The margin; negative where no point obeys all forms.
+    point : tuple of Fraction
+        A point that has it.
+    duals : tuple of Fraction
+        Multipliers that prove it: their combination of the forms is constant, and at most 0 if the margin is.
     """
     found = _margin(forms, count, ())
     assert isinstance(found, Optimum)  # a margin far below 0 is always possible
-    return found.duals if found.value >= 1 else None
+    return 1 - found.value, _joined(found.point, count), found.duals
 
 
 def _margin(forms: Sequence[Form], count: int, closed: Sequence[Form]) -> Optimum | Infeasible:

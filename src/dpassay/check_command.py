@@ -22,7 +22,9 @@ def check(certificate: Path, as_json: bool) -> int:
 
     The check shares no code with the search for the proof and uses rational arithmetic. It verifies that the shifts of
     the noise keep the decisions and the released numbers of every leaf listed, for every move that the neighbour
-    relation allows, at a cost of at most epsilon. That the leaves describe the target is not part of the certificate.
+    relation allows, at a cost of at most epsilon; or that the probabilities of all outcomes, on all cells into which
+    decisions cut the data, agree with epsilon and delta. That the leaves or the probabilities describe the target is
+    not part of the certificate.
     The exit status is 1 if the certificate is wrong.
     """
     from dpassay.properties.contract import CheckRecord
@@ -86,9 +88,11 @@ def _text_of(content: dict[str, Any], name: str) -> str | None:
 
 def _faults(content: dict[str, Any]) -> list[str]:
     from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment
+    from dpassay.spec.leaves.check_cells import FORMAT, check_cells
 
+    checked = check_cells if content.get("format") == FORMAT else check_alignment
     try:
-        return [*check_alignment(content), *_foreign_relation(content)]
+        return [*checked(content), *_foreign_relation(content)]
     except MalformedCertificateError as error:
         return [str(error)]
 
@@ -106,11 +110,13 @@ def _foreign_relation(content: dict[str, Any]) -> list[str]:
 
 
 def _summary(content: dict[str, Any]) -> str:
-    leaves = leaf_words(len(content["leaves"]))
     delta = "" if content["delta"] == "0" else f", delta <= {content['delta']}"
+    target, neighbours = content.get("target", "the mechanism"), content.get("neighbours", "the relation")
+    if "leaves" in content:
+        proof, parts = f"{leaf_words(len(content['leaves']))}, aligned for all moves of {neighbours}", "leaves"
+    else:
+        proof, parts = f"probabilities on cells of data, compared for all moves of {neighbours}", "probabilities"
     return (
-        f"valid: {leaves}, aligned for all moves of {content.get('neighbours', 'the relation')}; "
-        f"epsilon <= {content['epsilon']}{delta}\n"
-        f"  for all inputs of length {content['relation']['size']}, if these are the leaves of "
-        f"{content.get('target', 'the mechanism')}"
+        f"valid: {proof}; epsilon <= {content['epsilon']}{delta}\n"
+        f"  for all inputs of length {content['relation']['size']}, if these are the {parts} of {target}"
     )

@@ -276,7 +276,12 @@ def _card_lines(key: str, value: Any) -> list[str]:
     help="Calls on one input that make one outcome, tested against the claim composed K times: finds state kept "
     "between calls.",
 )
-@click.option("--no-trace", is_flag=True, help="Do not run TARGET on symbols in place of noise; only sample it.")
+@click.option(
+    "--no-trace",
+    is_flag=True,
+    help="Sample TARGET, without running it on symbols in place of noise first. A violation that samples show is "
+    "still compared with exact arithmetic at its pair of inputs: it may be a matter of rounding.",
+)
 @click.option(
     "--trace-limit",
     metavar="SECONDS",
@@ -437,7 +442,9 @@ def _print_hunt(result: "HuntResult") -> None:
     if result.not_traced is not None:
         click.echo(f"  not traced: {result.not_traced}; sampling instead")
     if result.certificate is not None:
-        click.echo(f"  proof: alignments, leaf by leaf, of {leaf_words(len(result.certificate['leaves']))}")
+        leaves = result.certificate.get("leaves")
+        aligned = "" if leaves is None else f"alignments, leaf by leaf, of {leaf_words(len(leaves))}"
+        click.echo(f"  proof: {aligned or 'probabilities on cells of data'}")
     if result.stopped == StopReason.INTERRUPTED:
         click.echo("  interrupted: the result covers the calls made until then")
     if result.verdict is HuntVerdict.NOT_REFUTED:

@@ -9,6 +9,7 @@ from dpassay.claims import VectorNeighbours
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.leaves import (
     alignment,
+    cell_pairs,
     data_cells,
     elimination,
     gaussian_alignment,
@@ -136,7 +137,7 @@ def half_of_the_regions(moves: Moves) -> Any:
     return REGIONS(replace(moves, reach=moves.reach / 2))
 
 
-REGIONS = data_cells._regions
+REGIONS = cell_pairs._regions
 
 
 def half_of_a_unit(noise: Any) -> Fraction:
@@ -212,8 +213,8 @@ REFUTED = [
     ("approximate_dp_of_leaves_given_up", "no price", data_cells, "union_mass", nothing_is_given_up),
     ("approximate_dp_of_leaves_given_up", "some data", given_up, "largest_value", value_at_a_point),
     ("approximate_dp_of_leaves_given_up", "no cover", given_up, "_shared_rows", every_leaf_alone),
-    ("approximate_dp_of_leaves_given_up", "half moves", data_cells, "_regions", half_of_the_regions),
-    ("alignment_of_a_clipped_answer_costs_its_range", "half moves", data_cells, "_regions", half_of_the_regions),
+    ("approximate_dp_of_leaves_given_up", "half moves", cell_pairs, "_regions", half_of_the_regions),
+    ("alignment_of_a_clipped_answer_costs_its_range", "half moves", cell_pairs, "_regions", half_of_the_regions),
 ]  # fmt: skip
 
 

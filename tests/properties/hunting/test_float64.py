@@ -150,6 +150,10 @@ TRAPS = {
     "roots by another name": lambda data, rng: (sqrt(abs(data[0])) ** 2 == abs(data[0]), data[0] + rng.laplace()),
     "decimals": lambda data, rng: (bool(data[0] * 0.1 + data[0] * 0.2 == data[0] * 0.3), data[0] + rng.laplace()),
 }
+EQUATIONS = {
+    "tiny": lambda data, rng: ((float(data[0]) + 1e-20) - float(data[0]) == 1e-20, data[0] + rng.laplace()),
+    "huge": lambda data, rng: ((float(data[0]) + 1e16) - 1e16 == float(data[0]), data[0] + rng.laplace()),
+}
 LEAKS = {
     "a sign": lambda data, rng: (float(data[0]) > 0.5, data[0] + rng.laplace()),
     "zero": lambda data, rng: ("zero" if float(data[0]) == 0 else "other", data[0] + rng.laplace()),
@@ -176,6 +180,14 @@ def test_rounding_of_data_is_no_accusation_by_samples(name: str) -> None:
     assert result.verdict != "violated"
     assert float64_verdict(result) == "violated"
     assert result.confirm_calls > 0
+
+
+@pytest.mark.traced
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_an_equation_that_floats_break_in_every_mode_is_no_accusation_by_samples(name: str) -> None:
+    result = sampled(each(EQUATIONS[name]))
+    assert result.verdict != "violated"
+    assert float64_verdict(result) == "violated"
 
 
 @pytest.mark.traced

@@ -510,3 +510,52 @@ def test_huge_data_take_a_limited_time() -> None:
     assert time.monotonic() - began < 30
     assert found.verdict in {"holds", None}
     assert found.verdict or found.reason
+
+
+# --- discrete on every cell of data ---------------------------------------------------------------------------
+
+
+def subsampled_response(data: Any, size: Any, rng: Any) -> Any:
+    """The bit of a random record of three, flipped with chance 1/4: a loss of log(5/3)."""
+    bits = [data[rng.integers(3)] > 0.5 for _ in range(size)]
+    return [int(bit) if rng.random() < 0.75 else 1 - int(bit) for bit in bits]
+
+
+def test_a_discrete_mechanism_is_proved_at_its_exact_loss() -> None:
+    relation = "records:size=3,low=0,high=1,relation=replace"
+    found = decision(subsampled_response, "pure:0.511", relation)
+    assert found.verdict == "holds"
+    assert found.epsilon_upper == pytest.approx(math.log(5 / 3), abs=1e-15)
+    assert decision(subsampled_response, "pure:0.51", relation).verdict == "violated"
+
+
+def test_a_decision_about_data_is_tried_on_both_sides() -> None:
+    def picky(data: Any, size: Any, rng: Any) -> Any:
+        if data[0] > 3.25:
+            raise ValueError("large")
+        return data[0] + rng.laplace(size=size)
+
+    found = decision(picky, "pure:1", LINE)
+    assert found.verdict == "violated"
+    assert found.finding is not None
+    assert found.finding.witness is not None
+    assert len({data[0] > 3.25 for data in (found.finding.witness.left, found.finding.witness.right)}) == 2
+
+
+def test_sets_of_indices_are_compared() -> None:
+    def top_two(data: Any, size: Any, rng: Any) -> Any:
+        return [frozenset(np.argsort(data + rng.laplace(size=3))[1:].tolist()) for _ in range(size)]
+
+    assert decision(top_two, "pure:2", THREE).verdict == "holds"
+    assert decision(top_two, "pure:1.9", THREE).verdict == "violated"
+
+
+def test_a_sum_of_noises_is_compared_far_out() -> None:
+    """The loss of the sum of two Laplace noises is approached in the tails alone, where it has no kink."""
+
+    def two_noises(data: Any, size: Any, rng: Any) -> Any:
+        return data[0] + rng.laplace(size=size) + rng.laplace(size=size)
+
+    assert decision(two_noises, "pure:0.9", LINE).verdict == "violated"
+    found = decision(two_noises, "pure:1", LINE)
+    assert (found.verdict, found.epsilon_upper) == ("holds", 1.0)
