@@ -132,16 +132,18 @@ def _patterns(relation: VectorNeighbours) -> tuple[list[Array], list[Array]]:
     return _different(worst), _different(others)
 
 
-def _alone(relation: VectorNeighbours) -> list[Array]:
-    """Return the moves of each coordinate by itself, where it moves farther alone or others must stay.
+def _alone(relation: VectorNeighbours) -> Iterator[Array]:
+    """Yield the moves of each coordinate by itself, where it moves farther alone or others must stay.
 
     A wrong scale or bound of one column shows in no other pair. Where all move as far as one does, moves of all tell.
     """
     size = relation.size
     if widest_support(relation) == size and largest_common_step(relation, 1) == largest_common_step(relation, size):
-        return []
-    places = np.unique(np.linspace(0, size - 1, min(size, _MOST_ALONE)).astype(int))
-    return list(np.eye(size)[places])
+        return
+    for place in np.unique(np.linspace(0, size - 1, min(size, _MOST_ALONE)).astype(int)):
+        pattern = np.zeros(size)
+        pattern[place] = 1
+        yield pattern
 
 
 def _different(patterns: list[Array]) -> list[Array]:

@@ -340,10 +340,10 @@ def best_event(
     """Return the event of the past that speaks most clearly against (epsilon, delta), in either direction.
 
     It is the one with the largest deviation, in standard errors, of left - e^epsilon right - delta (or the mirror
-    image), or a set of symbols that comes within a fifth of it: an exception says more than a number. Half a call is
-    added to each count, so that single calls prove nothing. If each outcome has an epsilon of its own, that of an
-    event is the largest one in it. Calls that propose an event do not choose it: among many symbols some always
-    look telling.
+    image), or a set of symbols that comes within a fifth of it: an exception says more than its type, and that more
+    than a number. Half a call is added to each count, so that single calls prove nothing. If each outcome has an
+    epsilon of its own, that of an event is the largest one in it. Calls that propose an event do not choose it: among
+    many symbols some always look telling.
 
     Parameters
     ----------
@@ -394,10 +394,15 @@ def _most_telling(candidates: Iterable[Candidate], is_left: Sides, delta: float)
     best_score = -math.inf
     for candidate in candidates:
         score = _score(candidate, is_left, delta)
-        challenges_symbols = isinstance(best, Symbols) and isinstance(candidate[0], Interval)
-        if score > best_score + (abs(best_score) / 5 if challenges_symbols else 0):
+        says_less = _plainness(candidate[0]) < _plainness(best)
+        if score > best_score + (abs(best_score) / 5 if says_less else 0):
             best, best_score = candidate[0], score
     return best
+
+
+def _plainness(event: Event) -> int:
+    """Rank what an event says to a reader: most if it names outcomes themselves, least if it is an interval."""
+    return (2 if event.place == OUTCOME else 1) if isinstance(event, Symbols) else 0
 
 
 def _score(candidate: Candidate, is_left: Sides, delta: float) -> float:
