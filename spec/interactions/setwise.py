@@ -170,14 +170,6 @@ class SetwiseGame:
             stack.extend(node.after.values())
         return found
 
-    @property
-    def left_out(self) -> Fraction:
-        """The probability that some round leaks: 1 - prod (1 - delta_i)."""
-        kept = Fraction(1)
-        for parameter in self.parameters:
-            kept *= 1 - parameter.delta
-        return 1 - kept
-
 
 def hockey_stick_at(distribution: LossDistribution, epsilon: arb) -> arb:
     """Enclose E[(1 - e^(epsilon - loss))_+] at a real epsilon."""

@@ -91,10 +91,6 @@ def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
     return conjunction(verdict.without_tightness() for verdict in verdicts)
 
 
-def _orders(pair: PairAtRatio) -> tuple[tuple[FiniteDistribution, FiniteDistribution], ...]:
-    return (pair.left, pair.right), (pair.right, pair.left)
-
-
 def _both(core: list[FiniteDistribution]) -> list[tuple[FiniteDistribution, FiniteDistribution]]:
     return [(core[0], core[1]), (core[1], core[0])] if core else []
 
