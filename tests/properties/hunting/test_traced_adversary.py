@@ -17,7 +17,7 @@ from dpassay.properties.hunting.verdicts import HuntVerdict
 
 pytestmark = pytest.mark.traced
 
-SECONDS = 2.0
+SECONDS = 20.0
 BIT, COUNT = "vector:size=1,linf=1,integer,low=0,high=1", "vector:size=1,linf=1,integer,low=0,high=5"
 LINE, INTEGER = "vector:size=1,linf=1", "vector:size=1,linf=1,integer"
 UNIT = "vector:size=1,linf=1,low=0,high=1"
@@ -246,7 +246,8 @@ def test_discrete_noise_is_proved_for_all_inputs(target: Any, relation: str, cla
     found = decide(target, parse_claim(claim), parse_neighbours(relation), seed=1, seconds=SECONDS)
     assert found.verdict is HuntVerdict.HOLDS
     assert found.epsilon_upper == pytest.approx(epsilon, rel=1e-12)
-    assert target not in {two_coins, permutation} or found.uppers["epsilon"] == found.epsilon_upper
+    # a figure of pairs that were all decided; the other proofs have a bound alone
+    assert target is not two_coins or found.uppers["epsilon"] == found.epsilon_upper
 
 
 @pytest.mark.parametrize(
