@@ -30,6 +30,9 @@ _DOMAIN = {
 _CONVOLVED = {**_DOMAIN, "count": (1, 50)}
 """For what takes seconds with more."""
 
+_PRV_ERROR = 0.01
+"""The error in epsilon that the accountant of privacy random variables allows itself by default."""
+
 _CALIBRATED = {"count": (1, 50), "rate": (0.01, 0.3), "epsilon": (0.5, 8.0), "delta": (1e-9, 0.1)}
 
 
@@ -77,6 +80,7 @@ def _answers():
                 compute,
                 domain=_CONVOLVED if name == "prv" else _DOMAIN,
                 certainty=certainty,
+                looseness=2 * _PRV_ERROR if name == "prv" else 0.0,
                 notes=notes,
                 splits=name == "rdp",
             )

@@ -75,7 +75,8 @@ def _answers():
                 continue
             given = "delta" if asked == "epsilon" else "epsilon"
 
-            loose = 2 * (_EPSILON_ERROR if asked == "epsilon" else _DELTA_ERROR)
+            # an upper delta is that of a smaller epsilon, of which it is at most the difference of the epsilons larger
+            loose = 2 * (_EPSILON_ERROR if asked == "epsilon" else _EPSILON_ERROR + _DELTA_ERROR)
 
             def answer(m=make, p=parameters, c=compute, g=given, **arguments):
                 return float(c(m(*(arguments[key] for key in p)), arguments["count"], arguments[g]))
