@@ -143,6 +143,20 @@ def test_discrete_gaussian_agrees_with_sums(sigma: float) -> None:
             )
 
 
+@pytest.mark.parametrize("sigma", [0.3, 2.0, 20.0])
+@pytest.mark.parametrize("reach", [1, 3])
+def test_what_lies_beyond_the_sums_of_a_discrete_gaussian_is_enclosed(sigma: float, reach: int) -> None:
+    """Sums that stop early are wide, but hold what longer ones say; beyond their last integer, too."""
+    with precision(BITS):
+        short, long = DiscreteGaussian(sigma, reach=reach), DiscreteGaussian(sigma)
+        assert short.total.overlaps(long.total)
+        for x in (-short.last, 0, 1, short.last, short.last + 1):
+            assert short.probability(x).overlaps(long.probability(x))
+            assert short.at_least(x).overlaps(long.at_least(x))
+        assert long.at_least(short.last + 1) > 0
+        assert short.at_least(short.last + 1) < 2 * long.at_least(short.last + 1) + 2.0**-100
+
+
 @pytest.mark.parametrize(
     ("distribution", "cdf"),
     [
