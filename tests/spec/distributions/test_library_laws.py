@@ -13,7 +13,7 @@ from scipy import stats
 
 from dpassay.claims import ZCDP, UsageError
 from dpassay.spec.ball import ball, float_lower, float_upper, precision
-from dpassay.spec.distributions import noise_pairs
+from dpassay.spec.distributions import noise_pairs, subsampled_gaussian
 from dpassay.spec.distributions.composed_responses import (
     composed_approximate_delta,
     composed_response_delta,
@@ -122,6 +122,20 @@ def test_integer_and_fractional_orders_agree(sigma: float, rate: float, order: i
         assert by_integral.rel_accuracy_bits() > 30
         between = subsampled_gaussian_renyi_divergence(sigma, rate, order + 0.5)
         assert by_sum < between < subsampled_gaussian_renyi_divergence(sigma, rate, order + 1)
+
+
+@pytest.mark.parametrize("farthest", [0, 1, 4])
+def test_what_lies_beyond_the_integral_of_a_subsampled_gaussian_is_enclosed(
+    monkeypatch: pytest.MonkeyPatch, farthest: int
+) -> None:
+    """An integral that stops early is wide, but holds the binomial sum."""
+    monkeypatch.setattr(subsampled_gaussian, "FARTHEST", farthest)
+    for sigma, rate, order in ((1.0, 0.25, 3), (4.0, 0.01, 2), (0.5, 0.3, 5)):
+        with precision(BITS):
+            by_sum = subsampled_gaussian_renyi_divergence(sigma, rate, order) * (order - 1)
+            by_integral = _power_mean(Fraction(sigma), Fraction(rate), Fraction(order))
+            assert by_integral.overlaps(by_sum)
+            assert by_integral.rad() < 4
 
 
 @pytest.mark.parametrize("sigma", [0.3, 2.0, 20.0])
