@@ -4,8 +4,8 @@ The supremum over a continuum of orders is decided by a walk along them. With s 
 and K(s) = log E_P[e^(s L)], the claim is K(s) <= rho s (s + 1) for all s > 0. The second derivative of K is the
 variance of L under a tilted distribution, at most R^2 / 4 for losses of range R (Popoviciu), so that from any
 order a parabola with curvature R^2 / 8 bounds K from above: where it stays below rho s (s + 1), the walk may step.
-The walk ends at s >= (max L) / rho - 1, beyond which K(s) <= s max L settles the claim, or earlier, where the
-parabola never crosses. Bun and Steinke 2016, Def. 1.1.
+The walk ends at s >= (max L) / rho - 1, beyond which K(s) <= s max L settles the claim, or at once for
+rho >= R^2 / 8, where the parabola from s = 0 never crosses. Bun and Steinke 2016, Def. 1.1.
 """
 
 import math
@@ -146,7 +146,7 @@ def _walk(loss: Cumulants, claimed: Fraction, offset: Fraction) -> Verdict | Non
         slope = rho * (2 * s + 1) + xi - mean
         if not (margin >= 0 and (step or slope >= 0)):
             return None
-        if s >= end or (bend >= 0 and (slope >= 0 or slope**2 <= 4 * margin * bend)):
+        if s >= end or bend >= 0:  # a convex parabola lies above its tangent at 0, which does not fall there
             return Holds(evidence=Evidence.BOX, detail=f"all orders in {step + 1} parabolas")
         width = safe_width(margin, slope, bend)
         if width is None:

@@ -121,6 +121,14 @@ def test_the_guarantee_has_the_constant_of_the_proof() -> None:
     assert guarantee.delta == 1e-6
 
 
+def test_the_guarantee_has_the_deltas_of_the_mechanisms_too() -> None:
+    assert UnifiedFilter(rho=1.0, delta=0.5).guarantee(0.25).delta == 0.75
+    for budget, slack in ((1e-6, 1e-5), (0.1, 0.2), (0.3, 1e-17)):
+        total = Fraction(UnifiedFilter(rho=1.0, delta=budget).guarantee(slack).delta)
+        assert Fraction(budget) + Fraction(slack) <= total
+    assert UnifiedFilter(rho=1.0, delta=0.75).guarantee(0.5).delta == 1.0
+
+
 @pytest.mark.parametrize("stop", [0.0, -1.0, 2.0, math.nan, math.inf])
 def test_a_stop_outside_of_the_grid_is_refused_and_not_charged(stop: float) -> None:
     privacy_filter = UnifiedFilter(rho=1.0)

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpassay.claims import ZCDP, ApproximateDP, BoundedRange, Claim, ExPost, PureDP, RenyiDP
+from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound
+from dpassay.properties.betting.families import epsilon_family
 from dpassay.properties.notions.base import families_of
 from dpassay.properties.notions.renyi import renyi_curve
 from dpassay.properties.notions.zcdp import zcdp_curve
@@ -44,6 +46,20 @@ def test_grids_increase_through_the_claim(claim: Claim) -> None:
                 family.parameter
             ]
             assert family.grid[family.claimed] == getattr(claim, value, 0.0)
+
+
+def test_the_shares_of_the_wealth_against_a_stronger_claim_sum_to_one() -> None:
+    """Its own bets have 1/16, those against the claim the rest: neither part refutes it before it is worth it."""
+    family, needed = epsilon_family(1.0, 0.0), math.log(1e6)
+    evidence = math.log1p(-OWN_SHARE)  # of a wealth of 1 against the claim
+
+    def bound(own: float, claim: float) -> float:
+        return lower_bound(family, needed, claim + evidence, lambda rows: np.full(len(family.grid[rows]), own))
+
+    for excess, refuted in ((-1e-6, False), (1e-6, True)):
+        assert (bound(needed - math.log(OWN_SHARE) + excess, -math.inf) > 0) is refuted
+        assert (bound(-math.inf, needed - evidence + excess) == 1.0) is refuted
+        assert (bound(needed + excess, needed + excess) > 0) is refuted
 
 
 def test_an_ex_post_claim_is_no_member_of_the_grid() -> None:

@@ -7,13 +7,26 @@ that a test fails although the auditor is right: below 1e-9 for each.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dpassay.claims import PureDP
+from dpassay.claims import (
+    ZCDP,
+    ApproximateDP,
+    ApproximateZCDP,
+    BoundedRange,
+    Claim,
+    ConcentratedDP,
+    ExPost,
+    GaussianDP,
+    ProbabilisticDP,
+    PureDP,
+    RenyiDP,
+)
 from dpassay.properties.betting import game as game_module
 from dpassay.properties.betting.bets import WEIGHTS
 from dpassay.properties.betting.campaign import Campaign
@@ -206,3 +219,43 @@ def test_sides_are_fair_until_the_evidence_is_one_sided(monkeypatch: pytest.Monk
     monkeypatch.setattr(PairGame, "_next_weight", lambda _: 1 / 2)
     fair, _ = bound(60_000)
     assert followed > fair + 0.2
+
+
+# --- shares of mixtures -------------------------------------------------------------------------------------
+
+NOTHING_YET = 1e-9
+"""Nats that rounding down takes from a wealth of 1."""
+
+CLAIMS = (
+    PureDP(0.5), ApproximateDP(0.5, 1e-5), ApproximateDP(0.5, 0.1), BoundedRange(1.0), RenyiDP(2, 0.5), ZCDP(0.1),
+    GaussianDP(1.0), ProbabilisticDP(0.5, 0.1), ApproximateZCDP(0.1, 0.01), ConcentratedDP(0.1, 0.5),
+    ExPost(lambda _: 0.5),
+)  # fmt: skip
+
+
+def is_one(log_wealth: Any) -> bool:
+    return bool(np.all(np.asarray(log_wealth) <= 0) and np.all(np.asarray(log_wealth) >= -NOTHING_YET))
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: type(claim).__name__)
+def test_before_the_first_call_the_wealth_against_a_claim_is_one(claim: Claim) -> None:
+    """Shares of a mixture that summed to more than 1 would show: every part of it begins at 1."""
+    campaign = Campaign(claim, PAIRS, seed=0, further=iter([(np.array([3.0]), np.array([4.0]))]))
+    assert 1 - 1e-12 <= campaign.weights.sum() <= 1 + 1e-12
+    assert is_one(campaign._computed_claim_wealth(campaign.games[0]))
+    for family in campaign._families:
+        assert is_one(campaign._family_wealth(family, campaign.games[0]))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.1])
+def test_before_the_first_call_the_wealth_of_a_game_is_one(delta: float) -> None:
+    claim = ExPost(lambda _: 0.5)
+    game = PairGame(np.zeros(1), np.ones(1), seed=0, index=0, ex_post=claim, low_order="beside")
+    assert is_one(game.log_wealth(0.5, delta))
+    assert is_one(game.log_wealth_bounded_range(0.5))
+    assert is_one(game.log_wealth_moment(2.0, 0.5))
+    assert is_one(game.log_wealth_ex_post())
+    assert np.all(game.log_wealth_float64(0.5, delta) <= 0)  # what does not count is left out
+    game.blame_rounding()
+    assert is_one(game.log_wealth_float64(0.5, delta))
+    assert is_one(game.log_wealth_float64_ex_post())

@@ -309,6 +309,18 @@ def test_state_between_calls_is_caught() -> None:
     assert "not a function of its data and its generator" in refused(sampler)
 
 
+def test_probabilities_that_depend_on_earlier_calls_are_caught() -> None:
+    """Every other call exchanges the probabilities of two values: those of the leaves sum to 1 all the same."""
+    calls = []
+
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        calls.append(1)
+        chances = [0.5, 0.25, 0.25]
+        return [int(rng.choice(3, p=chances if len(calls) % 2 else chances[::-1]))]
+
+    assert "not a function of its data and its generator" in refused(sampler)
+
+
 @pytest.mark.parametrize("kept", ["generator", "noise"])
 def test_what_is_kept_from_an_earlier_call_is_caught(kept: Any) -> None:
     memory = []

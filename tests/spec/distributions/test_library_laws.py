@@ -13,7 +13,7 @@ from scipy import stats
 
 from dpassay.claims import ZCDP, UsageError
 from dpassay.spec.ball import ball, float_lower, float_upper, precision
-from dpassay.spec.distributions import noise_pairs
+from dpassay.spec.distributions import noise_pairs, subsampled_gaussian
 from dpassay.spec.distributions.composed_responses import (
     composed_approximate_delta,
     composed_response_delta,
@@ -124,6 +124,20 @@ def test_integer_and_fractional_orders_agree(sigma: float, rate: float, order: i
         assert by_sum < between < subsampled_gaussian_renyi_divergence(sigma, rate, order + 1)
 
 
+@pytest.mark.parametrize("farthest", [0, 1, 4])
+def test_what_lies_beyond_the_integral_of_a_subsampled_gaussian_is_enclosed(
+    monkeypatch: pytest.MonkeyPatch, farthest: int
+) -> None:
+    """An integral that stops early is wide, but holds the binomial sum."""
+    monkeypatch.setattr(subsampled_gaussian, "FARTHEST", farthest)
+    for sigma, rate, order in ((1.0, 0.25, 3), (4.0, 0.01, 2), (0.5, 0.3, 5)):
+        with precision(BITS):
+            by_sum = subsampled_gaussian_renyi_divergence(sigma, rate, order) * (order - 1)
+            by_integral = _power_mean(Fraction(sigma), Fraction(rate), Fraction(order))
+            assert by_integral.overlaps(by_sum)
+            assert by_integral.rad() < 4
+
+
 @pytest.mark.parametrize("sigma", [0.3, 2.0, 20.0])
 def test_discrete_gaussian_agrees_with_sums(sigma: float) -> None:
     reach = int(40 * sigma) + 5
@@ -141,6 +155,20 @@ def test_discrete_gaussian_agrees_with_sums(sigma: float) -> None:
             assert approx(discrete_gaussian_hockey_stick(distribution, epsilon)) == pytest.approx(
                 exact, rel=1e-10, abs=1e-15
             )
+
+
+@pytest.mark.parametrize("sigma", [0.3, 2.0, 20.0])
+@pytest.mark.parametrize("reach", [1, 3])
+def test_what_lies_beyond_the_sums_of_a_discrete_gaussian_is_enclosed(sigma: float, reach: int) -> None:
+    """Sums that stop early are wide, but hold what longer ones say; beyond their last integer, too."""
+    with precision(BITS):
+        short, long = DiscreteGaussian(sigma, reach=reach), DiscreteGaussian(sigma)
+        assert short.total.overlaps(long.total)
+        for x in (-short.last, 0, 1, short.last, short.last + 1):
+            assert short.probability(x).overlaps(long.probability(x))
+            assert short.at_least(x).overlaps(long.at_least(x))
+        assert long.at_least(short.last + 1) > 0
+        assert short.at_least(short.last + 1) < 2 * long.at_least(short.last + 1) + 2.0**-100
 
 
 @pytest.mark.parametrize(

@@ -82,3 +82,9 @@ def test_what_was_not_traced_is_not_proved() -> None:
 def test_many_coupled_coordinates_are_bounded_by_their_widths() -> None:
     model = released(form({0: 1}, dict.fromkeys(range(12), 1)), size=12)
     assert square(model, "vector:size=12,linf=1") == 144
+
+
+def test_coordinates_beside_many_coupled_ones_count() -> None:
+    """Twelve coordinates share a noise, and each of two others has one of its own, once with half of its scale."""
+    numbers = form({0: 1}, dict.fromkeys(range(12), 1)), form({1: 1}, {12: 1}), form({2: 1}, {13: 2})
+    assert square(released(*numbers, size=14), "vector:size=14,linf=1") == 144 + 1 + 4

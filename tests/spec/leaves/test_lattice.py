@@ -50,6 +50,20 @@ def test_masses_of_the_difference_of_two_geometric_noises(ratio: Fraction) -> No
         assert near(sum_balls(cells), ONE)
 
 
+@pytest.mark.parametrize("bits", [8, 53, 96])
+@pytest.mark.parametrize("factor", [1, -1, 3])
+def test_masses_enclose_what_their_sums_leave_out(bits: int, factor: int) -> None:
+    """A single noise of ratio 1/2 has exact masses: the truth lies above their sum by what is left out, and within."""
+    number, point = form({geometric(0): factor}), Fraction(2 * factor)
+    with precision(bits):
+        (whole,) = cell_masses(number, ())
+        parts = cell_masses(number, (point,))
+    assert whole.contains(1)
+    near_0, beyond = (parts[0], parts[2]) if factor > 0 else (parts[2], parts[0])
+    for cell, expected in ((near_0, arb(3) / 4), (parts[1], arb(1) / 8), (beyond, arb(1) / 8)):
+        assert cell.contains(expected)
+
+
 def test_values_off_the_lattice_or_below_one_sided_noise_have_no_mass() -> None:
     number = form({geometric(0): 2}, constant=THIRD)
     with precision(96):
@@ -100,6 +114,23 @@ def bound(model: LeafModel, relation: str) -> float | None:
 def test_additive_geometric_noise_costs_its_shift(number: Affine, relation: str, expected: float | None) -> None:
     size = parse_neighbours(relation).size
     assert bound(only(number, size), relation) == (None if expected is None else pytest.approx(expected, rel=1e-12))
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"),
+    [
+        ("vector:size=2,linf=1,integer", 2),
+        ("vector:size=2,linf=1,l1=2,integer", 2),
+        ("vector:size=2,l1=1,integer", 1),
+        ("vector:size=2,linf=1,integer,monotone", 1),
+        ("vector:size=2,linf=1,l1=2,integer,monotone", 1),
+    ],
+)
+def test_coordinates_that_cost_in_opposite_directions_move_apart(relation: str, expected: float) -> None:
+    """One decision costs if its coordinate falls, the other one if its coordinate rises."""
+    decisions = two_sided(0, {0: 1}), two_sided(1, {1: -1})
+    model = LeafModel((Leaf(tuple(map(Constraint, decisions)), ONE, "both"),), size=2)
+    assert bound(model, relation) == pytest.approx(expected, rel=1e-12)
 
 
 def test_histograms_of_many_bins_need_unit_moves_only() -> None:

@@ -2,11 +2,13 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpassay.claims import ZCDP, ApproximateZCDP, BoundedRange, ConcentratedDP, PureDP, UsageError, parse_claim
+from dpassay.spec.ball import precision
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.notions.approximate_zcdp import clipped_pair
 from dpassay.spec.notions.base import find_notion
@@ -17,7 +19,7 @@ from dpassay.spec.notions.concentrated_conversions import (
     concentrated_to_approximate_zcdp,
     pure_to_concentrated,
 )
-from dpassay.spec.notions.zcdp import Cumulants, zcdp_divergence
+from dpassay.spec.notions.zcdp import Cumulants, _walk, zcdp_divergence
 from dpassay.spec.verdict import Outcome
 
 RESPONSE = FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3)
@@ -62,6 +64,28 @@ def test_the_divergence_of_zcdp_is_found_between_the_orders_that_are_always_trie
     moments = np.logaddexp(*(orders * a + (1 - orders) * b for a, b in parts)) - math.log(common)
     found = float(zcdp_divergence(ZCDP(1.0), left, right))
     assert found == pytest.approx(float((moments / (orders * (orders - 1))).max()), rel=1e-4)
+
+
+BENT = [((350, 650), (6, 994)), ((350, 640, 10), (6, 990, 4)), ((1, 9), (1, 99)), ((1, 999), (1, 10**6))]
+"""Pairs whose D_alpha/alpha is largest at an order above 1; of the first two the walk ends near that order."""
+
+
+@pytest.mark.parametrize("weights", BENT)
+@pytest.mark.parametrize("offset", [Fraction(0), Fraction(1, 8), Fraction(-1, 8)])
+def test_the_walk_alone_passes_what_holds_and_nothing_else(weights: Any, offset: Fraction) -> None:
+    """Without the suspicious order that is looked at before; the supremum is found on a fine grid of orders."""
+    left, right = (FiniteDistribution.of(*each) for each in weights)
+    p = np.array([float(left.probability(o)) for o in left.outcomes])
+    loss = np.log(p) - np.log([float(right.probability(o)) for o in right.outcomes])
+    s = np.geomspace(1e-4, 100, 40_000)
+    moments = np.log(np.exp(np.outer(s, loss)) @ p)
+    least = float(((moments / s - float(offset)) / (s + 1)).max())
+    assert least > 1.01 * (p @ loss - float(offset))
+    cumulants = Cumulants.of(left, right)
+    with precision(256):
+        for share in (0.5, 0.9, 0.99, 0.999, 0.9999):
+            assert _walk(cumulants, Fraction(least * share), offset) is None
+        assert _walk(cumulants, Fraction(least * 1.001), offset) is not None
 
 
 def test_the_curvature_of_a_cumulant_is_bounded_by_the_range_of_the_loss() -> None:
