@@ -19,6 +19,7 @@ from dpassay.spec.leaves import (
     merging,
     piecewise,
     probability,
+    siblings,
     substitution,
 )
 from dpassay.spec.leaves.model import NoiseKind, Relation
@@ -86,6 +87,14 @@ def union_of_the_first_constraints(parts: Any, node: Any, rest: Any) -> Any:
     """The union is the first leaf: the others are lost."""
     whole = TRUE["_union"](parts, node, rest)
     return None if whole is None else replace(whole, whole=parts[0].whole)
+
+
+def the_heaviest_sibling_counts(level: Any, family: Any) -> Fraction:
+    return max(level.pop(path) for path in family)
+
+
+def the_first_of_two(left: Any, right: Any) -> Any:
+    return left
 
 
 # --- alignments ---------------------------------------------------------------------------------------------
