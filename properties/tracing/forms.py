@@ -23,6 +23,10 @@ class Form(NamedTuple):
         """Return the form times a number."""
         if not factor:
             return Form(Fraction(0), {})
+        if factor == 1:
+            return self
+        if factor == -1:
+            return Form(-self.constant, {key: -value for key, value in self.terms.items()})
         return Form(self.constant * factor, {key: value * factor for key, value in self.terms.items()})
 
     def value(self, point: Mapping[int, Fraction]) -> Fraction:
@@ -51,9 +55,10 @@ def combine(parts: Iterable[tuple[Fraction, Form]]) -> Form:
     """Return a linear combination of forms."""
     constant, terms = Fraction(0), dict[int, Fraction]()
     for factor, form in parts:
-        constant += factor * form.constant
-        for key, value in form.terms.items():
-            terms[key] = terms.get(key, Fraction(0)) + factor * value
+        own_constant, own_terms = form.scaled(factor)
+        constant += own_constant
+        for key, value in own_terms.items():
+            terms[key] = terms[key] + value if key in terms else value
     return Form(constant, {key: value for key, value in terms.items() if value})
 
 

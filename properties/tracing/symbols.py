@@ -251,6 +251,8 @@ def _sum(left: Symbol, right: Any, sign: Fraction) -> Any:
     number = exact(right)
     if number is None:
         return float(right) * float(sign)
+    if not number:
+        return left
     if left.is_short:
         form = left.form
         return Symbol(left.run, Form(form.constant + sign * number, form.terms))
