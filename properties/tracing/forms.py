@@ -1,5 +1,6 @@
 """Affine forms with exact coefficients, and the rows of a polyhedron."""
 
+import functools
 import math
 import numbers
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,9 @@ import numpy as np
 from dpassay.properties.tracing.noisy import Noisy
 
 __all__ = ["Form", "Row", "combine", "exact", "is_number", "row"]
+
+
+_REAL = (numbers.Real, np.bool_)
 
 
 class Form(NamedTuple):
@@ -64,7 +68,7 @@ def combine(parts: Iterable[tuple[Fraction, Form]]) -> Form:
 
 def is_number(value: Any) -> bool:
     """Return whether `value` is a real number of Python or numpy; noisy values are not."""
-    return isinstance(value, numbers.Real | np.bool_) and not isinstance(value, Noisy)
+    return type(value) is float or (isinstance(value, _REAL) and not isinstance(value, Noisy))
 
 
 def exact(value: Any) -> Fraction | None:
@@ -72,5 +76,10 @@ def exact(value: Any) -> Fraction | None:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
-        return Fraction(value) if math.isfinite(value) else None
+        return _fraction_of_float(value) if math.isfinite(value) else None
+    return Fraction(value)
+
+
+@functools.lru_cache(1 << 12)
+def _fraction_of_float(value: float) -> Fraction:
     return Fraction(value)

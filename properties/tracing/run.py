@@ -136,6 +136,7 @@ class Run:
         self.choices: list[Choice] = []
         self.named_choices: list[Choice] = []
         self.counts: Counter[NoiseKind] = Counter()
+        self._drawn = 0
         self.weight = _ONE
         self.lost = Fraction(0)
         self.departures: list[tuple[tuple[int, ...], Fraction]] = []
@@ -149,10 +150,11 @@ class Run:
     def noise(self, kind: NoiseKind, ratio: Fraction = Fraction(0)) -> Symbol:
         """Return a fresh symbol; geometric noise has a ratio."""
         self._require_alive()
-        if self.counts.total() >= self.limits.draws:
+        if self._drawn >= self.limits.draws:
             refuse(f"more than {self.limits.draws} draws in a run")
         key = self._variables.number(Noise(kind, self.counts[kind], ratio))
         self.counts[kind] += 1
+        self._drawn += 1
         self.kinds[key] = kind
         return Symbol(self, Form(Fraction(0), {key: _ONE}))
 
@@ -198,7 +200,7 @@ class Run:
         """Return whether the form is above 0 (strict), or at least 0."""
 
         def cell(place: int) -> Cell:
-            return (Row(form.scaled(Fraction(-1)), not is_strict) if place else Row(form, is_strict),)
+            return (Row(form.scaled(-_ONE), not is_strict) if place else Row(form, is_strict),)
 
         return self.pick((form, is_strict), 2, cell) == 0
 

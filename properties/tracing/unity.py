@@ -28,9 +28,9 @@ Domain = tuple[float, float]
 def checked_unity(model: LeafModel, domain: Domain, seed: int, deadline: float) -> Verdict:
     """Decide whether the leaves of a model sum to 1, symbolic data at a random point.
 
-    On numbers, where the probabilities of the leaves are figures that others read, all of them are added up. On symbolic
-    data, siblings in the tree of decisions are joined first, which leaves the sum as it is for all data; a whole tree
-    needs no probability.
+    On numbers, where the probabilities of the leaves are figures that others read, all of them are added up. On
+    symbolic data, siblings in the tree of decisions are joined first, which leaves the sum as it is for all data; a
+    whole tree needs no probability.
 
     Parameters
     ----------

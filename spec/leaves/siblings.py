@@ -1,21 +1,22 @@
 """Leaves that fill the polyhedron of the decisions that they share, replaced by that polyhedron.
 
-For a polyhedron P and a decision c, Pr[P and c] + Pr[P and not c] = Pr[P]. For a decision with several answers, such as
-the place of a largest number, let g_0 = 0 and g_1, ..., g_m be affine forms: one of them is the least, so that
+For a polyhedron P and a decision c, Pr[P and c] + Pr[P and not c] = Pr[P]. For a decision with several answers, such
+as the place of a largest number, let g_0 = 0 and g_1, ..., g_m be affine forms: one of them is the least, so that
 
     sum_l Pr[P and g_j - g_l >= 0 for all j other than l] = Pr[P]
 
 if ties have probability 0. Both are used from the last decision to the first. Each step leaves the sum of the
-probabilities of all leaves as it is: whatever the leaves are, they sum to 1 exactly if what is left of them does. A tree
-of decisions ends as the whole space, without an integral and for all data; a leaf that is lost, doubled, or has a wrong
-constraint or weight has no sibling and stays.
+probabilities of all leaves as it is: whatever the leaves are, they sum to 1 exactly if what is left of them does. A
+tree of decisions ends as the whole space, without an integral and for all data; a leaf that is lost, doubled, or has
+a wrong constraint or weight has no sibling and stays.
 """
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Relation
+from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind
 from dpassay.spec.leaves.polyhedra import opposite
 
 __all__ = ["joined_siblings"]
@@ -86,8 +87,8 @@ def _take(level: dict[Path, Fraction], family: Collection[Path]) -> Fraction:
 
 def _shared_lengths(ordered: Sequence[Path]) -> list[int]:
     """Return how many constraints each path shares at the beginning with one of its neighbours, at most."""
-    between = [0, *(_shared(one, other) for one, other in zip(ordered, ordered[1:], strict=False)), 0]
-    return [max(pair) for pair in zip(between[:-1], between[1:], strict=True)][: len(ordered)]
+    between = [0, *(_shared(one, other) for one, other in itertools.pairwise(ordered)), 0]
+    return list(map(max, itertools.pairwise(between)))[: len(ordered)]
 
 
 def _shared(one: Path, other: Path) -> int:

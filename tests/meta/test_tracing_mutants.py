@@ -210,6 +210,8 @@ REFUTED = [
     good_end_for_bad), ("certificates_of_alignments_pass_the_checker", "negative shifts", alignment,
     "DIRECTIONS", BOTH_WAYS), ("certificates_of_alignments_pass_the_checker", "half of the cost", alignment,
     "minimum", half_of_the_cost),
+    ("joining_siblings_leaves_the_sum_as_it_is", "weights", siblings, "_take", the_heaviest_sibling_counts),
+    ("siblings_fill_the_whole_space", "differences", siblings, "_difference", the_first_of_two),
     ("pure_dp_of_alignment_into_other_cells", "images overlap", data_cells, "_are_disjoint", images_may_overlap),
     ("pure_dp_of_integer_alignment", "downwards", lattice_alignment, "UPWARDS", (1, -1)),
     ("pure_dp_of_integer_alignment", "halves", lattice_alignment, "_is_integral", lambda columns, point: True),
