@@ -190,7 +190,7 @@ class Run:
 
     @property
     def polyhedron(self) -> Polyhedron:
-        """What the answers so far say; it is made up when it is read, which a run on a known path does not do."""
+        """The noise and data that agree with the answers so far; rows are added when it is read, as a new node does."""
         for is_taken, rows in self._unread:
             (self._polyhedron.add if is_taken else self._polyhedron.note)(rows)
         self._unread.clear()

@@ -62,14 +62,14 @@ def _add(weights: dict[int, dict[Path, Fraction]], path: Path, weight: Fraction)
 def _steps(level: dict[Path, Fraction], rows: "_Rows") -> Iterator[tuple[Path, Fraction]]:
     """Take siblings out of leaves with equally many constraints; yield the polyhedra that they fill."""
     for path in list(level):
-        family = [path, (*path[:-1], rows.opposite(path[-1]))]
-        if family[1] in level and path in level:
-            yield path[:-1], _take(level, family)
+        other = (*path[:-1], rows.opposite(path[-1]))
+        if other in level and path in level:
+            yield path[:-1], _take(level, (path, other))
     ordered = sorted(level)
     for path, shared in zip(ordered, _shared_lengths(ordered), strict=True):
         found = rows.fan(path[shared:]) if path in level and len(path) - shared > 1 else None
         if found is not None:
-            beside = {frozenset(other[shared:]): other for other in level if other[:shared] == path[:shared]}
+            beside = {frozenset(one[shared:]): one for one in level if one[:shared] == path[:shared]}
             family = {path, *(beside[one] for one in found if one in beside)}
             if len(family) == len(found) + 1:
                 yield path[:shared], _take(level, family)
@@ -147,6 +147,7 @@ def _difference(left: Affine, right: Affine) -> Affine:
 
 
 def _subtracted(left: Mapping[N, Fraction], right: Mapping[N, Fraction]) -> dict[N, Fraction]:
-    names = dict.fromkeys((*left, *right))
-    total = {name: left.get(name, Fraction(0)) - right.get(name, Fraction(0)) for name in names}
+    total = dict(left)
+    for name, value in right.items():
+        total[name] = total.get(name, Fraction(0)) - value
     return {name: value for name, value in total.items() if value}
