@@ -190,7 +190,7 @@ class Run:
 
     @property
     def polyhedron(self) -> Polyhedron:
-        """The noise and data that agree with the answers so far; rows are added when it is read, as a new node does."""
+        """The noise and data that agree with the answers so far; rows are added when it is read, as at new nodes."""
         for is_taken, rows in self._unread:
             (self._polyhedron.add if is_taken else self._polyhedron.note)(rows)
         self._unread.clear()
