@@ -141,7 +141,7 @@ def _alone(relation: VectorNeighbours) -> list[Array]:
     if widest_support(relation) == size and largest_common_step(relation, 1) == largest_common_step(relation, size):
         return []
     places = np.unique(np.linspace(0, size - 1, min(size, _MOST_ALONE)).astype(int))
-    return list(np.eye(size)[places])
+    return list((np.arange(size) == places[:, np.newaxis]).astype(float))
 
 
 def _different(patterns: list[Array]) -> list[Array]:
