@@ -521,7 +521,7 @@ class _Known:
         if self.model is not None and has_geometric_noise(self.model) and not getattr(relation, "integer", False):
             start = np.clip(np.zeros(self.model.size), relation.low, relation.high)
             step = min(getattr(relation, "largest_step", math.inf), relation.high - relation.low, 1.0)
-            moved = [start + _OFF_LATTICE * side * step * np.eye(self.model.size)[0] for side in (1, -1)]
+            moved = [start + _OFF_LATTICE * side * step * np.eye(1, self.model.size)[0] for side in (1, -1)]
             return [(start, end) for end in moved if are_neighbours(relation, start, end)]
         move = self.proof.move if isinstance(self.proof, Proof) else None
         if move is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.outcomes import affine_of, first_outcome, normal_form
 from dpassay.properties.tracing.refusal import Refusal, active, refuse
 from dpassay.properties.tracing.run import Interrupted, Mode, Run, Variables
@@ -71,6 +72,7 @@ class _Explorer:
         self.found = Exploration(Node(None, 1, lambda _: ()), Variables(size), [], Fraction(0), {})
         self.waiting = [Pending.at((), 0, Fraction(1))]
         self.arrivals = 1
+        self.constraints: dict[int, tuple[Row, Constraint]] = {}
 
     def explore(self) -> Exploration:
         while self.waiting:
@@ -146,19 +148,22 @@ class _Explorer:
         return outcome
 
     def _leaf(self, run: Run, outcome: Hashable) -> TracedLeaf:
-        variables = self.found.variables
-
-        def constraint(row: Any) -> Constraint:
-            form = affine_of(row.form, variables.noise, variables.size)
-            assert isinstance(form, Affine)
-            return Constraint(form, Relation.ABOVE if row.is_strict else Relation.AT_LEAST)
-
-        constraints = tuple(constraint(row) for row in run.polyhedron.rows)
+        constraints = tuple(map(self._constraint, run.polyhedron.rows))
         choices = tuple(run.choices)
         leaf = Leaf(constraints, run.weight, outcome, tuple(run.named_choices))
         return TracedLeaf(
             leaf, tuple(run.answers), tuple(sorted(run.counts.items())), choices, run.polyhedron.interior_point
         )
+
+    def _constraint(self, row: Row) -> Constraint:
+        """Return a row as a constraint: one object for all leaves below its node, whose rows are one object, too."""
+        known = self.constraints.get(id(row))
+        if known is None:
+            form = affine_of(row.form, self.found.variables.noise, self.found.variables.size)
+            assert isinstance(form, Affine)
+            known = row, Constraint(form, Relation.ABOVE if row.is_strict else Relation.AT_LEAST)
+            self.constraints[id(row)] = known  # the row lives on: its id stays its own
+        return known[1]
 
     def _wait(self, prefix: tuple[int, ...], mass: Fraction) -> None:
         heapq.heappush(self.waiting, Pending.at(prefix, self.arrivals, mass))

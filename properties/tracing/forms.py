@@ -1,5 +1,6 @@
 """Affine forms with exact coefficients, and the rows of a polyhedron."""
 
+import functools
 import math
 import numbers
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,9 @@ from dpassay.properties.tracing.noisy import Noisy
 __all__ = ["Form", "Row", "combine", "exact", "is_number", "row"]
 
 
+_REAL = (numbers.Real, np.bool_)
+
+
 class Form(NamedTuple):
     """A constant plus rational multiples of variables, which are numbered; no coefficient is 0."""
 
@@ -23,6 +27,10 @@ class Form(NamedTuple):
         """Return the form times a number."""
         if not factor:
             return Form(Fraction(0), {})
+        if factor == 1:
+            return self
+        if factor == -1:
+            return Form(-self.constant, {key: -value for key, value in self.terms.items()})
         return Form(self.constant * factor, {key: value * factor for key, value in self.terms.items()})
 
     def value(self, point: Mapping[int, Fraction]) -> Fraction:
@@ -51,15 +59,16 @@ def combine(parts: Iterable[tuple[Fraction, Form]]) -> Form:
     """Return a linear combination of forms."""
     constant, terms = Fraction(0), dict[int, Fraction]()
     for factor, form in parts:
-        constant += factor * form.constant
-        for key, value in form.terms.items():
-            terms[key] = terms.get(key, Fraction(0)) + factor * value
+        own_constant, own_terms = form.scaled(factor)
+        constant += own_constant
+        for key, value in own_terms.items():
+            terms[key] = terms[key] + value if key in terms else value
     return Form(constant, {key: value for key, value in terms.items() if value})
 
 
 def is_number(value: Any) -> bool:
     """Return whether `value` is a real number of Python or numpy; noisy values are not."""
-    return isinstance(value, numbers.Real | np.bool_) and not isinstance(value, Noisy)
+    return type(value) is float or (isinstance(value, _REAL) and not isinstance(value, Noisy))
 
 
 def exact(value: Any) -> Fraction | None:
@@ -67,5 +76,10 @@ def exact(value: Any) -> Fraction | None:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
-        return Fraction(value) if math.isfinite(value) else None
+        return _fraction_of_float(value) if math.isfinite(value) else None
+    return Fraction(value)
+
+
+@functools.lru_cache(1 << 12)
+def _fraction_of_float(value: float) -> Fraction:
     return Fraction(value)

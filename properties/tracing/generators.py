@@ -23,6 +23,9 @@ __all__ = ["SymbolicGenerator", "SymbolicRandomState", "Tape"]
 _MOST_EXPONENTIALS = 64
 """The largest shape of gamma noise, which is a sum of exponential noise."""
 
+_SCRATCH, _SCRATCH_STATE = np.random.default_rng(0), np.random.RandomState(0)
+"""Generators that check parameters and tell shapes; what they draw is dropped."""
+
 
 class Tape(Protocol):
     """Where noise comes from."""
@@ -48,6 +51,9 @@ class _Draws:
 
     def _shape(self, method: str, parameters: Sequence[Any], size: Any) -> tuple[int, ...] | None:
         """Return the shape of a draw, None for a single number; raise the exceptions of numpy."""
+        if size is None and all(type(parameter) is float for parameter in parameters):
+            getattr(self._scratch, method)(*parameters)
+            return None
         plain = [_without_noise(parameter) for parameter in parameters]
         with np.errstate(all="ignore"):
             drawn = getattr(self._scratch, method)(*plain, size=size)
@@ -278,7 +284,7 @@ class SymbolicGenerator(_Draws, np.random.Generator):
     def __init__(self, tape: Tape) -> None:
         super().__init__(np.random.PCG64(0))
         self._tape = tape
-        self._scratch = np.random.default_rng(0)
+        self._scratch = _SCRATCH
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """Draw from [0, 1)."""
@@ -369,7 +375,7 @@ class SymbolicRandomState(_Draws, np.random.RandomState):
     def __init__(self, tape: Tape) -> None:
         super().__init__(0)
         self._tape = tape
-        self._scratch = np.random.RandomState(0)
+        self._scratch = _SCRATCH_STATE
 
     def random_sample(self, size: Any = None) -> Any:
         """Draw from [0, 1)."""

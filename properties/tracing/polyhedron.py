@@ -41,14 +41,17 @@ class Polyhedron:
             if not self.implies(row):
                 self.rows.append(row)
                 self._touched.update(row.form.terms)
-                self.note((row,))
+                self._remember(row)
 
     def note(self, rows: Sequence[Row]) -> None:
         """Remember rows that the others imply, so that they need not be proved again."""
         for row in rows:
             if not self.implies(row):
-                key, scale = _direction(row.form)
-                self._least[key] = -row.form.constant / scale, row.is_strict
+                self._remember(row)
+
+    def _remember(self, row: Row) -> None:
+        key, scale = _direction(row.form)
+        self._least[key] = -row.form.constant / scale, row.is_strict
 
     def implies(self, row: Row) -> bool:
         """Return whether a parallel row, or the support of the noise, implies this one; False if in doubt."""

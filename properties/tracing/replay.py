@@ -272,9 +272,16 @@ def _is_inside(constraint: Constraint, place: Place) -> bool:
 def _near(form: Affine, place: Place) -> tuple[float, float]:
     """Return the value of a form in floats, and a margin far above its rounding."""
     noises, data = place
-    parts = [float(form.constant), *(float(c) * noises[noise] for noise, c in form.noise.items())]
-    parts += [float(c) * data[index] for index, c in form.data.items()]
+    constant, beside_noises, beside_data = _floats(form)
+    parts = [constant, *(c * noises[noise] for noise, c in beside_noises)]
+    parts += [c * data[index] for index, c in beside_data]
     return math.fsum(parts), _MARGIN * max(1.0, *map(abs, parts))
+
+
+@functools.lru_cache(1 << 14)
+def _floats(form: Affine) -> tuple[float, list[tuple[Noise, float]], list[tuple[int, float]]]:
+    noises = [(noise, float(c)) for noise, c in form.noise.items()]
+    return float(form.constant), noises, [(index, float(c)) for index, c in form.data.items()]
 
 
 def _value(form: Affine, point: Mapping[int, Fraction], found: Exploration) -> Fraction:

@@ -130,15 +130,18 @@ class Run:
         self.mode = mode
         self.limits = limits
         self.kinds: dict[int, NoiseKind] = {}
-        self.polyhedron = Polyhedron(self.kinds)
+        self._polyhedron = Polyhedron(self.kinds)
+        self._unread: list[tuple[bool, Cell]] = []
         self.answers: list[int] = []
         self.choices: list[Choice] = []
         self.named_choices: list[Choice] = []
         self.counts: Counter[NoiseKind] = Counter()
+        self._drawn = 0
         self.weight = _ONE
         self.lost = Fraction(0)
         self.departures: list[tuple[tuple[int, ...], Fraction]] = []
         self._node, self._prefix, self._variables = root, prefix, variables
+        self._agreed: Node | None = None
         self._allowance, self._deadline = allowance, deadline
         self._thread = threading.get_ident()
 
@@ -147,10 +150,11 @@ class Run:
     def noise(self, kind: NoiseKind, ratio: Fraction = Fraction(0)) -> Symbol:
         """Return a fresh symbol; geometric noise has a ratio."""
         self._require_alive()
-        if self.counts.total() >= self.limits.draws:
+        if self._drawn >= self.limits.draws:
             refuse(f"more than {self.limits.draws} draws in a run")
         key = self._variables.number(Noise(kind, self.counts[kind], ratio))
         self.counts[kind] += 1
+        self._drawn += 1
         self.kinds[key] = kind
         return Symbol(self, Form(Fraction(0), {key: _ONE}))
 
@@ -169,7 +173,7 @@ class Run:
         self._require_alive()
         if len(weights) > self.limits.values:
             refuse(f"{label}: a discrete draw with {len(weights)} values, more than {self.limits.values}")
-        answer = self._answer(Node(label, len(weights), _says_nothing, label, tuple(weights), caller()))
+        answer = self._answer(Node(label, len(weights), _says_nothing, label, tuple(weights)))
         self.weight *= weights[answer]
         position = sum(known == label for known, _ in self.choices)
         self.named_choices.append((self._variables.name_of_draw(label, position, tuple(weights)), answer))
@@ -184,18 +188,28 @@ class Run:
 
     # --- decisions ---
 
+    @property
+    def polyhedron(self) -> Polyhedron:
+        """The noise and data that agree with the answers so far; rows are added when it is read, as at new nodes."""
+        for is_taken, rows in self._unread:
+            (self._polyhedron.add if is_taken else self._polyhedron.note)(rows)
+        self._unread.clear()
+        return self._polyhedron
+
     def decide(self, form: Form, *, is_strict: bool) -> bool:
         """Return whether the form is above 0 (strict), or at least 0."""
-        contrary = Row(form.scaled(Fraction(-1)), not is_strict)
-        cells = (Row(form, is_strict),), (contrary,)
-        return self.pick((form, is_strict), 2, cells.__getitem__) == 0
+
+        def cell(place: int) -> Cell:
+            return (Row(form.scaled(-_ONE), not is_strict) if place else Row(form, is_strict),)
+
+        return self.pick((form, is_strict), 2, cell) == 0
 
     def is_zero(self, form: Form) -> bool:
         """Return whether the form is 0; noise with a density equals a number with probability 0."""
         self._require_alive()
         if not form.terms:
             return form.constant == 0
-        if self.polyhedron.has_density(form):
+        if self._polyhedron.has_density(form):
             return False
         negative = form.scaled(Fraction(-1))
         cells = (Row(form, True),), (Row(negative, True),), (Row(form, False), Row(negative, False))
@@ -216,13 +230,20 @@ class Run:
         self._require_alive()
         if count > self.limits.values:
             refuse(f"a decision with {count} answers, more than {self.limits.values}")
-        for place in range(count if count <= _FEW else 0):
-            if all(self.polyhedron.implies(row) for row in cell(place)):
-                return place
-        answer = self._answer(Node(question, count, cell, place=caller()))
-        remember = self.polyhedron.add if len(self._node.options) > 1 else self.polyhedron.note
-        remember(cell(answer))
+        asked = Node(question, count, cell)
+        if count <= _FEW and not self._is_known(asked):
+            for place in range(count):
+                if all(self.polyhedron.implies(row) for row in cell(place)):
+                    return place
+        answer = self._answer(asked)
+        self._unread.append((len(self._node.options) > 1, self._node.cell(answer)))
         return answer
+
+    def _is_known(self, asked: Node) -> bool:
+        """Return whether a run with the same answers so far has asked this: then its answers did not imply it."""
+        known = self._node.children.get(self.answers[-1] if self.answers else 0)
+        self._agreed = known if known is not None and known.agrees(asked) else None
+        return self._agreed is not None
 
     @property
     def mass(self) -> Fraction:
@@ -242,10 +263,11 @@ class Run:
         known = self._node.children.get(last)
         if known is None:
             self._require_within_limits()
+            asked.place = caller()
             asked.cell = functools.cache(asked.cell)  # replays read it again and again
             asked.options = self._options(asked)
             self._node.children[last] = known = asked
-        elif not known.agrees(asked):
+        elif known is not self._agreed and not known.agrees(asked):
             refuse("not a function of its data and its generator: the same run took another decision")
         return known
 

@@ -25,6 +25,7 @@ _EAGER_TERMS = 16
 """Sums of at most this many terms are computed at once; longer ones are when they are needed."""
 
 _ORDER = itertools.count()
+_ONE, _MINUS_ONE = Fraction(1), Fraction(-1)
 
 
 class Symbol(Noisy):
@@ -68,18 +69,18 @@ class Symbol(Noisy):
     # --- arithmetic ---
 
     def __add__(self, other: Any) -> Any:
-        return _sum(self, other, Fraction(1))
+        return _sum(self, other, _ONE)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return _sum(self, other, Fraction(-1))
+        return _sum(self, other, _MINUS_ONE)
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
     def __neg__(self) -> "Symbol":
-        return _times(self, Fraction(-1))
+        return _times(self, _MINUS_ONE)
 
     def __pos__(self) -> "Symbol":
         return self
@@ -242,9 +243,9 @@ def _common_run(symbols: Iterable[Symbol]) -> Any:
 
 def _sum(left: Symbol, right: Any, sign: Fraction) -> Any:
     if isinstance(right, Symbol):
-        run = _common_run((left, right))
+        run = left.run if left.run is right.run else _common_run((left, right))
         if left.is_short and right.is_short:
-            return Symbol(run, combine(((Fraction(1), left.form), (sign, right.form))))
+            return Symbol(run, combine(((_ONE, left.form), (sign, right.form))))
         return Symbol(run, None, ((Fraction(1), left), (sign, right)))
     if not is_number(right):
         return NotImplemented
@@ -253,7 +254,7 @@ def _sum(left: Symbol, right: Any, sign: Fraction) -> Any:
         return float(right) * float(sign)
     if left.is_short:
         form = left.form
-        return Symbol(left.run, Form(form.constant + sign * number, form.terms))
+        return left if not number else Symbol(left.run, Form(form.constant + sign * number, form.terms))
     return Symbol(left.run, None, ((Fraction(1), left), (sign, Symbol(left.run, Form(number, {})))))
 
 

@@ -9,6 +9,7 @@ from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.distribution import partition_of_unity
 from dpassay.spec.leaves.model import LeafModel
+from dpassay.spec.leaves.siblings import joined_siblings
 from dpassay.spec.verdict import Evidence, Undecided, Verdict
 
 __all__ = ["Domain", "checked_unity", "point_of"]
@@ -27,6 +28,10 @@ Domain = tuple[float, float]
 def checked_unity(model: LeafModel, domain: Domain, seed: int, deadline: float) -> Verdict:
     """Decide whether the leaves of a model sum to 1, symbolic data at a random point.
 
+    On numbers, where the probabilities of the leaves are figures that others read, all of them are added up. On
+    symbolic data, siblings in the tree of decisions are joined first, which leaves the sum as it is for all data; a
+    whole tree needs no probability.
+
     Parameters
     ----------
     model : LeafModel
@@ -43,10 +48,12 @@ def checked_unity(model: LeafModel, domain: Domain, seed: int, deadline: float) 
     Verdict
         Undecided, with the reason, if a probability has no rule or takes too long.
     """
-    numbers = at_data(model, point_of(random.Random(seed), domain, model.size)) if model.size else model  # noqa: S311
     try:
         with time_limit(max(0.0, _SHARE * (deadline - time.monotonic()))):
-            return partition_of_unity(numbers)
+            if not model.size:
+                return partition_of_unity(model)
+            point = point_of(random.Random(seed), domain, model.size)  # noqa: S311
+            return partition_of_unity(at_data(joined_siblings(model), point))
     except OutOfTime:
         return Undecided(evidence=Evidence.ENCLOSED, detail="the probabilities of the leaves take too long")
 

@@ -67,6 +67,9 @@ class Noise:
     position: int
     ratio: Fraction = Fraction(0)
 
+    def __hash__(self) -> int:
+        return self.position  # quick: noises are keys of all forms, and few of them share a position
+
 
 @dataclass(frozen=True, eq=False)
 class Affine:

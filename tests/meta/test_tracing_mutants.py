@@ -19,6 +19,7 @@ from dpassay.spec.leaves import (
     merging,
     piecewise,
     probability,
+    siblings,
     substitution,
 )
 from dpassay.spec.leaves.model import NoiseKind, Relation
@@ -86,6 +87,14 @@ def union_of_the_first_constraints(parts: Any, node: Any, rest: Any) -> Any:
     """The union is the first leaf: the others are lost."""
     whole = TRUE["_union"](parts, node, rest)
     return None if whole is None else replace(whole, whole=parts[0].whole)
+
+
+def the_heaviest_sibling_counts(level: Any, family: Any) -> Fraction:
+    return max(level.pop(path) for path in family)
+
+
+def the_first_of_two(left: Any, right: Any) -> Any:
+    return left
 
 
 # --- alignments ---------------------------------------------------------------------------------------------
@@ -201,6 +210,8 @@ REFUTED = [
     good_end_for_bad), ("certificates_of_alignments_pass_the_checker", "negative shifts", alignment,
     "DIRECTIONS", BOTH_WAYS), ("certificates_of_alignments_pass_the_checker", "half of the cost", alignment,
     "minimum", half_of_the_cost),
+    ("joining_siblings_leaves_the_sum_as_it_is", "weights", siblings, "_take", the_heaviest_sibling_counts),
+    ("siblings_fill_the_whole_space", "differences", siblings, "_difference", the_first_of_two),
     ("pure_dp_of_alignment_into_other_cells", "images overlap", data_cells, "_are_disjoint", images_may_overlap),
     ("pure_dp_of_integer_alignment", "downwards", lattice_alignment, "UPWARDS", (1, -1)),
     ("pure_dp_of_integer_alignment", "halves", lattice_alignment, "_is_integral", lambda columns, point: True),
