@@ -14,7 +14,7 @@ import numpy as np
 from dpassay.claims import UsageError
 from dpassay.spec.distributions.noise import NoiseDistribution, NoisePair
 
-__all__ = ["ROUNDING", "moved_noise"]
+__all__ = ["ROUNDING", "does_not_adapt", "moved_noise"]
 
 Calls = Sequence[dict[str, Any]]
 
@@ -25,13 +25,15 @@ _ROUNDED_SUMS = Fraction(1, 2**40)
 """Error of the values themselves, relative to them: they are sums in float64."""
 
 
-def moved_noise(calls: Calls, others: Calls) -> tuple[NoisePair, ...] | None:
+def moved_noise(calls: Calls, others: Calls, *, rounded: bool = True) -> tuple[NoisePair, ...] | None:
     """Return the noisy numbers that differ between two runs, as pairs of distributions.
 
     Parameters
     ----------
     calls, others : sequence of mappings
         The calls of the primitives, as a worker returns them.
+    rounded : bool
+        Whether distances and scales are read with allowance for rounding, for a lower bound on the loss.
 
     Returns
     -------
@@ -45,7 +47,7 @@ def moved_noise(calls: Calls, others: Calls) -> tuple[NoisePair, ...] | None:
     for one, two in zip(calls, others, strict=True):
         if _is_same(one, two):
             continue
-        pairs = _pairs_of_call(one, two)
+        pairs = _pairs_of_call(one, two, rounded)
         if pairs is None:
             return None
         moved += pairs
@@ -57,25 +59,34 @@ def _is_same(one: dict[str, Any], two: dict[str, Any]) -> bool:
     return repr(one) == repr(two)
 
 
-def _pairs_of_call(one: dict[str, Any], two: dict[str, Any]) -> list[NoisePair] | None:
-    first, second = _values(one), _values(two)
-    scales = _scale(one), _scale(two)
-    families = _family(one), _family(two)
-    if first is None or second is None or len(first) != len(second) or None in scales or families[0] is None:
+def _pairs_of_call(one: dict[str, Any], two: dict[str, Any], rounded: bool) -> list[NoisePair] | None:
+    family = _family(one)
+    first, second, widths = _values(one), _values(two), _scales(one, two, family, rounded)
+    if family is None or family != _family(two) or first is None or second is None or widths is None:
         return None
-    if families[0] != families[1] or any(one.get(name) != two.get(name) for name in ("low", "high")):
+    if len(first) != len(second) or any(one.get(name) != two.get(name) for name in ("low", "high")):
         return None
-    widths = _rounded_scales(*scales)  # type: ignore[arg-type]  # None was excluded
     pairs = []
     for left, right in zip(first, second, strict=True):
-        near = right if one.get("integer") else _towards(left, right)
+        near = _towards(left, right) if rounded and not one.get("integer") else right
         if left == near and widths[0] == widths[1]:
             continue
-        made = [_distribution(one, families[0], place, width) for place, width in ((left, widths[0]), (near, widths[1]))]
-        if made[0] is None or made[1] is None:
+        made = _pair(one, family, (left, near), widths)
+        if made is None:
             return None
-        pairs.append((made[0], made[1]))
+        pairs.append(made)
     return pairs
+
+
+def does_not_adapt(runs: Sequence[dict[str, Any]]) -> bool:
+    """Return whether the calls of the primitives are the same in several replays, whatever the outputs were.
+
+    Parameters
+    ----------
+    runs : sequence of mappings
+        The replays of one pair, with different outputs.
+    """
+    return len({repr([run[side][0] for side in ("left", "right")]) for run in runs}) == 1
 
 
 def _values(call: dict[str, Any]) -> list[Fraction] | None:
@@ -100,14 +111,24 @@ def _scale(call: dict[str, Any]) -> Fraction | None:
     numbers = [call.get(name) for name in names]
     if not all(isinstance(number, float) and 0 < number < math.inf for number in numbers):
         return None
-    exact = [Fraction(number) for number in numbers]  # type: ignore[arg-type]  # all are floats
+    exact = [Fraction(number) for number in numbers if number is not None]
     return exact[0] / exact[1] if len(exact) == 2 else exact[0]
 
 
-def _rounded_scales(one: Fraction, two: Fraction) -> tuple[Fraction, Fraction]:
-    """Return scales that are a little larger, and equal if they are so up to rounding."""
-    larger = max(one, two) * (1 + ROUNDING)
-    return (larger, larger) if abs(one - two) <= ROUNDING * max(one, two) else (one, two)
+def _scales(
+    one: dict[str, Any], two: dict[str, Any], family: str | None, rounded: bool
+) -> tuple[Fraction, Fraction] | None:
+    """Return the scales of two calls; rounded a little larger, and equal if they are so up to rounding.
+
+    The loss of bounded noise is not known to fall with its scale, which therefore stays as it is.
+    """
+    first, second = _scale(one), _scale(two)
+    if first is None or second is None:
+        return None
+    larger = max(first, second)
+    if not rounded or family == "bounded laplace" or larger - min(first, second) > ROUNDING * larger:
+        return first, second
+    return larger * (1 + ROUNDING), larger * (1 + ROUNDING)
 
 
 def _towards(left: Fraction, right: Fraction) -> Fraction:
@@ -117,23 +138,28 @@ def _towards(left: Fraction, right: Fraction) -> Fraction:
     return left if abs(gap) <= rounding else right - (rounding if gap > 0 else -rounding)
 
 
-def _distribution(call: dict[str, Any], family: str | None, place: Fraction, width: Fraction) -> NoiseDistribution | None:
-    """Return noise about a place; None if it has no such distribution.
+def _pair(
+    call: dict[str, Any], family: str, places: tuple[Fraction, Fraction], widths: tuple[Fraction, Fraction]
+) -> NoisePair | None:
+    """Return noise about two places; None if it has no such distribution.
 
-    A sum that is clamped has the losses of the sum itself if the place is within the ends: beyond an end the loss is
-    constant, so that nothing is lost where it becomes an atom.
+    Sums that are clamped have the losses of the sums themselves if the places lie between the ends and the scales are
+    equal: beyond an end the loss is constant, so that nothing is lost where it becomes an atom.
     """
-    assert family is not None
     low, high = call.get("low"), call.get("high")
-    ends = -math.inf if low is None else low, math.inf if high is None else high
-    try:
-        if family == "bounded laplace":
-            return NoiseDistribution(family, place, width, low, high)
-        if family == "discrete laplace" and place.denominator != 1:
+    ends: tuple[float | None, float | None] = (None, None)
+    if family == "bounded laplace":
+        ends = low, high
+    elif not all((low is None or low <= x) and (high is None or x <= high) for x in places) or (
+        widths[0] != widths[1] and (low is not None or high is not None)
+    ):
+        if family != "laplace" or low is None or high is None:
             return None
-        if ends[0] <= place <= ends[1]:
-            return NoiseDistribution(family, place, width)
-        is_clamped = family == "laplace" and low is not None and high is not None
-        return NoiseDistribution("clamped laplace", place, width, low, high) if is_clamped else None
-    except UsageError:
+        family, ends = "clamped laplace", (low, high)
+    if family == "discrete laplace" and any(x.denominator != 1 for x in places):
         return None
+    try:
+        one, two = (NoiseDistribution(family, x, width, *ends) for x, width in zip(places, widths, strict=True))
+    except UsageError:  # ends without room between them
+        return None
+    return one, two

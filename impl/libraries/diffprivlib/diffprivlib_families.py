@@ -38,6 +38,12 @@ def _read(family, *, integer=False):
     return read
 
 
+def _read_bounded(mechanism, value):
+    """Read noise on the condition that the sum lies between the ends, whose scale is searched for."""
+    scale = mechanism._find_scale() if mechanism._scale is None else mechanism._scale
+    return {**_read("bounded")(mechanism, value), "scale": float(scale)}
+
+
 def _selected(mechanism):
     return {
         "value": list(mechanism.utility),
@@ -53,7 +59,7 @@ def _noise():
         "Laplace": _read("laplace"),
         "LaplaceTruncated": _read("laplace"),
         "LaplaceFolded": _read("bounded"),
-        "LaplaceBoundedDomain": _read("bounded"),
+        "LaplaceBoundedDomain": _read_bounded,
         "Geometric": _read("laplace", integer=True),
         "GeometricTruncated": _read("laplace", integer=True),
         "GeometricFolded": _read("bounded", integer=True),

@@ -1,0 +1,121 @@
+"""The law of traced privacy composes the noises of replayed runs exactly, and certifies what it says."""
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpassay.impl.libraries.in_process import InProcessWorker
+from dpassay.impl.libraries.remote import open_library
+from dpassay.properties.assay.finding import Finding, Settings
+from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.laws import LAWS
+from dpassay.spec.verdict import Evidence
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "fake_library"))
+from composed_noise import (  # type: ignore[import-not-found]
+    adaptive,
+    bounded,
+    case,
+    gaussian,
+    geometric,
+    laplace,
+    maker,
+    raises_above,
+    scale_of_data,
+)
+
+TWO_LAPLACE = 1 - math.exp(-0.25) * (1 + 0.125)
+"""The delta at epsilon of two Laplace noises that lose d each, by integration: 1 - e^(-x / 2) (1 + x / 4) with
+x = 2 d - epsilon <= d; here x = d = 0.5."""
+
+
+def found_by(law: str, one: Any) -> Finding:
+    (remote,) = open_library(InProcessWorker([one]))
+    (chosen,) = (each for each in LAWS if each.name == law)
+    assert chosen.applies(remote) is None
+    return chosen.check(remote, Settings(1e-9, 1, 600, 30.0, confirms=False))
+
+
+def traced(one: Any) -> Finding:
+    return found_by("traced_privacy", one)
+
+
+HONEST = [
+    (case(maker(laplace(2.0), laplace(3.0)), "pure:0.8334"), 5 / 6),
+    (case(maker(laplace(2.0), laplace(2.0)), f"approx:0.5,{1.001 * TWO_LAPLACE}"), TWO_LAPLACE),
+    (case(maker(gaussian(3.0), gaussian(4.0)), "zcdp:0.0869"), (1 / 9 + 1 / 16) / 2),
+    (case(maker(laplace(2.0), gaussian(2.0)), "zcdp:0.2501"), 1 / 4),
+    (case(maker(geometric(2.0)), "pure:0.5"), 0.5),
+    (case(maker(bounded(4.0, 0.5)), "pure:0.5"), None),
+]
+LIARS = {
+    "two Laplace noises, one delta": case(maker(laplace(2.0), laplace(2.0)), f"approx:0.5,{0.999 * TWO_LAPLACE}"),
+    "Laplace and Gaussian noise": case(maker(laplace(2.0), gaussian(2.0)), "approx:0.7,0.05"),
+    "different scales": case(maker(gaussian(2.0), gaussian(9.0)), "zcdp:0.125"),
+    "integers between ends": case(maker(geometric(2.0)), "pure:0.49"),
+    "bounded noise with the scale of unbounded noise": case(maker(bounded(2.0, 0.5)), "pure:0.5"),
+    "a scale that depends on the data": case(scale_of_data, "pure:0.25"),
+}
+
+
+@pytest.mark.parametrize(("one", "loss"), HONEST, ids=lambda part: getattr(part, "claim", None))
+def test_honest_noise_is_accepted_with_its_loss(one: Any, loss: float | None) -> None:
+    found = traced(one)
+    assert found.kind is FindingKind.OK, found.detail
+    assert found.evidence is Evidence.ENCLOSED
+    assert found.certified is not None
+    assert found.claimed is not None
+    assert found.certified <= found.claimed
+    assert loss is None or loss * (1 - 1e-12) <= found.certified <= loss * 1.0001
+
+
+@pytest.mark.parametrize("name", LIARS)
+def test_liars_are_refuted_with_a_certified_loss(name: str) -> None:
+    found = traced(LIARS[name])
+    assert found.kind is FindingKind.VIOLATION, found.detail
+    assert found.certified is not None
+    assert found.claimed is not None
+    assert found.certified > found.claimed
+
+
+def test_replay_does_not_see_the_scale_of_bounded_noise() -> None:
+    assert found_by("replay", LIARS["bounded noise with the scale of unbounded noise"]).kind is FindingKind.OK
+
+
+def test_replay_does_not_add_up_losses_where_a_delta_is_claimed() -> None:
+    honest, _ = HONEST[1]
+    assert found_by("replay", honest).kind is FindingKind.OK
+
+
+def test_a_mixture_of_noises_is_certified_by_replay_as_well() -> None:
+    found = found_by("replay", LIARS["Laplace and Gaussian noise"])
+    assert found.kind is FindingKind.VIOLATION
+    assert found.certified is not None
+    assert found.certified > 0.05
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [(adaptive, "depends on other noise"), (raises_above, "a run raises")],
+    ids=["adapts", "raises"],
+)
+def test_what_the_noise_does_not_determine_is_not_asked(function: Any, reason: str) -> None:
+    found = traced(case(function, "pure:0.01"))
+    assert found.kind is FindingKind.NOT_APPLICABLE
+    assert reason in found.detail
+
+
+def test_a_maximum_of_noisy_values_is_not_asked() -> None:
+    (remote,) = open_library(InProcessWorker([case(maker(laplace(2.0)), "pure:0.5", releases_noise=False)]))
+    (law,) = (each for each in LAWS if each.name == "traced_privacy")
+    assert law.applies(remote) == "the outcome does not determine the outputs of the noise"
+
+
+def test_a_claim_between_the_bounds_is_undecided() -> None:
+    # zCDP of Laplace noise: the orders that are tried lie below d^2 / 2, the bound for a loss of at most d
+    found = traced(case(maker(laplace(2.0)), "zcdp:0.1249"))
+    assert found.kind is FindingKind.UNDECIDED
+    assert found.witness is not None
