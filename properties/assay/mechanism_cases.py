@@ -1,7 +1,7 @@
 """Helpers of the laws of mechanisms: handling of failing libraries, and claims as numbers."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from flint import arb
@@ -164,14 +164,15 @@ class NoiseLoss:
     is_allowed: bool
 
 
-def loss_of_noise(claim: Claim, moved: Sequence[NoisePair], relative_error: float = 0.0) -> NoiseLoss:
+@functools.lru_cache(maxsize=512)
+def loss_of_noise(claim: Claim, moved: tuple[NoisePair, ...], relative_error: float = 0.0) -> NoiseLoss:
     """Return the loss of independent noise in both directions.
 
     Parameters
     ----------
     claim : Claim
         The claim, of a notion with a certified loss of noise.
-    moved : sequence of NoisePair
+    moved : tuple of NoisePair
         The noisy numbers that differ, with their distributions on both inputs.
     relative_error : float
         Relative error allowed for the claimed parameters.

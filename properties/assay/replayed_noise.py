@@ -1,7 +1,7 @@
 """The distributions of what the noise primitives of two replayed runs return: the calls as pairs of noise.
 
-Values and scales of a library are float64 numbers. A change within their rounding is none: distances are read a
-little smaller, and scales a little larger, so that a loss is one of the ideal mechanism.
+Values and scales of a library are float64 numbers. For a lower bound on the loss a change within their rounding is
+none: distances are read a little smaller, and scales a little larger.
 """
 
 import math
@@ -25,15 +25,16 @@ _ROUNDED_SUMS = Fraction(1, 2**40)
 """Error of the values themselves, relative to them: they are sums in float64."""
 
 
-def moved_noise(calls: Calls, others: Calls, *, rounded: bool = True) -> tuple[NoisePair, ...] | None:
+def moved_noise(calls: Calls, others: Calls, *, upper: bool = False) -> tuple[NoisePair, ...] | None:
     """Return the noisy numbers that differ between two runs, as pairs of distributions.
 
     Parameters
     ----------
     calls, others : sequence of mappings
         The calls of the primitives, as a worker returns them.
-    rounded : bool
-        Whether distances and scales are read with allowance for rounding, for a lower bound on the loss.
+    upper : bool
+        Whether an upper bound on the loss is asked: then nothing is rounded, and sums that are folded into a range
+        count as the sums themselves. Otherwise the distributions are those of the outputs.
 
     Returns
     -------
@@ -47,7 +48,7 @@ def moved_noise(calls: Calls, others: Calls, *, rounded: bool = True) -> tuple[N
     for one, two in zip(calls, others, strict=True):
         if _is_same(one, two):
             continue
-        pairs = _pairs_of_call(one, two, rounded)
+        pairs = _pairs_of_call(one, two, upper)
         if pairs is None:
             return None
         moved += pairs
@@ -59,19 +60,19 @@ def _is_same(one: dict[str, Any], two: dict[str, Any]) -> bool:
     return repr(one) == repr(two)
 
 
-def _pairs_of_call(one: dict[str, Any], two: dict[str, Any], rounded: bool) -> list[NoisePair] | None:
-    family = _family(one)
-    first, second, widths = _values(one), _values(two), _scales(one, two, family, rounded)
-    if family is None or family != _family(two) or first is None or second is None or widths is None:
+def _pairs_of_call(one: dict[str, Any], two: dict[str, Any], upper: bool) -> list[NoisePair] | None:
+    if any(one.get(name) != two.get(name) for name in ("low", "high", "integer", "folded")):
         return None
-    if len(first) != len(second) or any(one.get(name) != two.get(name) for name in ("low", "high")):
+    if one.get("folded") and not upper:
+        return None
+    family, (first, second), scales = _family(one), map(_values, (one, two)), (_scale(one), _scale(two))
+    if family is None or family != _family(two) or first is None or second is None or len(first) != len(second):
         return None
     pairs = []
-    for left, right in zip(first, second, strict=True):
-        near = _towards(left, right) if rounded and not one.get("integer") else right
-        if left == near and widths[0] == widths[1]:
+    for places in zip(first, second, strict=True):
+        if scales[0] == scales[1] and (places[0] == places[1] or (not upper and _gap(one, places) == 0)):
             continue
-        made = _pair(one, family, (left, near), widths)
+        made = _pair(one, family, places, scales, upper)
         if made is None:
             return None
         pairs.append(made)
@@ -115,51 +116,53 @@ def _scale(call: dict[str, Any]) -> Fraction | None:
     return exact[0] / exact[1] if len(exact) == 2 else exact[0]
 
 
-def _scales(
-    one: dict[str, Any], two: dict[str, Any], family: str | None, rounded: bool
-) -> tuple[Fraction, Fraction] | None:
-    """Return the scales of two calls; rounded a little larger, and equal if they are so up to rounding.
-
-    The loss of bounded noise is not known to fall with its scale, which therefore stays as it is.
-    """
-    first, second = _scale(one), _scale(two)
-    if first is None or second is None:
-        return None
-    larger = max(first, second)
-    if not rounded or family == "bounded laplace" or larger - min(first, second) > ROUNDING * larger:
-        return first, second
-    return larger * (1 + ROUNDING), larger * (1 + ROUNDING)
-
-
-def _towards(left: Fraction, right: Fraction) -> Fraction:
-    """Return the right value nearer to the left one by what may be rounding."""
-    gap = right - left
-    rounding = _ROUNDED_SUMS * max(abs(left), abs(right))
-    return left if abs(gap) <= rounding else right - (rounding if gap > 0 else -rounding)
+def _gap(call: dict[str, Any], places: tuple[Fraction, Fraction]) -> Fraction:
+    """Return the distance of two places without what may be rounding; integers are exact."""
+    rounding = 0 if call.get("integer") else _ROUNDED_SUMS * max(map(abs, places))
+    return max(Fraction(0), abs(places[1] - places[0]) - rounding)
 
 
 def _pair(
-    call: dict[str, Any], family: str, places: tuple[Fraction, Fraction], widths: tuple[Fraction, Fraction]
+    call: dict[str, Any],
+    family: str,
+    places: tuple[Fraction, Fraction],
+    scales: tuple[Fraction | None, Fraction | None],
+    upper: bool,
 ) -> NoisePair | None:
     """Return noise about two places; None if it has no such distribution.
 
     Sums that are clamped have the losses of the sums themselves if the places lie between the ends and the scales are
-    equal: beyond an end the loss is constant, so that nothing is lost where it becomes an atom.
+    equal: beyond an end the loss is constant, so that nothing is lost where it becomes an atom. Of noise without ends
+    nothing but distance and scale matters. The loss of noise with ends is not known to fall with its scale, so that
+    nothing is rounded there.
     """
+    first, second = scales
+    if first is None or second is None:
+        return None
     low, high = call.get("low"), call.get("high")
-    ends: tuple[float | None, float | None] = (None, None)
-    if family == "bounded laplace":
-        ends = low, high
-    elif not all((low is None or low <= x) and (high is None or x <= high) for x in places) or (
-        widths[0] != widths[1] and (low is not None or high is not None)
-    ):
-        if family != "laplace" or low is None or high is None:
+    has_ends = (low is not None or high is not None) and not call.get("folded")
+    is_within = all((low is None or low <= x) and (high is None or x <= high) for x in places)
+    if family == "bounded laplace" or (has_ends and not (is_within and first == second)):
+        if low is None or high is None or family == "discrete laplace":
             return None
-        family, ends = "clamped laplace", (low, high)
+        name = "bounded laplace" if family == "bounded laplace" else "clamped laplace"
+        return _made(name, places, scales, low, high)
     if family == "discrete laplace" and any(x.denominator != 1 for x in places):
         return None
+    distance, larger = abs(places[1] - places[0]) if upper else _gap(call, places), max(first, second)
+    if not upper and larger - min(first, second) <= ROUNDING * larger:
+        first = second = larger * (1 + ROUNDING)
+    return _made(family, (Fraction(0), distance), (first, second))
+
+
+def _made(
+    family: str, places: Sequence[Fraction], scales: Sequence[Fraction | None], *ends: float
+) -> NoisePair | None:
+    """Return two distributions; None where the ends leave no room between them."""
     try:
-        one, two = (NoiseDistribution(family, x, width, *ends) for x, width in zip(places, widths, strict=True))
-    except UsageError:  # ends without room between them
+        one, two = (
+            NoiseDistribution(family, x, width, *ends) for x, width in zip(places, scales, strict=True) if width
+        )
+    except UsageError:
         return None
     return one, two

@@ -28,7 +28,6 @@ from dpassay.properties.assay.mechanism_cases import (
 from dpassay.properties.assay.replay_laws import SHIFTS, compare_runs, replayed_pairs
 from dpassay.properties.assay.replayed_noise import ROUNDING, does_not_adapt, moved_noise
 from dpassay.properties.neighbours.moves import Pair
-from dpassay.spec.distributions.noise import NoisePair
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.verdict import Evidence, Scope
 
@@ -37,11 +36,11 @@ __all__ = ["TRACED_LAWS"]
 
 @dataclass(frozen=True)
 class _Traced:
-    """The loss of a pair up to rounding, and its noise as it is."""
+    """The loss of a pair up to rounding, and an upper bound without rounding."""
 
     pair: Pair
     loss: NoiseLoss
-    unrounded: tuple[NoisePair, ...]
+    upper: float
 
 
 def _condition(case: RemoteMechanism) -> str | None:
@@ -69,10 +68,8 @@ def _check_traced(case: RemoteMechanism, settings: Settings) -> Finding:
     unsettled = beyond or [one for one in known if not one.loss.is_allowed]
     if unsettled:
         return _finding(case, max(unsettled, key=lambda one: one.loss.lower), calls)
-    worst = max(known, key=lambda one: one.loss.upper)
-    largest = loss_of_noise(case.claims[0], worst.unrounded).upper
-    if largest == math.inf:  # scales that are equal up to rounding
-        largest = worst.loss.upper
+    # scales that are equal up to rounding have no upper bound without it
+    largest = max(one.loss.upper if one.upper == math.inf else one.upper for one in known)
     return Finding(
         FindingKind.OK,
         f"{len(known)} of {len(pairs)} pairs traced: {_words(case.claims[0], 'at most', largest)}",
@@ -93,14 +90,20 @@ def _trace(claim: Claim, pair: Pair, runs: Sequence[dict[str, Any]]) -> _Traced 
     if not does_not_adapt(runs):
         return "what reaches the noise depends on other noise"
     calls = runs[0]["left"][0], runs[0]["right"][0]
-    moved, unrounded = moved_noise(*calls), moved_noise(*calls, rounded=False)
-    if moved is None or unrounded is None:
+    moved, whole = moved_noise(*calls), moved_noise(*calls, upper=True)
+    if whole is None:
         return "the distribution of the noise is not known, or the numbers of its calls differ"
-    loss = loss_of_noise(claim, moved, float(ROUNDING))
+    most = loss_of_noise(claim, whole, float(ROUNDING))
+    if moved is None:  # known from above only
+        loss = NoiseLoss(0.0, most.upper, exceeds=False, is_allowed=most.is_allowed)
+        if not loss.is_allowed:
+            return "the loss of the noise is known from above only, and not enough"
+    else:
+        loss = loss_of_noise(claim, moved, float(ROUNDING))
     has_faults = any(compare_runs(tuple(one["left"]), tuple(one["right"])).faults for one in runs)
     if has_faults and not loss.exceeds:
         return "the outcome depends on the data in other ways than by its noise"
-    return _Traced(pair, loss, unrounded)
+    return _Traced(pair, loss, most.upper)
 
 
 def _finding(case: RemoteMechanism, worst: _Traced, calls: int) -> Finding:

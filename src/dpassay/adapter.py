@@ -93,8 +93,9 @@ class NoisePrimitive:
           them) or ``selection`` (an index is released);
         - ``sensitivity``: the distance that the noise is made for (L2 for Gaussian noise), and ``epsilon`` or
           ``scale``, as the library passes them to the function;
-        - optionally ``low`` and ``high``, the range of outputs (to which sums with Laplace noise are clamped),
-          ``integer``, if they are integers, and ``outputs``, those of a selection, by default the indices.
+        - optionally ``low`` and ``high``, the range of outputs (to which sums with Laplace noise are clamped, or, with
+          ``folded``, into which they are reflected), ``integer``, if outputs are integers, and ``outputs``, those of
+          a selection, by default the indices.
     """
 
     owner: Any

@@ -33,6 +33,15 @@ def geometric(scale):
     return laplace(scale, low=0.0, high=9.0, integer=True)
 
 
+def folded(scale):
+    return laplace(scale, low=0.0, high=3.0, folded=True)
+
+
+def clamped_below(scale):
+    """Return noise whose sums are clamped to a range below the values."""
+    return laplace(scale, low=0.0, high=1.0)
+
+
 def maker(*noises):
     """Return a function that releases the number of records once for each noise."""
 

@@ -19,6 +19,8 @@ from composed_noise import (  # type: ignore[import-not-found]
     adaptive,
     bounded,
     case,
+    clamped_below,
+    folded,
     gaussian,
     geometric,
     laplace,
@@ -50,6 +52,7 @@ HONEST = [
     (case(maker(laplace(2.0), gaussian(2.0)), "zcdp:0.2501"), 1 / 4),
     (case(maker(geometric(2.0)), "pure:0.5"), 0.5),
     (case(maker(bounded(4.0, 0.5)), "pure:0.5"), None),
+    (case(maker(folded(2.0)), "pure:0.5"), 0.5),
 ]
 LIARS = {
     "two Laplace noises, one delta": case(maker(laplace(2.0), laplace(2.0)), f"approx:0.5,{0.999 * TWO_LAPLACE}"),
@@ -57,6 +60,7 @@ LIARS = {
     "different scales": case(maker(gaussian(2.0), gaussian(9.0)), "zcdp:0.125"),
     "integers between ends": case(maker(geometric(2.0)), "pure:0.49"),
     "bounded noise with the scale of unbounded noise": case(maker(bounded(2.0, 0.5)), "pure:0.5"),
+    "values beyond the ends of clamped noise": case(maker(clamped_below(2.0)), "pure:0.49"),
     "a scale that depends on the data": case(scale_of_data, "pure:0.25"),
 }
 
@@ -106,6 +110,12 @@ def test_what_the_noise_does_not_determine_is_not_asked(function: Any, reason: s
     found = traced(case(function, "pure:0.01"))
     assert found.kind is FindingKind.NOT_APPLICABLE
     assert reason in found.detail
+
+
+def test_the_loss_of_folded_noise_is_known_from_above_only() -> None:
+    found = traced(case(maker(folded(2.0)), "pure:0.49"))
+    assert found.kind is FindingKind.NOT_APPLICABLE
+    assert "from above only" in found.detail
 
 
 def test_a_maximum_of_noisy_values_is_not_asked() -> None:
