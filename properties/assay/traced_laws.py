@@ -56,23 +56,27 @@ def _condition(case: RemoteMechanism) -> str | None:
 def _check_traced(case: RemoteMechanism, settings: Settings) -> Finding:
     pairs = replayed_pairs(case, settings)
     replays, calls = case.replay(pairs, SHIFTS), 2 * len(pairs) * len(SHIFTS)
+    if not any(run[side][0] for run in replays for side in ("left", "right")):
+        return Finding(
+            FindingKind.NOT_APPLICABLE, "no run reaches a noise primitive", claim_in_words(case), calls=calls
+        )
     traced = [
         _trace(case.claims[0], pair, replays[number * len(SHIFTS) : (number + 1) * len(SHIFTS)])
         for number, pair in enumerate(pairs)
     ]
     known = [one for one in traced if isinstance(one, _Traced)]
-    if not known:
-        reason = next(one for one in traced if isinstance(one, str))
-        return Finding(FindingKind.NOT_APPLICABLE, reason, claim_in_words(case), calls=calls)
-    beyond = [one for one in known if one.loss.exceeds]
-    unsettled = beyond or [one for one in known if not one.loss.is_allowed]
+    unknown = [one for one in traced if isinstance(one, str)]
+    unsettled = [one for one in known if one.loss.exceeds] or [one for one in known if not one.loss.is_allowed]
     if unsettled:
         return _finding(case, max(unsettled, key=lambda one: one.loss.lower), calls)
+    if unknown:
+        reason = f"{len(unknown)} of {len(pairs)} pairs are not traced: {unknown[0]}"
+        return Finding(FindingKind.NOT_APPLICABLE, reason, claim_in_words(case), calls=calls)
     # scales that are equal up to rounding have no upper bound without it
     largest = max(one.loss.upper if one.upper == math.inf else one.upper for one in known)
     return Finding(
         FindingKind.OK,
-        f"{len(known)} of {len(pairs)} pairs traced: {_words(case.claims[0], 'at most', largest)}",
+        f"{len(pairs)} pairs traced: {_words(case.claims[0], 'at most', largest)}",
         claim_in_words(case),
         bound_of(case.claims[0]),
         largest,

@@ -1,12 +1,14 @@
 """The law of traced privacy composes the noises of replayed runs exactly, and certifies what it says."""
 
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dpassay.adapter import Family
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import open_library
 from dpassay.properties.assay.finding import Finding, Settings
@@ -27,6 +29,7 @@ from composed_noise import (  # type: ignore[import-not-found]
     maker,
     raises_above,
     scale_of_data,
+    sometimes_unknown,
 )
 
 TWO_LAPLACE = 1 - math.exp(-0.25) * (1 + 0.125)
@@ -116,6 +119,27 @@ def test_the_loss_of_folded_noise_is_known_from_above_only() -> None:
     found = traced(case(maker(folded(2.0)), "pure:0.49"))
     assert found.kind is FindingKind.NOT_APPLICABLE
     assert "from above only" in found.detail
+
+
+def test_runs_without_noise_are_no_pass() -> None:
+    assert traced(case(maker(), "pure:0.5")).kind is FindingKind.NOT_APPLICABLE
+
+
+def test_a_pair_that_is_not_traced_is_no_pass() -> None:
+    found = traced(case(sometimes_unknown, "pure:0.5"))
+    assert found.kind is FindingKind.NOT_APPLICABLE
+    assert "pairs are not traced" in found.detail
+
+
+def test_parameters_at_which_a_law_does_not_apply_are_not_counted() -> None:
+    def make(scale: float, kind: str) -> Any:
+        made = laplace(scale) if kind == "plain" else folded(scale / 2)
+        return case(maker(made), f"pure:{1 / scale}")
+
+    found = traced(Family("noise", make, {"scale": (1.0, 3.0), "kind": ["plain", "folded"]}))
+    assert found.kind is FindingKind.OK
+    of, total = re.match(r"(\d+) of (\d+) parameters", found.detail).groups()  # type: ignore[union-attr]
+    assert 0 < int(of) < int(total)
 
 
 def test_a_maximum_of_noisy_values_is_not_asked() -> None:
