@@ -42,6 +42,11 @@ def clamped_below(scale):
     return laplace(scale, low=0.0, high=1.0)
 
 
+def clamped_between(scale):
+    """Return noise whose sums are clamped to a range between two and three records."""
+    return laplace(scale, low=2.4, high=2.6)
+
+
 def maker(*noises):
     """Return a function that releases the number of records once for each noise."""
 
@@ -62,8 +67,16 @@ def adaptive(data):
 
 
 def sometimes_unknown(data):
-    """Draw once more if there are more than two records."""
-    return [noise.add(0.0) for noise in [laplace(4.0), *[laplace(4.0)] * (len(data) > 2)]]
+    """Draw once more if a record is large."""
+    return [noise.add(float(len(data))) for noise in [laplace(4.0), *[laplace(4.0)] * (max(data) > 0.9)]]
+
+
+def half_integers(data):
+    return geometric(2.0).add(len(data) / 2)
+
+
+def exact_count(data):
+    return [laplace(4.0).add(float(len(data))), len(data)]
 
 
 def raises_above(data):
