@@ -193,11 +193,12 @@ class _Series:
         if self.faults:
             return replace(self.faults[-1], calls=calls)
         for kind in (FindingKind.UNDECIDED, FindingKind.OK):
-            for one in self._others:
-                if one.kind is kind:
-                    detail = f"{len(self._others)} parameters; {one.detail}"
-                    scope = Scope.POINTS if one.scope is None else one.scope
-                    return replace(one, detail=detail, calls=calls, scope=scope)
+            alike = [one for one in self._others if one.kind is kind]
+            if alike:
+                one, every = alike[0], len(self._others)
+                count = f"{every}" if len(alike) == every else f"{len(alike)} of {every}"
+                scope = Scope.POINTS if one.scope is None else one.scope
+                return replace(one, detail=f"{count} parameters; {one.detail}", calls=calls, scope=scope)
         if self._others:
             return self._others[0]
         return Finding(FindingKind.UNDECIDED, "no parameters were drawn in time")

@@ -8,10 +8,11 @@ from dpassay.properties.assay.privacy_laws import PRIVACY_LAWS
 from dpassay.properties.assay.relation_laws import RELATION_LAWS
 from dpassay.properties.assay.replay_laws import REPLAY_LAWS
 from dpassay.properties.assay.sensitivity_laws import SENSITIVITY_LAWS
+from dpassay.properties.assay.traced_laws import TRACED_LAWS
 
 __all__ = ["LAWS"]
 
-MECHANISM_LAWS = (*REPLAY_LAWS, *PARAMETER_LAWS, *SENSITIVITY_LAWS, *PRIVACY_LAWS)
+MECHANISM_LAWS = (*REPLAY_LAWS, *TRACED_LAWS, *PARAMETER_LAWS, *SENSITIVITY_LAWS, *PRIVACY_LAWS)
 
 LAWS: list[Law] = [
     *sorted(MECHANISM_LAWS, key=lambda law: law.sampled),

@@ -2,7 +2,9 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+from flint import arb
 
 from dpassay.claims import BoundedRange, Claim, NeighbourRelation, PureDP, SamplerLostError, UsageError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteFamily, RemoteMechanism, WorkerError
@@ -13,10 +15,21 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.reproduction import reproduction
 from dpassay.properties.hunting.idle import EveryCallRaisesError
 from dpassay.properties.neighbours.pairs import adversarial_pairs
-from dpassay.spec.ball import ball, float_lower, precision
-from dpassay.spec.notions.base import ALLOWANCE, allowed
+from dpassay.spec.ball import ball, float_lower, float_upper, precision
+from dpassay.spec.distributions.noise import NoisePair
+from dpassay.spec.notions.base import ALLOWANCE, allowed, find_notion
 
-__all__ = ["BITS", "bound_of", "claim_in_words", "exceeds_claim", "has_pairs", "mechanism_law", "moves"]
+__all__ = [
+    "BITS",
+    "NoiseLoss",
+    "bound_of",
+    "claim_in_words",
+    "exceeds_claim",
+    "has_pairs",
+    "loss_of_noise",
+    "mechanism_law",
+    "moves",
+]
 
 Check = Callable[[RemoteMechanism, Settings], Finding]
 
@@ -131,6 +144,55 @@ def exceeds_claim(
         if isinstance(claim, (PureDP, BoundedRange)):  # the ratio of probabilities, too, is a float64 number
             bound = bound + ball(ALLOWANCE)
         return bool(loss > bound), float_lower(loss)
+
+
+@dataclass(frozen=True)
+class NoiseLoss:
+    """Certified bounds on what a claim bounds, the larger of both directions, for noise that is known.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The upper one is infinite where none is known.
+    exceeds, is_allowed : bool
+        Whether the loss certainly exceeds the claim, or certainly does not; neither if it is undecided.
+    """
+
+    lower: float
+    upper: float
+    exceeds: bool
+    is_allowed: bool
+
+
+@functools.lru_cache(maxsize=512)
+def loss_of_noise(claim: Claim, moved: tuple[NoisePair, ...], relative_error: float = 0.0) -> NoiseLoss:
+    """Return the loss of independent noise in both directions.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim, of a notion with a certified loss of noise.
+    moved : tuple of NoisePair
+        The noisy numbers that differ, with their distributions on both inputs.
+    relative_error : float
+        Relative error allowed for the claimed parameters.
+    """
+    notion = find_notion(claim)
+    assert notion.of_noise is not None
+    assert notion.of_noise_upper is not None
+    lowers, uppers = [arb(0)], [arb(0)]
+    with precision(BITS):
+        bound = allowed(claim) * (1 + ball(relative_error))
+        for pairs in (moved, [(b, a) for a, b in moved]) if moved else ():
+            upper = notion.of_noise_upper(claim, pairs)
+            lowers.append(notion.of_noise(claim, pairs))
+            uppers.append(arb.pos_inf() if upper is None else upper)
+        return NoiseLoss(
+            max(map(float_lower, lowers)),
+            max(map(float_upper, uppers)),
+            any(loss > bound for loss in lowers),
+            all(loss <= bound for loss in uppers),
+        )
 
 
 def bound_of(claim: Claim) -> float:

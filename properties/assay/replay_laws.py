@@ -18,32 +18,32 @@ from dpassay.impl.libraries.remote import RemoteMechanism
 from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.families import COMPUTED
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
-from dpassay.properties.assay.ideal_distributions import ideal_distribution
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import (
     bound_of,
     claim_in_words,
-    exceeds_claim,
+    loss_of_noise,
     mechanism_law,
     moves,
 )
 from dpassay.properties.assay.privacy_laws import confirm_on_pair
+from dpassay.properties.assay.replayed_noise import ROUNDING, does_not_adapt, moved_noise
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs
+from dpassay.spec.distributions.noise import NoisePair
 from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["REPLAY_LAWS", "Difference", "compare_runs"]
+__all__ = ["REPLAY_LAWS", "SHIFTS", "Difference", "compare_runs", "replayed_pairs"]
 
 Calls = Sequence[dict[str, Any]]
 
-_SHIFTS = (0.0, 7.0, -7.0)
+SHIFTS = (0.0, 7.0, -7.0)
 """The outputs are the values themselves, and values moved up and down by more than any sensitivity."""
 
 _DESIGNED, _BOUNDARY = 7, 5
 """Numbers of pairs that are replayed at each parameter: more pairs leave less time for parameters."""
 
-_SLACK = 2.0**-20
-"""Relative excess that counts as rounding of the account."""
+_SLACK = float(ROUNDING)
 
 _EQUAL_OUTCOMES = 1e-9
 """Relative difference of outcomes that counts as rounding."""
@@ -66,10 +66,10 @@ class Difference:
         What differs that must not, in words.
     wide : tuple of str
         Which values change by more than the declared sensitivity, in words.
-    laws : tuple of mappings, optional
-        The joint distributions of the noisy values, if all primitives are of one family.
     gaps : tuple of float
         The distances of what reaches each primitive.
+    moved : tuple of NoisePair, optional
+        The noisy values that differ, if their distributions are known.
     """
 
     pure: float
@@ -77,7 +77,7 @@ class Difference:
     faults: tuple[str, ...]
     wide: tuple[str, ...]
     gaps: tuple[float, ...]
-    laws: tuple[dict[str, Any], dict[str, Any]] | None = None
+    moved: tuple[NoisePair, ...] | None = None
 
 
 def compare_runs(left: tuple[Calls, Any], right: tuple[Calls, Any]) -> Difference:
@@ -112,8 +112,8 @@ def compare_runs(left: tuple[Calls, Any], right: tuple[Calls, Any]) -> Differenc
             pure += one["epsilon"] * _ratio(gap, one["sensitivity"])
     if not faults and not _same(outcome, other):
         faults.append(f"with equal noise the outcome changes from {outcome!r} to {other!r}")
-    laws = _joint_laws(calls, others) if not faults else None
-    return Difference(pure, squared, tuple(faults), tuple(wide), tuple(gaps), laws)
+    moved = moved_noise(calls, others) if not faults else None
+    return Difference(pure, squared, tuple(faults), tuple(wide), tuple(gaps), moved)
 
 
 def _ratio(gap: float, scale: float) -> float:
@@ -145,25 +145,6 @@ def _same(one: Any, two: Any) -> bool:
     return type(one) is type(two) and bool(one == two)
 
 
-def _joint_laws(calls: Calls, others: Calls) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the joint distributions of the noisy values in units of the noise, if they are of one family."""
-    families = {call["family"] for call in calls}
-    if len(families) != 1 or not families <= {"laplace", "gaussian"}:
-        return None
-    family = families.pop()
-    scales = [call["scale"] if family == "gaussian" else call["sensitivity"] / call["epsilon"] for call in calls]
-    if not all(0 < scale < math.inf for scale in scales):
-        return None
-    sides: list[dict[str, Any]] = []
-    for side in (calls, others):
-        locations = [np.atleast_1d(call["value"]) / scale for call, scale in zip(side, scales, strict=True)]
-        joined = np.concatenate(locations)
-        if not np.isfinite(joined).all():
-            return None
-        sides.append({"family": family, "location": joined.tolist(), "scale": 1.0})
-    return sides[0], sides[1]
-
-
 def _excess(claim: Claim, found: Difference) -> tuple[float, float] | None:
     """Return the account of the primitives and the bound of the claim if the account exceeds it; None otherwise."""
     pure, mu = found.pure, math.sqrt(found.squared)
@@ -175,6 +156,9 @@ def _excess(claim: Claim, found: Difference) -> tuple[float, float] | None:
         return (total, float(claim.rho)) if total > float(claim.rho) * (1 + _SLACK) else None
     assert isinstance(claim, ApproximateDP)
     epsilon, allowed = float(claim.epsilon), float(claim.delta)
+    if pure and found.moved:  # the losses of several primitives do not add up to a delta
+        loss = loss_of_noise(claim, found.moved, _SLACK)
+        return (loss.lower, allowed) if loss.exceeds else None
     delta = _gaussian_delta(mu, epsilon - pure) if mu else max(0.0, -math.expm1((epsilon - pure) / 2))
     return (delta, allowed) if delta > allowed * (1 + _SLACK) + _SLACK**2 else None
 
@@ -219,14 +203,14 @@ def _condition(case: RemoteMechanism) -> str | None:
 
 
 def _check_replay(case: RemoteMechanism, settings: Settings) -> Finding:
-    pairs = _pairs(case, settings)
+    pairs = replayed_pairs(case, settings)
     suspicions: list[_Suspicion] = []
-    replays, calls, most = case.replay(pairs, _SHIFTS), 2 * len(pairs) * len(_SHIFTS), 0
+    replays, calls, most = case.replay(pairs, SHIFTS), 2 * len(pairs) * len(SHIFTS), 0
     for number, pair in enumerate(pairs):
-        runs = replays[number * len(_SHIFTS) : (number + 1) * len(_SHIFTS)]
+        runs = replays[number * len(SHIFTS) : (number + 1) * len(SHIFTS)]
         differences = [_compared(case, one) for one in runs]
         most = max(most, *(len(one.gaps) for one in differences))
-        is_adaptive = len({one.gaps for one in differences}) > 1
+        is_adaptive = not does_not_adapt(runs)
         for found in differences:
             excess = _excess(case.claims[0], found)
             if found.faults or found.wide or excess is not None:
@@ -259,10 +243,18 @@ def _compared(case: RemoteMechanism, runs: dict[str, Any]) -> Difference:
     return replace(found, faults=(*found.faults, words))
 
 
-def _pairs(case: RemoteMechanism, settings: Settings) -> list[Pair]:
-    """Return the pairs that are replayed, fewer if the adapter limits the calls of a slow mechanism."""
+def replayed_pairs(case: RemoteMechanism, settings: Settings) -> list[Pair]:
+    """Return the pairs that are replayed, fewer if the adapter limits the calls of a slow mechanism.
+
+    Parameters
+    ----------
+    case : RemoteMechanism
+        The mechanism.
+    settings : Settings
+        The seed.
+    """
     limit = case.description["calls"]
-    allowed = math.inf if limit is None else limit / (2 * len(_SHIFTS))
+    allowed = math.inf if limit is None else limit / (2 * len(SHIFTS))
     share = min(1.0, allowed / (_DESIGNED + _BOUNDARY))
     designed, boundary = (max(1, round(share * number)) for number in (_DESIGNED, _BOUNDARY))
     return [
@@ -307,15 +299,11 @@ def _finding(case: RemoteMechanism, settings: Settings, worst: _Suspicion, calls
 
 def _certified(case: RemoteMechanism, worst: _Suspicion) -> tuple[float, float] | None:
     """Return the claimed and the certified loss, if the outcome shows all noisy values and their loss is certain."""
-    if not case.description["releases_noise"] or worst.is_adaptive or worst.found.laws is None:
+    if not case.description["releases_noise"] or worst.is_adaptive or worst.found.moved is None:
         return None
-    one, two = map(ideal_distribution, worst.found.laws)
     claim = case.claims[0]
-    for sides in ((one, two), (two, one)):
-        exceeds, loss = exceeds_claim(claim, *sides)
-        if exceeds:
-            return bound_of(claim), loss
-    return None
+    loss = loss_of_noise(claim, worst.found.moved, _SLACK)
+    return (bound_of(claim), loss.lower) if loss.exceeds else None
 
 
 REPLAY_LAWS: tuple[Law, ...] = (

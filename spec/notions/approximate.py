@@ -10,6 +10,7 @@ from dpassay.claims import ApproximateDP
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, hockey_stick
 from dpassay.spec.distributions.noise_pairs import hockey_stick_of_noise
+from dpassay.spec.distributions.noise_upper import hockey_stick_upper_of_noise
 from dpassay.spec.notions.base import Notion, grown, losses_beyond, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
@@ -50,6 +51,7 @@ APPROXIMATE_DP = register(
         decide=approximate_dp_holds,
         divergence=lambda claim, left, right: hockey_stick(left, right, ball(claim.epsilon)),
         of_noise=lambda claim, moved: hockey_stick_of_noise(moved, claim.epsilon),
+        of_noise_upper=lambda claim, moved: hockey_stick_upper_of_noise(moved, claim.epsilon),
         bound=lambda claim: ball(claim.delta),
         enlarged=lambda claim: replace(claim, delta=min(grown(claim.delta), Fraction(1))),
         event=lambda claim, left, right: losses_beyond(claim.epsilon, left, right),

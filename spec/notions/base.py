@@ -105,6 +105,8 @@ class Notion(Generic[C]):
     of_noise : callable, optional
         ``of_noise(claim, moved)``: the divergence of independent noise, or a lower bound on it. `moved` are the pairs
         of distributions of the coordinates that differ, at least one.
+    of_noise_upper : callable, optional
+        The same as an upper bound, or None where none is known.
     """
 
     name: str
@@ -119,6 +121,7 @@ class Notion(Generic[C]):
     over_all_orders: bool = False
     through_cells: Callable[[C], Claim] = lambda claim: claim
     of_noise: Callable[[C, Sequence[NoisePair]], arb] | None = None
+    of_noise_upper: Callable[[C, Sequence[NoisePair]], arb | None] | None = None
 
     @property
     def where(self) -> str:

@@ -10,6 +10,7 @@ from dpassay.claims import PureDP
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, max_divergence
 from dpassay.spec.distributions.noise_pairs import largest_loss_of_noise
+from dpassay.spec.distributions.noise_upper import largest_loss_upper_of_noise
 from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
@@ -42,6 +43,7 @@ PURE_DP = register(
         decide=pure_dp_holds,
         divergence=lambda _, left, right: max_divergence(left, right),
         of_noise=lambda _, moved: largest_loss_of_noise(moved),
+        of_noise_upper=lambda _, moved: largest_loss_upper_of_noise(moved),
         bound=lambda claim: ball(claim.epsilon),
         enlarged=lambda claim: PureDP(grown(claim.epsilon)),
     )

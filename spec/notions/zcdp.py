@@ -28,6 +28,7 @@ from dpassay.spec.distributions.discrete import (
 )
 from dpassay.spec.distributions.noise import NoisePair
 from dpassay.spec.distributions.noise_pairs import common_shift_of_noise, renyi_divergence_of_noise
+from dpassay.spec.distributions.noise_upper import concentrated_upper_of_noise
 from dpassay.spec.notions.base import Notion, grown, register
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated
 
@@ -207,6 +208,7 @@ ZCDP_NOTION = register(
         decide=zcdp_holds,
         divergence=zcdp_divergence,
         of_noise=lambda _, moved: _of_noise(moved),
+        of_noise_upper=lambda _, moved: concentrated_upper_of_noise(moved),
         bound=lambda claim: ball(claim.rho),
         enlarged=lambda claim: ZCDP(grown(claim.rho)),
         over_all_orders=True,

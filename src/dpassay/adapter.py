@@ -72,7 +72,7 @@ class Refused(ValueError):  # noqa: N818  # a word of adapters
 
 @dataclass(frozen=True)
 class NoisePrimitive:
-    """A function of the library through which its noise passes, for the law `replay`.
+    """A function of the library through which its noise passes, for the laws `replay` and `traced_privacy`.
 
     While a run is replayed the function is replaced: it notes what it is called with and returns chosen outputs. Calls
     of primitives from within a primitive are not noted.
@@ -89,11 +89,13 @@ class NoisePrimitive:
         - ``value``: the number, or list of numbers, to which noise is added, or the utilities of a selection;
         - ``family``: ``laplace`` (loss `epsilon` times the distance over `sensitivity`, in L1), ``gaussian`` (with
           `scale`, the standard deviation), ``bounded`` (any other noise whose loss is at most `epsilon` within
-          `sensitivity`) or ``selection`` (an index is released);
+          `sensitivity`; with `scale`, `low` and `high`, Laplace noise on the condition that the sum lies between
+          them) or ``selection`` (an index is released);
         - ``sensitivity``: the distance that the noise is made for (L2 for Gaussian noise), and ``epsilon`` or
           ``scale``, as the library passes them to the function;
-        - optionally ``low`` and ``high``, the range of outputs, ``integer``, if they are integers, and ``outputs``,
-          those of a selection, by default the indices.
+        - optionally ``low`` and ``high``, the range of outputs (to which sums with Laplace noise are clamped, or, with
+          ``folded``, into which they are reflected), ``integer``, if outputs are integers, and ``outputs``, those of
+          a selection, by default the indices.
     """
 
     owner: Any
@@ -167,7 +169,8 @@ class Mechanism:
     slow : bool
         Whether sampled laws draw only as many outcomes as a test of the claim needs in order not to be weak.
     noise : tuple of NoisePrimitive
-        The functions through which all noise of the mechanism passes; with them the law `replay` applies.
+        The functions through which all noise of the mechanism passes; with them the law `replay` applies, and
+        `traced_privacy` if the mechanism `releases_noise`.
     choices : tuple of Choice
         Other randomness.
     releases_noise : bool

@@ -21,7 +21,7 @@ _IMPORTS = (
 EPSILON, LOW, WIDTH = (0.05, 5.0), (-40.0, 30.0), (0.25, 60.0)
 
 
-def _read(family, *, integer=False):
+def _read(family, *, integer=False, folded=False):
     def read(mechanism, value):
         found = {
             "value": value,
@@ -29,6 +29,7 @@ def _read(family, *, integer=False):
             "sensitivity": float(mechanism.sensitivity),
             "epsilon": float(mechanism.epsilon),
             "integer": integer,
+            "folded": folded,
         }
         for name, bound in (("low", "lower"), ("high", "upper")):
             if math.isfinite(getattr(mechanism, bound, math.inf)):
@@ -36,6 +37,12 @@ def _read(family, *, integer=False):
         return found
 
     return read
+
+
+def _read_bounded(mechanism, value):
+    """Read noise on the condition that the sum lies between the ends, whose scale is searched for."""
+    scale = mechanism._find_scale() if mechanism._scale is None else mechanism._scale
+    return {**_read("bounded")(mechanism, value), "scale": float(scale)}
 
 
 def _selected(mechanism):
@@ -52,11 +59,11 @@ def _noise():
     kinds = {
         "Laplace": _read("laplace"),
         "LaplaceTruncated": _read("laplace"),
-        "LaplaceFolded": _read("bounded"),
-        "LaplaceBoundedDomain": _read("bounded"),
+        "LaplaceFolded": _read("laplace", folded=True),
+        "LaplaceBoundedDomain": _read_bounded,
         "Geometric": _read("laplace", integer=True),
         "GeometricTruncated": _read("laplace", integer=True),
-        "GeometricFolded": _read("bounded", integer=True),
+        "GeometricFolded": _read("laplace", integer=True, folded=True),
         "PermuteAndFlip": _selected,
     }
     return tuple(NoisePrimitive(getattr(mechanisms, name), "randomise", read) for name, read in kinds.items())
