@@ -90,7 +90,8 @@ def union_of_the_first_constraints(parts: Any, node: Any, rest: Any) -> Any:
 
 
 def the_heaviest_sibling_counts(level: Any, family: Any) -> Fraction:
-    return max(level.pop(path) for path in family)
+    heaviest: Fraction = max(level.pop(path) for path in family)
+    return heaviest
 
 
 def the_first_of_two(left: Any, right: Any) -> Any:

@@ -285,7 +285,7 @@ def _released_alone(epsilon, delta, contributions, items):
         law=law,
         floats=False,
         slow=True,
-        calls=400,
+        calls=2000,
         relative_error=1e-9,
     )
 
