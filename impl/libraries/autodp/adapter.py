@@ -162,6 +162,7 @@ def _banks():
         lambda scale, order: float(rdp_bank.RDP_laplace({"b": scale}, order)),
         domain=_ORDINARY,
         relative_error=_ROUNDING,
+        absolute_error=1e-12,  # as of randomised response
     )
     yield Answer(
         "RDP_randresponse",
