@@ -11,11 +11,19 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["MalformedCertificateError", "check_alignment", "digest", "extreme_boxes", "read_count", "read_rational"]
+__all__ = [
+    "MalformedCertificateError",
+    "check_alignment",
+    "digest",
+    "extreme_boxes",
+    "faults_found",
+    "read_count",
+    "read_rational",
+]
 
 FORMAT = "dpassay alignment 1"
 UPWARDS_ONLY = {"exponential", "gumbel"}
@@ -49,10 +57,32 @@ def check_alignment(certificate: Mapping[str, Any]) -> list[str]:
     MalformedCertificateError
         If it is not a certificate at all.
     """
-    if not isinstance(certificate, Mapping) or certificate.get("format") != FORMAT:
-        raise MalformedCertificateError(f"not an alignment certificate: its format is not {FORMAT!r}")
+    return faults_found(certificate, FORMAT, "an alignment certificate", _all_faults)
+
+
+def faults_found(
+    certificate: Mapping[str, Any], form: str, name: str, faults: Callable[[Mapping[str, Any]], Iterator[str]]
+) -> list[str]:
+    """Return what a checker finds in a certificate of its format.
+
+    Parameters
+    ----------
+    certificate : mapping
+        It may hold anything.
+    form, name : str
+        The format, and what a certificate of this format is called.
+    faults : callable
+        The checker; that it stumbles on a certificate means that this is malformed.
+
+    Raises
+    ------
+    MalformedCertificateError
+        If it is not such a certificate at all.
+    """
+    if not isinstance(certificate, Mapping) or certificate.get("format") != form:
+        raise MalformedCertificateError(f"not {name}: its format is not {form!r}")
     try:
-        return list(_all_faults(certificate))
+        return list(faults(certificate))
     except MalformedCertificateError:
         raise
     except (KeyError, ValueError, TypeError, AttributeError, ArithmeticError, IndexError, RecursionError) as error:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpassay.spec.leaves.check import MalformedCertificateError, digest, read_count, read_rational
+from dpassay.spec.leaves.check import MalformedCertificateError, digest, faults_found, read_count, read_rational
 
 __all__ = ["FORMAT", "check_cells", "exp_lower"]
 
@@ -49,14 +49,7 @@ def check_cells(certificate: Mapping[str, Any]) -> list[str]:
     MalformedCertificateError
         If it is not a certificate at all.
     """
-    if not isinstance(certificate, Mapping) or certificate.get("format") != FORMAT:
-        raise MalformedCertificateError(f"not a certificate of cells: its format is not {FORMAT!r}")
-    try:
-        return list(_all_faults(certificate))
-    except MalformedCertificateError:
-        raise
-    except (KeyError, ValueError, TypeError, AttributeError, ArithmeticError, IndexError, RecursionError) as error:
-        raise MalformedCertificateError(f"malformed certificate: {type(error).__name__}: {error}") from None
+    return faults_found(certificate, FORMAT, "a certificate of cells", _all_faults)
 
 
 def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
