@@ -13,6 +13,7 @@ from autodp import converter, dp_bank, mechanism_zoo, privacy_calibrator, rdp_ac
 from scipy import integrate, optimize, special
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon, near, normal_cdf
 
 __all__ = ["relations"]
 
@@ -20,22 +21,7 @@ _ORDERS = (1.0, 1.3, 2.0, 2.7, 5.0, 12.0)
 
 
 def _near(value, other, relative=1e-7, absolute=1e-10):
-    slack = relative * abs(other) + absolute
-    return other - slack, float(value), other + slack
-
-
-def _phi(x):
-    return 0.5 * math.erfc(-x / math.sqrt(2))
-
-
-def _gaussian_delta(sigma, epsilon):
-    return _phi(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * _phi(-0.5 / sigma - epsilon * sigma)
-
-
-def _gaussian_epsilon(sigma, delta):
-    if _gaussian_delta(sigma, 0.0) <= delta:
-        return 0.0
-    return optimize.brentq(lambda e: _gaussian_delta(sigma, e) - delta, 0.0, 500.0, xtol=1e-12)
+    return near(value, other, relative, absolute)
 
 
 # --- divergences --------------------------------------------------------------------------------------------
@@ -193,9 +179,9 @@ def _conversions(random):
         float(converter.puredp_to_approxdp(epsilon)(delta)),
         epsilon,
     )
-    loss = lambda t: _phi(t * sigma - 0.5 / sigma)  # noqa: E731  # a formula
+    loss = lambda t: normal_cdf(t * sigma - 0.5 / sigma)  # noqa: E731  # a formula
     found = converter.cdf_to_approxdelta(loss, loss)(epsilon)
-    yield (f"cdf_to_approxdelta, noise {sigma!r}, {epsilon!r}", *_near(found, _gaussian_delta(sigma, epsilon)))
+    yield (f"cdf_to_approxdelta, noise {sigma!r}, {epsilon!r}", *_near(found, gaussian_delta(sigma, epsilon)))
     base, share = random.uniform(0.1, 3), random.uniform(0.05, 0.9)
     amplified = math.log1p(share * math.expm1(base))
     found = privacy_calibrator.subsample_epsdelta(base, leak, share)
@@ -321,7 +307,7 @@ def _screens(random):
         found = rdp_bank.RDP_independent_noisy_screen({"thresh": threshold, "k": neighbours, "sigma": sigma}, order)
         for count in (neighbours // 10, threshold):
             for step in (1, -1):
-                p, q = (_phi(-(threshold - count + by) / sigma) for by in (0, step))
+                p, q = (normal_cdf(-(threshold - count + by) / sigma) for by in (0, step))
                 low = _sum([p, 1 - p], [q, 1 - q], order)
                 words = f"threshold {threshold}, noise {sigma!r}, count {count}, one vote {step}, order {order}"
                 yield words, low * (1 - 1e-6) - 1e-12, float(found), math.inf
@@ -344,7 +330,7 @@ def _epsilons(random):
     delta = 10 ** random.uniform(-7, -2)
     response = math.log(keep / (1 - keep))
     rows = (
-        ("get_eps_gaussian", sigma, lambda o: o / (2 * sigma**2), _gaussian_epsilon(sigma, delta)),
+        ("get_eps_gaussian", sigma, lambda o: o / (2 * sigma**2), gaussian_epsilon(sigma, delta)),
         (
             "get_eps_laplace",
             scale,
@@ -362,7 +348,7 @@ def _epsilons(random):
     yield (f"get_eps_randresp_optimal({keep!r}, 0)", *_near(dp_bank.get_eps_randresp_optimal(keep, 0), response))
     yield (
         f"get_eps_ana_gaussian({sigma!r}, {delta!r})",
-        *_near(dp_bank.get_eps_ana_gaussian(sigma, delta), _gaussian_epsilon(sigma, delta), 1e-7, 1e-8),
+        *_near(dp_bank.get_eps_ana_gaussian(sigma, delta), gaussian_epsilon(sigma, delta), 1e-7, 1e-8),
     )
     rate, curve = random.uniform(0.05, 0.4), lambda o: o / (2 * sigma**2)
     found = dp_bank.get_eps_rdp_subsampled(curve, delta, rate)
@@ -416,7 +402,7 @@ def _calibrations(random):
         # documented: a tolerance of 1e-12 in delta
         yield (
             f"ana_gaussian_mech({epsilon!r}, {level!r}), delta",
-            *_near(_gaussian_delta(found, epsilon), level, 1e-9, 2e-12),
+            *_near(gaussian_delta(found, epsilon), level, 1e-9, 2e-12),
         )
 
 

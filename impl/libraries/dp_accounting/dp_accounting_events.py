@@ -13,9 +13,10 @@ import numpy as np
 from dp_accounting import pld, rdp
 from dp_accounting.pld import accountant as composition
 from dp_accounting.rdp import rdp_privacy_accountant as _rdp
-from scipy import integrate, optimize
+from scipy import optimize
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.references import gaussian_delta, near, sampled_gaussian_divergence
 
 __all__ = ["event_relations"]
 
@@ -30,8 +31,7 @@ _FREE = (dp.NoOpDpEvent(),)
 
 
 def _near(value, other, relative=1e-8, absolute=1e-11):
-    slack = relative * abs(other) + absolute
-    return other - slack, float(value), other + slack
+    return near(value, other, relative, absolute)
 
 
 def _noise(random):
@@ -161,7 +161,7 @@ def _losses_of_gaussians(random):
             accountant.compose(one)
         steps = sum(count for count, _ in parts) * 2
         for level in (0.0, random.uniform(0, 3)):
-            exact, aside = (_gaussian_delta(sigma / sensitivity, at) for at in (level, level - steps * _INTERVAL))
+            exact, aside = (gaussian_delta(sigma / sensitivity, at) for at in (level, level - steps * _INTERVAL))
             found = accountant.get_delta(level)
             yield (
                 f"2 times {event!r}, {relation}, delta at {level!r}",
@@ -171,11 +171,6 @@ def _losses_of_gaussians(random):
             )
             epsilon = accountant.get_epsilon(found) if 0 < found < 1 else level
             yield f"2 times {event!r}, {relation}, back to epsilon", -math.inf, epsilon, level + 1e-6
-
-
-def _gaussian_delta(sigma, epsilon):
-    phi = lambda x: 0.5 * math.erfc(-x / math.sqrt(2))  # noqa: E731  # a formula
-    return phi(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * phi(-0.5 / sigma - epsilon * sigma)
 
 
 def _events_and_distributions(random):
@@ -249,18 +244,6 @@ def _without_privacy(random):
 # --- sampling, trees, repetitions ---------------------------------------------------------------------------
 
 
-def _sampled_divergence(sigma, rate, order):
-    """Return the divergence of a sampled Gaussian mechanism by an integral."""
-
-    def integrand(x):
-        ratio = (1 - rate) + rate * math.exp((2 * x - 1) / (2 * sigma**2))
-        return math.exp(-0.5 * (x / sigma) ** 2 + order * math.log(ratio)) / (sigma * math.sqrt(2 * math.pi))
-
-    ends = (-12 * sigma, order + 12 * sigma)
-    value, _ = integrate.quad(integrand, *ends, limit=500, points=[0.0, 0.5, order])
-    return math.log(value) / (order - 1)
-
-
 def _samples(random):
     sigma, rate, count = random.uniform(0.8, 4), random.uniform(0.01, 0.6), random.randint(1, 5)
     orders = [1.3, 2.0, 3.0, 3.7, 6.0]
@@ -268,7 +251,7 @@ def _samples(random):
         event = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(sigma)), count)
         found = rdp.RdpAccountant(orders, relation).compose(event).rdp
         for order, value in zip(orders, found):
-            exact = count * _sampled_divergence(sigma, rate, order)
+            exact = count * sampled_gaussian_divergence(sigma, rate, order)
             # the series for fractional orders adds its terms in absolute value, or it does not converge
             high = exact * (1 + 1e-6) if order == int(order) else math.inf
             yield f"{event!r}, order {order}", exact * (1 - 1e-6) - 1e-11, float(value), high
@@ -277,14 +260,14 @@ def _samples(random):
     found = rdp.RdpAccountant(orders, _REPLACE).compose(event).rdp
     for order, value in zip(orders, found):
         if order == int(order):
-            low = _sampled_divergence(sigma, part / size, order)
+            low = sampled_gaussian_divergence(sigma, part / size, order)
             high = _without_replacement(sigma, part / size, int(order))
             yield f"{event!r}, order {order}", low * (1 - 1e-6), float(value), high * (1 + 1e-9)
         # between integers the bound is a chord of a convex function
         elif order > 2:
             ends = [_without_replacement(sigma, part / size, n) * (n - 1) for n in (int(order), int(order) + 1)]
             high = (ends[0] + (order - int(order)) * (ends[1] - ends[0])) / (order - 1)
-            low = _sampled_divergence(sigma, part / size, order)
+            low = sampled_gaussian_divergence(sigma, part / size, order)
             yield f"{event!r}, order {order}", low * (1 - 1e-6), float(value), high * (1 + 1e-9)
 
 
@@ -430,8 +413,8 @@ def _smallest_noise(random):
     sigma = composition.get_smallest_gaussian_noise(target, count, sensitivity)
     words = f"get_smallest_gaussian_noise({epsilon!r}, {delta!r}, {count}, {sensitivity!r})"
     one = sigma / sensitivity / math.sqrt(count)
-    yield f"{words}, delta", 0.0, _gaussian_delta(one, epsilon), delta * (1 + 1e-6)
-    yield f"{words}, delta with less noise", delta, _gaussian_delta(one * 0.99, epsilon), 1.0
+    yield f"{words}, delta", 0.0, gaussian_delta(one, epsilon), delta * (1 + 1e-6)
+    yield f"{words}, delta with less noise", delta, gaussian_delta(one * 0.99, epsilon), 1.0
     pure = pld.common.DifferentialPrivacyParameters(epsilon, 0.0)
     scale = composition.get_smallest_laplace_noise(pure, count, sensitivity)
     # within a tolerance of the search

@@ -16,29 +16,17 @@ from opacus.accountants.utils import get_noise_multiplier
 from scipy import integrate, optimize
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.references import (
+    gaussian_delta,
+    gaussian_epsilon,
+    near,
+    normal_cdf,
+    sampled_gaussian_divergence,
+)
 
 __all__ = ["relations"]
 
 _ROUNDING = 1e-9
-
-
-def _near(value, other, relative=_ROUNDING, absolute=1e-11):
-    slack = relative * abs(other) + absolute
-    return other - slack, float(value), other + slack
-
-
-def _phi(x):
-    return 0.5 * math.erfc(-x / math.sqrt(2))
-
-
-def _gaussian_delta(sigma, epsilon):
-    return _phi(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * _phi(-0.5 / sigma - epsilon * sigma)
-
-
-def _gaussian_epsilon(sigma, delta):
-    if _gaussian_delta(sigma, 0.0) <= delta:
-        return 0.0
-    return optimize.brentq(lambda e: _gaussian_delta(sigma, e) - delta, 0.0, 500.0, xtol=1e-12)
 
 
 # --- the privacy loss of a sampled Gaussian mechanism -------------------------------------------------------
@@ -54,7 +42,7 @@ def _chance(sigma, rate, loss):
     if loss <= math.log1p(-rate):
         return 0.0
     x = _place(sigma, rate, loss)
-    return (1 - rate) * _phi(x / sigma) + rate * _phi((x - 1) / sigma)
+    return (1 - rate) * normal_cdf(x / sigma) + rate * normal_cdf((x - 1) / sigma)
 
 
 def _density(sigma, rate, loss):
@@ -85,10 +73,10 @@ def _losses(random):
         for found, exact, name in rows:
             for level, together in zip(levels, found(np.array(levels))):
                 words = f"PoissonSubsampledGaussianPRV({rate!r}, {sigma!r}).{name}({level!r})"
-                yield (words, *_near(together, exact(sigma, rate, level), 1e-8))
-                yield (f"{words}, alone", *_near(found(level), exact(sigma, rate, level), 1e-8))
+                yield (words, *near(together, exact(sigma, rate, level), 1e-8))
+                yield (f"{words}, alone", *near(found(level), exact(sigma, rate, level), 1e-8))
     for order in (2.0, 5.0, 1.5):
-        yield (f"rdp({order})", *_near(losses.rdp(order), _sampled_divergence(sigma, rate, order), 1e-6))
+        yield (f"rdp({order})", *near(losses.rdp(order), sampled_gaussian_divergence(sigma, rate, order), 1e-6))
 
 
 def _truncated(random):
@@ -103,13 +91,13 @@ def _truncated(random):
             exact = (
                 (_chance(sigma, rate, level) - _chance(sigma, rate, low)) / mass if inside else float(level >= high)
             )
-            yield (f"{words}, cdf({level!r})", *_near(losses.cdf(level), exact, 1e-8))
+            yield (f"{words}, cdf({level!r})", *near(losses.cdf(level), exact, 1e-8))
             exact = _density(sigma, rate, level) / mass if inside else 0.0
-            yield (f"{words}, pdf({level!r})", *_near(losses.pdf(level), exact, 1e-8))
+            yield (f"{words}, pdf({level!r})", *near(losses.pdf(level), exact, 1e-8))
         least = max(low, math.log1p(-rate))
         area, _ = integrate.quad(lambda t: _chance(sigma, rate, t), least, high, limit=500, points=[0.0])
         exact = (high * _chance(sigma, rate, high) - least * _chance(sigma, rate, least) - area) / mass
-        yield (f"{words}, mean", *_near(losses.mean(), exact, 1e-6, 1e-6))
+        yield (f"{words}, mean", *near(losses.mean(), exact, 1e-6, 1e-6))
 
 
 # --- losses on a grid ---------------------------------------------------------------------------------------
@@ -152,15 +140,15 @@ def _grids(random):
     words = f"Domain.create_aligned({low!r}, {high!r}, {step!r})"
     yield f"{words}, lower end", low - step * (1 + _ROUNDING), grid.t_min, low
     yield f"{words}, upper end", high, grid.t_max, high + 2 * step * (1 + _ROUNDING)
-    yield (f"{words}, step", *_near(grid.dt, step, 1e-7))
+    yield (f"{words}, step", *near(grid.dt, step, 1e-7))
     yield f"{words}, evenly many points", 0.0, float(len(grid.ts) % 2), 0.0
     yield f"{words}, as many as it says", float(grid.size), float(len(grid.ts)), float(grid.size)
     yield f"{words}, zero is a point", 0.0, float(np.min(np.abs(grid.ts))), step * 1e-6
     moved = grid.shift_right(0.3 * step).shift_right(0.2 * step)
     for place in (0, 1, grid.size - 1):
-        yield (f"{words}, point {place}", *_near(grid[place], grid.t_min + place * step, 1e-7, 1e-7))
-        yield (f"{words}, point {place}, moved", *_near(moved.ts[place], grid.ts[place] + 0.5 * step))
-    yield (f"{words}, shifts", *_near(moved.shifts, 0.5 * step))
+        yield (f"{words}, point {place}", *near(grid[place], grid.t_min + place * step, 1e-7, 1e-7))
+        yield (f"{words}, point {place}, moved", *near(moved.ts[place], grid.ts[place] + 0.5 * step))
+    yield (f"{words}, shifts", *near(moved.shifts, 0.5 * step))
 
 
 def _numbers(random):
@@ -177,11 +165,11 @@ def _numbers(random):
                 _epsilon(few.pairs, delta - error) + slack,
             ),
         ):
-            yield (f"{few.pairs!r}, {name} epsilon at {delta!r} with {error!r}, {slack!r}", *_near(value, exact, 1e-8))
+            yield (f"{few.pairs!r}, {name} epsilon at {delta!r} with {error!r}, {slack!r}", *near(value, exact, 1e-8))
     yield "epsilon at no delta", math.inf, few.losses.compute_epsilon(0.0, 0.0, 0.0)[2], math.inf
     for level in (-0.1, 0.0, 0.11, 0.3):
         exact = _delta(few.pairs, level)
-        yield (f"{few.pairs!r}, delta at {level}", *_near(few.losses.compute_delta_estimate(level), exact))
+        yield (f"{few.pairs!r}, delta at {level}", *near(few.losses.compute_delta_estimate(level), exact))
 
 
 def _convolutions(random):
@@ -204,9 +192,9 @@ def _convolutions(random):
     spread = math.fsum(n * (_moment(few.pairs, 2) - _moment(few.pairs, 1) ** 2) for few, n in zip(some, counts))
     masses = list(zip(map(float, found.domain.ts), map(float, found.pmf)))
     words = f"{counts} times {[few.pairs for few in some]!r}"
-    yield (f"{words}, mass", *_near(math.fsum(p for _, p in masses), 1.0))
-    yield (f"{words}, mean", *_near(_moment(masses, 1), mean, 1e-8, 1e-9))
-    yield (f"{words}, variance", *_near(_moment(masses, 2) - _moment(masses, 1) ** 2, spread, 1e-7))
+    yield (f"{words}, mass", *near(math.fsum(p for _, p in masses), 1.0))
+    yield (f"{words}, mean", *near(_moment(masses, 1), mean, 1e-8, 1e-9))
+    yield (f"{words}, variance", *near(_moment(masses, 2) - _moment(masses, 1) ** 2, spread, 1e-7))
     two = compose.compose_heterogeneous([few.losses for few in parts], [2])
     yield from _same(f"2 times {parts[0].pairs!r}", two, _sums(parts[0].pairs, parts[0].pairs))
 
@@ -217,7 +205,7 @@ def _moment(pairs, power):
 
 def _same(words, found, pairs):
     for level in (-0.2, 0.0, 0.13, 0.4):
-        yield (f"{words}, delta at {level}", *_near(found.compute_delta_estimate(level), _delta(pairs, level)))
+        yield (f"{words}, delta at {level}", *near(found.compute_delta_estimate(level), _delta(pairs, level)))
 
 
 def _discretised(random):
@@ -230,9 +218,9 @@ def _discretised(random):
     with np.errstate(all="ignore"):
         found = prvs.discretize(losses, grid)
     words = f"rate {rate!r}, noise {sigma!r} on a grid"
-    yield (f"{words}, mass", *_near(float(np.sum(found.pmf)), 1.0, 1e-8))
+    yield (f"{words}, mass", *near(float(np.sum(found.pmf)), 1.0, 1e-8))
     mean = float(np.dot(found.pmf, found.domain.ts))
-    yield (f"{words}, mean", *_near(mean, losses.mean(), 1e-6, 1e-8))
+    yield (f"{words}, mean", *near(mean, losses.mean(), 1e-6, 1e-8))
     for level in (0.0, 0.3, 1.0):
         exact = _sampled_delta(sigma, rate, level)
         low, high = _sampled_delta(sigma, rate, level + 0.02), _sampled_delta(sigma, rate, level - 0.02)
@@ -249,7 +237,7 @@ def _sampled_delta(sigma, rate, epsilon):
     if epsilon <= math.log1p(-rate):
         return -math.expm1(epsilon)
     x = _place(sigma, rate, epsilon)
-    return 1 - _chance(sigma, rate, epsilon) - math.exp(epsilon) * _phi(-x / sigma)
+    return 1 - _chance(sigma, rate, epsilon) - math.exp(epsilon) * normal_cdf(-x / sigma)
 
 
 # --- accounts -----------------------------------------------------------------------------------------------
@@ -264,7 +252,7 @@ def _gaussians(random):
     account.history = list(history)
     with np.errstate(all="ignore"):
         found = account.get_epsilon(delta, eps_error=error)
-    exact, far = (_gaussian_epsilon(sigma, d) for d in (delta, delta * (1 - 2e-3)))
+    exact, far = (gaussian_epsilon(sigma, d) for d in (delta, delta * (1 - 2e-3)))
     yield f"prv of {history!r}, epsilon at {delta!r}, error {error}", exact, float(found), far + 2 * error
     account = accountants.create_accountant("rdp")
     account.history = list(history)
@@ -272,46 +260,37 @@ def _gaussians(random):
     orders = account.DEFAULT_ALPHAS
     # Balle et al. 2020, Theorem 21
     best = min(_converted(o, o / (2 * sigma**2), delta) for o in orders)
-    yield (f"rdp of {history!r}, epsilon at {delta!r}", *_near(found, best, 1e-8))
-    yield (f"rdp of {history!r}, at its order", *_near(_converted(order, order / (2 * sigma**2), delta), best, 1e-8))
+    yield (f"rdp of {history!r}, epsilon at {delta!r}", *near(found, best, 1e-8))
+    yield (f"rdp of {history!r}, at its order", *near(_converted(order, order / (2 * sigma**2), delta), best, 1e-8))
 
 
 def _converted(order, divergence, delta):
     return divergence - (math.log(delta) + math.log(order)) / (order - 1) + math.log1p(-1 / order)
 
 
-def _sampled_divergence(sigma, rate, order):
-    def integrand(x):
-        ratio = (1 - rate) + rate * math.exp((2 * x - 1) / (2 * sigma**2))
-        return math.exp(-0.5 * (x / sigma) ** 2 + order * math.log(ratio)) / (sigma * math.sqrt(2 * math.pi))
-
-    value, _ = integrate.quad(integrand, -12 * sigma, order + 12 * sigma, limit=500, points=[0.0, 0.5, order])
-    return math.log(value) / (order - 1)
-
-
 def _divergences(random):
     sigma, rate, steps = random.uniform(0.9, 4), random.uniform(0.01, 0.6), random.randint(1, 9)
     orders = [1.3, 1.8, 2.0, 2.6, 3.0, 4.5, 7.0]
-    exact = [steps * _sampled_divergence(sigma, rate, order) for order in orders]
+    exact = [steps * sampled_gaussian_divergence(sigma, rate, order) for order in orders]
     found = rdp.compute_rdp(q=rate, noise_multiplier=sigma, steps=steps, orders=orders)
     for order, together, alone in zip(orders, found, exact):
         words = f"compute_rdp({rate!r}, {sigma!r}, {steps}, {order})"
-        yield (words, *_near(together, alone, 1e-6))
+        yield (words, *near(together, alone, 1e-6))
         single = rdp.compute_rdp(q=rate, noise_multiplier=sigma, steps=steps, orders=order)
-        yield (f"{words}, alone", *_near(single, alone, 1e-6))
+        yield (f"{words}, alone", *near(single, alone, 1e-6))
     for order in (1.7, 3.0):
         for other, cost in ((0.0, 0.0), (1.0, steps * order / (2 * sigma**2))):
             found = rdp.compute_rdp(q=other, noise_multiplier=sigma, steps=steps, orders=order)
-            yield (f"compute_rdp({other}, {sigma!r}, {steps}, {order})", *_near(found, cost))
+            yield (f"compute_rdp({other}, {sigma!r}, {steps}, {order})", *near(found, cost))
     delta = 10 ** random.uniform(-8, -2)
     best, order = rdp.get_privacy_spent(orders=orders, rdp=exact, delta=delta)
     least = min(_converted(o, r, delta) for o, r in zip(orders, exact))
-    yield (f"get_privacy_spent({orders}, {exact}, {delta!r})", *_near(best, least))
-    yield "its order is the best", *_near(_converted(order, exact[orders.index(order)], delta), least)
+    yield (f"get_privacy_spent({orders}, {exact}, {delta!r})", *near(best, least))
+    yield "its order is the best", *near(_converted(order, exact[orders.index(order)], delta), least)
     for a, b in ((random.uniform(-9, 3), random.uniform(-9, 3)), (1.0, -math.inf)):
         high, low = max(a, b), min(a, b)
-        yield (f"_log_add({a}, {b})", *_near(rdp._log_add(a, b), math.log(math.exp(a) + math.exp(b))))
-        yield (f"_log_sub({high}, {low})", *_near(rdp._log_sub(high, low), math.log(math.exp(high) - math.exp(low))))
+        yield (f"_log_add({a}, {b})", *near(rdp._log_add(a, b), math.log(math.exp(a) + math.exp(b))))
+        yield (f"_log_sub({high}, {low})", *near(rdp._log_sub(high, low), math.log(math.exp(high) - math.exp(low))))
 
 
 def _steps(random):
@@ -334,13 +313,13 @@ def _steps(random):
             one.step(noise_multiplier=sigma, sample_rate=rate)
         words = f"{name}, steps {taken!r}"
         yield f"{words}, history {one.history!r}", 1.0, float([tuple(run) for run in one.history] == runs), 1.0
-        yield (f"{words}, length", *_near(len(one), len(runs)))
+        yield (f"{words}, length", *near(len(one), len(runs)))
         two.load_state_dict(one.state_dict())
         yield f"{words}, state", 1.0, float(two.history == one.history and two.mechanism() == name), 1.0
         if name == "rdp":
             two.history = [(sigma, rate, 1) for sigma, rate in taken]
             orders = [2.0, 3.5, 8.0]
-            yield (f"{words}, epsilon", *_near(one.get_epsilon(delta, orders), two.get_epsilon(delta, orders)))
+            yield (f"{words}, epsilon", *near(one.get_epsilon(delta, orders), two.get_epsilon(delta, orders)))
     same = accountants.create_accountant("gdp")
     for _ in range(5):
         same.step(noise_multiplier=kinds[0][0], sample_rate=kinds[0][1])
@@ -360,31 +339,31 @@ def _steps(random):
     hook = accountants.create_accountant("rdp")
     rate = random.uniform(0.01, 0.2)
     hook.get_optimizer_hook_fn(rate)(type("Optimizer", (), {"noise_multiplier": 1.5, "accumulated_iterations": 3})())
-    yield (f"the hook of rate {rate!r} after 3 accumulated iterations", *_near(hook.history[-1][1], 3 * rate))
+    yield (f"the hook of rate {rate!r} after 3 accumulated iterations", *near(hook.history[-1][1], 3 * rate))
 
 
 def _limits(random):
     """Check the formulas of the central limit theorem."""
     sigma, rate, steps = random.uniform(0.8, 4), random.uniform(0.01, 0.3), random.randint(1, 50)
     poisson = rate * math.sqrt(steps * math.expm1(sigma**-2))
-    inner = math.exp(sigma**-2) * _phi(1.5 / sigma) + 3 * _phi(-0.5 / sigma) - 2
+    inner = math.exp(sigma**-2) * normal_cdf(1.5 / sigma) + 3 * normal_cdf(-0.5 / sigma) - 2
     uniform = math.sqrt(2 * steps * inner) * rate
     given = {"steps": steps, "noise_multiplier": sigma, "sample_rate": rate}
-    yield (f"compute_mu_poisson({given})", *_near(gdp.compute_mu_poisson(**given), poisson))
-    yield (f"compute_mu_uniform({given})", *_near(gdp.compute_mu_uniform(**given), uniform))
+    yield (f"compute_mu_poisson({given})", *near(gdp.compute_mu_poisson(**given), poisson))
+    yield (f"compute_mu_uniform({given})", *near(gdp.compute_mu_uniform(**given), uniform))
     account = accountants.create_accountant("gdp")
     account.history = [(sigma, rate, steps)]
     for mu, choice in ((poisson, True), (uniform, False)):
         level = random.uniform(0, 2)
         yield (
             f"delta_eps_mu({level!r}, {mu!r})",
-            *_near(gdp.delta_eps_mu(eps=level, mu=mu), _gaussian_delta(1 / mu, level)),
+            *near(gdp.delta_eps_mu(eps=level, mu=mu), gaussian_delta(1 / mu, level)),
         )
-        delta = _gaussian_delta(1 / mu, 0.0) * random.uniform(0.01, 0.9)
+        delta = gaussian_delta(1 / mu, 0.0) * random.uniform(0.01, 0.9)
         found = account.get_epsilon(delta, poisson=choice)
         yield (
             f"gdp of {given}, epsilon at {delta!r}, {choice}",
-            *_near(found, _gaussian_epsilon(1 / mu, delta), 1e-7, 1e-7),
+            *near(found, gaussian_epsilon(1 / mu, delta), 1e-7, 1e-7),
         )
 
 
@@ -409,11 +388,11 @@ def _domain_of(random, history):
 
     singles = [cost([(sigma, rate, 1)], chance / (8 * sum(counts))) for sigma, rate, _ in history]
     least = max(cost(history, chance / 4), *singles, error) + 3
-    yield (f"compute_safe_domain_size({history!r}, {error!r}, {chance!r})", *_near(found, least))
+    yield (f"compute_safe_domain_size({history!r}, {error!r}, {chance!r})", *near(found, least))
     account = accountants.create_accountant("prv")
     grid = account._get_domain(losses, counts, error, chance)
     step = error / math.sqrt(sum(counts) / 2 * math.log(12 / chance))  # Theorem 5.5 of Gopi, Lee and Wutschitz 2021
-    yield (f"the step of the grid of {history!r}, {error!r}, {chance!r}", *_near(grid.dt, step, 1e-7))
+    yield (f"the step of the grid of {history!r}, {error!r}, {chance!r}", *near(grid.dt, step, 1e-7))
     yield f"the grid of {history!r} reaches down", -math.inf, grid.t_min, -least * (1 - _ROUNDING)
     yield f"the grid of {history!r} reaches up", least * (1 - _ROUNDING), grid.t_max, least + 3 * step
 

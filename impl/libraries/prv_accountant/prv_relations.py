@@ -17,29 +17,17 @@ from prv_accountant.other_accountants import RDP
 from scipy import integrate, optimize
 
 from dpassay.adapter import Relations
+from dpassay.impl.libraries.references import (
+    gaussian_delta,
+    gaussian_epsilon,
+    near,
+    normal_cdf,
+    sampled_gaussian_divergence,
+)
 
 __all__ = ["relations"]
 
 _ROUNDING = 1e-9
-
-
-def _near(value, other, relative=_ROUNDING, absolute=1e-11):
-    slack = relative * abs(other) + absolute
-    return other - slack, float(value), other + slack
-
-
-def _phi(x):
-    return 0.5 * math.erfc(-x / math.sqrt(2))
-
-
-def _gaussian_delta(sigma, epsilon):
-    return _phi(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * _phi(-0.5 / sigma - epsilon * sigma)
-
-
-def _gaussian_epsilon(sigma, delta):
-    if _gaussian_delta(sigma, 0.0) <= delta:
-        return 0.0
-    return optimize.brentq(lambda e: _gaussian_delta(sigma, e) - delta, 0.0, 500.0, xtol=1e-12)
 
 
 # --- the losses of the mechanisms ---------------------------------------------------------------------------
@@ -61,7 +49,7 @@ class _Sampled:
         if loss <= self.least:
             return 0.0
         x = self.place(loss)
-        return (1 - self.rate) * _phi(x / self.sigma) + self.rate * _phi((x - 1) / self.sigma)
+        return (1 - self.rate) * normal_cdf(x / self.sigma) + self.rate * normal_cdf((x - 1) / self.sigma)
 
     def pdf(self, loss):
         if loss <= self.least:
@@ -74,18 +62,10 @@ class _Sampled:
     def delta(self, epsilon):
         if epsilon <= self.least:
             return -math.expm1(epsilon)
-        return 1 - self.cdf(epsilon) - math.exp(epsilon) * _phi(-self.place(epsilon) / self.sigma)
+        return 1 - self.cdf(epsilon) - math.exp(epsilon) * normal_cdf(-self.place(epsilon) / self.sigma)
 
     def rdp(self, order):
-        sigma, rate = self.sigma, self.rate
-
-        def integrand(x):
-            ratio = (1 - rate) + rate * math.exp((2 * x - 1) / (2 * sigma**2))
-            return math.exp(-0.5 * (x / sigma) ** 2 + order * math.log(ratio)) / (sigma * math.sqrt(2 * math.pi))
-
-        ends = (-12 * sigma, order + 12 * sigma)
-        value, _ = integrate.quad(integrand, *ends, limit=500, points=[0.0, 0.5, order])
-        return math.log(value) / (order - 1)
+        return sampled_gaussian_divergence(self.sigma, self.rate, order)
 
 
 class _Gaussian:
@@ -96,10 +76,10 @@ class _Gaussian:
         self.words = f"GaussianMechanism({self.sigma * norm!r}, {norm!r})"
 
     def cdf(self, loss):
-        return _phi(loss * self.sigma - 0.5 / self.sigma)
+        return normal_cdf(loss * self.sigma - 0.5 / self.sigma)
 
     def delta(self, epsilon):
-        return _gaussian_delta(self.sigma, epsilon)
+        return gaussian_delta(self.sigma, epsilon)
 
     def rdp(self, order):
         return order / (2 * self.sigma**2)
@@ -154,24 +134,24 @@ def _losses(random):
                 if exact is None:
                     continue
                 for level, found in zip(levels, getattr(mechanism.made, name)(np.array(levels))):
-                    yield (f"{mechanism.words}.{name}({level!r})", *_near(found, exact(level), 1e-8))
+                    yield (f"{mechanism.words}.{name}({level!r})", *near(found, exact(level), 1e-8))
             a, b = levels[1], levels[-1]
             exact = mechanism.cdf(b) - mechanism.cdf(a)
             yield (
                 f"{mechanism.words}.probability({a!r}, {b!r})",
-                *_near(mechanism.made.probability(a, b), exact, 1e-8),
+                *near(mechanism.made.probability(a, b), exact, 1e-8),
             )
         if mechanism.rdp is not None:
             for order in (1.3, 2.0, 2.6, 5.0):
                 yield (
                     f"{mechanism.words}.rdp({order})",
-                    *_near(mechanism.made.rdp(order), mechanism.rdp(order), 1e-6),
+                    *near(mechanism.made.rdp(order), mechanism.rdp(order), 1e-6),
                 )
         leak = getattr(mechanism, "leak", 0.0)
-        yield (f"{mechanism.words}.pm_inf", *_near(mechanism.made.pm_inf, leak))
+        yield (f"{mechanism.words}.pm_inf", *near(mechanism.made.pm_inf, leak))
     for rate, exact in ((0.0, 0.0), (1.0, 3.0 / (2 * 1.7**2))):
         found = variables.PoissonSubsampledGaussianMechanism(rate, 1.7).rdp(3.0)
-        yield (f"a sample of rate {rate}, divergence", *_near(found, exact))
+        yield (f"a sample of rate {rate}, divergence", *near(found, exact))
 
 
 def _truncated(random):
@@ -189,7 +169,7 @@ def _truncated(random):
         inner = lambda t, m=mechanism, a=low, b=high: m.cdf(min(max(t, a), b))  # noqa: E731  # a formula
         for a, b in ((low - 0.2, 0.1), (-0.05, high + 0.2), (low / 2, high / 2), (low - 1, high + 1)):
             exact = (inner(b) - inner(a)) / mass
-            yield (f"{words}, probability({a!r}, {b!r})", *_near(found.probability(a, b), exact, 1e-8))
+            yield (f"{words}, probability({a!r}, {b!r})", *near(found.probability(a, b), exact, 1e-8))
         for level in (low - 0.1, low / 2, 0.0, high / 2, high + 0.1):
             # the library leaves out the subtraction of what lies below
             exact = 0.0 if level < low else (mechanism.cdf(level) - below) / mass if level < high else 1.0
@@ -198,8 +178,8 @@ def _truncated(random):
             if mechanism.pdf is not None:
                 with np.errstate(all="ignore"):
                     density = mechanism.pdf(level) / mass if low <= level < high else 0.0
-                    yield (f"{words}, pdf({level!r})", *_near(found.pdf(level), density, 1e-8))
-        yield (f"{words}, pm_inf", *_near(found.pm_inf, getattr(mechanism, "leak", 0.0)))
+                    yield (f"{words}, pdf({level!r})", *near(found.pdf(level), density, 1e-8))
+        yield (f"{words}, pm_inf", *near(found.pm_inf, getattr(mechanism, "leak", 0.0)))
 
 
 def _means(random):
@@ -211,7 +191,7 @@ def _means(random):
         ends = (max(mechanism.least, -reach), min(mechanism.most, reach))
         area, _ = integrate.quad(mechanism.cdf, *ends, limit=500, points=[0.0])
         exact = ends[1] - area
-        yield (f"{mechanism.words}, mean", *_near(found, exact, 1e-5, 1e-5))
+        yield (f"{mechanism.words}, mean", *near(found, exact, 1e-5, 1e-5))
 
 
 # --- losses on a grid ---------------------------------------------------------------------------------------
@@ -253,18 +233,18 @@ def _grids(random):
     words = f"Domain.create_aligned({low!r}, {high!r}, {step!r})"
     yield f"{words}, lower end", low - step * (1 + _ROUNDING), grid.t_min(), low
     yield f"{words}, upper end", high, grid.t_max(), high + 2 * step * (1 + _ROUNDING)
-    yield (f"{words}, step", *_near(grid.dt(), step, 1e-7))
+    yield (f"{words}, step", *near(grid.dt(), step, 1e-7))
     yield f"{words}, evenly many points", 0.0, float(len(grid) % 2), 0.0
     yield f"{words}, as many as it says", float(len(grid)), float(len(grid.ts())), float(len(grid))
     yield f"{words}, zero is a point", 0.0, float(np.min(np.abs(grid.ts()))), step * 1e-6
     moved = grid.shift_right(0.7 * step).shift_left(0.2 * step)
     for place in (0, 1, len(grid) - 1):
-        yield (f"{words}, point {place}", *_near(grid[place], grid.t_min() + place * step, 1e-7, 1e-7))
+        yield (f"{words}, point {place}", *near(grid[place], grid.t_min() + place * step, 1e-7, 1e-7))
         yield (
             f"{words}, point {place}, moved",
-            *_near(float(moved.ts()[place]), float(grid.ts()[place]) + 0.5 * step),
+            *near(float(moved.ts()[place]), float(grid.ts()[place]) + 0.5 * step),
         )
-    yield (f"{words}, shifts", *_near(moved.shifts(), 0.5 * step))
+    yield (f"{words}, shifts", *near(moved.shifts(), 0.5 * step))
     yield f"{words}, equal to itself", 1.0, float(grid == Domain.create_aligned(low, high, step)), 1.0
     yield f"{words}, not equal when moved", 0.0, float(grid == moved), 0.0
 
@@ -283,13 +263,13 @@ def _numbers(random):
             ("lower", "estimate", "upper"), few.losses.compute_epsilon(delta, error, slack), exact
         ):
             words = f"{few.pairs!r}, leak {few.leak!r}, {name} epsilon at {delta!r} with {error!r}, {slack!r}"
-            yield (words, *_near(value, one, 1e-8))
+            yield (words, *near(value, one, 1e-8))
     yield "epsilon below the leak", math.inf, few.losses.compute_epsilon(few.leak / 2, 0.0, 0.0)[2], math.inf
     for level in (-0.1, 0.0, 0.11, 0.3):
         exact = _delta(few.pairs, level, few.leak)
         yield (
             f"{few.pairs!r}, leak {few.leak!r}, delta at {level}",
-            *_near(few.losses.compute_delta_estimate(level), exact),
+            *near(few.losses.compute_delta_estimate(level), exact),
         )
 
 
@@ -316,17 +296,17 @@ def _convolutions(random):
         for level in (-0.2, 0.0, 0.13, 0.4):
             exact = _delta(pairs, level, leak)
             about = f"{words}: {[(few.pairs, few.leak) for few in some[:2]]!r}, delta at {level}"
-            yield (about, *_near(found.compute_delta_estimate(level), exact))
+            yield (about, *near(found.compute_delta_estimate(level), exact))
     found = composers.Heterogeneous([few.losses for few in some]).compute_composition(counts)
     mean = math.fsum(n * _moment(few.pairs, 1) for few, n in zip(some, counts))
     spread = math.fsum(n * (_moment(few.pairs, 2) - _moment(few.pairs, 1) ** 2) for few, n in zip(some, counts))
     masses = list(zip(map(float, found.domain.ts()), map(float, found.pmf)))
     words = f"{counts} times {[few.pairs for few in some]!r}"
-    yield (f"{words}, mass", *_near(math.fsum(p for _, p in masses), 1.0))
-    yield (f"{words}, mean", *_near(_moment(masses, 1), mean, 1e-8, 1e-9))
-    yield (f"{words}, variance", *_near(_moment(masses, 2) - _moment(masses, 1) ** 2, spread, 1e-7))
+    yield (f"{words}, mass", *near(math.fsum(p for _, p in masses), 1.0))
+    yield (f"{words}, mean", *near(_moment(masses, 1), mean, 1e-8, 1e-9))
+    yield (f"{words}, variance", *near(_moment(masses, 2) - _moment(masses, 1) ** 2, spread, 1e-7))
     leak = 1 - math.prod((1 - few.leak) ** n for few, n in zip(some, counts))
-    yield (f"{words}, leak", *_near(1 - math.exp(found.log_pmc_inf), leak))
+    yield (f"{words}, leak", *near(1 - math.exp(found.log_pmc_inf), leak))
 
 
 def _moment(pairs, power):
@@ -342,8 +322,8 @@ def _discretised(random):
         with np.errstate(all="ignore"):
             found = discretiser().discretise(losses, grid)
         words = f"{mechanism.words} on a grid by {discretiser.__name__}"
-        yield (f"{words}, mass", *_near(float(np.sum(found.pmf)), 1.0, 1e-8))
-        yield (f"{words}, mean", *_near(float(np.dot(found.pmf, found.domain.ts())), losses.mean(), 1e-5, 1e-6))
+        yield (f"{words}, mass", *near(float(np.sum(found.pmf)), 1.0, 1e-8))
+        yield (f"{words}, mean", *near(float(np.dot(found.pmf, found.domain.ts())), losses.mean(), 1e-5, 1e-6))
         for level in (0.0, 0.3, 1.0):
             low, high = mechanism.delta(level + 0.02), mechanism.delta(level - 0.02)
             yield f"{words}, delta at {level}", low - 1e-9, found.compute_delta_estimate(level), high + 1e-9
@@ -362,7 +342,7 @@ def _conversions(random):
         exact = min(o * cost - math.log(delta * o) / (o - 1) + math.log1p(-1 / o) for o in used)
         yield (
             f"RDP of {counts} times {[part.words for part in parts]}, {orders}, {delta!r}",
-            *_near(found, exact, 1e-8),
+            *near(found, exact, 1e-8),
         )
 
 
@@ -376,13 +356,13 @@ def _gaussians(random):
     chance = delta / 1000
     account = PRVAccountant([part.made for part in parts], error, chance, more)
     words = f"{counts} of {more} times {[part.words for part in parts]}, error {error}"
-    exact, low, high = (_gaussian_epsilon(sigma, d) for d in (delta, delta + 2 * chance, delta - 2 * chance))
+    exact, low, high = (gaussian_epsilon(sigma, d) for d in (delta, delta + 2 * chance, delta - 2 * chance))
     below, about, above = account.compute_epsilon(delta, counts)
     yield f"{words}, lower epsilon at {delta!r}", low - 2 * error, below, exact
     yield f"{words}, epsilon at {delta!r}", low - error, about, high + error
     yield f"{words}, upper epsilon at {delta!r}", exact, above, high + 2 * error
     level = random.uniform(0, 1.5) * exact
-    exact, low, high = (_gaussian_delta(sigma, e) for e in (level, level + 2 * error, level - 2 * error))
+    exact, low, high = (gaussian_delta(sigma, e) for e in (level, level + 2 * error, level - 2 * error))
     below, about, above = account.compute_delta(level, counts)
     yield f"{words}, lower delta at {level!r}", low - 2 * chance, below, exact
     yield f"{words}, delta at {level!r}", low - chance, about, high + chance
@@ -401,9 +381,9 @@ def _training(random):
     words = f"noise {sigma!r}, rate {rate!r}, {steps} steps, delta {delta!r}"
     for name, found in (("alone", alone), ("DPSGDAccountant", training), ("Accountant", older)):
         for place in range(3):
-            yield (f"{words}, {name}, number {place}", *_near(found[place], general[place]))
+            yield (f"{words}, {name}, number {place}", *near(found[place], general[place]))
     if rate == 1.0:
-        exact = _gaussian_epsilon(sigma / math.sqrt(steps), delta)
+        exact = gaussian_epsilon(sigma / math.sqrt(steps), delta)
         yield f"{words}, upper", exact, general[2], exact + 0.25
 
 
@@ -411,7 +391,7 @@ def _noise(random):
     epsilon, delta, steps, error = random.uniform(1, 4), 10 ** random.uniform(-6, -4), random.randint(2, 8), 0.2
     sigma = find_noise_multiplier(1.0, steps, epsilon, delta, error)
     words = f"find_noise_multiplier(1, {steps}, {epsilon!r}, {delta!r}, {error})"
-    found = _gaussian_epsilon(sigma / math.sqrt(steps), delta)
+    found = gaussian_epsilon(sigma / math.sqrt(steps), delta)
     yield f"{words}={float(sigma)!r}, exact epsilon", epsilon - 2 * error, found, epsilon + error
 
 

@@ -1,0 +1,64 @@
+"""Reference values that adapters of accountants share, and the comparison of a number with one.
+
+It runs inside workers, in the interpreter of a library: Python 3.9 or newer, with the standard library; what needs
+scipy imports it, which every accountant brings along. The formulas are written apart from those of the libraries.
+"""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["gaussian_delta", "gaussian_epsilon", "near", "normal_cdf", "sampled_gaussian_divergence"]
+
+
+def near(
+    value: float, other: float, relative: float = 1e-9, absolute: float = 1e-11
+) -> tuple[float, float, float]:  # fmt: skip
+    """Return a comparison of `dpassay.adapter.Relations`: bounds around the reference `other`, and the number.
+
+    Parameters
+    ----------
+    value, other : float
+        The number of the library, and its reference.
+    relative, absolute : float
+        How far the number may lie from the reference: a part of it, and a distance, added up.
+
+    Examples
+    --------
+    >>> near(1.5, 2.0, relative=0.0, absolute=0.25)
+    (1.75, 1.5, 2.25)
+    """
+    slack = relative * abs(other) + absolute
+    return other - slack, float(value), other + slack
+
+
+def normal_cdf(x: float) -> float:
+    """Return the distribution function of the standard normal distribution."""
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def gaussian_delta(sigma: float, epsilon: float) -> float:
+    """Return the delta of Gaussian noise with sensitivity 1 (Balle and Wang 2018, Thm 8)."""
+    return normal_cdf(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * normal_cdf(-0.5 / sigma - epsilon * sigma)
+
+
+def gaussian_epsilon(sigma: float, delta: float) -> float:
+    """Return the epsilon of Gaussian noise with sensitivity 1, to 1e-12; at least 0, at most 500."""
+    from scipy import optimize
+
+    if gaussian_delta(sigma, 0.0) <= delta:
+        return 0.0
+    return float(optimize.brentq(lambda epsilon: gaussian_delta(sigma, epsilon) - delta, 0.0, 500.0, xtol=1e-12))
+
+
+def sampled_gaussian_divergence(sigma: float, rate: float, order: float) -> float:
+    """Return the Renyi divergence of a Gaussian mechanism on a Poisson sample by an integral; the order exceeds 1."""
+    from scipy import integrate
+
+    def integrand(x: float) -> float:
+        ratio = (1 - rate) + rate * math.exp((2 * x - 1) / (2 * sigma**2))
+        return math.exp(-0.5 * (x / sigma) ** 2 + order * math.log(ratio)) / (sigma * math.sqrt(2 * math.pi))
+
+    ends = (-12 * sigma, order + 12 * sigma)
+    value, _ = integrate.quad(integrand, *ends, limit=500, points=[0.0, 0.5, order])
+    return math.log(value) / (order - 1)
