@@ -23,6 +23,7 @@ from dpassay.claims import (
     require_probability,
 )
 from dpassay.impl.accounting.filters import BudgetExceeded, Offer, Remaining
+from dpassay.impl.accounting.filters.interface import float_up
 from dpassay.impl.accounting.target_charging import ChargingAccount, require_quality, target_charging_account
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.catalogue import catalogue
@@ -98,8 +99,8 @@ class TargetCharging:
 
     @property
     def delta_spent(self) -> float:
-        """The sum of the deltas of the calls that ran."""
-        return float(self._delta_sum)
+        """The sum of the deltas of the calls that ran, rounded up."""
+        return float_up(self._delta_sum)
 
     def account(self, delta: float) -> ChargingAccount:
         """Return the guarantee of the session at a total delta, for any calls."""

@@ -47,7 +47,7 @@ def float_down(exact: Fraction) -> float:
 
 def float_up(exact: Fraction) -> float:
     """Return the smallest float64 number that is at least `exact`."""
-    return -float_down(-exact)
+    return 0.0 - float_down(-exact)  # not -0.0
 
 
 def lies_between(low: float, value: Any, high: float) -> bool:

@@ -9,6 +9,8 @@ from dpassay.impl.accounting.filters.interface import (
     Offer,
     Remaining,
     exactly,
+    float_down,
+    float_up,
     lies_between,
     refuse_if_it_exceeds,
     require_offer,
@@ -49,14 +51,14 @@ class SelfReportingFilter:
 
     @property
     def remaining(self) -> Remaining:
-        """The remaining budgets."""
-        epsilon = -math.inf if self._unbounded else float(exactly(self.epsilon) - self._spent)
-        return Remaining(epsilon, max(0.0, self.delta - self.delta_spent))
+        """The remaining budgets, rounded down."""
+        epsilon = -math.inf if self._unbounded else float_down(exactly(self.epsilon) - self._spent)
+        return Remaining(epsilon, max(0.0, float_down(exactly(self.delta) - exactly(self.delta_spent))))
 
     @property
     def delta_spent(self) -> float:
-        """The delta of the composition so far, rounded up; for simple composition the exact sum."""
-        return min(float(self._delta_sum), self._one_minus_survival(0.0))
+        """The delta of the composition so far, rounded up; for simple composition the sum."""
+        return min(float_up(self._delta_sum), self._one_minus_survival(0.0))
 
     def would_exceed(self, offer: Offer) -> bool:
         """Return whether the reports plus the epsilon of the offer reach epsilon, or delta exceeds its budget."""

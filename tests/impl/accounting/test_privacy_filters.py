@@ -3,6 +3,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpassay.claims import UsageError
 from dpassay.impl.accounting.filters import (
@@ -54,6 +56,17 @@ def test_delta_accumulates_as_the_counterexample_does(delta: float, rounds: int)
     assert admitted(privacy_filter, Offer(0.0, delta), 0.0, rounds) == rounds
     assert privacy_filter.delta_spent == pytest.approx(1 - (1 - delta) ** rounds, rel=1e-9)
     assert privacy_filter.delta_spent >= 1 - (1 - delta) ** rounds - 1e-15
+
+
+@given(deltas=st.lists(st.floats(1e-12, 1e-3), min_size=1, max_size=5))
+def test_what_is_spent_is_rounded_up_and_what_remains_down(deltas: list[float]) -> None:
+    privacy_filter = SelfReportingFilter(1.0, 0.1)
+    for delta in deltas:
+        privacy_filter.spend(Offer(0.0, delta), 0.1)
+    survival = math.prod((1 - Fraction(delta) for delta in deltas), start=Fraction(1))
+    assert Fraction(privacy_filter.delta_spent) >= 1 - survival
+    assert Fraction(privacy_filter.remaining.delta) <= Fraction(0.1) - (1 - survival)
+    assert Fraction(privacy_filter.remaining.epsilon) <= 1 - len(deltas) * Fraction(0.1)
 
 
 def test_a_round_whose_delta_does_not_fit_is_refused() -> None:
