@@ -7,6 +7,7 @@ needs what is not there (another package, the network), or another test runs it.
 """
 
 import doctest
+import importlib.util
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ import textwrap
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -223,3 +225,33 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_page_is_in_the_contents() -> None:
     contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert [page.name for page in PAGES[1:] if f" {page.name}" not in contents] == []
+
+
+# --- pictures -----------------------------------------------------------------------------------------------
+
+
+def pictures() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / ".ci" / "pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["relations.svg", "losses.svg"])
+def test_diagrams_are_those_that_the_script_draws(name: str) -> None:
+    assert (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8") == pictures().DIAGRAMS[name]()
+
+
+def test_pictures_are_shown_described_and_name_no_place_of_a_machine() -> None:
+    shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    drawn = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
+    assert drawn
+    for path in drawn:
+        text = path.read_text(encoding="utf-8")
+        assert f"pictures/{path.name}" in shown
+        assert 'role="img" aria-label="' in text
+        assert "<title>" in text
+        assert str(ROOT) not in text
+        assert "/home/" not in text

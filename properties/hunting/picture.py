@@ -8,7 +8,8 @@ import html
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.notions.base import epsilon_delta_of, families_of
 from dpassay.properties.pairing.registry import exact_distribution, pair_distribution
 
-__all__ = ["claimed_points", "description", "draw_hunt", "excluded"]
+__all__ = ["claimed_points", "description", "draw_hunt", "excluded", "panels"]
 
 Point = tuple[float, float]
 
@@ -87,6 +88,30 @@ def draw_hunt(result: HuntResult, claim: Claim, history: Sequence[tuple[int, flo
     ImportError
         If matplotlib is not installed.
     """
+    with panels(path, 2 if history else 1, description(result, history)) as axes:
+        _paint_plane(axes[0], result, claim, _profile(result))
+        if history:
+            _paint_evidence(axes[1], history, result.alpha)
+
+
+@contextmanager
+def panels(path: Path, count: int, words: str) -> Iterator[Sequence[Any]]:
+    """Hand out axes side by side to draw on, and write them into a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; the end of its name says in which format.
+    count : int
+        Number of axes.
+    words : str
+        The picture in words, which an SVG holds.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -96,18 +121,17 @@ def draw_hunt(result: HuntResult, claim: Claim, history: Sequence[tuple[int, flo
     is_svg = path.suffix.lower() == ".svg"
     options = dict.fromkeys(colours, _INK if is_svg else "black") | {"svg.hashsalt": "dpassay", "svg.fonttype": "none"}
     with mpl.rc_context(options):
-        figure, axes = plt.subplots(1, 2 if history else 1, figsize=(10 if history else 5.5, 4), layout="constrained")
-        panels = np.atleast_1d(axes)
-        _paint_plane(panels[0], result, claim, _profile(result))
-        if history:
-            _paint_evidence(panels[1], history, result.alpha)
-        if is_svg:
-            text = io.StringIO()
-            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-            path.write_text(_readable(text.getvalue(), description(result, history)), encoding="utf-8")
-        else:
-            figure.savefig(path)
-        plt.close(figure)
+        figure, axes = plt.subplots(1, count, figsize=(10 if count > 1 else 5.5, 4), layout="constrained")
+        try:
+            yield np.atleast_1d(axes)
+            if is_svg:
+                text = io.StringIO()
+                figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+                path.write_text(_readable(text.getvalue(), words), encoding="utf-8")
+            else:
+                figure.savefig(path)
+        finally:
+            plt.close(figure)
 
 
 def _profile(result: HuntResult) -> PairProfile | None:
