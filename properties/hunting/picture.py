@@ -123,7 +123,7 @@ def panels(path: Path, count: int, words: str) -> Iterator[Sequence[Any]]:
     with mpl.rc_context(options):
         figure, axes = plt.subplots(1, count, figsize=(10 if count > 1 else 5.5, 4), layout="constrained")
         try:
-            yield np.atleast_1d(axes)
+            yield list(np.atleast_1d(axes))
             if is_svg:
                 text = io.StringIO()
                 figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
