@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpassay.claims import NeighbourRelation
 from dpassay.spec.leaves.cell_pairs import Cell
@@ -11,10 +11,17 @@ from dpassay.spec.leaves.certificates import relation_record, sealed
 from dpassay.spec.leaves.check_cells import FORMAT
 from dpassay.spec.leaves.discrete_cells import DiscreteCells
 from dpassay.spec.leaves.model import Constraint, LeafModel, Relation
-from dpassay.spec.leaves.polyhedra import opposite
+from dpassay.spec.leaves.polyhedra import negated, opposite
 from dpassay.spec.leaves.programmes import Form, contradiction
 
 __all__ = ["cell_certificate"]
+
+
+class _End(NamedTuple):
+    """A cell, and the decisions that lead to it; between the sides of a boundary that is a cell these are more."""
+
+    cell: Cell
+    path: tuple[Constraint, ...]
 
 
 def cell_certificate(model: LeafModel, relation: NeighbourRelation, proof: DiscreteCells) -> dict[str, Any]:
@@ -30,7 +37,7 @@ def cell_certificate(model: LeafModel, relation: NeighbourRelation, proof: Discr
         The distributions on its cells.
     """
     record = relation_record(relation)
-    ends: list[Cell] = []
+    ends: list[_End] = []
     names: dict[Hashable, str] = {}
     tree = _tree(proof.masses, tuple(proof.masses), (), ends, names)
     return sealed({
@@ -49,7 +56,7 @@ def _tree(
     masses: Mapping[Cell, Mapping[Hashable, Fraction]],
     cells: Sequence[Cell],
     path: tuple[Constraint, ...],
-    ends: list[Cell],
+    ends: list[_End],
     names: dict[Hashable, str],
 ) -> dict[str, Any]:
     """Return the tree of decisions that leads to the cells; they take the same ones, which some cells imply."""
@@ -58,12 +65,12 @@ def _tree(
         return {"empty": [str(y) for y in _multipliers(path)]}
     if asked is None:
         [cell] = cells
-        ends.append(cell)
+        ends.append(_End(cell, path))
         own = masses[cell].items()
         return {"masses": {names.setdefault(outcome, str(len(names))): str(mass) for outcome, mass in own}}
     sides = {}
     for name, side in (("yes", asked), ("no", opposite(asked))):
-        left = [cell for cell in cells if opposite(side) not in cell]
+        left = [cell for cell in cells if not _is_across(cell, side)]
         sides[name] = _tree(masses, left, (*path, side), ends, names)
     return {
         "constant": str(asked.form.constant),
@@ -71,6 +78,11 @@ def _tree(
         "strict": asked.relation is Relation.ABOVE,
         **sides,
     }
+
+
+def _is_across(cell: Cell, side: Constraint) -> bool:
+    """Return whether a cell lies on the other side of a decision; a boundary that is a cell has both closed sides."""
+    return side not in cell and any(Constraint(negated(side.form), relation) in cell for relation in Relation)
 
 
 def _multipliers(path: Sequence[Constraint]) -> tuple[Fraction, ...]:
@@ -98,16 +110,16 @@ def _contradiction(forms: Sequence[tuple[Form, bool]], count: int) -> tuple[Frac
 
 
 def _apart(
-    ends: Sequence[Cell], proof: DiscreteCells, record: Mapping[str, Any], size: int
+    ends: Sequence[_End], proof: DiscreteCells, record: Mapping[str, Any], size: int
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield proofs that no neighbours lie in two cells, where there are such."""
     reach = min(Fraction(record[name]) for name in ("l1", "l2", "linf", "span") if record.get(name) is not None)
     most = size if record["l0"] is None else min(size, record["l0"])
     for i, j in itertools.product(range(len(ends)), repeat=2):
-        if (ends[i], ends[j]) not in proof.joined:
-            forms = [(_form(one), _is_strict(one)) for one in ends[i]]
+        if (ends[i].cell, ends[j].cell) not in proof.joined:
+            forms = [(_form(one), _is_strict(one)) for one in ends[i].path]
             forms += [
-                (({**one.form.data, **_moved(one, size)}, one.form.constant), _is_strict(one)) for one in ends[j]
+                (({**one.form.data, **_moved(one, size)}, one.form.constant), _is_strict(one)) for one in ends[j].path
             ]
             proofs = [
                 _contradiction([*forms, *((bound, False) for bound in _within(reach, moving, size))], 2 * size)

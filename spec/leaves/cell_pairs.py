@@ -165,8 +165,8 @@ def _sides(model: LeafModel, form: Affine) -> tuple[Cell, ...]:
 
 def _leaves(model: LeafModel, cell: Cell) -> Iterator[Leaf]:
     """Yield the leaves whose decisions about data are those of the cell."""
-    outside = {opposite(one) for one in cell}
-    outside |= {Constraint(one.form) for one in outside if Constraint(one.form) not in cell}
+    outside = {Constraint(negated(one.form), relation) for one in cell for relation in Relation}
+    outside -= set(cell)  # a boundary is on both closed sides
     for leaf in model.leaves:
         if outside.isdisjoint(leaf.constraints):
             yield leaf

@@ -9,8 +9,11 @@ from dpassay.claims import VectorNeighbours
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.leaves import (
     alignment,
+    cell_certificates,
     cell_pairs,
+    check_cells,
     data_cells,
+    discrete_cells,
     elimination,
     gaussian_alignment,
     given_up,
@@ -22,9 +25,10 @@ from dpassay.spec.leaves import (
     siblings,
     substitution,
 )
-from dpassay.spec.leaves.model import NoiseKind, Relation
+from dpassay.spec.leaves.model import Constraint, NoiseKind, Relation
 from dpassay.spec.leaves.moves import Moves, covers
 from dpassay.spec.leaves.piecewise import Lift, Piecewise, Terms, density
+from dpassay.spec.leaves.polyhedra import negated, opposite
 from dpassay.spec.leaves.programmes import Infeasible, Optimum, minimum
 from dpassay.spec.leaves.rows import ONE
 from dpassay.spec.statement import Statement
@@ -180,6 +184,75 @@ def every_leaf_alone(parts: Any) -> list[Any]:
     return []
 
 
+# --- cells of data --------------------------------------------------------------------------------------------
+
+
+def boundaries_below(model: Any, form: Any) -> Any:
+    return (opposite(Constraint(negated(form))),), (Constraint(negated(form)),)
+
+
+def other_side_only(model: Any, cell: Any) -> Any:
+    return (leaf for leaf in model.leaves if {opposite(one) for one in cell}.isdisjoint(leaf.constraints))
+
+
+def weight_alone(leaf: Any) -> Fraction:
+    weight: Fraction = leaf.weight
+    return weight
+
+
+def one_end_alone(leaf: Any) -> Fraction:
+    mass: Fraction = DISCRETE_MASS(replace(leaf, constraints=leaf.constraints[:-1] + leaf.constraints[:1]))
+    return mass
+
+
+def last_leaf_alone(leaves: Any) -> Any:
+    return {leaf.outcome: DISCRETE_MASS(leaf) for leaf in leaves}
+
+
+def most_likely_outcome(own: Any, other: Any) -> Fraction:
+    outcome = max(own, key=own.get)
+    ratio: Fraction = own[outcome] / other[outcome]
+    return ratio
+
+
+def largest_excess(own: Any, other: Any, epsilon: Fraction) -> Fraction:
+    excesses = [mass - FACTOR(epsilon) * other.get(outcome, Fraction(0)) for outcome, mass in own.items()]
+    largest: Fraction = max(Fraction(0), *excesses)
+    return largest
+
+
+def difference_of_masses(own: Any, other: Any, epsilon: Fraction) -> Fraction:
+    excesses = (mass - other.get(outcome, Fraction(0)) for outcome, mass in own.items())
+    return sum((excess for excess in excesses if excess > 0), Fraction(0))
+
+
+def half_of_the_logarithm(ratio: Fraction) -> Fraction:
+    return LOGARITHM(ratio) / 2
+
+
+def ties_on_both_sides(constraint: Constraint) -> Constraint:
+    return Constraint(negated(constraint.form), constraint.relation)
+
+
+def nothing_is_apart(ends: Any, proof: Any, record: Any, size: int) -> Any:
+    return ()
+
+
+def double_exponential(epsilon: Fraction) -> Fraction:
+    return 2 * FACTOR(epsilon)
+
+
+def zero_contradicts(forms: Any, multipliers: Any) -> bool:
+    return len(forms) == len(multipliers)
+
+
+def moves_below(relation: Any, size: int) -> Any:
+    return [[one for one in own if next(iter(one[1].values())) < 0] for own in CHECKED_MOVES(relation, size)]
+
+
+DISCRETE_MASS, LOGARITHM = discrete_cells._mass, discrete_cells.log_upper
+FACTOR, CHECKED_MOVES = check_cells.exp_lower, check_cells._moves
+
 REFUTED = [
     ("leaves_of_a_decision_tree_sum_to_one", "lost tail", substitution, "density", without_the_left_tail),
     ("leaves_of_a_decision_tree_sum_to_one", "wrong sign", elimination, "antiderivative", wrong_sign_of_powers),
@@ -227,6 +300,24 @@ REFUTED = [
     ("approximate_dp_of_leaves_given_up", "no cover", given_up, "_shared_rows", every_leaf_alone),
     ("approximate_dp_of_leaves_given_up", "half moves", cell_pairs, "_regions", half_of_the_regions),
     ("alignment_of_a_clipped_answer_costs_its_range", "half moves", cell_pairs, "_regions", half_of_the_regions),
+    ("exact_loss_of_distributions_on_cells", "half moves", cell_pairs, "_regions", half_of_the_regions),
+    ("exact_loss_of_distributions_on_cells", "boundaries", cell_pairs, "_sides", boundaries_below),
+    ("exact_loss_of_distributions_on_cells", "other side", cell_pairs, "_leaves", other_side_only),
+    ("exact_loss_of_distributions_on_cells", "no noise", discrete_cells, "_mass", weight_alone),
+    ("exact_loss_of_distributions_on_cells", "one end", discrete_cells, "_mass", one_end_alone),
+    ("exact_loss_of_distributions_on_cells", "last leaf", discrete_cells, "_masses", last_leaf_alone),
+    ("exact_loss_of_distributions_on_cells", "one outcome", discrete_cells, "_largest_ratio", most_likely_outcome),
+    ("exact_loss_of_distributions_on_cells", "half", discrete_cells, "log_upper", half_of_the_logarithm),
+    ("delta_of_distributions_on_cells", "one outcome", discrete_cells, "_delta", largest_excess),
+    ("delta_of_distributions_on_cells", "no epsilon", discrete_cells, "_delta", difference_of_masses),
+    ("delta_of_distributions_on_cells", "half moves", cell_pairs, "_regions", half_of_the_regions),
+    ("boundaries_of_branches_are_cells", "boundaries", cell_pairs, "_sides", boundaries_below),
+    ("boundaries_of_branches_are_cells", "other side", cell_pairs, "_leaves", other_side_only),
+    ("certificates_of_cells_prove_the_loss_and_no_less", "ties", cell_certificates, "opposite", ties_on_both_sides),
+    ("certificates_of_cells_prove_the_loss_and_no_less", "not apart", cell_certificates, "_apart", nothing_is_apart),
+    ("certificates_of_cells_prove_the_loss_and_no_less", "factor", check_cells, "exp_lower", double_exponential),
+    ("certificates_of_cells_prove_the_loss_and_no_less", "zero", check_cells, "_is_contradiction", zero_contradicts),
+    ("certificates_of_cells_prove_the_loss_and_no_less", "moves", check_cells, "_moves", moves_below),
 ]  # fmt: skip
 
 
