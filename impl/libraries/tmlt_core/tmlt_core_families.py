@@ -95,5 +95,5 @@ def families():
     yield _noise("AddGeometricNoise", "discrete laplace", integer=True, gaussian=False)
     yield _noise("AddDiscreteGaussianNoise", "discrete gaussian", integer=True, gaussian=True)
     yield _noise("AddGaussianNoise", "gaussian", integer=False, gaussian=True)
-    domain = {"quantile": (0.2, 0.9), "epsilon": (2, 5), "low": (-40.0, 30.0), "width": (0.5, 60.0)}
+    domain = {"quantile": (0.2, 0.9), "epsilon": (2, 3), "low": (-40.0, 30.0), "width": (0.5, 60.0)}
     yield Family("NoisyQuantile, family", _quantile, domain)

@@ -59,7 +59,7 @@ Shift = Annotated[Exact, Reals("a shift, in noise scales", Fraction(1, 1000), 20
 VACUOUS = Holds(evidence=Evidence.EXACT, detail="an infinite loss, or none at all: nothing to show")
 
 
-def response(odds: int, other: int, scale: int = 1) -> PairAtRatio:
+def response(odds: int, other: int, scale: int) -> PairAtRatio:
     """Return two distributions on two outcomes with weights (odds, scale) and (other, scale): near extremal pairs."""
     return PairAtRatio(FiniteDistribution.of(odds, scale), FiniteDistribution.of(other, scale))
 

@@ -27,9 +27,9 @@ from dpassay.spec.interactions.mechanism_classes import (
 )
 from dpassay.spec.proof.box import prove_on_box
 from dpassay.spec.proof.figures import Figures
-from dpassay.spec.proof.steps import Proof, all_of, checked, computed, proof, prose
+from dpassay.spec.proof.steps import Proof, Step, all_of, checked, computed, proof, prose
 from dpassay.spec.proof.symbolic import identity
-from dpassay.spec.rational import at_most_exact, equal_exact
+from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020, DPASSAY
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.adaptive_recursion import bounded_range_delta_enclosed
@@ -341,6 +341,7 @@ def _supremum_between(
     low, high = ends
     margin: Callable[[arb], arb] = lambda top: ball(high) - after_response(rest, epsilon, top, ball(level))
     return conjunction([
+        _are_close(ends),
         prove_on_box(margin, {"top": (0, epsilon)}),
         at_most(lambda: ball(low), lambda: after_response(rest, epsilon, ball(best), ball(level))),
     ]).without_tightness()  # fmt: skip
@@ -348,7 +349,27 @@ def _supremum_between(
 
 def _between(value: Callable[[], arb], ends: Ends) -> Verdict:
     low, high = ends
-    return conjunction([at_most(lambda: ball(low), value), at_most(value, lambda: ball(high))]).without_tightness()
+    return conjunction([
+        _are_close(ends),
+        at_most(lambda: ball(low), value),
+        at_most(value, lambda: ball(high)),
+    ]).without_tightness()  # fmt: skip
+
+
+def _are_close(ends: Ends) -> Verdict:
+    low, high = ends
+    return below_exact(high, low * Fraction(101, 100), "the upper end of a delta").without_tightness()
+
+
+def _position_matters(small: Ends, large: Ends, names: tuple[str, str]) -> Step:
+    """Return the step that two deltas between their ends differ."""
+    return computed(
+        "the position matters",
+        f"{float(small[1])} is below {float(large[0])}.",
+        lambda: below_exact(small[1], large[0], "the smaller delta").without_tightness(),
+        given=names,
+        scope=Scope.ALL,
+    )
 
 
 RECURSION = prose(
@@ -387,7 +408,7 @@ def larger_bounded_range_makes_its_position_matter() -> Proof:
             given=["recursion"],
             scope=Scope.ALL,
         ),
-        all_of("the position matters", "bounded range first", "pure first"),
+        _position_matters(PURE_LAST, PURE_FIRST, ("bounded range first", "pure first")),
     )
 
 
@@ -422,7 +443,7 @@ def order_of_different_bounded_range_mechanisms_matters() -> Proof:
             given=["recursion"],
             scope=Scope.ALL,
         ),
-        all_of("the position matters", "larger first", "smaller first"),
+        _position_matters(LARGER_FIRST, SMALLER_FIRST, ("larger first", "smaller first")),
     )
 
 
@@ -471,7 +492,7 @@ def position_matters_beside_pure_mechanisms_of_different_epsilons() -> Proof:
             given=["after the first loss"],
             scope=Scope.ALL,
         ),
-        all_of("the position matters", "bounded range first", "bounded range second"),
+        _position_matters(BOUNDED_RANGE_FIRST, BOUNDED_RANGE_SECOND, ("bounded range first", "bounded range second")),
     )
 
 

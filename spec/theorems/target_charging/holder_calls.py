@@ -88,13 +88,13 @@ ONE_TRIAL_TOO_MANY = Erratum(
     severity=Severity.MINOR,
     location="Appendix B, proof of Theorem B.4, after eq. (1)",
     printed_text="Pr[X' > r] is equated with the probability of fewer than tau successes in 1 + floor(r) "
-    "trials; it is that in floor(r) trials (0.125 against 0.0625 here), and then m q >= (1 + alpha) tau is not "
+    "trials; it is that in floor(r) trials (0.0625 against 0.0352 here), and then m q >= (1 + alpha) tau is not "
     "available",
     answer="One trial is counted too many; the Chernoff bound of the theorem holds with floor(r) trials too.",
-    witness={"hits": 1, "quality": Fraction(1, 2), "slack": Fraction(99, 100)},
+    witness={"hits": 2, "quality": Fraction(1, 2), "slack": Fraction(99, 100)},
     printed=_printed_tail,
     corrected=_corrected_tail,
-    figures=Figures(published=("0.1250 != 0.06250",), corrected=("0.1250 = 0.1250",)),
+    figures=Figures(published=("0.06250 != 0.03516",), corrected=("0.06250 = 0.06250",)),
 )
 
 
