@@ -41,6 +41,13 @@ def _add_library_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("dpassay")
     group.addoption("--dpassay-library", metavar="NAME", help="library to assay: a name, or the file of an adapter")
     group.addoption("--dpassay-version", metavar="V", help="release of the library to install and assay")
+    group.addoption(
+        "--dpassay-calls",
+        metavar="N",
+        type=int,
+        help="outcomes that a sampled law draws from each mechanism of the library (default: 10,000, or more if the "
+        "claim needs them)",
+    )
     group.addoption("--dpassay-python", metavar="PATH", help="interpreter in which the library is installed")
 
 

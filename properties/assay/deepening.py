@@ -1,8 +1,9 @@
 """Depth bought with the time that is left: which checks run again, with more calls and points.
 
 The first round asks every law of every case at its least depth. Each further round multiplies the depth of some
-checks by `GROWTH` and repeats them with fresh random numbers. A check takes part if it found nothing so far and if
-its gain for each second is among the largest that fit into the time left:
+checks by `GROWTH`, or by `LEAST_GROWTH` if nothing else fits into the time, and repeats them with fresh random
+numbers. A check takes part if it found nothing so far and if its gain for each second is among the largest that fit
+into the time left:
 
 - the gain of a sampled check is a part of its weakness, because the power of a test improves with the square root
   of its calls: the weaker the test, the more it gains;
@@ -15,7 +16,7 @@ by their gains, however fast each of them is. A check at which a failure is expe
 The level of a check is divided between its rounds: half for the first, a quarter for the second, and so on.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dpassay.properties.assay.finding import Finding
@@ -23,10 +24,13 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, Result, seed_of
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 
-__all__ = ["GROWTH", "Place", "Round", "deeper", "in_round", "next_round", "place_of"]
+__all__ = ["GROWTH", "LEAST_GROWTH", "Place", "Round", "deeper", "in_round", "next_round", "place_of"]
 
 GROWTH = 4
 """Factor on the depth from round to round: a smaller one repeats more calls, a larger one overshoots the time."""
+
+LEAST_GROWTH = 2
+"""Smallest such factor: a round of the same depth would add no power."""
 
 _GAIN_OF_COMPUTED = 0.5
 """Gain of a computed check, on the scale of the weakness of sampled ones: a compromise between the two kinds."""
@@ -61,10 +65,9 @@ class Round:
         """The check."""
         return self.result.check
 
-    @property
-    def expected_seconds(self) -> float:
-        """Time that the next round is expected to take."""
-        return _CAUTION * GROWTH * max(self.result.seconds, 1e-3)
+    def expected_seconds(self, growth: int) -> float:
+        """Return the time that the next round is expected to take if the depth grows by a factor."""
+        return _CAUTION * growth * max(self.result.seconds, 1e-3)
 
     def gain_per_second(self, wanted: Collection[Place]) -> float:
         """Return the gain of the next round for each second."""
@@ -74,7 +77,7 @@ class Round:
         gain = _GAIN_OF_COMPUTED
         if self.check.law.sampled and finding.power is not None and finding.power.get("weakness") is not None:
             gain = float(finding.power["weakness"])
-        return gain * 0.5**self.number / self.expected_seconds
+        return gain * 0.5**self.number / self.expected_seconds(GROWTH)
 
 
 def in_round(check: Check, number: int, depth: int) -> Check:
@@ -112,15 +115,19 @@ def next_round(rounds: Sequence[Round], seconds: float, processes: int, wanted: 
     list of Round
         In order of the gain for each second; empty if nothing fits into the time.
     """
-    candidates = [one for one in rounds if _may_gain(one)]
-    chosen, total = [], 0.0
-    for one in sorted(candidates, key=lambda one: -one.gain_per_second(wanted)):
-        expected = one.expected_seconds
-        if expected > seconds or total + expected > seconds * processes:
-            continue
-        total += expected
-        chosen.append(replace(one, number=one.number + 1, depth=one.depth * GROWTH))
-    return chosen
+    candidates = sorted(filter(_may_gain, rounds), key=lambda one: -one.gain_per_second(wanted))
+    chosen = (list(_fitting(candidates, seconds, processes, growth)) for growth in (GROWTH, LEAST_GROWTH))
+    return next(filter(None, chosen), [])
+
+
+def _fitting(candidates: Sequence[Round], seconds: float, processes: int, growth: int) -> Iterator[Round]:
+    """Yield the next rounds that fit into the time, the first candidates first."""
+    total = 0.0
+    for one in candidates:
+        expected = one.expected_seconds(growth)
+        if expected <= seconds and total + expected <= seconds * processes:
+            total += expected
+            yield replace(one, number=one.number + 1, depth=one.depth * growth)
 
 
 def _may_gain(one: Round) -> bool:

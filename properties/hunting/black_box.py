@@ -151,7 +151,8 @@ def sample_pairs(
     power = _power_of(task, campaign, failures)
     weakness = weakness_words(power, result.claim, failures=failures)
     notes += [] if weakness is None else [weakness]
-    return replace(result, stopped=stopped, notes=tuple(notes), power=power)
+    verdict = HuntVerdict.UNDECIDED if power.is_blind else result.verdict
+    return replace(result, verdict=verdict, stopped=stopped, notes=tuple(notes), power=power)
 
 
 def _habits_of_outcomes(campaign: Campaign, drawing: Drawing, *, may_be_constant: bool) -> list[str]:

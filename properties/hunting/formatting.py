@@ -51,10 +51,20 @@ def figures_words(power: Power) -> str:
     --------
     >>> figures_words(Power({"epsilon": 1.0417, "delta": 0.0021}, 0.4, 1e-3, 300))
     'epsilon 1.042, delta 0.0021'
+    >>> figures_words(Power({"epsilon": 1.273}, 0.5, 1e-3, 300, on_a_single_pair={"epsilon": math.inf}))
+    'epsilon 1.273 (if one pair alone shows it: none)'
     """
     if power.is_blind:
         return "none"
-    return ", ".join(f"{name} {value:.4g}" for name, value in power.figures.items()) or "unknown"
+    found, alone = map(_figures, (power.figures, power.on_a_single_pair))
+    rarer = f" (if one pair alone shows it: {alone})" if power.on_a_single_pair and alone != found else ""
+    return (found or "unknown") + rarer
+
+
+def _figures(figures: Mapping[str, float]) -> str:
+    if figures and all(map(math.isinf, figures.values())):
+        return "none"
+    return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
 
 
 def float64_lines(found: "Float64Result") -> list[str]:

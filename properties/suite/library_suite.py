@@ -153,6 +153,13 @@ def suite_of(config: pytest.Config) -> LibrarySuite | None:
     return config.stash[_KEY]
 
 
+def _calls_of(config: pytest.Config) -> int | None:
+    calls: int | None = config.getoption("--dpassay-calls")
+    if calls is not None and calls < 1:
+        raise UsageError(f"--dpassay-calls must be at least 1, got {calls}")
+    return calls
+
+
 def _make_suite(config: pytest.Config) -> LibrarySuite | None:
     name = config.getoption("--dpassay-library")
     if name is None:
@@ -162,7 +169,7 @@ def _make_suite(config: pytest.Config) -> LibrarySuite | None:
         library = find_library(name)
         versions = () if version is None else (version,)
         (target,) = targets_of(library, versions, config.getoption("--dpassay-python"), _QUIET)
-        plan = make_plan(target, LAWS)
+        plan = make_plan(target, LAWS, calls=_calls_of(config))
         return LibrarySuite(name, plan, load_expected(library.expected_failures, plan.version))
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error

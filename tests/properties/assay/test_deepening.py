@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpassay.properties.assay.deepening import GROWTH, Round, deeper, in_round, next_round
+from dpassay.properties.assay.deepening import GROWTH, LEAST_GROWTH, Round, deeper, in_round, next_round
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.suite import Check, Result, Target, make_plan, run_plan, time_of
@@ -40,6 +40,12 @@ def test_what_does_not_fit_into_the_time_is_left_out() -> None:
     assert names(next_round(rounds, 10.0, 2)) == ["fast"]
     assert names(next_round([state(str(k), 1.0, 1.0) for k in range(9)], 20.0, 1)) == ["0", "1", "2"]
     assert next_round(rounds, 0.1, 1) == []
+
+
+def test_a_smaller_step_is_taken_where_no_larger_one_fits() -> None:
+    (one,) = next_round([state("slow", 1.0, 10.0)], 31.0, 1)
+    assert (one.number, one.depth) == (1, LEAST_GROWTH)
+    assert next_round([state("slow", 1.0, 10.0)], 29.0, 1) == []
 
 
 def test_where_a_failure_is_expected_comes_first() -> None:

@@ -65,6 +65,30 @@ def test_without_a_library_nothing_runs(pytester: pytest.Pytester) -> None:
     assert "give --dpassay-library NAME or FILE" in printed
 
 
+NOISY = """
+import numpy as np
+from dpassay.adapter import Mechanism
+
+LIBRARY = "noisy"
+CASES = [
+    Mechanism(
+        "laplace", neighbours="vector:size=1,linf=1", claim="pure:1",
+        sample_many=lambda data, size: data[0] + np.random.default_rng().laplace(size=size),
+    )
+]
+"""
+
+
+def test_the_number_of_outcomes_is_an_option(pytester: pytest.Pytester) -> None:
+    (pytester.path / "adapter.py").write_text(NOISY)
+    options = ("--dpassay-library", "adapter.py", "-k", "privacy_of_claim")
+    status, printed = run(pytester, *options, "--dpassay-calls", "600")
+    assert (status, "weak test" in printed) == (1, True)
+    assert "calls: 600" in printed
+    assert run(pytester, *options, "--dpassay-calls", "20000")[0] == 0
+    assert "--dpassay-calls must be at least 1, got 0" in run(pytester, *options, "--dpassay-calls", "0")[1]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

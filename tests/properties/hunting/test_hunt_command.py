@@ -64,15 +64,18 @@ def test_not_refuted_states_the_power(capsys: Capture) -> None:
     assert record["power"]["weakness"] == pytest.approx(record["power"]["epsilon"] / 2.5)
 
 
-def test_a_weak_hunt_warns(capsys: Capture) -> None:
-    assert hunt("noisy", "--calls", "3") == 0
+def test_a_hunt_that_could_refute_nothing_is_undecided(capsys: Capture) -> None:
+    assert hunt("noisy", "--calls", "3") == 2
     out, err = capsys.readouterr()
+    assert out.startswith("undecided (sampled, scope samples)")
+    assert "Not refuted" not in out
     assert "Power: none. With this many calls no run could be expected to refute pure:1.0" in out
     assert err.startswith(
         "dpassay: weak test: no run could be expected to refute pure:1.0 with this many calls; at least "
     )
-    assert hunt("noisy", "--calls", "1", "--json") == 0
+    assert hunt("noisy", "--calls", "1", "--json") == 2
     record = json.loads(capsys.readouterr().out)
+    assert record["verdict"] == "undecided"
     assert (record["power"]["epsilon"], record["power"]["weakness"]) == ("inf", "inf")
     assert record["notes"][-1].startswith("weak test: ")
     needed = record["power"]["calls_needed"]
