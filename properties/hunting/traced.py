@@ -9,7 +9,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -58,6 +58,7 @@ from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.leaves.alignment import Unaligned
 from dpassay.spec.leaves.cell_pairs import has_cells, points_across
 from dpassay.spec.leaves.data import at_data
+from dpassay.spec.leaves.derived import corners, move_of_data
 from dpassay.spec.leaves.gaussian_alignment import gaussian_bound
 from dpassay.spec.leaves.lattice_alignment import has_geometric_noise
 from dpassay.spec.leaves.merging import merged
@@ -189,23 +190,20 @@ class _Work:
         return max(0.0, self.deadline - time.monotonic())
 
     def _decision(self) -> Decision:
-        symbolic = self._on_symbols()
-        if isinstance(symbolic, Trace):
-            outcomes = {leaf.outcome for leaf in symbolic.model.leaves}
+        known = self._proved(derives=True)
+        finding: Finding | str | None = None
+        if known.model is None or (known.model.derived and not known.implies(self.claim)):
+            finding = self._search(known) if known.has_move else None
+            if not _is_violated(finding):
+                known, finding = self._better(known, self._proved(derives=False)), None
+        if known.model is not None:
+            outcomes = {leaf.outcome for leaf in known.model.leaves}
             if all(isinstance(outcome, Raised) for outcome in outcomes):
                 return Decision(reason=f"every run {' or '.join(sorted(map(outcome_words, outcomes)))}")
             if len(outcomes) == 1 and not released_numbers(*outcomes):
                 self.notes[CONSTANT_OUTCOME] = None
-        proof = self._proof(symbolic.model) if isinstance(symbolic, Trace) else symbolic
-        known = _Known(self, symbolic.model if isinstance(symbolic, Trace) else None, proof)
-        if (
-            known.model is not None
-            and not isinstance(self.claim, PureDP | BoundedRange)
-            and not known.implies(self.claim)
-        ):
-            known.square = self._gaussian(known.model)
-        finding = self._search(known)
-        if isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED and known.traces_numbers:
+        finding = finding or self._search(known)
+        if isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED and known.may_round:
             known, finding = self._without_rounding(known, finding)
         if not known.implies(self.claim) and not (
             isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
@@ -281,7 +279,21 @@ class _Work:
         except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError):
             return  # the claim is not proved, and the reason why not by shifts stands
 
-    def _on_symbols(self) -> "Trace | str":
+    def _better(self, derived: "_Known", decided: "_Known") -> "_Known":
+        """Return what functions of data as coordinates prove if decisions about them prove less."""
+        is_better = derived.epsilon < decided.epsilon or (derived.square is not None and decided.square is None)
+        return derived if is_better and not decided.implies(self.claim) else decided
+
+    def _proved(self, *, derives: bool) -> "_Known":
+        symbolic = self._on_symbols(derives=derives)
+        if not isinstance(symbolic, Trace):
+            return _Known(self, None, symbolic)
+        known = _Known(self, symbolic.model, self._proof(symbolic.model))
+        if not isinstance(self.claim, PureDP | BoundedRange) and not known.implies(self.claim):
+            known.square = self._gaussian(symbolic.model)
+        return known
+
+    def _on_symbols(self, *, derives: bool) -> "Trace | str":
         if isinstance(self.relation, RecordNeighbours) and (
             self.relation.relation != "replace" or self.relation.max_size not in {None, self.relation.size}
         ):
@@ -290,7 +302,8 @@ class _Work:
             return "there are no data"
         domain = self.relation.low, self.relation.high
         size = self.relation.size
-        return self.traced(None, size=size, domain=domain, seconds=_SHARE * self.left, on_lattice=True)
+        seconds = _SHARE * self.left
+        return self.traced(None, size=size, domain=domain, seconds=seconds, on_lattice=True, derives=derives)
 
     def traced(
         self,
@@ -302,11 +315,12 @@ class _Work:
         on_lattice: bool = False,
         is_exact: bool = False,
         joins_close: bool = False,
+        derives: bool = False,
     ) -> "Trace | str":
         """Return a trace, or why there is none."""
         found = trace(
             self.sampler, data, size=size, domain=domain, limits=Limits(seconds=seconds), seed=self.seed,
-            on_lattice=on_lattice, is_exact=is_exact, joins_close=joins_close,
+            on_lattice=on_lattice, is_exact=is_exact, joins_close=joins_close, derives=derives,
         )  # fmt: skip
         if isinstance(found, Refusal):
             return str(found)
@@ -396,7 +410,7 @@ def _reason(known: "_Known", finding: Finding | str) -> str:
     return f"{upper}; {lower}"
 
 
-def _is_violated(found: Finding | str) -> bool:
+def _is_violated(found: Finding | str | None) -> bool:
     return isinstance(found, Finding) and found.verdict is HuntVerdict.VIOLATED
 
 
@@ -471,7 +485,7 @@ class _Known:
 
     def _distributions_on(self, left: Array, right: Array) -> DistributionPair:
         """Return the distributions on a pair, from the leaves as they are or else from merged ones."""
-        if self.model is None:
+        if self.model is None or self.is_traced_anew:
             return distributions(self._at(left), self._at(right))
         try:
             return distributions(*(at_data(self.model, _exact(side)) for side in (left, right)))
@@ -481,9 +495,19 @@ class _Known:
             return distributions(*(at_data(self._merged, _exact(side)) for side in (left, right)))
 
     @property
+    def may_round(self) -> bool:
+        """Return whether a violation may rest on the rounding of floats: of data, or of constants beside jumps."""
+        return self.traces_numbers or (self.model is not None and bool(self.model.derived))
+
+    @property
     def traces_numbers(self) -> bool:
         """Return whether pairs are traced on numbers, and the leaves of symbolic data do not serve."""
-        return self.model is None or has_geometric_noise(self.model)
+        return self.model is None or self.is_traced_anew or has_geometric_noise(self.model)
+
+    @property
+    def is_traced_anew(self) -> bool:
+        """Return whether exact numbers are traced, because functions of data jump."""
+        return bool(self.exactness) and self.model is not None and bool(self.model.derived)
 
     def models(self, left: Array, right: Array) -> tuple[LeafModel, LeafModel]:
         """Return the leaves on a pair."""
@@ -526,10 +550,22 @@ class _Known:
         move = self.proof.move if isinstance(self.proof, Proof) else None
         if move is None:
             return self._pairs_across(relation) if self.factors == _ACROSS else []
-        step, zero = np.array([float(value) for value in move]), 0.0  # added to -0.0, it makes 0.0
-        starts = (np.clip(k * step, relation.low, relation.high) + zero for k in self.factors)
+        assert self.model is not None
+        step, zero = np.array([float(value) for value in move_of_data(self.model, move)]), 0.0  # -0.0 + 0.0 is 0.0
+        points = [*self._corners(step), *(k * step for k in self.factors)]
+        starts = [np.clip(point, relation.low, relation.high) + zero for point in points]
         ends = [(start, np.clip(start + step, relation.low, relation.high) + zero) for start in starts]
         return [pair for pair in ends if are_neighbours(relation, *pair) and not np.array_equal(*pair)]
+
+    def _corners(self, step: Array) -> Iterator[Array]:
+        """Yield data before the places at which derived coordinates change their rule or jump."""
+        if self.model is None or self.factors != _CLOSE_BY:
+            return
+        for part in (1.0, 0.5, 0.0):
+            start = np.zeros(self.model.size)
+            for index, place in corners(self.model.derived):
+                start[index] = place
+            yield start - part * step
 
     def _pairs_across(self, relation: NeighbourRelation) -> list[Pair]:
         """Return pairs in different cells of the data, on both sides of a decision about data alone."""
@@ -540,6 +576,11 @@ class _Known:
             return []
         pairs = [(np.array(left, dtype=np.float64), np.array(right, dtype=np.float64)) for left, right in points]
         return [pair for pair in pairs if are_neighbours(relation, *pair)]
+
+    @property
+    def epsilon(self) -> float:
+        """The proved bound; infinite if there is none, or if runs are given up for a delta."""
+        return float(self.proof.epsilon) if isinstance(self.proof, Proof) and not self.proof.delta else math.inf
 
     def bound(self, claim: Claim, relation: NeighbourRelation) -> Real | None:  # noqa: ARG002 - there is one relation
         """Return the proved bound on epsilon, or on the range of the losses; None for other figures."""

@@ -100,9 +100,7 @@ def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | s
     """Return what alignments of all leaves prove, or why they prove nothing."""
     found = alignment_bound(whole, relation)
     if isinstance(found, Aligned):
-        saved = certificate(whole, relation, found)
-        faults = check_alignment(saved)
-        return faults[0] if faults else Proof(found.epsilon, found.delta, saved, found.worst_move)
+        return _certified(whole, relation, found)
     if has_geometric_noise(whole):
         shifted = lattice_bound(whole, relation)
         if not isinstance(shifted, Unaligned):
@@ -118,9 +116,17 @@ def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | s
     return Proof(across.epsilon, across.delta, _of_cells(whole, relation, across))
 
 
+def _certified(whole: LeafModel, relation: NeighbourRelation, found: Aligned) -> "Proof | str":
+    if whole.derived:
+        return Proof(found.epsilon, found.delta, None, found.worst_move)
+    saved = certificate(whole, relation, found)
+    faults = check_alignment(saved)
+    return faults[0] if faults else Proof(found.epsilon, found.delta, saved, found.worst_move)
+
+
 def _of_cells(model: LeafModel, relation: NeighbourRelation, proof: AlignedCells | DiscreteCells) -> Any:
     """Return the certificate of a proof by cells of data; None if it has none that its checker accepts."""
-    if not isinstance(proof, DiscreteCells):
+    if not isinstance(proof, DiscreteCells) or model.derived:
         return None
     saved = cell_certificate(model, relation, proof)
     return None if check_cells(saved) else saved

@@ -5,13 +5,16 @@ decisions, and refuse what they do not support.
 """
 
 import bisect
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dpassay.properties.tracing.arrays import RULES, along, apply_ufunc, lowered, objects, over, wrap
-from dpassay.properties.tracing.conditions import Condition, decided
+from dpassay.properties.tracing.conditions import Condition, as_number, decided
+from dpassay.properties.tracing.forms import is_number
 from dpassay.properties.tracing.noisy import Noisy
 from dpassay.properties.tracing.orders import first_largest, first_smallest, order, partition_order, refuse_ties
 from dpassay.properties.tracing.refusal import refuse
@@ -111,7 +114,14 @@ def _truth_of(function: Any, a: Any, axis: Any, out: Any, keepdims: Any, where: 
 
 @_rule(np.count_nonzero)
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    return lowered(over(lambda elements: sum(map(bool, elements)), objects(a), axis, keep_dims=keepdims is True))
+    return lowered(
+        over(lambda elements: symbol_sum(map(_counted, elements)), objects(a), axis, keep_dims=keepdims is True)
+    )
+
+
+def _counted(element: Any) -> Any:
+    number = as_number(element) if isinstance(element, Condition) else bool(element)
+    return number if isinstance(number, Noisy) else int(number)
 
 
 @_rule(np.nonzero)
@@ -132,6 +142,10 @@ def _selected(condition: Any, left: Any, right: Any) -> Any:
             return left
         if all(isinstance(branch, Condition | bool | np.bool_) for branch in (left, right)):
             return Condition(lambda: bool(left if condition else right))
+        if condition.number is not None and all(
+            is_number(branch) and math.isfinite(branch) for branch in (left, right)
+        ):
+            return condition.number * (Fraction(left) - Fraction(right)) + right
     return left if condition else right
 
 
@@ -150,7 +164,7 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims
     _refuse_out(out)
 
     def mean(elements: list[Any]) -> Any:
-        return symbol_sum(decided(element) for element in elements) / np.float64(len(elements))
+        return symbol_sum(as_number(element) for element in elements) / np.float64(len(elements))
 
     return lowered(over(mean, objects(a), axis, keep_dims=keepdims is True))
 

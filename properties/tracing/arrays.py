@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.properties.tracing.conditions import Condition, decided
+from dpassay.properties.tracing.conditions import Condition, as_number, decided
 from dpassay.properties.tracing.elements import element_operation
 from dpassay.properties.tracing.noisy import Noisy
 from dpassay.properties.tracing.orders import largest, smallest
@@ -234,7 +234,7 @@ def reduced(ufunc: Any, operation: Callable[..., Any], values: NDArray[Any], opt
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
         if not elements:
             return _EMPTY[ufunc.__name__]
-        return combine([decided(element) for element in elements] if ufunc is np.add else elements)
+        return combine([as_number(element) for element in elements] if ufunc is np.add else elements)
 
     return lowered(over(total, values, axis, keep_dims=keep))
 
@@ -351,11 +351,13 @@ def _element_wise(function: Callable[[Any], Any], values: NDArray[Any]) -> NDArr
 
 
 def _as_float(element: Any) -> Any:
-    return element if isinstance(element, Noisy) else float(decided(element))
+    element = as_number(element)
+    return element if isinstance(element, Noisy) else float(element)
 
 
 def _as_whole(element: Any) -> Any:
-    element = decided(element)
+    if isinstance(element, Condition):
+        return as_number(element) if element.number is not None else int(element)
     convert: Callable[[Any], Any] = math.trunc if isinstance(element, Noisy) else int
     return convert(element)
 

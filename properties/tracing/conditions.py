@@ -8,9 +8,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from dpassay.properties.tracing.derived import both, comparison
 from dpassay.properties.tracing.noisy import Noisy
 
-__all__ = ["Condition", "compare", "connect", "decided", "negate"]
+__all__ = ["Condition", "as_number", "compare", "connect", "decided", "negate"]
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
@@ -25,12 +26,15 @@ class Condition:
     ----------
     decide : callable
         Takes the decisions; a second call takes none, because the run knows its answers.
+    number : object, optional
+        1 where it is true, else 0: a function of data that is a coordinate of its own.
     """
 
-    __slots__ = ("_decide",)
+    __slots__ = ("_decide", "number")
 
-    def __init__(self, decide: Callable[[], bool]) -> None:
+    def __init__(self, decide: Callable[[], bool], number: Any = None) -> None:
         self._decide = decide
+        self.number = number
 
     def __bool__(self) -> bool:
         return self._decide()
@@ -58,7 +62,7 @@ def compare(name: str, left: Any, right: Any) -> Any:
     left, right = decided(left), decided(right)
     operation = _COMPARISONS[name]
     if isinstance(left, Noisy) or isinstance(right, Noisy):
-        return Condition(lambda: bool(operation(left, right)))
+        return Condition(lambda: bool(operation(left, right)), comparison(name, left, right))
     return bool(operation(left, right))
 
 
@@ -66,18 +70,35 @@ def connect(name: str, left: Any, right: Any) -> Any:
     """Return ``left and right``, ``left or right`` or ``left xor right``, by name; the right side only if needed."""
     if not isinstance(left, Condition) and not isinstance(right, Condition):
         left, right = bool(left), bool(right)
+    number = _connected(name, left, right)
     if name == "and":
-        return Condition(lambda: bool(left) and bool(right))
+        return Condition(lambda: bool(left) and bool(right), number)
     if name == "or":
-        return Condition(lambda: bool(left) or bool(right))
-    return Condition(lambda: bool(left) != bool(right))
+        return Condition(lambda: bool(left) or bool(right), number)
+    return Condition(lambda: bool(left) != bool(right), number)
+
+
+def _connected(name: str, left: Any, right: Any) -> Any:
+    numbers = [side.number if isinstance(side, Condition) else int(side) for side in (left, right)]
+    if any(number is None for number in numbers):
+        return None
+    if name == "and":
+        return both(*numbers)
+    return 1 - both(*(1 - number for number in numbers)) if name == "or" else 1 - abs(sum(numbers) - 1)
 
 
 def negate(value: Any) -> Any:
     """Return the contrary."""
-    return Condition(lambda: not value) if isinstance(value, Condition) else not value
+    if not isinstance(value, Condition):
+        return not value
+    return Condition(lambda: not value, None if value.number is None else 1 - value.number)
 
 
 def decided(value: Any) -> Any:
     """Return a condition as a bool, and anything else as it is."""
     return bool(value) if isinstance(value, Condition) else value
+
+
+def as_number(value: Any) -> Any:
+    """Return a condition about data as the coordinate that it is, if it is one; otherwise as `decided`."""
+    return value.number if isinstance(value, Condition) and value.number is not None else decided(value)

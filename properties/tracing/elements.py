@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.properties.tracing.conditions import Condition, compare, connect, decided, negate
+from dpassay.properties.tracing.conditions import Condition, as_number, compare, connect, decided, negate
+from dpassay.properties.tracing.derived import clipped, comparison, is_of_data, power
 from dpassay.properties.tracing.images import image_of
 from dpassay.properties.tracing.noisy import Noisy
 from dpassay.properties.tracing.refusal import refuse
@@ -20,14 +21,16 @@ def larger(left: Any, right: Any) -> Any:
     """Return the larger of two numbers; NaN if one of them is NaN."""
     if _is_nan(left) or _is_nan(right):
         return math.nan
-    return left if left >= right else right
+    known = clipped(left, right, is_above=True)
+    return (left if left >= right else right) if known is None else known
 
 
 def smaller(left: Any, right: Any) -> Any:
     """Return the smaller of two numbers; NaN if one of them is NaN."""
     if _is_nan(left) or _is_nan(right):
         return math.nan
-    return left if left <= right else right
+    known = clipped(left, right, is_above=False)
+    return (left if left <= right else right) if known is None else known
 
 
 def element_operation(ufunc: Any) -> Callable[..., Any]:
@@ -41,16 +44,30 @@ def element_operation(ufunc: Any) -> Callable[..., Any]:
     own = _OPERATIONS.get(name)
 
     def operation(*elements: Any) -> Any:
-        elements = tuple(decided(element) for element in elements)
+        convert = as_number if name in _ARITHMETIC and _has_number(elements) else decided
+        elements = tuple(convert(element) for element in elements)
         if not any(isinstance(element, Noisy) for element in elements):
             return ufunc(*(_in_numpy(element) for element in elements))
         if own is None and name in _EXACT and all(not isinstance(e, Noisy) or hasattr(e, "image") for e in elements):
             return _EXACT[name](*elements)
+        if own is None and (known := _power(name, elements)) is not None:
+            return known
         if own is None:
             refuse(f"numpy.{name} of a noisy value")
         return own(*(element.item() if isinstance(element, np.generic) else element for element in elements))
 
     return operation
+
+
+def _has_number(elements: tuple[Any, ...]) -> bool:
+    """Return whether one of the elements is not a truth value: then numpy takes truth values for 0 and 1."""
+    return any(not isinstance(element, Condition | bool | np.bool_) for element in elements)
+
+
+def _power(name: str, elements: tuple[Any, ...]) -> Any:
+    if name == "square":
+        return power(elements[0], 2)
+    return power(*elements) if name in {"power", "float_power"} else None
 
 
 def _in_numpy(element: Any) -> Any:
@@ -66,7 +83,9 @@ def _divided(left: Any, right: Any) -> Any:
     return left / (np.float64(right) if isinstance(right, int | float) and right == 0 else right)
 
 
-def _sign(value: Any) -> int:
+def _sign(value: Any) -> Any:
+    if is_of_data(value):
+        return comparison("greater", value, 0) - comparison("less", value, 0)
     return 1 if value > 0 else 0 if value == 0 else -1
 
 
@@ -120,6 +139,8 @@ _EXACT: dict[str, Callable[..., Any]] = {
     "reciprocal": lambda value: 1 / value,
 }
 """Operations on exact numbers that noise does not support."""
+
+_ARITHMETIC = {"add", "subtract", "multiply", "divide"}
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": operator.add,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dpassay.properties.tracing.forms import exact, is_number
 from dpassay.properties.tracing.noisy import Noisy
 from dpassay.properties.tracing.refusal import refuse
-from dpassay.spec.leaves.model import Step
+from dpassay.spec.leaves.model import Function, Step
 
 if TYPE_CHECKING:
     from dpassay.properties.tracing.symbols import Symbol
@@ -202,6 +202,8 @@ def image_of(value: Any, name: str) -> Any:
         return value.then(name)
     if (known := getattr(value, "image", None)) is not None:
         return known(name)
+    if name in _ROUNDINGS and value.run.derives(value.form):
+        return value.run.derived(Function(name), value.form)
     if name in _DOMAINS:
         end, is_open = _DOMAINS[name]
         if value < end:

@@ -165,5 +165,5 @@ def affine_of(form: Form, split: Callable[[int], Any], size: int) -> Affine | Fr
     if not form.terms:
         return form.constant
     noise = {split(key): value for key, value in form.terms.items() if key >= size}
-    data = {key: value for key, value in form.terms.items() if key < size}
+    data = {key if key >= 0 else size - 1 - key: value for key, value in form.terms.items() if key < size}
     return Affine(form.constant, noise, data)

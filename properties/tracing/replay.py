@@ -18,6 +18,7 @@ from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.outcomes import agrees, first_outcome, normal_form
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.tree import Node
+from dpassay.spec.leaves.derived import with_derived
 from dpassay.spec.leaves.model import Affine, Constraint, Noise, NoiseKind, Raised
 
 __all__ = ["NumberTape", "Replays", "replay", "run_on_numbers"]
@@ -221,6 +222,8 @@ def _compare(
     leaves: Mapping[tuple[int, ...], TracedLeaf], result: Replays,
 ) -> None:  # fmt: skip
     point = {index: Fraction(value) for index, value in enumerate(data)}
+    values = with_derived(tuple(found.variables.derived), list(point.values())) if data else []
+    point |= {-1 - k: value for k, value in enumerate(values[len(data) :])}
     point |= {found.variables.number(noise): Fraction(value) for noise, value in tape.noises.items()}
     answers = _path(found.root, point, [value for _, value in tape.choices])
     if answers is None:
@@ -234,7 +237,7 @@ def _compare(
         return
     value = functools.cache(lambda form: _value(form, point, found))
     _require_same(leaf, outcome, tape, value)
-    _require_alone(leaf, leaves, (tape.noises, data))
+    _require_alone(leaf, leaves, (tape.noises, [float(value) for value in values]))
     result.agreed += 1
 
 
@@ -286,7 +289,9 @@ def _floats(form: Affine) -> tuple[float, list[tuple[Noise, float]], list[tuple[
 
 def _value(form: Affine, point: Mapping[int, Fraction], found: Exploration) -> Fraction:
     noise = sum((c * point[found.variables.number(k)] for k, c in form.noise.items()), Fraction(0))
-    return form.constant + noise + sum((c * point[k] for k, c in form.data.items()), Fraction(0))
+    size = found.variables.size
+    data = sum((c * point[k if k < size else size - 1 - k] for k, c in form.data.items()), Fraction(0))
+    return form.constant + noise + data
 
 
 def _path(root: Node, point: Mapping[int, Fraction], choices: list[int]) -> tuple[int, ...] | None:

@@ -15,17 +15,26 @@ from dpassay.properties.tracing.arrays import SymbolArray, wrap
 from dpassay.properties.tracing.discrete import geometric
 from dpassay.properties.tracing.forms import Form, Row
 from dpassay.properties.tracing.mass import mass_upper
+from dpassay.properties.tracing.outcomes import affine_of
 from dpassay.properties.tracing.polyhedron import Polyhedron
 from dpassay.properties.tracing.refusal import Refusal, active, caller, refuse
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.properties.tracing.tree import Cell, Choice, Limits, Node
-from dpassay.spec.leaves.model import Noise, NoiseKind
+from dpassay.spec.leaves.model import Affine, Derived, Function, Noise, NoiseKind
 
 __all__ = ["Interrupted", "Mode", "Run", "Variables"]
 
 _ONE = Fraction(1)
 _FEW = 3
 """With at most this many answers a decision is checked for one that the constraints imply."""
+
+
+_ZERO = Fraction(0)
+_ENDS: dict[Function, tuple[Fraction | None, Fraction | None]] = {
+    Function.ABOVE: (_ZERO, _ONE), Function.AT_LEAST: (_ZERO, _ONE), Function.ABS: (_ZERO, None),
+    Function.SQUARE: (_ZERO, None),
+}  # fmt: skip
+"""Least and largest values of functions of data."""
 
 
 def _says_nothing(_: int) -> Cell:
@@ -48,6 +57,8 @@ class Mode:
         Whether the data are exact numbers in place of floats.
     joins_close : bool
         Whether exact numbers that differ by no more than the rounding of constants are equal.
+    derives : bool
+        Whether functions of symbolic data, such as clipping, are coordinates of their own in place of decisions.
     """
 
     is_lifted: bool
@@ -55,6 +66,7 @@ class Mode:
     on_lattice: bool = False
     is_exact: bool = False
     joins_close: bool = False
+    derives: bool = False
 
 
 class Interrupted(BaseException):
@@ -68,6 +80,8 @@ class Interrupted(BaseException):
 class Variables:
     """The numbers of the variables: coordinates of the data first, then noises in order of appearance.
 
+    Derived coordinates have the numbers -1, -2, ...
+
     Parameters
     ----------
     size : int
@@ -77,6 +91,7 @@ class Variables:
     def __init__(self, size: int) -> None:
         self.size = size
         self.noises: list[Noise] = []
+        self.derived: dict[Derived, int] = {}
         self._numbers: dict[Noise, int] = {}
         self._draws: dict[tuple[str, int], list[tuple[Fraction, ...]]] = {}
 
@@ -94,6 +109,10 @@ class Variables:
             kinds.append(weights)
         kind = kinds.index(weights)
         return f"{label}[{position}]" + (f" of kind {kind}" if kind else "")
+
+    def number_of_derived(self, function: Derived) -> int:
+        """Return the number of a derived coordinate."""
+        return self.derived.setdefault(function, -1 - len(self.derived))
 
     def noise(self, number: int) -> Noise:
         """Return the noise that has a number."""
@@ -136,6 +155,7 @@ class Run:
         self.choices: list[Choice] = []
         self.named_choices: list[Choice] = []
         self.counts: Counter[NoiseKind] = Counter()
+        self._clipped: dict[int, tuple[Form, Fraction | None, Fraction | None]] = {}
         self._drawn = 0
         self.weight = _ONE
         self.lost = Fraction(0)
@@ -167,6 +187,42 @@ class Run:
     def datum(self, index: int) -> Symbol:
         """Return a coordinate of symbolic data."""
         return Symbol(self, Form(Fraction(0), {index: _ONE}))
+
+    def derives(self, form: Form) -> bool:
+        """Return whether a function of the form is to be a coordinate of its own: it holds data and no noise."""
+        return self.mode.derives and bool(form.terms) and all(key < self._variables.size for key in form.terms)
+
+    def derived(
+        self, function: Function, form: Form, low: Fraction | None = None, high: Fraction | None = None
+    ) -> Symbol:  # fmt: skip
+        """Return a function of data as a coordinate.
+
+        Parameters
+        ----------
+        function : Function
+            The function.
+        form : Form
+            Its argument.
+        low, high : Fraction, optional
+            The ends of "clip".
+        """
+        self._require_alive()
+        argument = affine_of(form, self._variables.noise, self._variables.size)
+        assert isinstance(argument, Affine)
+        made = Derived(function, argument, low, high)
+        key = self._variables.number_of_derived(made)
+        if function is Function.CLIP:
+            self._clipped[key] = form, low, high
+        for end, sign in zip(_ENDS.get(function, (low, high)), (_ONE, -_ONE), strict=True):
+            if end is not None:
+                self.polyhedron.note([Row(Form(-sign * end, {key: sign}), False)])
+        return Symbol(self, Form(Fraction(0), {key: _ONE}))
+
+    def clipped_form(self, form: Form) -> tuple[Form, Fraction | None, Fraction | None] | None:
+        """Return argument and ends where the form is a clipped number."""
+        [*others, key] = form.terms
+        is_plain = not others and not form.constant and form.terms[key] == 1
+        return self._clipped.get(key) if is_plain else None
 
     def choose(self, label: str, weights: Sequence[Fraction]) -> int:
         """Return the place of the value that a discrete draw takes in this run."""

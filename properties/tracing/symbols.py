@@ -18,6 +18,7 @@ from dpassay.properties.tracing.forms import Form, combine, exact, is_number
 from dpassay.properties.tracing.images import Image, image_of
 from dpassay.properties.tracing.noisy import Noisy
 from dpassay.properties.tracing.refusal import refuse
+from dpassay.spec.leaves.model import Function
 
 __all__ = ["Symbol", "constant_of", "symbol_sum"]
 
@@ -118,7 +119,15 @@ class Symbol(Noisy):
             refuse("division by a noisy value")
         return other / float(divisor)
 
+    def __pow__(self, exponent: Any) -> Any:
+        if is_number(exponent) and exponent == 2 and self.run.derives(self.form):
+            return self * self
+        return Noisy.__pow__(self, exponent)
+
     def __abs__(self) -> "Symbol":
+        if self.run.derives(self.form):
+            made: Symbol = self.run.derived(Function.ABS, self.form)
+            return made
         return self if self >= 0 else -self
 
     # --- comparisons: decisions ---
@@ -269,7 +278,19 @@ def _product(left: Symbol, right: Symbol) -> Symbol:
     for one, other in ((left, right), (right, left)):
         if (factor := constant_of(one)) is not None:
             return _times(other, factor)
-    return refuse("the product of two noisy values")
+    squared = _square(left, right)
+    return refuse("the product of two noisy values") if squared is None else squared
+
+
+def _square(left: Symbol, right: Symbol) -> Symbol | None:
+    """Return the product of two multiples of one function of data, if such functions are coordinates; else None."""
+    if not left.run.derives(left.form) or not left.run.derives(right.form):
+        return None
+    key = min(right.form.terms)
+    factor = left.form.terms.get(key, Fraction(0)) / right.form.terms[key]
+    if not factor or right.form.scaled(factor) != left.form:
+        return None
+    return _times(left.run.derived(Function.SQUARE, right.form), factor)
 
 
 def _signed_infinity(symbol: Symbol, infinity: float) -> float:

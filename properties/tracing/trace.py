@@ -87,6 +87,7 @@ def trace(
     on_lattice: bool = False,
     is_exact: bool = False,
     joins_close: bool = False,
+    derives: bool = False,
 ) -> Trace | Refusal:
     """Run a mechanism on symbolic noise and return its leaves, or the reason why that is not possible.
 
@@ -121,6 +122,8 @@ def trace(
     joins_close : bool
         With `is_exact`: whether numbers that differ by a relative 2^-45 or less are equal. The constants of the code
         may stand for decimals that floats are not: ``x * 0.1 + x * 0.2`` and ``x * 0.3`` are equal then.
+    derives : bool
+        On symbolic data: whether functions of data, such as clipping, are derived coordinates in place of decisions.
 
     Returns
     -------
@@ -154,8 +157,9 @@ def trace(
                 if mode.is_lifted
             )
             return _first_trace(attempts)
-    modes = [replace(mode, on_lattice=True) for mode in _MODES] if on_lattice else []
-    for mode in (*modes, *_MODES):
+    plain = [replace(mode, derives=derives) for mode in _MODES]
+    modes = [replace(mode, on_lattice=True) for mode in plain] if on_lattice else []
+    for mode in (*modes, *plain):
         if modes and not mode.on_lattice and first is not None and not first.on_lattice:
             return first
         attempt = _Attempt(sampler, numbers, size, domain, _GENERATORS[source], mode, limits, deadline)
@@ -205,7 +209,9 @@ class _Attempt:
         except OutOfTime:
             return Refusal(f"more than {self.limits.seconds:g} seconds", "trace")
         leaves = tuple(leaf.leaf for leaf in found.leaves)
-        model = LeafModel(leaves, min(found.undecided, Fraction(1)), found.variables.size)
+        model = LeafModel(
+            leaves, min(found.undecided, Fraction(1)), found.variables.size, tuple(found.variables.derived)
+        )
         unity = checked_unity(model, self.domain, seed, self.deadline)
         if unity.outcome is Outcome.VIOLATED:
             return Refusal(f"the trace is wrong: {unity.detail}", "trace")

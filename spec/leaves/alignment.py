@@ -25,8 +25,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpassay.claims import NeighbourRelation
+from dpassay.spec.leaves.derived import covers_of
 from dpassay.spec.leaves.model import Affine, Leaf, LeafModel, Noise, NoiseKind
-from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, covers, require_size
+from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, require_size
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, released_numbers
 from dpassay.spec.leaves.programmes import Infeasible, Row, minimum
 
@@ -98,7 +99,7 @@ def alignment_bound(model: LeafModel, relation: NeighbourRelation) -> Aligned | 
     """
     try:
         require_size(relation, model.size)
-        found = [_aligned(model, moves) for moves in covers(relation)]
+        found = [_aligned(model, moves) for moves in covers_of(model, relation)]
     except (UndecidedMovesError, UnknownOutcomeError) as error:
         return Unaligned(str(error))
     proofs = [one for one in found if isinstance(one, Aligned)]

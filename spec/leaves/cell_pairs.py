@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpassay.claims import NeighbourRelation
+from dpassay.spec.leaves.derived import covers_of
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Relation
-from dpassay.spec.leaves.moves import Moves, UndecidedMovesError, covers, require_size
+from dpassay.spec.leaves.moves import Moves, UndecidedMovesError, require_size
 from dpassay.spec.leaves.polyhedra import has_interior, negated, opposite
 from dpassay.spec.leaves.programmes import interior_point
 from dpassay.spec.leaves.rows import ONE, Vector, constraint_of, row_of
@@ -70,7 +71,7 @@ def joined_cells(model: LeafModel, relation: NeighbourRelation) -> Iterator[Cell
     """
     require_size(relation, model.size)
     cells = _cells(model)
-    regions = _regions(covers(relation)[0])
+    regions = _regions(covers_of(model, relation)[0])
     if len(cells) > MOST_CELLS:
         raise UndecidedMovesError(f"decisions about data cut {len(cells)} cells or more")
     leaves = {cell: tuple(_leaves(model, cell)) for cell in cells}
@@ -103,7 +104,7 @@ def points_across(model: LeafModel, relation: NeighbourRelation) -> Iterator[tup
     domain = tuple(map(constraint_of, domain_rows(model.size, relation)))
     for pair in joined_cells(model, relation):
         if pair.here != pair.there:
-            point = _point((*pair.inside, *domain), 2 * model.size)
+            point = _point((*pair.inside, *domain), 2 * model.width)
             if point is not None:
                 own = range(0, 2 * model.size, 2)
                 yield [point[i] for i in own], [point[i] + point[i + 1] for i in own]
@@ -194,11 +195,11 @@ def _regions(moves: Moves) -> list[list[Vector]]:
     """
     regions = []
     for box in replace(moves, total=None).boxes:
-        moving = [i for i, (low, high) in enumerate(box) if low < high]
+        moving = [i for i, (low, high) in enumerate(box[: moves.size]) if low < high]
         region: list[Vector] = []
         for i, (low, high) in enumerate(box):
             region += [{("move", i): Fraction(1), ONE: -low}, {("move", i): Fraction(-1), ONE: high}]
-        if moves.total is not None and sum(max(-low, high) for low, high in box) > moves.total:
+        if moves.total is not None and sum(max(-low, high) for low, high in box[: moves.size]) > moves.total:
             if len(moving) > MOST_SIGNS:
                 raise UndecidedMovesError(f"{len(moving)} coordinates share a bound on their sum")
             for signs in itertools.product((1, -1), repeat=len(moving)):

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpassay.claims import UsageError
+from dpassay.spec.leaves.derived import with_derived
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel
 from dpassay.spec.leaves.outcomes import with_forms
 
@@ -21,6 +22,7 @@ def at_data(model: LeafModel, values: Sequence[Fraction]) -> LeafModel:
     """
     if len(values) != model.size:
         raise UsageError(f"values must hold {model.size} numbers, got {len(values)}")
+    values = with_derived(model.derived, values)
     return LeafModel(tuple(_leaf(leaf, values) for leaf in model.leaves), model.undecided)
 
 

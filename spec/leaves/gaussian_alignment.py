@@ -18,8 +18,9 @@ from fractions import Fraction
 
 from dpassay.claims import NeighbourRelation, VectorNeighbours
 from dpassay.spec.leaves.alignment import Unaligned, programme_of
+from dpassay.spec.leaves.derived import covers_of
 from dpassay.spec.leaves.model import LeafModel, NoiseKind
-from dpassay.spec.leaves.moves import Box, UndecidedMovesError, covers, require_size
+from dpassay.spec.leaves.moves import Box, UndecidedMovesError, require_size
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError
 from dpassay.spec.leaves.supports import echelon
 
@@ -57,7 +58,7 @@ def gaussian_bound(model: LeafModel, relation: NeighbourRelation) -> GaussianAli
         system = _system(model)
         if isinstance(system, Unaligned):
             return system
-        return GaussianAligned(_largest(_quadratic(*system), relation))
+        return GaussianAligned(_largest(_quadratic(*system), model, relation))
     except (UnknownOutcomeError, UndecidedMovesError) as error:
         return Unaligned(str(error))
 
@@ -69,12 +70,12 @@ def _system(model: LeafModel) -> tuple[Matrix, Matrix] | Unaligned:
     rows = {
         (
             *(form.noise.get(noise, Fraction(0)) for noise in noises),
-            *(form.data.get(i, Fraction(0)) for i in range(model.size)),
+            *(form.data.get(i, Fraction(0)) for i in range(model.width)),
         )
         for form in forms
     }
-    if len(rows) > 8 * MOST_ROWS or model.size > MOST_ROWS or len(noises) > 8 * MOST_ROWS:
-        return Unaligned(f"{len(rows)} decisions and numbers depend on {model.size} coordinates of data")
+    if len(rows) > 8 * MOST_ROWS or model.width > MOST_ROWS or len(noises) > 8 * MOST_ROWS:
+        return Unaligned(f"{len(rows)} decisions and numbers depend on {model.width} coordinates of data")
     table = [list(row) for row in sorted(rows)]
     count = len(noises)
     echelon(table, count)
@@ -101,7 +102,7 @@ def _dot(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(one, other, strict=True) if a and b), Fraction(0))
 
 
-def _largest(form: Matrix, relation: NeighbourRelation) -> Fraction:
+def _largest(form: Matrix, model: LeafModel, relation: NeighbourRelation) -> Fraction:
     """Bound the quadratic form over all moves.
 
     Raises
@@ -112,12 +113,12 @@ def _largest(form: Matrix, relation: NeighbourRelation) -> Fraction:
     if not form:
         return Fraction(0)
     bounds = []
-    if isinstance(relation, VectorNeighbours) and relation.l2 is not None:
+    if isinstance(relation, VectorNeighbours) and relation.l2 is not None and not model.derived:
         rows = max(sum(map(abs, row), Fraction(0)) for row in form)
         trace = sum((form[i][i] for i in range(len(form))), Fraction(0))
         bounds.append(Fraction(relation.l2) ** 2 * min(rows, trace))  # both bound the largest eigenvalue
     try:
-        bounds += [max(_in_box(form, box) for box in moves.boxes) for moves in covers(relation)]
+        bounds += [max(_in_box(form, box) for box in moves.boxes) for moves in covers_of(model, relation)]
     except UndecidedMovesError:
         if not bounds:
             raise
@@ -125,13 +126,13 @@ def _largest(form: Matrix, relation: NeighbourRelation) -> Fraction:
 
 
 def _in_box(form: Matrix, box: Box) -> Fraction:
-    moving = [i for i, (low, high) in enumerate(box) if low < high]
+    moving = [i for i, ends in enumerate(box) if any(ends)]
     coupled = [i for i in moving if any(form[i][j] for j in moving if j != i)]
     widths = [max(-low, high) for low, high in box]
     alone = sum((form[i][i] * widths[i] ** 2 for i in moving if i not in coupled), Fraction(0))
     if 2 ** len(coupled) > MOST_CORNERS:
         return alone + sum((abs(form[i][j]) * widths[i] * widths[j] for i in coupled for j in coupled), Fraction(0))
-    corners = itertools.product(*(box[i] for i in coupled))
+    corners = itertools.product(*(set(box[i]) for i in coupled))
     together = (
         sum((form[i][j] * a * b for i, a in zip(coupled, corner, strict=True) for j, b in
              zip(coupled, corner, strict=True)), Fraction(0))

@@ -23,8 +23,9 @@ from fractions import Fraction
 from dpassay.claims import NeighbourRelation, VectorNeighbours
 from dpassay.spec.ball import ball, float_upper
 from dpassay.spec.leaves.alignment import DIRECTIONS, Unaligned, programme_of
+from dpassay.spec.leaves.derived import DerivedMoves, covers_of
 from dpassay.spec.leaves.model import Leaf, LeafModel, Noise, NoiseKind
-from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, covers, require_size
+from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, require_size
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError
 from dpassay.spec.leaves.programmes import Infeasible, Row, minimum
 
@@ -70,19 +71,26 @@ def lattice_bound(model: LeafModel, relation: NeighbourRelation) -> AlignedOnLat
     relation : NeighbourRelation
         For integer data of the same length.
     """
-    if not isinstance(relation, VectorNeighbours) or not relation.integer:
-        return Unaligned("noise on a lattice is shifted by integers, and the data are not integers")
     try:
         require_size(relation, model.size)
-        cover = covers(relation)[0]
+        cover = covers_of(model, relation)[0]
+        if not _is_whole(cover, relation):
+            return Unaligned("noise on a lattice is shifted by integers, and the data are not integers")
         found = [_leaf_bound(leaf, cover) for leaf in model.leaves]
     except (UndecidedMovesError, UnknownOutcomeError) as error:
         return Unaligned(str(error))
     proofs = [one for one in found if not isinstance(one, Unaligned)]
     if len(proofs) < len(found):
         return next(one for one in found if isinstance(one, Unaligned))
-    epsilon, worst = max(proofs, default=(Fraction(0), (0,) * model.size))
+    epsilon, worst = max(proofs, default=(Fraction(0), (0,) * model.width))
     return AlignedOnLattice(epsilon, model.undecided, worst)
+
+
+def _is_whole(moves: Moves, relation: NeighbourRelation) -> bool:
+    """Return whether the data, or all functions of them that occur, are integers."""
+    if isinstance(moves, DerivedMoves):
+        return moves.is_whole
+    return isinstance(relation, VectorNeighbours) and relation.integer
 
 
 def _leaf_bound(leaf: Leaf, moves: Moves) -> tuple[Fraction, Move] | Unaligned:
@@ -132,6 +140,8 @@ def _is_integral(columns: Sequence[tuple[Noise, int]], point: Sequence[Fraction]
 
 def _by_units(programme: _IntegerProgramme, moves: Moves) -> tuple[Fraction, Move] | None:
     """Add up alignments of unit moves: the most expensive ones first, as often as the relation allows."""
+    if isinstance(moves, DerivedMoves):
+        return None  # the moves of functions of one coordinate do not add up
     signed: list[list[tuple[Fraction, int]]] = []
     for sign in (1, -1):
         signed.append([])
@@ -160,7 +170,7 @@ def _one_by_one(programme: _IntegerProgramme, moves: Moves) -> tuple[Fraction, M
     """Align every integer move of every box, coordinates with a bad end at that end."""
     if moves.total is not None:
         return None  # the boxes of a bound on the sum hold its extreme moves only
-    worst = (Fraction(0), (0,) * moves.size)
+    worst: tuple[Fraction, Move] = Fraction(0), (0,) * len(moves.boxes[0])
     for box in moves.boxes:
         listed = list(itertools.islice(_integers(programme, box), MOST_MOVES + 1))
         if len(listed) > MOST_MOVES:

@@ -16,6 +16,8 @@ __all__ = [
     "CONTINUOUS",
     "Affine",
     "Constraint",
+    "Derived",
+    "Function",
     "Image",
     "Leaf",
     "LeafModel",
@@ -176,6 +178,43 @@ class Leaf:
     choices: tuple[tuple[str, Hashable], ...] = ()
 
 
+class Function(StrEnum):
+    """The functions of data that make derived coordinates."""
+
+    CLIP = "clip"
+    """To an interval, one end of which may be missing."""
+    ABS = "abs"
+    FLOOR = "floor"
+    CEIL = "ceil"
+    RINT = "rint"
+    """The nearest integer, halves to even ones."""
+    ABOVE = "above"
+    """1 if the argument is above 0, else 0."""
+    AT_LEAST = "at least"
+    """1 if the argument is at least 0, else 0."""
+    SQUARE = "square"
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A coordinate that is a function of the data (:mod:`dpassay.spec.leaves.derived`).
+
+    Parameters
+    ----------
+    function : Function
+        The function.
+    form : Affine
+        Its argument: of data and of derived coordinates before it.
+    low, high : Fraction, optional
+        The ends of "clip".
+    """
+
+    function: Function
+    form: Affine
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+
 @dataclass(frozen=True)
 class LeafModel:
     """A mechanism on one input, or on symbolic data of one length.
@@ -188,11 +227,19 @@ class LeafModel:
         Upper bound on the probability of the runs that no leaf describes.
     size : int
         Number of coordinates of symbolic data; 0 where the data are numbers.
+    derived : tuple of Derived
+        Coordinates that are functions of the data; the numbers of the first ones follow those of the data.
     """
 
     leaves: tuple[Leaf, ...]
     undecided: Fraction = Fraction(0)
     size: int = 0
+    derived: tuple[Derived, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates, derived ones included."""
+        return self.size + len(self.derived)
 
     @cached_property
     def on_lattice(self) -> bool:

@@ -13,6 +13,7 @@ a wrong constraint or weight has no sibling and stays.
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -51,7 +52,7 @@ def joined_siblings(model: LeafModel) -> LeafModel:
             _add(weights, path, weight)
         left += [Leaf(tuple(rows.constraints[i] for i in path), weight, None) for path, weight in level.items()]
     left += [Leaf((), weight, None) for weight in weights.get(0, {}).values()]
-    return LeafModel(tuple(left), model.undecided, model.size)
+    return replace(model, leaves=tuple(left))
 
 
 def _add(weights: dict[int, dict[Path, Fraction]], path: Path, weight: Fraction) -> None:

@@ -1,5 +1,7 @@
 """Mutants of the mathematics of leaves: elimination, merging, alignments, certificates."""
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -13,6 +15,7 @@ from dpassay.spec.leaves import (
     cell_pairs,
     check_cells,
     data_cells,
+    derived,
     discrete_cells,
     elimination,
     gaussian_alignment,
@@ -25,7 +28,7 @@ from dpassay.spec.leaves import (
     siblings,
     substitution,
 )
-from dpassay.spec.leaves.model import Constraint, NoiseKind, Relation
+from dpassay.spec.leaves.model import Constraint, Function, NoiseKind, Relation
 from dpassay.spec.leaves.moves import Moves, covers
 from dpassay.spec.leaves.piecewise import Lift, Piecewise, Terms, density
 from dpassay.spec.leaves.polyhedra import negated, opposite
@@ -105,11 +108,11 @@ def the_first_of_two(left: Any, right: Any) -> Any:
 # --- alignments ---------------------------------------------------------------------------------------------
 
 
-def half_of_the_moves(relation: VectorNeighbours) -> tuple[Moves, ...]:
+def half_of_the_moves(model: Any, relation: VectorNeighbours) -> tuple[Moves, ...]:
     return tuple(replace(moves, reach=moves.reach / 2) for moves in covers(relation))
 
 
-def moves_upwards_only(relation: VectorNeighbours) -> tuple[Moves, ...]:
+def moves_upwards_only(model: Any, relation: VectorNeighbours) -> tuple[Moves, ...]:
     def upwards(moves: Moves) -> Moves:
         made = replace(moves)
         made.__dict__["boxes"] = tuple(tuple((Fraction(0), high) for _, high in box) for box in moves.boxes)
@@ -253,6 +256,63 @@ def moves_below(relation: Any, size: int) -> Any:
 DISCRETE_MASS, LOGARITHM = discrete_cells._mass, discrete_cells.log_upper
 FACTOR, CHECKED_MOVES = check_cells.exp_lower, check_cells._moves
 
+# --- functions of data ----------------------------------------------------------------------------------------
+
+
+def changed_range(function: Function, change: Any) -> Any:
+    def wrong(derived: Any, argument: Any) -> Any:
+        found = DERIVED_RANGE(derived, argument)
+        return change(found, argument) if derived.function is function else found
+
+    return wrong
+
+
+def as_the_argument(found: Any, argument: Any) -> Any:
+    return replace(found, moves=argument.moves)
+
+
+def half_of_the_range(found: Any, argument: Any) -> Any:
+    return replace(found, moves=tuple(end / 2 for end in found.moves))
+
+
+def everything_is_linear(derived: Any, argument: Any) -> Any:
+    return replace(DERIVED_RANGE(derived, argument), is_linear=True)
+
+
+def everything_is_whole(derived: Any, argument: Any) -> Any:
+    return DERIVED_RANGE(derived, replace(argument, is_whole=True))
+
+
+def whole_steps_alone(value: Any) -> Any:
+    return Fraction(math.floor(value))
+
+
+def first_slope_alone(form: Any, ranges: Any) -> Any:
+    return ARGUMENT(replace(form, data=dict(itertools.islice(form.data.items(), 1))), ranges)
+
+
+def no_limit(values: Any, moves: Any) -> Any:
+    return moves
+
+
+def nothing_together(moves: Any, box: Any) -> Any:
+    return ({},)
+
+
+def first_vector_alone(moves: Any, index: int) -> Any:
+    return VECTORS(moves, index)[:1]
+
+
+def intervals_alone(form: Any, box: Any) -> Any:
+    return IN_BOX(form, tuple(ends if ends[0] < ends[1] else (Fraction(0), Fraction(0)) for ends in box))
+
+
+IN_BOX = gaussian_alignment._in_box
+DERIVED_RANGE, ARGUMENT, VECTORS = derived._derived, derived._argument, derived.DerivedMoves._vectors
+
+FUNCTIONS = "pure_dp_of_functions_of_data"
+SENSITIVITY = "alignment_of_a_function_of_data_costs_its_sensitivity"
+
 REFUTED = [
     ("leaves_of_a_decision_tree_sum_to_one", "lost tail", substitution, "density", without_the_left_tail),
     ("leaves_of_a_decision_tree_sum_to_one", "wrong sign", elimination, "antiderivative", wrong_sign_of_powers),
@@ -268,11 +328,11 @@ REFUTED = [
     union_of_the_first_constraints), ("paths_of_a_loop_merge_into_one_leaf_each", "nothing implied", merging,
     "is_implied", nothing_is_implied), ("alignment_of_noisy_max_costs_epsilon", "nothing implied", merging,
     "is_implied", nothing_is_implied), ("alignment_of_noisy_max_costs_epsilon", "half of the moves", alignment,
-    "covers", half_of_the_moves), ("alignment_of_noisy_max_costs_epsilon", "wrong end", alignment, "_bad_ends",
+    "covers_of", half_of_the_moves), ("alignment_of_noisy_max_costs_epsilon", "wrong end", alignment, "_bad_ends",
     good_end_for_bad), ("alignment_of_sparse_vector_is_approached_far_out", "half of the cost",
     alignment, "minimum", half_of_the_cost), ("pure_dp_of_alignment", "negative shifts of exponential noise",
-    alignment, "DIRECTIONS", BOTH_WAYS), ("pure_dp_of_alignment", "half of the moves", alignment, "covers",
-    half_of_the_moves), ("pure_dp_of_alignment", "moves upwards only", alignment, "covers", moves_upwards_only),
+    alignment, "DIRECTIONS", BOTH_WAYS), ("pure_dp_of_alignment", "half of the moves", alignment, "covers_of",
+    half_of_the_moves), ("pure_dp_of_alignment", "moves upwards only", alignment, "covers_of", moves_upwards_only),
     ("pure_dp_of_alignment", "wrong end", alignment, "_bad_ends", good_end_for_bad),
     ("pure_dp_of_alignment", "low end always", alignment, "_bad_ends", low_end_always),
     ("pure_dp_of_alignment", "half of the cost", alignment, "minimum", half_of_the_cost),
@@ -292,7 +352,7 @@ REFUTED = [
     ("pure_dp_of_integer_alignment", "half of a unit", lattice_alignment, "unit_cost", half_of_a_unit),
     ("pure_dp_of_integer_alignment", "a decision forgotten", lattice_alignment, "minimum", violated_rows_left_alone),
     ("gaussian_dp_of_a_common_shift", "no covariance", gaussian_alignment, "_quadratic", as_if_independent),
-    ("gaussian_dp_of_a_common_shift", "half of the moves", gaussian_alignment, "covers", half_of_the_moves),
+    ("gaussian_dp_of_a_common_shift", "half of the moves", gaussian_alignment, "covers_of", half_of_the_moves),
     ("no_gaussian_dp_of_shifts_that_depend_on_the_leaf", "one leaf", gaussian_alignment, "programme_of",
     forms_of_numbers_with_data),
     ("approximate_dp_of_leaves_given_up", "no price", data_cells, "union_mass", nothing_is_given_up),
@@ -300,6 +360,21 @@ REFUTED = [
     ("approximate_dp_of_leaves_given_up", "no cover", given_up, "_shared_rows", every_leaf_alone),
     ("approximate_dp_of_leaves_given_up", "half moves", cell_pairs, "_regions", half_of_the_regions),
     ("alignment_of_a_clipped_answer_costs_its_range", "half moves", cell_pairs, "_regions", half_of_the_regions),
+    (SENSITIVITY, "absolute value", derived, "_derived", changed_range(Function.ABS, half_of_the_range)),
+    (SENSITIVITY, "ceil", derived, "_derived", changed_range(Function.CEIL, as_the_argument)),
+    (FUNCTIONS, "square", derived, "_derived", changed_range(Function.SQUARE, half_of_the_range)),
+    (SENSITIVITY, "comparison", derived, "_derived", changed_range(Function.ABOVE, as_the_argument)),
+    (FUNCTIONS, "linear", derived, "_derived", everything_is_linear),
+    (FUNCTIONS, "whole", derived, "_derived", everything_is_whole),
+    (FUNCTIONS, "sums", derived, "_argument", first_slope_alone),
+    (SENSITIVITY, "whole steps", derived, "_ceil", whole_steps_alone),
+    (SENSITIVITY, "ties", derived, "_with_ties", whole_steps_alone),
+    (SENSITIVITY, "no limit", derived, "_within", no_limit),
+    (SENSITIVITY, "not together", derived.DerivedMoves, "_together", nothing_together),
+    ("alignment_of_a_histogram_costs_two_records", "not together", derived.DerivedMoves, "_together",
+     nothing_together), ("alignment_of_a_histogram_costs_two_records", "one vector", derived.DerivedMoves,
+     "_vectors", first_vector_alone),
+    ("gaussian_dp_of_functions_of_data", "intervals alone", gaussian_alignment, "_in_box", intervals_alone),
     ("exact_loss_of_distributions_on_cells", "half moves", cell_pairs, "_regions", half_of_the_regions),
     ("exact_loss_of_distributions_on_cells", "boundaries", cell_pairs, "_sides", boundaries_below),
     ("exact_loss_of_distributions_on_cells", "other side", cell_pairs, "_leaves", other_side_only),

@@ -1,7 +1,6 @@
 """The alignment lemma: shifts of the noise that keep decisions and released numbers bound the privacy loss."""
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
 from dpassay.spec.theorems.tracing.programs import (
+    half_moves,
     noisy_max_by_loop,
     random_answers,
     random_program,
@@ -42,21 +42,6 @@ Relation = Annotated[VectorNeighbours, Choices("neighbours of three answers", (
     VectorNeighbours(3, linf=1), VectorNeighbours(3, l1=1), VectorNeighbours(3, l0=2, linf=1),
     VectorNeighbours(3, l1=1.5, linf=1), VectorNeighbours(3, linf=1, monotone=True),
 ))]  # fmt: skip
-
-STEPS = (Fraction(-1), Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
-
-
-def _moves(relation: VectorNeighbours) -> Iterator[tuple[Fraction, ...]]:
-    """Yield moves of the relation with steps of a half, by its own definition of neighbours."""
-    for move in itertools.product(STEPS, repeat=relation.size):
-        sizes = [abs(step) for step in move if step]
-        if relation.l0 is not None and len(sizes) > relation.l0:
-            continue
-        if relation.l1 is not None and sum(sizes) > Fraction(relation.l1):
-            continue
-        if relation.monotone and min(move) < 0 < max(move):
-            continue
-        yield move
 
 
 def _loss_is_at_most(
@@ -81,7 +66,7 @@ def pure_dp_of_alignment(program: Program, relation: Relation) -> Verdict:
     bound = alignment_bound(model, relation)
     if not isinstance(bound, Aligned):
         return Holds(evidence=Evidence.EXACT, detail="no alignment, no claim")
-    moves, answers = list(_moves(relation)), random_answers(program, 3)
+    moves, answers = list(half_moves(relation)), random_answers(program, 3)
     longest = max(sum(map(abs, move)) for move in moves)
     extreme = [move for move in moves if sum(map(abs, move)) == longest and not {abs(step) for step in move} - {0, 1}]
     return conjunction([

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpassay.claims import VectorNeighbours
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind
 from dpassay.spec.leaves.polyhedra import negated
 
-__all__ = ["noisy_max_by_loop", "random_answers", "random_program", "sparse_vector"]
+__all__ = ["half_moves", "noisy_max_by_loop", "random_answers", "random_program", "sparse_vector"]
 
 ONE = Fraction(1)
+STEPS = (Fraction(-1), Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
 SCALES = (Fraction(1, 2), ONE, Fraction(2), Fraction(3))
 
 
@@ -98,3 +100,16 @@ def random_answers(number: int, size: int) -> list[Fraction]:
     """Return answers between -3 and 3, the same for the same number."""
     rng = random.Random(~number)  # noqa: S311
     return [Fraction(rng.randint(-12, 12), 4) for _ in range(size)]
+
+
+def half_moves(relation: VectorNeighbours) -> Iterator[tuple[Fraction, ...]]:
+    """Yield moves of a relation with linf = 1 in steps of a half, by its own definition of neighbours."""
+    for move in itertools.product(STEPS, repeat=relation.size):
+        sizes = [abs(step) for step in move if step]
+        if relation.l0 is not None and len(sizes) > relation.l0:
+            continue
+        if relation.l1 is not None and sum(sizes) > Fraction(relation.l1):
+            continue
+        if relation.monotone and min(move) < 0 < max(move):
+            continue
+        yield move
