@@ -53,7 +53,7 @@ from dpassay.claims import MOST_CALLS, Claim
 from dpassay.properties.betting.allocation import EVERYONES
 from dpassay.properties.betting.bounds import OWN_SHARE
 from dpassay.properties.betting.campaign import MOMENTS_SHARE
-from dpassay.properties.betting.game import FIRST_BATCH, LOG_STAKE, STRUCTURAL_SHARE
+from dpassay.properties.betting.game import FIRST_BATCH, KEPT, STRUCTURAL_SHARE
 from dpassay.properties.betting.scales import LeastGain, Scale
 from dpassay.properties.betting.wealth import process_shares
 from dpassay.properties.learners.structural import KINDS
@@ -180,7 +180,8 @@ class Effort:
         played = max(calls_on_one_pair(spent, self.pairs) - LAG, 0.0)
         seen = max(calls_that_look(spent, self.pairs) - LAG, 0.0) if is_hidden else math.inf
         with np.errstate(divide="ignore"):
-            to_refute = np.divide(self.threshold + LEARNING * math.log1p(played) + costs, played)
+            paid = (LEARNING + KEPT) * math.log1p(played)  # what batches keep from the bets grows as slowly
+            to_refute = np.divide(self.threshold + paid + costs, played)
             return np.maximum(to_refute, np.divide(FINDING, seen))
 
     def at(self, calls: float) -> LeastGain:
@@ -204,13 +205,13 @@ class Effort:
 def shared_out(claim: Claim) -> float:
     """Return the nats that a bet against a claim shares with the hypotheses and bets beside it on the same pair.
 
-    These are the mixture over claims, the reserve for calls that raise, and the structural bets; the other directions
-    and caps where the claim has one positive delta; and the bets on Renyi moments where it bounds some. A claim with a
-    delta for every epsilon is mixed over these: what its directions cost belongs to `LEARNING`.
+    These are the mixture over claims and the structural bets; the other directions and caps where the claim has one
+    positive delta; and the bets on Renyi moments where it bounds some. A claim with a delta for every epsilon is mixed
+    over these: what its directions cost belongs to `LEARNING`.
     """
     family = next((family for family in families_of(claim) if family.claimed >= 0), None)
     deltas = np.zeros(1) if family is None else family.delta[family.claimed].ravel()
-    shares = [1 - OWN_SHARE, math.exp(LOG_STAKE), 1 - len(KINDS) * STRUCTURAL_SHARE]
+    shares = [1 - OWN_SHARE, 1 - len(KINDS) * STRUCTURAL_SHARE]
     if deltas.size == 1 and deltas[0] > 0:
         shares.append(float(process_shares(deltas)[0, 0]))
     if audited(claim).moments(claim.in_float64()):

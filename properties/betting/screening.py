@@ -117,7 +117,7 @@ class Screening:
         self._pass, self._group, self._rounds = 0, _FIRST_GROUP, 0
         self._tournament: _Tournament | None = None
         self._near: list[Pair] = []
-        self._was_near = False
+        self._was_near = self._raised = False
 
     def look_near(self, pairs: Iterable[Pair]) -> None:
         """Let pairs have the next tournament, before the next of those that are still to come."""
@@ -134,7 +134,7 @@ class Screening:
         children = np.random.SeedSequence(self._seed, spawn_key=((1 << 32) - 1, self._rounds))
         size = tournament.wanted - tournament.samples
         return tuple(
-            Draw(data, size, seed, one_by_one=False)
+            Draw(data, size, seed, one_by_one=self._raised)
             for data, seed in zip(tournament.inputs.values(), children.spawn(len(tournament.inputs)), strict=True)
         )
 
@@ -144,6 +144,8 @@ class Screening:
         assert tournament is not None
         self.calls += tournament.cost
         size = tournament.wanted - tournament.samples
+        # of many outcomes an exception hides all others; the next rounds tell how many calls raise
+        self._raised = self._raised or any(result is None for result in results)
         for known, result in zip(tournament.outcomes.values(), results, strict=True):
             known.append(Outcomes.of([_RAISED] * size) if result is None else result)
         tournament.samples = tournament.wanted

@@ -165,6 +165,11 @@ class _Watched:
         inner: Sampler | None = getattr(self._sampler, "one_by_one", None)
         return None if inner is None else partial(self._watch, inner)
 
+    @property
+    def never_raises_for_many(self) -> bool:
+        """Return whether the sampler says so; see `sample_side`."""
+        return bool(getattr(self._sampler, "never_raises_for_many", False))
+
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Any:
         return self._watch(self._sampler, data, size, rng)
 
@@ -178,7 +183,7 @@ class _Watched:
         finally:
             self.current = None
             self.habits.add(Habit.DRAWS if rng.bit_generator.state != state else Habit.DRAWS_NOTHING)
-            if not np.array_equal(before, data, equal_nan=True):
+            if before.tobytes() != data.tobytes():
                 self.habits.add(Habit.EDITS_INPUT)
 
 

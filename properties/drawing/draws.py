@@ -1,13 +1,17 @@
 """Draws: tasks that anything with the target can carry out, here or in another process."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.claims import SamplerLostError
+from dpassay.keyboard import noting_interruptions
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, call
 
-__all__ = ["Draw", "sample_side"]
+__all__ = ["Draw", "released_apart", "sample_side"]
 
 Array = NDArray[np.float64]
 
@@ -55,20 +59,42 @@ def sample_side(sampler: Sampler, draw: Draw) -> Outcomes | None:
 
     Call by call an exception is an outcome like any other. If a call for many outcomes raises, the number of
     exceptions among them is unknown; see `PairGame.enter`. A sampler may have a function `one_by_one` that goes call
-    by call itself, with the symbols of exceptions among the outcomes.
+    by call itself, with the symbols of exceptions among the outcomes; one that `never_raises_for_many` always does.
     """
     rng = np.random.default_rng(draw.seed)
-    one_by_one: Sampler | None = getattr(sampler, "one_by_one", None) if draw.one_by_one else None
+    is_apart = draw.one_by_one or getattr(sampler, "never_raises_for_many", False)
+    one_by_one: Sampler | None = getattr(sampler, "one_by_one", None) if is_apart else None
     if draw.one_by_one and one_by_one is None:
-        return Outcomes.joined([_single(sampler, data, rng) for data, count in draw.runs() for _ in range(count)])
+        with noting_interruptions() as is_interrupted:
+            singles = [
+                _single(sampler, data, rng, is_interrupted) for data, count in draw.runs() for _ in range(count)
+            ]
+        return Outcomes.joined(singles)
     try:
         return Outcomes.joined([call(one_by_one or sampler, data, count, rng) for data, count in draw.runs()])
     except CallFailedError:
         return None
 
 
-def _single(sampler: Sampler, data: Array, rng: np.random.Generator) -> Outcomes:
+def _single(sampler: Sampler, data: Array, rng: np.random.Generator, is_interrupted: Callable[[], bool]) -> Outcomes:
     try:
-        return call(sampler, data, 1, rng)
+        return call(sampler, data, 1, rng, is_interrupted)
     except CallFailedError as failure:
         return Outcomes.of([failure.symbol])
+
+
+def released_apart(release: Callable[[], Any], size: int) -> list[Any]:
+    """Return `size` releases, each by a call of its own: an exception is an outcome, as in `sample_side`."""
+    with noting_interruptions() as is_interrupted:
+        return [_released(release, is_interrupted) for _ in range(size)]
+
+
+def _released(release: Callable[[], Any], is_interrupted: Callable[[], bool]) -> Any:
+    try:
+        return release()
+    except SamplerLostError:
+        raise
+    except BaseException as error:  # as in `call`
+        if is_interrupted():
+            raise KeyboardInterrupt from error
+        return CallFailedError(error).symbol

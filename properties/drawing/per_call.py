@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dpassay.claims import UsageError, shown
+from dpassay.properties.drawing.draws import released_apart
 from dpassay.properties.drawing.foreign_generators import Library, maker_of
 from dpassay.properties.drawing.own_generators import drawing_from
 
@@ -70,6 +71,9 @@ def per_call(
 class PerCall:
     """A target ``f(data, size, rng)`` that calls a function once for each outcome; see `per_call`."""
 
+    never_raises_for_many = True
+    """An exception of one release among many is an outcome: see `sample_side`."""
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -91,6 +95,10 @@ class PerCall:
     def __call__(self, data: Any, size: int, rng: Any) -> list[Any]:
         """Return `size` releases, each by a call of its own."""
         return [self._release(data, rng) for _ in range(size)]
+
+    def one_by_one(self, data: Any, size: int, rng: Any) -> list[Any]:
+        """Return `size` releases, with the symbols of exceptions among them."""
+        return released_apart(lambda: self._release(data, rng), size)
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", type(self._function).__name__)

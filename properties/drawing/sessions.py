@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpassay.claims import UsageError, require_integer
 from dpassay.properties.drawing.call_guard import Habit
 from dpassay.properties.drawing.decoding import through
+from dpassay.properties.drawing.draws import released_apart
 from dpassay.properties.drawing.target_process import RemoteSampler, ask
 from dpassay.properties.neighbours.code_numbers import holds_generator
 from dpassay.properties.outcomes.symbols import CallFailedError, Sampler, call
@@ -56,6 +57,9 @@ class SessionSampler:
     inner: Sampler
     length: int
 
+    never_raises_for_many = True
+    """An exception of one session among many is an outcome: see `sample_side`."""
+
     def __post_init__(self) -> None:
         # where the code of the target is, to be sent along
         object.__setattr__(self, "__module__", getattr(self.inner, "__module__", type(self).__module__))
@@ -68,6 +72,10 @@ class SessionSampler:
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> list[tuple[Hashable, ...]]:
         """Draw `size` sessions, each with a copy of the target."""
         return [self._session(data, rng) for _ in range(size)]
+
+    def one_by_one(self, data: Array, size: int, rng: np.random.Generator) -> list[Any]:
+        """Draw `size` sessions, with the symbol of the exception in place of those whose calls all raised."""
+        return released_apart(lambda: self._session(data, rng), size)
 
     def _session(self, data: Array, rng: np.random.Generator) -> tuple[Hashable, ...]:
         target = _copied(self.inner)

@@ -159,15 +159,26 @@ def _difference_crossings(relation: VectorNeighbours, numbers: Sequence[float]) 
 
 
 def _combined_vectors(relation: VectorNeighbours, numbers: Sequence[float]) -> Iterator[Pair]:
-    """Put two different numbers into two coordinates and move one of them."""
+    """Put two different numbers into two coordinates, one of them or both passed by, and move one coordinate."""
+    low, high, unit = range_of(relation)
     if relation.size < 2:
         return
-    zero = np.clip(0.0, *range_of(relation)[:2])
-    for one, other in itertools.permutations(numbers, 2):
-        base = np.full(relation.size, zero)
-        base[:2] = one, other
-        for sign in (1.0, -1.0):
-            yield moved(relation, base, sign * unit_vector(relation.size, 1))
+    zero = min(max(0.0, low), high)
+    for side in (0, 1, -1):
+        for one, other in itertools.permutations(numbers, 2):
+            base = np.full(relation.size, zero)
+            base[:2] = _beside(one, side, unit, integer=relation.integer), other
+            if relation.integer:
+                base[1] = math.floor(other)
+            for sign in (1.0, -1.0):
+                yield moved(relation, base, sign * unit_vector(relation.size, 1))
+
+
+def _beside(number: float, side: int, unit: float, *, integer: bool) -> float:
+    """Return the number itself (side 0), or a value beyond it (1) or before it (-1); for integers the nearest one."""
+    if not integer:
+        return number + side * unit / 2
+    return float(math.floor(number) + 1 if side > 0 else math.ceil(number) - 1 if side < 0 else round(number))
 
 
 # --- records ------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -470,6 +470,7 @@ def _type_of(row: Any, symbol: Any) -> str:
     return ("list" if type(row) is list else "") + type_words(symbol)
 
 
+@lru_cache(maxsize=64)  # numpy makes the name anew each time
 def _number_type(dtype: np.dtype[Any]) -> str:
     return _KINDS[dtype.kind] if dtype.name in _USUAL else dtype.name
 
@@ -600,7 +601,13 @@ def sampler_of(target: Any) -> Sampler:
     raise UsageError(f"target must be a Mechanism or a callable f(data, size, rng), got {type(target).__name__}")
 
 
-def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> Outcomes:
+def call(
+    sampler: Sampler,
+    data: Array,
+    size: int,
+    rng: np.random.Generator,
+    is_interrupted: Callable[[], bool] | None = None,
+) -> Outcomes:
     """Draw `size` outcomes.
 
     Parameters
@@ -613,6 +620,8 @@ def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> 
         Number of outcomes, at least 1.
     rng : numpy.random.Generator
         Source of randomness for the target.
+    is_interrupted : callable, optional
+        As `noting_interruptions` yields it, for one call of many: the handler is then installed once for all.
 
     Raises
     ------
@@ -622,15 +631,17 @@ def call(sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> 
     SamplerLostError
         If the target says that nothing was observed.
     """
-    with noting_interruptions() as is_interrupted:
-        try:
-            raw = sampler(data.copy(), size, rng)  # a copy: a target that edits its input must not spoil the pair
-        except SamplerLostError:
-            raise
-        except BaseException as error:  # also sys.exit: a target must not end the hunt with a status of its own
-            if is_interrupted():
-                raise KeyboardInterrupt from error
-            raise CallFailedError(error) from error
+    if is_interrupted is None:
+        with noting_interruptions() as noted:
+            return call(sampler, data, size, rng, noted)
+    try:
+        raw = sampler(data.copy(), size, rng)  # a copy: a target that edits its input must not spoil the pair
+    except SamplerLostError:
+        raise
+    except BaseException as error:  # also sys.exit: a target must not end the hunt with a status of its own
+        if is_interrupted():
+            raise KeyboardInterrupt from error
+        raise CallFailedError(error) from error
     if not _has_rows(raw, size):
         raise WrongCountError(size, raw)
     return Outcomes.of(raw)

@@ -17,7 +17,7 @@ from scipy.stats import binom
 from dpassay.claims import PureDP
 from dpassay.properties.betting.bets import last_refuted, log_factors, to_levels
 from dpassay.properties.betting.campaign import Campaign
-from dpassay.properties.betting.game import Batch, PairGame
+from dpassay.properties.betting.game import KEPT, Batch, PairGame
 from dpassay.properties.betting.wealth import Ledger, log_wealth
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.symbols import Outcomes
@@ -370,13 +370,49 @@ def test_dropping_calls_that_raise_is_noticed() -> None:
     assert play(dropping_failures) > -math.log(ALPHA)
 
 
-def test_leaving_out_a_batch_that_raised_costs_the_stake() -> None:
+def test_a_batch_that_raised_costs_all_but_the_part_that_was_kept_from_it() -> None:
     game = PairGame(np.zeros(1), np.ones(1), seed=0, index=0)
     first = game.prepare(32)
     game.enter(first, run_draws(first.draws))
+    before = game.log_wealth(1.0, 0.0)[0]
     second = game.prepare(100)
     game.enter(second, [None] * len(second.draws))
     assert game.calls == 132
-    assert game.log_wealth(1.0, 0.0)[0] <= math.log(1 / 64)
-    third = game.prepare(10)
-    assert all(draw.one_by_one for draw in third.draws)
+    kept = math.log(KEPT * 100 / 132)
+    assert before + kept - 1e-9 < game.log_wealth(1.0, 0.0)[0] <= before + kept
+
+
+class RefundsABatchThatRaised(PairGame):
+    """It takes back what was staked on a batch that raised, and asks for many outcomes again."""
+
+    def enter(self, batch: Batch, results: list[Outcomes | None]) -> None:
+        if all(result is not None for result in results):
+            super().enter(batch, results)
+        else:
+            self.calls += batch.calls
+
+
+def wealth_on_calls_that_raise_for_bad_luck(kind: type[PairGame]) -> float:
+    """Return the wealth against a true claim: the single releases are private, but whether many raise is luck.
+
+    A call for many outcomes raises where they tell the side less well than they do on average, so that the others tell
+    it better than the claim allows.
+    """
+
+    def lucky(data: Array, size: int, rng: np.random.Generator) -> Array:
+        share = 2 / 3 if data[0] == 1 else 1 / 3
+        ones = rng.random(size) < share
+        if size > 1 and (ones.mean() - share) * (2 * data[0] - 1) < 0.08:
+            raise ValueError("out of luck")
+        return ones.astype(np.float64)
+
+    game = kind(np.zeros(1), np.ones(1), seed=0, index=0)
+    for _ in range(400):
+        batch = game.prepare(64)
+        game.enter(batch, [sample_side(lucky, draw) for draw in batch.draws])
+    return float(game.log_wealth(EPSILON, 0.0)[0])
+
+
+def test_batches_that_raise_cannot_be_taken_back() -> None:
+    assert wealth_on_calls_that_raise_for_bad_luck(PairGame) < 0
+    assert wealth_on_calls_that_raise_for_bad_luck(RefundsABatchThatRaised) > -math.log(ALPHA)

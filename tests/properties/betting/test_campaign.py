@@ -104,6 +104,30 @@ def test_of_the_usual_number_of_pairs_the_last_pays_little_more_than_an_equal_sh
     assert weights[-1] > 1 / 4 / 48
 
 
+@pytest.mark.parametrize("way", ["raises", "returns too few"])
+def test_a_rare_exception_on_both_sides_does_not_hide_what_was_won(way: str) -> None:
+    """One of many calls for many outcomes fails late: all that was won before was lost once."""
+    asked = 0
+
+    def fails_once(data: Array, size: int, rng: np.random.Generator) -> Array:
+        nonlocal asked
+        first, asked = asked < 60_000, asked + size
+        if first and asked >= 60_000:
+            if way == "raises":
+                raise RuntimeError("disk full")
+            return np.zeros(size - 1)
+        return np.asarray(data[0] + rng.laplace(0, 4, size))  # 0.125-DP on this pair
+
+    campaign = Campaign(CLAIM, PAIRS[:1], seed=0)
+    play(campaign, runs(fails_once), 90_000)
+    assert campaign.games[0].failures > 1000  # the calls of the batch
+    assert campaign.log_evidence() > 0
+    before = Campaign(CLAIM, PAIRS[:1], seed=0)
+    asked = 60_000
+    play(before, runs(fails_once), 60_000)
+    assert campaign.log_evidence() > before.log_evidence() - 8
+
+
 def test_no_pair_is_left_out_for_long() -> None:
     campaign = campaign_on()
     play(campaign, runs(leaks_on(0)), 100_000)

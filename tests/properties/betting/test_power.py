@@ -21,6 +21,7 @@ from dpassay.claims import (
     parse_claim,
 )
 from dpassay.properties.betting.bets import log_factors, to_levels
+from dpassay.properties.betting.game import KEPT
 from dpassay.properties.betting.power import LAG, LEARNING, power_of, shared_out
 from dpassay.properties.betting.reference import Reference, gaussian, laplace, revealing
 from dpassay.properties.betting.scales import SLACK, mean_gains, range_gain
@@ -240,8 +241,8 @@ def test_the_calls_needed_are_the_least_that_are_not_weak(claim: Claim) -> None:
 def test_the_weight_and_the_level_are_paid_for() -> None:
     plain = power_of(PureDP(1), calls=1000, alpha=1e-6)
     played = 1000 - LAG
-    learning = LEARNING * math.log1p(played)
-    shared = -math.log(15 / 16 * 63 / 64 * 29 / 32)  # other claims, the reserve, the structural bets
+    learning = (LEARNING + KEPT) * math.log1p(played)  # and what is kept for calls that raise
+    shared = -math.log(15 / 16 * 29 / 32)  # other claims, the structural bets
     assert plain.nats_per_call == pytest.approx((math.log(1e6) + shared + learning) / played)
     assert power_of(PureDP(1), calls=1000, alpha=1e-6, log_weight=-1.0).nats_per_call == pytest.approx(
         plain.nats_per_call + 1 / played

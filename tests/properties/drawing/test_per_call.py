@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpassay.claims import UsageError
+from dpassay.claims import SamplerLostError, UsageError
+from dpassay.properties.drawing.call_guard import carry_out
+from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.drawing.own_generators import drawing_from
 from dpassay.properties.drawing.per_call import per_call, per_fit
+from dpassay.properties.drawing.sessions import SessionSampler
 from dpassay.testing import assert_private
 
 
@@ -153,3 +156,31 @@ def test_a_class_is_fitted_anew_for_each_release() -> None:
     (predicted,) = per_fit(Mean, target="y", predict=[0, 1])(rows, 1, np.random.default_rng(0))
     assert len(predicted) == 2
     assert 5 <= predicted[0] <= 6
+
+
+def test_an_exception_of_one_release_hides_no_other() -> None:
+    def often(data: Any, rng: np.random.Generator) -> float:
+        if rng.random() < 0.1:
+            raise OSError("full")
+        return float(data[0])
+
+    draw = Draw(np.ones(1), 1000, np.random.SeedSequence(0), one_by_one=False)
+    drawn = sample_side(per_call(often), draw)
+    assert drawn is not None
+    assert 0 < drawn.failures < 300
+    assert set(drawn.symbols()) == {1.0, "<raises OSError>"}
+    guarded, _ = carry_out(per_call(often), draw)
+    assert guarded is not None
+    assert guarded.failures == drawn.failures
+    in_pairs = sample_side(SessionSampler(lambda data, size, rng: [often(data, rng)], 2), draw)
+    assert in_pairs is not None
+    assert 0 < in_pairs.failures < 50
+
+
+def test_what_says_that_nothing_was_observed_is_no_outcome() -> None:
+    def lost(data: Any) -> float:
+        raise SamplerLostError("gone")
+
+    draw = Draw(np.ones(1), 2, np.random.SeedSequence(0), one_by_one=False)
+    with pytest.raises(SamplerLostError, match="gone"):
+        sample_side(per_call(lost), draw)

@@ -94,6 +94,39 @@ def test_a_record_of_each_value_comes_and_two_meet(relation: str) -> None:
     assert any(together)
 
 
+def in_both_bands(data: Array) -> bool:
+    return bool(40.5 < data[0] < 43.5 and 16.5 < data[1] < 19.5)
+
+
+def beyond_both(data: Array) -> bool:
+    return bool(data[0] > 41.5 and data[1] > 17.5 and data[1] < 30)
+
+
+def beside_the_first(data: Array) -> bool:
+    return bool(data[0] > 43 and data[1] <= 17)
+
+
+@pytest.mark.parametrize(
+    ("condition", "numbers"),
+    [(in_both_bands, [40.5, 43.5, 16.5, 19.5]), (beyond_both, [41.5, 17.5, 30.0]), (beside_the_first, [43.0, 17.0])],
+)
+@pytest.mark.parametrize("words", ["vector:size=2,linf=1,low=0,integer", "vector:size=3,l0=1,linf=1,low=0,high=90"])
+def test_two_coordinates_meet_two_conditions(
+    words: str, condition: Callable[[Array], bool], numbers: list[float]
+) -> None:
+    relation = parse_neighbours(words)
+    pairs = [pair for pair in threshold_pairs(relation, numbers) if are_neighbours(relation, *pair)]
+    assert any(condition(left) != condition(right) for left, right in pairs)
+
+
+@settings(max_examples=60)
+@given(relation=vector_relations().filter(lambda relation: relation.integer), numbers=NUMBERS)
+def test_integers_stay_integers(relation: VectorNeighbours, numbers: list[float]) -> None:
+    for left, right in itertools.islice(threshold_pairs(relation, numbers), 400):
+        np.testing.assert_array_equal(left, np.round(left))
+        np.testing.assert_array_equal(right, np.round(right))
+
+
 def band(low: float, high: float) -> Any:
     def release(data: Array, size: int, rng: np.random.Generator) -> Array:
         if low < data[0] < high:
