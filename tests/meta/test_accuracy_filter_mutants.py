@@ -239,8 +239,16 @@ class ChargesTheOther(TwoBudgetRule):
         return state
 
 
+class ForgetsConcentratedRounds(TwoBudgetRule):
+    """Charges a concentrated round, and drops what the earlier ones were charged."""
+
+    def spend(self, state: Any, offer: Round, outcome: Hashable) -> Any:
+        start = state if isinstance(offer, ExPostRound) else (self.concentrated.start(), state[1])
+        return super().spend(start, offer, outcome)
+
+
 @pytest.mark.kills("approximate_dp_of_two_budget_filter")
-@pytest.mark.parametrize("rule", [OneBudgetForBoth, OneDeltaForBoth, ChargesTheOther])
+@pytest.mark.parametrize("rule", [OneBudgetForBoth, OneDeltaForBoth, ChargesTheOther, ForgetsConcentratedRounds])
 def test_a_wrong_two_budget_rule_is_refuted(monkeypatch: pytest.MonkeyPatch, rule: type[TwoBudgetRule]) -> None:
     monkeypatch.setattr(ex_post_filter, "TwoBudgetRule", rule)
     assert outcome_of("approximate_dp_of_two_budget_filter") is Outcome.VIOLATED

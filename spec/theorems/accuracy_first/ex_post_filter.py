@@ -211,6 +211,14 @@ DELTAS_OF_THE_BUDGETS_ADDED = Erratum(
             "ex_post_budget": Fraction(3),
             "ex_post_delta": Fraction(0),
         },
+        {
+            "interaction": chain(*[concentrated_leak(Fraction(1, 10))] * 3),
+            "budget": Fraction(10**4),
+            "slack_delta": Fraction(1, 10**6),
+            "delta": Fraction(1, 5),
+            "ex_post_budget": Fraction(3),
+            "ex_post_delta": Fraction(0),
+        },
     ),
     pins=(
         Pin(
