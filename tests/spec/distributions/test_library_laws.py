@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 from flint import arb
 from scipy import stats
@@ -271,3 +272,17 @@ def test_the_largest_loss_between_ends_is_that_of_fine_cells(
             cells = max(math.log(float(p.mid()) / float(q.mid())) for p, q in chances if p > 0)
         assert cells <= whole + 1e-12
         assert cells >= whole - 0.03
+
+
+@pytest.mark.parametrize(("family", "law"), [("gaussian", stats.norm), ("laplace", stats.laplace)])
+@pytest.mark.parametrize(
+    ("places", "scales"), [((0.0, 1.0), (1.0, 1.5)), ((-2.0, 1.0), (0.5, 3.0)), ((0.25, 0.25), (2.0, 2.5))]
+)
+def test_the_largest_loss_between_scales_is_that_of_the_densities(
+    family: str, law: Any, places: tuple[float, float], scales: tuple[float, float]
+) -> None:
+    left, right = (NoiseDistribution(family, x, scale) for x, scale in zip(places, scales, strict=True))
+    points = np.linspace(-20, 20, 80_001)  # the steps of 1/2000 hit the locations; a parabola is flat at its vertex
+    narrow, wide = (law.logpdf(points, x, scale) for x, scale in zip(places, scales, strict=True))
+    assert approx(noise_pairs.largest_loss_of_noise([(left, right)])) == pytest.approx((narrow - wide).max(), abs=1e-6)
+    assert noise_pairs.largest_loss_of_noise([(right, left)]) == arb.pos_inf()

@@ -69,6 +69,20 @@ def test_any_reach_gives_a_bound(reach: float) -> None:
         assert ball(composed_delta_upper([curve, curve], 0.7)) >= gaussian_hockey_stick(ball(2).sqrt(), 0.7)
 
 
+def test_products_that_underflow_are_bounded_by_a_positive_number() -> None:
+    """Two pairs that have a loss of 1 with probability 1e-200 and else none: the float64 masses of both multiply to 0."""
+    rare, step = Fraction(1, 10**200), Fraction(1)
+
+    def delta(epsilon: Fraction) -> arb:
+        nothing = (-ball(epsilon).expm1()).max(arb(0))
+        return ball(rare) * response(step).delta(epsilon) + (1 - ball(rare)) * nothing if epsilon < step else arb(0)
+
+    with precision(BITS):
+        exact = ball(rare**2) * composed_response_delta(step, 2, 1.5)
+        assert exact > 0
+        assert ball(composed_delta_upper([LossCurve(delta, 1.0)] * 2, 1.5)) >= exact
+
+
 @pytest.mark.parametrize("curves", [[], [LossCurve(normal(1.0).delta, 0.0)], [LossCurve(normal(1.0).delta, math.inf)]])
 def test_curves_without_a_reach_are_refused(curves: list[LossCurve]) -> None:
     with pytest.raises(UsageError, match="reaches"):
