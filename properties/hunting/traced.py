@@ -563,7 +563,7 @@ class _Known:
             return
         for part in (1.0, 0.5, 0.0):
             start = np.zeros(self.model.size)
-            for index, place in corners(self.model.derived):
+            for index, place in corners(self.model):
                 start[index] = place
             yield start - part * step
 

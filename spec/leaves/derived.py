@@ -7,7 +7,7 @@ box for each box of Delta: an interval that holds all g(x + Delta) - g(x),
 =================  ===============================================================================================
 function           change of y where its argument u changes by h, low <= h <= high
 =================  ===============================================================================================
-clip to [a, b]     between low and high
+clip to [a, b]     between min(low, 0) and max(high, 0)
 absolute value     at most max(-low, high) in both directions
 floor, ceil        between floor(low) and ceil(high): h whole steps, and one more for a part of a step
 rint               as floor, and one more step for an odd number of steps between two ties, which go to even numbers
@@ -89,10 +89,10 @@ def with_derived(derived: Sequence[Derived], values: Sequence[Fraction]) -> list
     return known
 
 
-def corners(derived: Sequence[Derived]) -> Iterator[tuple[int, float]]:
+def corners(model: LeafModel) -> Iterator[tuple[int, float]]:
     """Yield coordinates of the data, and a value at which a function of this one alone jumps or changes its rule."""
-    for one in derived:
-        if len(one.form.data) == 1:
+    for one in model.derived:
+        if len(one.form.data) == 1 and min(one.form.data) < model.size:
             [(index, weight)] = one.form.data.items()
             end = (
                 Fraction(1, 2) if one.function is Function.RINT else one.low if one.low is not None else one.high or 0
@@ -269,7 +269,7 @@ def _derived(derived: Derived, argument: _Range) -> _Range:
     elif derived.function is Function.RINT:
         moves = -_with_ties(-low), _with_ties(high)
     elif derived.function is Function.CLIP:
-        moves = low, high
+        moves = min(low, Fraction(0)), max(high, Fraction(0))  # outside the interval nothing moves
     else:
         slope: End = Fraction(1) if derived.function is Function.ABS else 2 * max(-least, most, Fraction(0))
         reach = max(-low, high)

@@ -360,6 +360,7 @@ REFUTED = [
     ("approximate_dp_of_leaves_given_up", "no cover", given_up, "_shared_rows", every_leaf_alone),
     ("approximate_dp_of_leaves_given_up", "half moves", cell_pairs, "_regions", half_of_the_regions),
     ("alignment_of_a_clipped_answer_costs_its_range", "half moves", cell_pairs, "_regions", half_of_the_regions),
+    (SENSITIVITY, "clip", derived, "_derived", changed_range(Function.CLIP, as_the_argument)),
     (SENSITIVITY, "absolute value", derived, "_derived", changed_range(Function.ABS, half_of_the_range)),
     (SENSITIVITY, "ceil", derived, "_derived", changed_range(Function.CEIL, as_the_argument)),
     (FUNCTIONS, "square", derived, "_derived", changed_range(Function.SQUARE, half_of_the_range)),

@@ -36,7 +36,7 @@ Relation = Annotated[VectorNeighbours, Choices("neighbours of three numbers", (
     VectorNeighbours(3, linf=1, monotone=True, low=-END, high=END),
     VectorNeighbours(3, linf=1, integer=True, low=-END, high=END),
 ))]  # fmt: skip
-Case = Annotated[int, Integers("number of a function", 0, 10)]
+Case = Annotated[int, Integers("number of a function", 0, 11)]
 Bins = Annotated[int, Integers("number of bins", 2, 4)]
 
 
@@ -131,29 +131,42 @@ def gaussian_dp_of_functions_of_data(program: Program, relation: Relation) -> Ve
 
 
 X = _form(0, (0, 1))
-CASES: tuple[tuple[tuple[Derived, ...], Affine, Fraction], ...] = (
-    ((Derived(Function.CLIP, X, Fraction(0), Fraction(2)),), _form(0, (1, 1)), ONE),
-    ((Derived(Function.CLIP, X, Fraction(0), Fraction(1, 2)),), _form(0, (1, 3)), Fraction(3, 2)),
-    ((Derived(Function.ABS, X),), _form(0, (1, 1)), ONE),
-    ((Derived(Function.FLOOR, X),), _form(0, (1, 1)), ONE),
-    ((Derived(Function.CEIL, _form(0, (0, Fraction(1, 2)))),), _form(0, (1, 1)), ONE),
-    ((Derived(Function.RINT, X),), _form(0, (1, 1)), Fraction(2)),
-    ((Derived(Function.RINT, _form(0, (0, 2))),), _form(0, (1, 1)), Fraction(2)),
-    ((Derived(Function.ABOVE, _form(0, (0, Fraction(1, 2)))),), _form(0, (1, 5)), Fraction(5)),
-    ((Derived(Function.AT_LEAST, X), Derived(Function.ABOVE, X)), _form(0, (1, 1), (2, -1)), ONE),
-    ((Derived(Function.SQUARE, X),), _form(0, (1, 1)), Fraction(6)),
-    ((Derived(Function.ABS, X), Derived(Function.CLIP, _form(0, (1, 2)), None, ONE)), _form(0, (2, 1)), ONE),
+CASES: tuple[tuple[int, tuple[Derived, ...], Affine, Fraction], ...] = (
+    (1, (Derived(Function.CLIP, X, Fraction(0), Fraction(2)),), _form(0, (1, 1)), ONE),
+    (1, (Derived(Function.CLIP, X, Fraction(0), Fraction(1, 2)),), _form(0, (1, 3)), Fraction(3, 2)),
+    (1, (Derived(Function.ABS, X),), _form(0, (1, 1)), ONE),
+    (1, (Derived(Function.FLOOR, X),), _form(0, (1, 1)), ONE),
+    (1, (Derived(Function.CEIL, _form(0, (0, Fraction(1, 2)))),), _form(0, (1, 1)), ONE),
+    (1, (Derived(Function.RINT, X),), _form(0, (1, 1)), Fraction(2)),
+    (1, (Derived(Function.RINT, _form(0, (0, 2))),), _form(0, (1, 1)), Fraction(2)),
+    (1, (Derived(Function.ABOVE, _form(0, (0, Fraction(1, 2)))),), _form(0, (1, 5)), Fraction(5)),
+    (1, (Derived(Function.AT_LEAST, X), Derived(Function.ABOVE, X)), _form(0, (1, 1), (2, -1)), ONE),
+    (1, (Derived(Function.SQUARE, X),), _form(0, (1, 1)), Fraction(6)),
+    (1, (Derived(Function.ABS, X), Derived(Function.CLIP, _form(0, (1, 2)), None, ONE)), _form(0, (2, 1)), ONE),
+    (
+        2,  # a clipped count need not move with the comparison that moves
+        (
+            Derived(Function.ABOVE, X),
+            Derived(Function.ABOVE, _form(0, (1, 1))),
+            Derived(Function.CLIP, _form(0, (2, 1), (3, 1)), ONE, Fraction(2)),
+        ),
+        _form(0, (4, 1), (2, -1), (3, -1)),
+        ONE,
+    ),
 )
-"""Derived coordinates, a released number, and what it costs for neighbours in [-3, 3] at a distance of at most 1."""
+"""Number of coordinates of the data, derived coordinates, a released number, and what it costs for neighbours in
+[-3, 3] of which one coordinate moves by at most 1."""
 
 
-@statement(DPASSAY, "cost of a function of data", cases=10, examples=tuple({"case": i} for i in range(len(CASES))))
+@statement(DPASSAY, "cost of a function of data", cases=12, examples=tuple({"case": i} for i in range(len(CASES))))
 def alignment_of_a_function_of_data_costs_its_sensitivity(case: Case) -> Verdict:
     """A function of one number with Laplace noise of scale 1 costs its sensitivity, also where two comparisons of the
-    number move together; a square costs at most 2 max|x|. From one tie to the next a rounded number moves by 2.
+    number move together, or where a clipped number stays while its argument moves; a square costs at most 2 max|x|.
+    From one tie to the next a rounded number moves by 2.
     """
-    derived, number, cost = CASES[case]
-    bound = alignment_bound(_released(derived, [number], 1), VectorNeighbours(1, linf=1, low=-END, high=END))
+    size, derived, number, cost = CASES[case]
+    relation = VectorNeighbours(size, l0=1, linf=1, low=-END, high=END)
+    bound = alignment_bound(_released(derived, [number], size), relation)
     if not isinstance(bound, Aligned):
         return equal_exact(bound, "aligned", "alignment of a released function")
     return equal_exact(bound.epsilon, cost, "cost")

@@ -88,6 +88,12 @@ def histogram(data: Any, size: Any, rng: Any) -> Any:
     return [tuple(counts + rng.laplace(0, 1.0, 3))]
 
 
+def missing_from_one(data: Any, size: Any, rng: Any) -> Any:
+    """How much a count falls short of 1; a function of a function of data."""
+    count = np.sum(data > 1)
+    return np.clip(count, 1, 2) - count + rng.laplace(0, 1.0, size)
+
+
 def squares(data: Any, size: Any, rng: Any) -> Any:
     return (data**2).sum() + rng.laplace(0, 100.0, size)
 
@@ -114,6 +120,7 @@ PROGRAMS = [
     Program(exactly_one_side, RECORDS.format(5), 1.0),
     Program(chosen_numbers, PAIR, 4.0),
     Program(histogram, RECORDS.format(6), 2.0),
+    Program(missing_from_one, "vector:size=2,l0=1,linf=3", 1.0),
     Program(squares, RECORDS.format(3), 1.0),
     Program(absolute_values, PAIR, 2.0),
 ]

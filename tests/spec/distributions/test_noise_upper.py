@@ -70,7 +70,7 @@ def test_any_reach_gives_a_bound(reach: float) -> None:
 
 
 def test_products_that_underflow_are_bounded_by_a_positive_number() -> None:
-    """Two pairs that have a loss of 1 with probability 1e-200 and else none: the float64 masses of both multiply to 0."""
+    """Two pairs with a loss of 1 with probability 1e-200, else none: their float64 masses multiply to 0."""
     rare, step = Fraction(1, 10**200), Fraction(1)
 
     def delta(epsilon: Fraction) -> arb:
