@@ -89,7 +89,7 @@ def _clamped_geometric_law(mechanism, data):
 
 def _noise():
     laplace, geometric = mechanisms.Laplace, mechanisms.Geometric
-    for epsilon, delta, sensitivity in ((1.0, 0.0, 1.0), (0.1, 0.0, 1.0), (8.0, 0.0, 1.0), (0.5, 0.1, 2.0)):
+    for epsilon, delta, sensitivity in ((1.0, 0.0, 1.0), (0.1, 0.0, 1.0), (4.0, 0.0, 1.0), (0.5, 0.1, 2.0)):
         yield _number(
             lambda e=epsilon, d=delta, s=sensitivity: laplace(epsilon=e, delta=d, sensitivity=s),
             name=f"Laplace(epsilon={epsilon}, delta={delta}, sensitivity={sensitivity})",
