@@ -37,6 +37,7 @@ __all__ = [
     "BrokenCase",
     "RefusedError",
     "RemoteAnswer",
+    "RemoteAuditor",
     "RemoteCase",
     "RemoteFamily",
     "RemoteMechanism",
@@ -617,6 +618,34 @@ class RemoteRelations(_Remote):
         return int(found["compared"]), [(row[0], *map(float, row[1:])) for row in found["broken"]]
 
 
+class RemoteAuditor(_Remote):
+    """An auditor, which computes lower bounds on epsilon.
+
+    Attributes
+    ----------
+    description : dict
+        The result of :meth:`dpassay.adapter.Auditor.describe`.
+    """
+
+    def audits(self, scores: Mapping[str, Any], numbers: tuple[int, int], seed: Sequence[int]) -> list[float | None]:
+        """Return the bounds of some audits on fresh scores; None for one that the library refused.
+
+        Parameters
+        ----------
+        scores, numbers, seed
+            As for :func:`dpassay.impl.libraries.audits.audits`.
+
+        Raises
+        ------
+        WorkerError
+            If the adapter raised.
+        WorkerLostError
+            If the worker crashed or hung.
+        """
+        request = {"scores": dict(scores), "numbers": list(numbers), "seed": list(seed)}
+        return list(decode(self._worker.request("audit", case=self.name, **request)))
+
+
 class BrokenCase(_Remote):
     """A case that the library or its adapter cannot describe.
 
@@ -631,13 +660,16 @@ class BrokenCase(_Remote):
         self.error: str = description["error"]
 
 
-RemoteCase = RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteRelations | RemoteNonsense | BrokenCase
+RemoteCase = (
+    RemoteMechanism | RemoteFamily | RemoteAnswer | RemoteRelations | RemoteAuditor | RemoteNonsense | BrokenCase
+)
 
 _KINDS: dict[str, type[RemoteCase]] = {
     "mechanism": RemoteMechanism,
     "family": RemoteFamily,
     "answer": RemoteAnswer,
     "relations": RemoteRelations,
+    "auditor": RemoteAuditor,
     "nonsense": RemoteNonsense,
     "broken": BrokenCase,
 }

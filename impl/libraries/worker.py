@@ -7,7 +7,7 @@ to standard error: standard output belongs to the protocol.
 Requests: ``describe``; ``sample`` (case, data, size, seed or null, one_by_one); ``draw`` (case, data: one outcome,
 with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``replay`` (case, pairs, shifts);
 ``member`` (case: the name of a member of a family); ``answer`` (case, arguments); ``attempt`` (case, attempt);
-``relate`` (case, relation, seed);
+``relate`` (case, relation, seed); ``audit`` (case, scores, numbers, seed);
 ``public`` (modules: their public functions) and ``reached`` (a request about a case: the public functions that it
 reaches); ``call`` (a request about a case: the library's own call behind it, if the worker was started with
 ``--record``). A reply
@@ -150,6 +150,10 @@ class Adapter:
             return encode(case.compute(**decode(request["arguments"])))
         if what == "relate":
             return encode(case.compare(request["relation"], request["seed"]))
+        if what == "audit":
+            from dpassay.impl.libraries.audits import audits
+
+            return encode(audits(case.bound, request["scores"], request["numbers"], request["seed"]))
         if what == "attempt":
             return encode(case.attempts[request["attempt"]]())
         raise ValueError(f"unknown request {what!r}")

@@ -15,6 +15,7 @@ from dpassay.claims import SamplerLostError, UsageError
 from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.remote import (
     RemoteAnswer,
+    RemoteAuditor,
     RemoteCase,
     RemoteFamily,
     RemoteMechanism,
@@ -24,6 +25,7 @@ from dpassay.impl.libraries.remote import (
     WorkerError,
     open_library,
 )
+from dpassay.properties.assay.audited_scores import scores_of
 from dpassay.properties.assay.families import corners
 from dpassay.properties.assay.inquiry import domain_of, typical_point
 from dpassay.properties.assay.planning import Target
@@ -94,6 +96,9 @@ def _requests(case: RemoteCase) -> Iterator[dict[str, Any]]:
         yield {"do": "answer", "case": case.name, "arguments": encode(point)}
     elif isinstance(case, RemoteRelations):
         yield from ({"do": "relate", "case": case.name, "relation": words, "seed": 0} for words in case.relations)
+    elif isinstance(case, RemoteAuditor):
+        for scores in scores_of(case.description)[:1]:
+            yield {"do": "audit", "case": case.name, "scores": scores.request, "numbers": [0, 1], "seed": [0]}
     elif isinstance(case, RemoteNonsense):
         yield from ({"do": "attempt", "case": case.name, "attempt": words} for words in case.attempts)
 

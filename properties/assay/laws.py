@@ -1,6 +1,7 @@
 """All laws in order of checking; laws without samples come first."""
 
 from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
+from dpassay.properties.assay.auditor_laws import AUDITOR_LAWS
 from dpassay.properties.assay.finding import Law
 from dpassay.properties.assay.invalid_arguments import NONSENSE_LAWS
 from dpassay.properties.assay.parameter_laws import PARAMETER_LAWS
@@ -18,5 +19,6 @@ LAWS: list[Law] = [
     *sorted(MECHANISM_LAWS, key=lambda law: law.sampled),
     *RELATION_LAWS,
     *ACCOUNTANT_LAWS,
+    *AUDITOR_LAWS,
     *NONSENSE_LAWS,
 ]

@@ -12,7 +12,7 @@ from dpassay.properties.assay.versions import Change
 __all__ = ["CHANGE_COLUMNS", "COLUMNS", "calls", "change_rows", "power_words", "rows", "summary", "unasked"]
 
 COLUMNS = ("mechanism", "law", "finding", "claimed", "certified", "power", "detail")
-_FIGURES = ("epsilon", "delta", "rho", "mu", "tau", "total_variation", "points")
+_FIGURES = ("epsilon", "delta", "rho", "mu", "tau", "total_variation", "failure_probability", "points")
 CHANGE_COLUMNS = ("mechanism", "law", "before", "after", "detail")
 
 

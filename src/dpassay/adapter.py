@@ -1,4 +1,4 @@
-"""The public interface of adapters: mechanisms to sample, answers of accountants and calibrators, and invalid calls.
+"""The public interface of adapters: mechanisms to sample, answers of accountants, auditors, and invalid calls.
 
 An adapter is a file with the name of a distribution, ``LIBRARY``, and a list ``CASES`` (or a function ``cases()`` that
 returns one; cases that this version of the library cannot build are left out there). ``dpassay assay ADAPTER.py``
@@ -9,7 +9,8 @@ module can be imported there.
 Cases
     `Mechanism`, a mechanism with its claim and neighbours; `Answer`, a function of an accountant or calibrator;
     `Family`, a mechanism for a whole domain of parameters; `Relations`, relations that must hold among the numbers of
-    a library; `Nonsense`, invalid calls that must raise
+    a library; `Auditor`, a lower bound on epsilon from the scores of an attack; `Nonsense`, invalid calls that must
+    raise
 Noise
     `NoisePrimitive`, a function of the library through which its noise passes; `Choice`, other randomness, which is
     fixed while runs are replayed
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
     Compared = tuple[str, float, float, float]
 
 __all__ = [
+    "SCORES",
     "Answer",
+    "Auditor",
     "Choice",
     "Family",
     "Mechanism",
@@ -495,6 +498,106 @@ class Relations:
         return {"kind": "relations", "name": self.name, "relations": [*self.relations, *facts], "facts": facts}
 
 
+SCORES = ("equal", "tied", "response", "revealing response", "laplace", "gaussian")
+"""Families of scores on which an `Auditor` can be asked; their losses are known."""
+
+
+@dataclass(frozen=True)
+class Auditor:
+    """A lower bound on epsilon that an auditor computes from the scores of members and of non-members.
+
+    It is asked on scores of known loss. The bound may exceed the true epsilon at most as often as `significance` says,
+    and it must have power: on scores that tell members well it must not stay near 0. The scores of the families, of a
+    member and of another record, are
+
+    - ``equal``: standard normal for both, and ``tied``: one of four numbers for both, so that epsilon is 0;
+    - ``response``: randomised response (1 or 0); ``revealing response``: the same, but with probability delta the
+      score tells which of the two it is (2 or -1);
+    - ``laplace`` and ``gaussian``: noise around 1 and 0; the epsilon of the latter exists for a positive delta.
+
+    Scores above 1/2 are more probable for members. Numpy is needed in the interpreter of the library.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the adapter, such as ``epsilon_clopper_pearson``.
+    bound : callable
+        ``bound(members, others, significance, delta)`` returns the bound; the scores are numpy arrays. An exception of
+        the library is a refusal to state a bound.
+    sizes : tuple
+        Numbers of scores, as pairs (members, others) of independent records; or, of an auditor in one run, as
+        integers: the number of canaries, each of which is a member with probability 1/2.
+    significances : tuple of float
+        Allowed probabilities of failure at which the auditor is asked.
+    deltas : tuple of float
+        The deltas at which it is asked; 0 for pure differential privacy.
+    scores : tuple of str
+        The families of `SCORES` for which the documentation promises the bound: `equal`, `tied` and `gaussian` for
+        one that assumes Gaussian noise.
+    attains : float
+        Part of the bound of Clopper and Pearson at the threshold 1/2, both error rates with half the significance,
+        that the auditor is expected to reach at least half of the times.
+    absolute_error : float
+        Documented or requested error of the bound.
+    excess : float
+        The smallest ratio of the probability of failure to the significance that the test must notice, greater than 1;
+        a small one takes many audits.
+    notes : str
+        Remarks for readers.
+
+    Examples
+    --------
+    >>> def confident(members, others, significance, delta):
+    ...     return 0.0
+    >>> Auditor("nothing", confident, sizes=((100, 100),)).describe()["design"]
+    'independent'
+    """
+
+    name: str
+    bound: Callable[..., Any]
+    sizes: tuple[int | tuple[int, int], ...]
+    significances: tuple[float, ...] = (0.05,)
+    deltas: tuple[float, ...] = (0.0,)
+    scores: tuple[str, ...] = SCORES
+    attains: float = 0.5
+    absolute_error: float = 0.0
+    excess: float = 4.0
+    notes: str = ""
+
+    def __post_init__(self) -> None:
+        counts = [count for size in self.sizes for count in (size if isinstance(size, tuple) else (size,))]
+        if not counts or len({isinstance(size, tuple) for size in self.sizes}) > 1 or min(counts) < 1:
+            raise ValueError(f"{self.name}: sizes must be pairs of counts, or counts, got {self.sizes!r}")
+        if not self.significances or not all(0 < one < 1 for one in self.significances):
+            raise ValueError(f"{self.name}: significances must lie between 0 and 1, got {self.significances!r}")
+        if not self.deltas or not all(0 <= delta < 1 for delta in self.deltas):
+            raise ValueError(f"{self.name}: deltas must lie in [0, 1), got {self.deltas!r}")
+        strangers = [name for name in self.scores if name not in SCORES]
+        if strangers or not self.scores:
+            raise ValueError(f"{self.name}: scores must be among {', '.join(SCORES)}, got {strangers or 'none'}")
+        for what in ("attains", "absolute_error"):
+            _require_finite(self.name, what, getattr(self, what))
+        if not 1 < self.excess < float("inf"):
+            raise ValueError(f"{self.name}: excess must be a finite number above 1, got {self.excess!r}")
+
+    def describe(self) -> dict[str, Any]:
+        """Return the description that the parent process reads."""
+        pairs = isinstance(self.sizes[0], tuple)
+        return {
+            "kind": "auditor",
+            "name": self.name,
+            "design": "independent" if pairs else "coins",
+            "sizes": [list(size) if isinstance(size, tuple) else [size] for size in self.sizes],
+            "significances": list(self.significances),
+            "deltas": list(self.deltas),
+            "scores": list(self.scores),
+            "attains": self.attains,
+            "absolute_error": self.absolute_error,
+            "excess": self.excess,
+            "notes": self.notes,
+        }
+
+
 def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
     """Make a call that may hang, first in a child process with a time limit.
 
@@ -531,9 +634,9 @@ def answer_in_time(ask: Callable[[], Any], *, seconds: int = 2) -> Any:
 
 
 def present_cases(
-    *groups: Callable[[], Iterable[Mechanism | Family | Answer | Relations | Nonsense]],
+    *groups: Callable[[], Iterable[Mechanism | Family | Answer | Relations | Auditor | Nonsense]],
     lacking: tuple[type[Exception], ...] = (AttributeError, TypeError, ValueError),
-) -> Iterator[Mechanism | Family | Answer | Relations | Nonsense]:
+) -> Iterator[Mechanism | Family | Answer | Relations | Auditor | Nonsense]:
     """Yield the cases of all groups that this version of a library can build.
 
     A group ends at the first case that an older version cannot build, with a line on standard error.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.adapter import Answer, Mechanism, Nonsense, Refused, Relations
+from dpassay.adapter import Answer, Auditor, Mechanism, Nonsense, Refused, Relations
 from dpassay.impl.accounting.calibration import gaussian_sigma
 from dpassay.impl.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpassay.impl.accounting.pure_composition import response_epsilon
@@ -241,11 +241,24 @@ KINDS = {
     "claim_follows_from_parameters": "violation",
     "sensitivity": "violation",
     "soundness": "unsound number",
+    "auditor_confidence": "unsound number",
+}
+
+
+def raw_ratio(members: Any, others: Any, significance: float, delta: float) -> float:
+    """Return the ratio of two frequencies, in place of that of confidence bounds."""
+    return math.log(((members >= 0.5).mean() + 1e-3) / ((others >= 0.5).mean() + 1e-3))
+
+
+LYING_AUDITORS: dict[str, Any] = {
+    "auditor_confidence": Auditor("liar", raw_ratio, sizes=((100, 100),)),
+    "auditor_power": Auditor("liar", lambda *_: 0.0, sizes=((100, 100),)),
 }
 
 LIARS: dict[str, Any] = {
     **LYING_MECHANISMS,
     **LYING_ANSWERS,
+    **LYING_AUDITORS,
     "relations_hold": RELATIONS,
     "rejects_invalid_calls": NONSENSE,
 }

@@ -1,0 +1,42 @@
+"""jax-privacy: auditors of canary scores, accountants for training, clipping, and sensitivities of correlated noise.
+
+Numbers are float32 where the library computes with JAX.
+"""
+
+from __future__ import annotations
+
+from jax_privacy.clipping import clip_pytree
+from jax_privacy_auditors import audit_refusals, audit_relations, auditors
+from jax_privacy_clipping import clipping_relations
+from jax_privacy_matrices import matrix_relations
+from jax_privacy_training import training_answers, training_refusals, training_relations
+
+from dpassay.adapter import Nonsense, present_cases
+
+LIBRARY = "jax-privacy"
+
+
+def _refusals():
+    yield Nonsense(
+        "clip_pytree",
+        {
+            "clip_norm=-1": lambda: clip_pytree([1.0], -1.0),
+        },
+    )
+
+
+def cases():
+    """Return the cases that this version has."""
+    return list(
+        present_cases(
+            auditors,
+            audit_relations,
+            audit_refusals,
+            training_answers,
+            training_relations,
+            training_refusals,
+            clipping_relations,
+            matrix_relations,
+            _refusals,
+        )
+    )

@@ -1,0 +1,185 @@
+"""Sensitivities of correlated noise in jax-privacy, against all participation patterns, and the noise itself."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax_privacy.matrix_factorization import sensitivity, toeplitz
+from jax_privacy.noise_addition import gaussian_privatizer, matrix_factorization_privatizer
+
+from dpassay.adapter import Mechanism, Relations
+from dpassay.impl.libraries.references import near
+
+_ROUNDING = 1e-4
+"""Relative: products of float32 matrices."""
+
+
+def _patterns(n, apart, most):
+    """Yield the sets of rounds in which one record takes part: `apart` or more between any two."""
+    for count in range(1, n + 1 if most is None else most + 1):
+        for rounds in itertools.combinations(range(n), count):
+            if all(later - earlier >= apart for earlier, later in itertools.pairwise(rounds)):
+                yield rounds
+
+
+def _largest(matrix, patterns):
+    """Return the largest norm of a sum of columns with signs: gradients of one record point anywhere."""
+    gram = np.asarray(matrix, np.float64).T @ np.asarray(matrix, np.float64)
+    best = 0.0
+    for rounds in patterns:
+        part = gram[np.ix_(rounds, rounds)]
+        for signs in itertools.product((1.0, -1.0), repeat=len(rounds) - 1):
+            vector = np.array((1.0, *signs))
+            best = max(best, float(vector @ part @ vector))
+    return math.sqrt(best)
+
+
+def _encoder(random, n, bands):
+    matrix = np.array([[random.gauss(0, 1) if 0 <= i - j < bands else 0.0 for j in range(n)] for i in range(n)])
+    return jnp.asarray(matrix + np.diag(np.where(np.diag(matrix) == 0, 1.0, 0.0)), jnp.float32)
+
+
+_BLOCK = 2048
+"""Releases that are drawn at once."""
+
+_ROUNDS = 6
+"""One size, because JAX compiles its functions for each."""
+
+
+def _separated(random):
+    for apart in (1, 2, 3):
+        most = random.choice([None, 1, 2])
+        patterns = list(_patterns(_ROUNDS, apart, most))
+        for bands in (_ROUNDS, apart):
+            matrix = _encoder(random, _ROUNDS, bands)
+            exact, words = (
+                _largest(matrix, patterns),
+                f"{apart} apart, at most {most}, {np.asarray(matrix).tolist()!r}",
+            )
+            upper = sensitivity.get_min_sep_sensitivity_upper_bound(matrix, apart, most)
+            yield f"upper bound, {words}", exact * (1 - _ROUNDING), float(upper), math.inf
+        yield (
+            f"banded, {words}",
+            *near(float(sensitivity.get_sensitivity_banded(matrix, apart, most)), exact, _ROUNDING),
+        )
+
+
+def _epochs(random):
+    for epochs, length in ((1, 6), (2, 3), (3, 2)):
+        matrix = _encoder(random, epochs * length, epochs * length)
+        patterns = [tuple(range(start, epochs * length, length)) for start in range(length)]
+        exact = _largest(matrix, patterns)
+        found = sensitivity.fixed_epoch_sensitivity(matrix, epochs)
+        words = f"{epochs} epochs, {np.asarray(matrix).tolist()!r}"
+        yield f"fixed_epoch_sensitivity, {words}", exact * (1 - _ROUNDING), float(found), math.inf
+        if epochs == 1:
+            single = float(sensitivity.single_participation_sensitivity(matrix))
+            yield (f"single_participation_sensitivity, {words}", *near(single, exact, _ROUNDING))
+            yield (f"fixed_epoch_sensitivity, one epoch, {words}", *near(float(found), exact, _ROUNDING))
+
+
+def _coefficients(random):
+    """Toeplitz matrices with coefficients that fall."""
+    n = _ROUNDS
+    for apart in (1, 2, 4):
+        most = random.choice([None, 1, 2])
+        coefficients = sorted((random.random() for _ in range(random.choice([3, n]))), reverse=True)
+        padded = coefficients + [0.0] * (n - len(coefficients))
+        matrix = np.array([[padded[i - j] if i >= j else 0.0 for j in range(n)] for i in range(n)])
+        exact = _largest(matrix, _patterns(n, apart, most))
+        words = f"{coefficients!r}, n={n}, {apart} apart, at most {most}"
+        found = toeplitz.minsep_sensitivity_squared(jnp.asarray(coefficients), apart, most, n)
+        yield (f"minsep_sensitivity_squared, {words}", *near(float(found), exact**2, _ROUNDING))
+        norm = math.fsum(x * x for x in coefficients)
+        yield (
+            f"sensitivity_squared, {words}",
+            *near(float(toeplitz.sensitivity_squared(jnp.asarray(coefficients), n)), norm, _ROUNDING),
+        )
+        inverse = toeplitz.inverse_coef(jnp.asarray(padded), n)
+        product = np.convolve(np.asarray(inverse, np.float64), padded)[:n]
+        for place, value in enumerate(product):
+            yield (
+                f"inverse_coef, {words}, coefficient {place} of the product",
+                *near(value, float(place == 0), 0.0, 1e-3),
+            )
+
+
+def _repeated_noise():
+    """Return whether the steps after the last row of a matrix get noise of their own, or are refused."""
+    privatizer = matrix_factorization_privatizer(jnp.eye(2), stddev=1.0, prng_key=3)
+    zero = jnp.zeros(4)
+    state, seen = privatizer.init(zero), []
+    for _ in range(4):
+        try:
+            noisy, state = privatizer.update(zero, state)
+        except Exception:  # noqa: BLE001  # a refusal
+            return True
+        seen.append(tuple(np.asarray(noisy).tolist()))
+    return len(set(seen)) == len(seen)
+
+
+def matrix_relations():
+    """Yield the relations, and the mechanisms that add the noise."""
+    yield Relations(
+        "sensitivity, toeplitz",
+        {
+            "records far apart have the largest norm of a pattern": _separated,
+            "epochs have the largest norm of a pattern": _epochs,
+            "Toeplitz matrices have the largest norm of a pattern": _coefficients,
+        },
+        {"no noise is used twice": _repeated_noise},
+    )
+    sigma, steps = 2.5, 2
+    matrix = jnp.asarray([[1.0, 0.0], [-0.5, 1.0]])
+    for name, make, encoder in (
+        ("gaussian_privatizer", lambda key: gaussian_privatizer(stddev=sigma, prng_key=key), np.eye(2)),
+        (
+            "matrix_factorization_privatizer",
+            lambda key: matrix_factorization_privatizer(matrix, stddev=sigma, prng_key=key),
+            np.linalg.inv(np.asarray(matrix, np.float64)),
+        ),
+    ):
+        yield _noisy(name, make, encoder, sigma, steps)
+
+
+def _noisy(name, make, encoder, sigma, steps):
+    """Return the case of gradients in two rounds, decoded, so that independent Gaussian noise is left."""
+
+    def rounds(key, data):
+        privatizer = make(key)
+        state, out = privatizer.init(data[0]), []
+        for step in range(steps):
+            noisy, state = privatizer.update(data[step], state)
+            out.append(noisy)
+        return jnp.stack(out)
+
+    many = jax.jit(jax.vmap(rounds, in_axes=(0, None)))
+    seeds = [0]
+
+    def seed(number):
+        seeds[0] = number
+
+    def sample(data, size):
+        blocks = []
+        for _ in range(0, size, _BLOCK):
+            seeds[0] += 1
+            keys = jax.random.split(jax.random.key(seeds[0] % 2**32), _BLOCK)
+            blocks.append(np.asarray(many(keys, jnp.asarray(data, jnp.float32)), np.float64))
+        return np.concatenate(blocks)[:size] @ encoder.T
+
+    mu = float(np.linalg.norm(encoder, 2)) / sigma
+    return Mechanism(
+        name,
+        "vector:size=2,l2=1",
+        f"gdp:{mu!r}",
+        sample_many=sample,
+        seed=seed,
+        law=lambda data: {"family": "gaussian", "location": (encoder @ np.asarray(data)).tolist(), "scale": sigma},
+        floats=False,
+        relative_error=1e-6,
+        notes="the releases of two rounds, multiplied by the inverse of the noising matrix",
+    )

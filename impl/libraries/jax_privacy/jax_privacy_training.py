@@ -1,0 +1,226 @@
+"""Accountants of jax-privacy for training, and what calibrates with them."""
+
+from __future__ import annotations
+
+import math
+
+import dp_accounting
+from jax_privacy import accounting
+from jax_privacy.experimental import accounting as events
+
+from dpassay.adapter import Answer, Nonsense, Relations
+from dpassay.impl.libraries.references import gaussian_epsilon, near
+
+_INTERVAL = 1e-3
+"""Between the losses that are convolved. The default is a tenth of it, which takes ten times as long."""
+
+_RECORDS = 10**6
+_DOMAIN = {"count": (1, 30), "sigma": (1.0, 100.0), "rate": (1e-3, 1.0), "delta": (1e-12, 0.5)}
+
+_POISSON, _FIXED = accounting.SamplingMethod.POISSON, accounting.SamplingMethod.FIXED_BATCH_SIZE
+
+
+def _config(name):
+    if name == "RDP":
+        return accounting.RdpAccountantConfig()
+    return accounting.PldAccountantConfig(value_discretization_interval=_INTERVAL)
+
+
+def _params(sigma, batch, delta, *, records, **more):
+    return accounting.DpParams(noise_multipliers=sigma, num_samples=records, delta=delta, batch_size=batch, **more)
+
+
+def _epsilon(name, sigma, count, delta, rate=1.0):
+    """Return the epsilon of training; the batch size is rounded up, which costs no less than was asked for."""
+    accountant = accounting.DpsgdTrainingAccountant(_config(name))
+    batch = math.ceil(rate * _RECORDS)
+    return float(accountant.compute_epsilon(count, _params(sigma, batch, delta, records=_RECORDS)))
+
+
+def training_answers():
+    """Yield the answers of the accountants."""
+    for name in ("RDP", "PLD"):
+        for stem in ("gaussian", "subsampled_gaussian"):
+            yield Answer(
+                f"DpsgdTrainingAccountant, {name}, {stem}",
+                f"{stem}_epsilon",
+                lambda sigma, count, delta, rate=1.0, n=name: _epsilon(n, sigma, count, delta, rate),
+                domain=_DOMAIN,
+                relative_error=1e-9,
+                absolute_error=1e-12,
+                looseness=0.0 if name == "RDP" else 2 * _INTERVAL * 30,
+                calls=40,
+            )
+
+
+def _noise(name, epsilon, delta, count, batch, records):
+    accountant = accounting.DpsgdTrainingAccountant(_config(name))
+    sigma = accounting.calibrate_noise_multiplier(
+        target_epsilon=epsilon,
+        accountant=accountant,
+        batch_sizes=batch,
+        num_updates=count,
+        num_samples=records,
+        target_delta=delta,
+    )
+    return sigma, float(accountant.compute_epsilon(count, _params(sigma, batch, delta, records=records)))
+
+
+def _calibrated(random):
+    """Check that calibrated parameters meet the target, and that one update more would not."""
+    name = random.choice(["RDP", "PLD"])
+    epsilon, delta, count = random.uniform(0.4, 3), 10 ** random.uniform(-8, -3), random.randint(1, 9)
+    records, batch = 1000, random.choice([1000, 130])
+    words = f"{name}, epsilon {epsilon!r}, delta {delta!r}, {count} updates, batch {batch} of {records}"
+    sigma, spent = _noise(name, epsilon, delta, count, batch, records)
+    yield f"noise multiplier, {words}", 0.0, spent, epsilon
+    if batch == records:
+        exact = gaussian_epsilon(sigma / math.sqrt(count), delta)
+        yield f"noise multiplier, exact epsilon, {words}", 0.0, exact, epsilon * (1 + 1e-9)
+    accountant = accounting.DpsgdTrainingAccountant(_config(name))
+    sigma = sigma / 1.37 if batch < records else sigma
+
+    def ask(updates):
+        return float(accountant.compute_epsilon(updates, _params(sigma, batch, delta, records=records)))
+
+    target = max(epsilon, 1.05 * ask(1))
+    updates = accounting.calibrate_num_updates(
+        target_epsilon=target,
+        accountant=accountant,
+        noise_multipliers=sigma,
+        batch_sizes=batch,
+        num_samples=records,
+        target_delta=delta,
+    )
+    yield f"updates, {words}, target {target!r}", 0.0, ask(updates), target
+    yield f"a further update, {words}, target {target!r}", target, ask(updates + 1), math.inf
+
+
+def _schedules(random):
+    """Check that noise that changes costs what its parts cost."""
+    delta, records = 10 ** random.uniform(-8, -3), 500
+    first, second = random.uniform(2, 4), random.uniform(5, 9)
+    changed, count = random.randint(1, 4), random.randint(5, 9)
+    accountant = accounting.DpsgdTrainingAccountant(_config("PLD"))
+    found = accountant.compute_epsilon(
+        count, _params([(0, first), (changed, second)], records, delta, records=records)
+    )
+    sigma = (changed / first**2 + (count - changed) / second**2) ** -0.5
+    exact = gaussian_epsilon(sigma, delta)
+    words = f"noise {first!r}, from update {changed} on {second!r}, {count} updates, delta {delta!r}"
+    yield words, exact * (1 - 1e-9), float(found), exact * 1.02 + 2 * _INTERVAL * count
+    yield (
+        f"{words}, no updates",
+        *near(float(accountant.compute_epsilon(0, _params(first, records, delta, records=records))), 0.0),
+    )
+    unbounded = _params(first, records, delta, records=records, is_finite_guarantee=False)
+    yield f"{words}, no guarantee", math.inf, float(accountant.compute_epsilon(count, unbounded)), math.inf
+
+
+def _sampling_methods(random):
+    """Compare with full batches: of a fixed size, of users with several examples, in cycles, in one release."""
+    delta, records, sigma, count = 10 ** random.uniform(-6, -3), 60, random.uniform(3, 6), random.randint(2, 5)
+    pld = _config("PLD")
+    training = accounting.DpsgdTrainingAccountant(pld)
+    users = accounting.DpsgdTrainingUserLevelAccountant(pld)
+    single = accounting.SingleReleaseTrainingAccountant(pld)
+    examples, cycle = random.randint(2, 3), 3
+    fixed = _params(sigma, records, delta, records=records, sampling_method=_FIXED)
+    of_users = _params(sigma, records, delta, records=records, examples_per_user=examples)
+    of_fixed_users = _params(
+        sigma, records, delta, records=records, examples_per_user=examples, sampling_method=_FIXED
+    )
+    in_cycles = _params(sigma, records // cycle, delta, records=records, cycle_length=cycle)
+    alone = _params(sigma, records, delta, records=records)
+    for name, found, multiplier, times in (
+        ("a fixed batch", training.compute_epsilon(count, fixed), 2, count),
+        ("users", users.compute_epsilon(count, of_users), examples, count),
+        ("users, a fixed batch", users.compute_epsilon(count, of_fixed_users), 2 * examples, count),
+        ("cycles", training.compute_epsilon(count, in_cycles), 1, math.ceil(count / cycle)),
+        ("one release", single.compute_epsilon(count, alone), 1, 1),
+    ):
+        exact = gaussian_epsilon(sigma / multiplier / math.sqrt(times), delta)
+        words = f"{name}: noise {sigma!r}, {count} updates, {examples} examples of a user, delta {delta!r}"
+        yield words, exact * (1 - 1e-9), float(found), exact * 1.02 + 2 * _INTERVAL * (count + 1)
+
+
+def _cached(random):
+    """Check that a cached number is at least that of as many updates."""
+    training = accounting.DpsgdTrainingAccountant(_config("RDP"))
+    most, points, delta = random.randint(20, 90), random.randint(3, 9), 10 ** random.uniform(-8, -3)
+    params = _params(random.uniform(1.5, 4), 70, delta, records=300)
+    cached = accounting.CachedExperimentAccountant(training, most, points)
+    for count in (0, 1, random.randint(2, most - 1), most):
+        exact = float(training.compute_epsilon(count, params))
+        words = f"{count} of {most} updates, {points} points, {params!r}"
+        yield (
+            f"{words}, cached",
+            exact,
+            float(cached.compute_epsilon(count, params, allow_approximate_cache=True)),
+            1e9,
+        )
+        yield (f"{words}, computed", *near(float(cached.compute_epsilon(count, params)), exact))
+
+
+def _events(random):
+    """Check that the events say what they are made of."""
+    sigma, rate, count, bands = random.uniform(1, 5), random.uniform(0.01, 0.9), random.randint(1, 30), 4
+    plain = events.dpsgd_event(sigma, count, sampling_prob=rate)
+    gaussian = dp_accounting.GaussianDpEvent(sigma)
+    expected = dp_accounting.SelfComposedDpEvent(dp_accounting.PoissonSampledDpEvent(rate, gaussian), count)
+    yield f"dpsgd_event({sigma!r}, {count}, {rate!r})", 1.0, float(plain == expected), 1.0
+    banded = events.amplified_bandmf_event(sigma, count, num_bands=bands, sampling_prob=rate)
+    rounds = events.dpsgd_event(sigma, math.ceil(count / bands), sampling_prob=rate)
+    yield f"amplified_bandmf_event({sigma!r}, {count}, {rate!r})", 1.0, float(banded == rounds), 1.0
+
+
+def training_relations():
+    """Yield relations of the accountants."""
+    yield Relations(
+        "DpsgdTrainingAccountant, relations",
+        {
+            "calibrated parameters meet the target": _calibrated,
+            "schedules cost what their parts cost": _schedules,
+            "full batches are Gaussian": _sampling_methods,
+            "a cache never understates": _cached,
+            "events are those of the training": _events,
+        },
+    )
+
+
+def training_refusals():
+    """Yield invalid calls of accountants and calibrators."""
+    training = accounting.DpsgdTrainingAccountant(_config("RDP"))
+    users = accounting.DpsgdTrainingUserLevelAccountant(_config("RDP"))
+
+    def ask(accountant=training, sigma=2.0, batch=10, delta=1e-5, count=3, **more):
+        return lambda: float(accountant.compute_epsilon(count, _params(sigma, batch, delta, records=100, **more)))
+
+    nan = math.nan
+    yield Nonsense(
+        "training accountants",
+        {
+            "sigma=nan": ask(sigma=nan),
+            "sigma=-1": ask(sigma=-1.0),
+            "batch=200 of 100": ask(batch=200),
+            "batch=-1": ask(batch=-1),
+            "delta=nan": ask(delta=nan),
+            "delta=-0.1": ask(delta=-0.1),
+            "count=-1": ask(count=-1),
+            "no noise": ask(sigma=None),
+            "two examples of a user": ask(examples_per_user=2),
+            "users without a number of examples": ask(accountant=users),
+            "cycles that do not fit": ask(batch=60, cycle_length=2),
+            "a truncated batch with RDP": ask(truncated_batch_size=5),
+            "steps of one release are calibrated": lambda: accounting.calibrate_num_updates(
+                target_epsilon=1.0,
+                accountant=accounting.SingleReleaseTrainingAccountant(_config("RDP")),
+                noise_multipliers=2.0,
+                batch_sizes=10,
+                num_samples=100,
+                target_delta=1e-5,
+            ),
+            "dpsgd_event, noise_multiplier=-1": lambda: events.dpsgd_event(-1.0, 3, sampling_prob=0.1),
+            "dpsgd_event, sampling_prob=1.5": lambda: events.dpsgd_event(1.0, 3, sampling_prob=1.5),
+        },
+    )
