@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from dpassay.claims import AnyNeighbours
+from dpassay.impl.libraries.plain import Record
 from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.outcomes.flattening import NUMBER
 from dpassay.properties.outcomes.symbols import comparable
 
 __all__ = ["agree_but_for_rounding", "pairs_next_to"]
@@ -44,9 +46,16 @@ def pairs_next_to(pair: Pair, relation: AnyNeighbours, seed: int) -> list[Pair]:
 
 
 def agree_but_for_rounding(one: Any, two: Any) -> bool:
-    """Return whether two outcomes, as symbols, are the same up to rounding."""
+    """Return whether two outcomes, as symbols, are the same up to rounding, also of numbers inside of their parts."""
     if isinstance(one, tuple) and isinstance(two, tuple):
         return len(one) == len(two) and all(map(agree_but_for_rounding, one, two))
+    if isinstance(one, Record) and isinstance(two, Record):
+        named = [[accessor for accessor, _ in record.parts] for record in (one, two)]
+        parts = ((a, b) for (_, a), (_, b) in zip(one.parts, two.parts, strict=False))
+        return one.kind == two.kind and named[0] == named[1] and all(agree_but_for_rounding(*both) for both in parts)
+    if isinstance(one, str) and isinstance(two, str):
+        numbers = [tuple(map(float, NUMBER.findall(text))) for text in (one, two)]
+        return NUMBER.sub("#", one) == NUMBER.sub("#", two) and agree_but_for_rounding(*numbers)
     if isinstance(one, float) and isinstance(two, float) and math.isfinite(one) and math.isfinite(two):
         return abs(one - two) <= _ROUNDED * (1 + abs(one))
     return comparable(one) == comparable(two)

@@ -36,6 +36,11 @@ _MOST_LEVELS = 128
 
 _MOST_LENGTHS = 64
 """Lengths of data sets that are tried."""
+
+_PART_OF_A_STEP = 3 / 8
+"""The smallest step that is tried, as a part of 1 or of the largest step: no remainder of the usual units is the same
+after it."""
+
 _TIED = 4
 """Number of coordinates whose weak orderings are all listed: 75 of four."""
 
@@ -85,11 +90,18 @@ def _single_levels(relation: VectorNeighbours) -> Iterator[Pair]:
     low, high, unit = range_of(relation)
     zero = np.full(relation.size, min(max(0.0, low), high))
     one, everywhere = unit_vector(relation.size, 0), np.ones(relation.size)
-    steps = dict.fromkeys((unit, min(1.0, unit)))
+    steps = _steps(relation)
     for level, step in itertools.product(_levels(low, high, unit, integer=relation.integer), steps):
         for base in dict.fromkeys(map(tuple, (np.where(one > 0, level, zero), np.full(relation.size, level)))):
             for pattern in (one, -one, everywhere, -everywhere):
                 yield moved(relation, np.array(base), pattern, at_most=step)
+
+
+def _steps(relation: VectorNeighbours) -> list[float]:
+    """Return the largest step, 1 or less, and a part of that: a full step may keep remainders as they were."""
+    unit = range_of(relation)[2]
+    parts = () if relation.integer else (_PART_OF_A_STEP * min(1.0, unit),)
+    return list(dict.fromkeys((unit, min(1.0, unit), *parts)))
 
 
 def _counts(relation: VectorNeighbours) -> Iterator[Pair]:
@@ -126,7 +138,7 @@ def _random_vectors(relation: VectorNeighbours, rng: np.random.Generator) -> Ite
     while True:
         base = rng.choice(levels[: rng.integers(1, len(levels) + 1)], relation.size)
         pattern = rng.choice([-1.0, 0.0, 1.0], relation.size)
-        step = float(rng.choice([unit, min(unit, 1.0)]))
+        step = float(rng.choice(_steps(relation)))
         yield moved(relation, base, pattern, at_most=step)
 
 
