@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 class RelativeError:
     """Stops once the release is so large, in standard deviations, that one of them is half the accuracy wanted.
 
-    With s the standard deviation of the latest release: at s (2 + accuracy)/accuracy and above, and below
-    -s (2 - accuracy)/accuracy. Rogers, Samorodnitsky, Wu and Ramdas 2023, Sec 7.2, whose quotients come to this.
+    Of a release the first coordinate counts. With s its standard deviation: at s (2 + accuracy)/accuracy and above,
+    and below -s (2 - accuracy)/accuracy. Rogers, Samorodnitsky, Wu and Ramdas 2023, Sec 7.2, whose quotients come to this.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Shift:
 
 @dataclass(frozen=True)
 class Aligned:
-    """A proof that epsilon is enough, with the worst leaf and move (`exact` if that is a move of the relation)."""
+    """A proof that epsilon is enough, with the worst leaf and move."""
 
     epsilon: Fraction
     delta: Fraction

@@ -4,7 +4,7 @@ The least cost of an alignment is a convex function of the move, so that a set o
 whose convex hull contains it. Boxes are such sets: the whole box for linf; for l1 one segment along each axis; one
 box for each set of coordinates that may move for l0. The l2 ball is no hull of finitely many points: it lies in the
 box of its radius r and in the l1 ball of radius r d^(1/2), and either gives an upper bound of epsilon. A move of such
-an outer cover need not be a neighbour, hence refutes nothing (`exact` is False).
+an outer cover need not be a neighbour, hence refutes nothing.
 """
 
 import itertools
@@ -42,8 +42,6 @@ class Moves:
         Largest sum of all changes.
     monotone : bool
         Whether all coordinates move the same way.
-    exact : bool
-        Whether every such move is one of the relation.
     """
 
     size: int
@@ -51,7 +49,6 @@ class Moves:
     reach: Fraction
     total: Fraction | None = None
     monotone: bool = False
-    exact: bool = True
 
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
@@ -126,8 +123,7 @@ def _norms(relation: VectorNeighbours, reach: Fraction) -> tuple[Moves, ...]:
     square = Fraction(relation.l2) ** 2
     spread = Fraction(math.floor(square)) if relation.integer else _root_above(most * square)  # |x| <= x^2 there
     narrow = spread if total is None else min(total, spread)
-    exact = relation.integer and spread <= 1
-    return replace(moves, total=narrow, exact=exact), replace(moves, exact=False)
+    return replace(moves, total=narrow), moves
 
 
 def _whole(value: Fraction, integer: bool) -> Fraction:

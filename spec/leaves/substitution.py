@@ -97,10 +97,9 @@ def _steps(form: Form, known: Sequence[tuple[Hashable, Form]]) -> list[Form]:
     inside = [other for _, other in known if set(other) < set(form) and _ratio(form, other) is not None]
     start = max(inside, key=len, default={})
     rest = sorted(set(form) - set(start), key=_order)
-    first = max(1, 2 - len(start))
     return [
         {noise: form[noise] for noise in form if noise in start or noise in rest[:count]}
-        for count in range(first, len(rest) + 1)
+        for count in range(1, len(rest) + 1)
     ]
 
 

@@ -147,6 +147,15 @@ def test_far_orders_have_the_elementary_bound() -> None:
     np.testing.assert_allclose(above_threshold_rdp(alpha, rho, sigma_x, sigma_z, low, step), expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize(("sigma_x", "sigma_z"), [(0.25, 1.0), (1.0, 1.0), (1.0, 0.5)])
+def test_the_elementary_bound_begins_at_a_reach_of_256(sigma_x: float, sigma_z: float) -> None:
+    """The reach is (alpha - 1) s sigma_X/sigma_Z; there the divergence by orders jumps by more than a 5000th part."""
+    step = 0.25
+    orders = 1 + np.array([255.9, 256.1]) * sigma_z**2 / (2 * step * sigma_x)
+    before, beyond = above_threshold_rdp(orders, 0.0, sigma_x, sigma_z, 0.0, step) / orders
+    assert beyond > before * (1 + 1 / 5000)
+
+
 def test_one_entry_without_sensitivity_costs_nothing_beside_others() -> None:
     together = above_threshold_rdp(3.0, 0.5, 1.0, 1.0, 0.0, np.array([0.0, 0.25]))
     assert together[0] == 0

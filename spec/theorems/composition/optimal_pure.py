@@ -19,7 +19,9 @@ from dpassay.spec.interactions.mechanism_classes import (
     MechanismClass,
     adaptive_delta,
     batch_delta,
+    pure,
 )
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import statement
@@ -114,7 +116,19 @@ def opposite_delta(delta: Fraction, budget: Fraction) -> Fraction:
     return 1 - 1 / budget + delta / budget
 
 
-@statement(CESAR_2020, "delta_opt", cases=30)
+@statement(
+    CESAR_2020,
+    "delta_opt",
+    cases=30,
+    pins=(
+        Pin(
+            {"sequence": ClassSequence(Fraction(2), (pure(2),), 0)},
+            "one response of ratio 4: (4 - e^epsilon_g)/5 is linear between its kinks, where the chord is attained",
+            smaller=lambda: [Fraction(2, 5), Fraction(3, 5), 0],
+            larger=lambda: [Fraction(3, 5)] * 3,
+        ),
+    ),
+)
 def optimal_delta_is_its_own_dual(sequence: Mixed) -> Verdict:
     """delta_OPT is defined at every real epsilon_g, falls, is convex in e^epsilon_g, at least [1 - e^epsilon_g]_+,
     0 from the sum of the epsilons on; and delta(-epsilon_g) = 1 - e^-epsilon_g + e^-epsilon_g delta(epsilon_g), since

@@ -255,15 +255,24 @@ def largest_noisy_answer_moves_by_at_most_the_sensitivity(run: Run) -> Verdict:
     return at_most_exact(abs(_moves(run)[0]), run.stream.sensitivity, "move of the largest noisy answer")
 
 
+_TIE = Fraction(1, 2)
 TIED_BEFORE = NoisyRun(
     ThresholdStream((Block(Fraction(0), ONE), Block(Fraction(0), Fraction(0))), Fraction(0), ONE),
-    (Fraction(1, 2), Fraction(2)),
-    Fraction(1, 2),
+    (_TIE, Fraction(2)),
+    _TIE,
 )
 """The first noisy answer is the noisy threshold, on the left: the mechanism halts there, and the interval is open."""
 
 
-@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold", examples=({"run": TIED_BEFORE},))
+FALLS_LAST = NoisyRun(
+    ThresholdStream((Block(ONE, ONE), Block(Fraction(0), Fraction(0))), Fraction(0), ONE),
+    (-ONE, Fraction(0)),
+    Fraction(1, 2),
+)
+"""The noise alone keeps the first answer below the noisy threshold, and the last answer lies below it as well."""
+
+
+@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold", examples=({"run": TIED_BEFORE}, {"run": FALLS_LAST}))
 def halting_last_is_an_interval_of_the_noisy_threshold(run: Run) -> Verdict:
     """Step 2: the mechanism halts at the last query if and only if the noisy threshold lies in (g, q_k + nu_k]."""
     halves = []

@@ -35,6 +35,7 @@ from dpassay.spec.interactions.transcripts import (
     branches,
     chain,
     delta_of_branches,
+    leak_or_nothing,
     randomised_response,
     repeated,
 )
@@ -360,7 +361,18 @@ def _positive(distribution: FiniteDistribution) -> dict[Hashable, Fraction]:
     return {outcome: weight for outcome, weight in distribution.weights.items() if weight}
 
 
-@statement(LEBENSOLD_2024, "compose_with_filter")
+@statement(
+    LEBENSOLD_2024,
+    "compose_with_filter",
+    examples=(
+        {
+            "interaction": chain(*[leak_or_nothing(Fraction(1, 10))] * 2),
+            "budget": Fraction(2),
+            "slack_delta": Fraction(1, 100),
+            "delta": Fraction(1, 2),
+        },
+    ),
+)
 def running_before_the_check_changes_nothing(
     interaction: Adaptive, budget: Budget, slack_delta: SlackDelta, delta: DeltaBudget
 ) -> Verdict:

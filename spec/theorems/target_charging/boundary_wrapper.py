@@ -401,18 +401,26 @@ def boundary_quality_by_algebra() -> Proof:
     minority_rise = hits[1] - hits[0]
     exact_quality = hits[0] / (hits[0] + moving(minority_rise, minority_rise))
     at_zero = sp.cancel(sp.together(exact_quality)).subs(pi, 0)
-    factor = 1 / (1 + w)
+    room = e * (e - 1) * pi**2 / ((1 + pi) * (1 + e * pi))
     return proof(
         suppose(
             "hits", "x <= x + d are the probabilities of the boundary, and A is the mass by which other outcomes rise."
         ),
         checked(
-            "d",
-            "For pi <= 1/2 the boundary rises by at most d = (E - 1) x: pi = 1/(2 (1 + w)), pi' = E pi.",
-            nonnegative_on_orthant,
-            ((e - 1) * hits[0] - minority_rise).subs(pi, factor / 2),
-            (z, w),
+            "rise",
+            "For pi' = E pi <= 1/2 the boundary rises by E (E - 1) pi^2/((1 + pi) (1 + E pi)) less than (E - 1) x.",
+            identity,
+            (e - 1) * hits[0] - minority_rise,
+            room,
             given=["hits"],
+        ),
+        checked(
+            "d",
+            "For pi <= 1/2 the boundary rises by at most d = (E - 1) x.",
+            nonnegative_on_orthant,
+            room,
+            (z, pi),
+            given=["rise"],
         ),
         prose(
             "A",

@@ -13,7 +13,7 @@ from dpassay.spec.leaves.polyhedra import negated
 __all__ = ["half_moves", "noisy_max_by_loop", "random_answers", "random_program", "sparse_vector"]
 
 ONE = Fraction(1)
-STEPS = (Fraction(-1), Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
+STEPS = tuple(Fraction(k, 2) for k in range(-2, 3))
 SCALES = (Fraction(1, 2), ONE, Fraction(2), Fraction(3))
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,10 +12,14 @@ def test_accuracy_is_one_for_the_best_and_the_share_kept_otherwise() -> None:
     assert selection_accuracy(answers, [1, 1]) == 1
     assert selection_accuracy(answers, [0, 2]) == pytest.approx(np.mean([0.25, 0.5]))  # the best is never chosen
     assert selection_accuracy(answers, [0, 1, 2, 1]) == pytest.approx(np.mean([0.25, 1, 0.5, 1]))
+    assert selection_accuracy([0.3], [0, 0]) == 1
 
 
-@pytest.mark.parametrize(("answers", "winners"), [([0.0, 0.0], [0]), ([-1.0, 1.0], [0]), ([1.0], []), ([1.0], [1])])
-def test_accuracy_refuses_nonsense(answers: list[float], winners: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("answers", "winners"),
+    [([], [0]), ([0.0], [0]), ([0.0, 0.0], [0]), ([-1.0, 1.0], [0]), ([[1.0]], [0]), ([1.0], []), ([1.0], [1])],
+)
+def test_accuracy_refuses_nonsense(answers: Any, winners: list[int]) -> None:
     with pytest.raises(UsageError, match="must"):
         selection_accuracy(answers, winners)
 

@@ -54,6 +54,12 @@ def test_the_rule_is_not_symmetric(accuracy: float, above: float, below: float) 
     assert rule(np.array([9.0, 4.0]), np.array([[[0.0], [2 * above + 1]]])).tolist() == [True]
 
 
+def test_the_rule_looks_at_the_first_coordinate_of_the_latest_release() -> None:
+    values = np.zeros((3, 2, 2))
+    values[0, -1, 0] = values[1, -1, 1] = values[2, 0, 0] = 100.0
+    assert RelativeError(0.5)(np.array([2.0, 1.0]), values).tolist() == [True, False, False]
+
+
 @pytest.mark.parametrize("accuracy", [0.0, 1.0, -0.1, math.nan, "0.1", None])
 def test_bad_accuracies(accuracy: Any) -> None:
     with pytest.raises(UsageError, match="accuracy"):

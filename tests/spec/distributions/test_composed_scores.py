@@ -158,3 +158,16 @@ def test_an_outcome_that_never_happens_joins_no_event() -> None:
     more = ScoreDistributions(0, np.array([0.0, 0.2, 0.3, 0.0, 0.5]), np.array([0.0, 0.7, 0.2, 0.0, 0.1]), 0.1, 0.01)
     for delta in (Fraction(1, 20), Fraction(3, 10)):
         assert more.epsilon_lower(delta) == one.epsilon_lower(delta) > 0
+
+
+def test_the_rounding_of_a_sum_grows_with_the_shorter_list() -> None:
+    """Each probability of a sum has as many terms as the shorter list has scores."""
+    one = ScoreDistributions(0, np.array([1.0]), np.array([1.0]), 0.0, 0.0)
+    many = ScoreDistributions(0, np.full(1000, 0.001), np.full(1000, 0.001), 0.0, 0.0)
+    for parts in (((one, 1), (many, 1)), ((many, 1), (one, 1))):
+        assert composed_scores(parts).relative == pytest.approx(3 * 2.0**-53, rel=1e-2, abs=0)
+    assert composed_scores([(many, 2)]).relative == pytest.approx(1002 * 2.0**-53, rel=1e-2, abs=0)
+
+
+def test_scores_without_mass_do_not_deviate() -> None:
+    assert ScoreDistributions(0, np.zeros(3), np.array([0.5, 0.25, 0.25]), 0.0, 0.0).deviation == 0

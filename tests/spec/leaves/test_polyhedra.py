@@ -40,3 +40,23 @@ def test_constraints_with_variables_of_their_own_make_no_difference(seed: int, m
 
 def test_both_answers_occur() -> None:
     assert {has_interior(constraints(seed)) for seed in range(60)} == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("kind", "constant", "sign", "is_implied"),
+    [
+        (NoiseKind.EXPONENTIAL, 1, 1, True),
+        (NoiseKind.EXPONENTIAL, -1, 1, False),
+        (NoiseKind.EXPONENTIAL, 1, -1, False),
+        (NoiseKind.UNIFORM, 0, 1, True),
+        (NoiseKind.UNIFORM, 2, -1, True),
+        (NoiseKind.UNIFORM, 0.5, -1, False),
+        (NoiseKind.LAPLACE, 1, 1, False),
+    ],
+)
+def test_the_support_of_a_noise_implies_constraints(
+    kind: NoiseKind, constant: float, sign: int, is_implied: bool
+) -> None:
+    """constant + sign Z > 0, with a noise Z that stands in no other constraint."""
+    one = Constraint(Affine(Fraction(constant), {Noise(kind, 0): Fraction(sign)}))
+    assert reduced(Leaf((one,), Fraction(1), "outcome")).constraints == (() if is_implied else (one,))
