@@ -171,3 +171,12 @@ def test_the_rounding_of_a_sum_grows_with_the_shorter_list() -> None:
 
 def test_scores_without_mass_do_not_deviate() -> None:
     assert ScoreDistributions(0, np.zeros(3), np.array([0.5, 0.25, 0.25]), 0.0, 0.0).deviation == 0
+
+
+@pytest.mark.parametrize("halvings", [1, 30, 100, 1000])
+def test_an_epsilon_is_rounded_down(halvings: int) -> None:
+    """A score of probability 1 on the left and 2^-k on the right: the loss is k log 2."""
+    one = ScoreDistributions(0, np.array([1.0]), np.array([2.0**-halvings]), 0.0, 0.0)
+    with precision(BITS):
+        assert ball(one.epsilon_lower(0)) <= halvings * arb(2).log()
+    assert one.epsilon_lower(0) == pytest.approx(halvings * math.log(2), rel=1e-14)
