@@ -308,7 +308,7 @@ def derivative_formula(  # the formula has these parameters
     return slope / (1 - 1 / ratio) * total
 
 
-def _derivative(ell: int, bounded: int, pure_count: int, *, printed: bool = False) -> tuple[Any, Any]:
+def _derivative(*, ell: int, bounded: int, pure_count: int, printed: bool = False) -> tuple[Any, Any]:
     """Return dF_l/dt = e^t dF_l/de^t, and the formula, as elements of Q(s, T, G): e^epsilon, e^t, e^epsilon_g."""
     _, s, top, budget = field("s,T,G", sp.QQ)
     function = partial_sum(ell, bounded, pure_count, s, top, budget, printed=printed)
@@ -316,7 +316,7 @@ def _derivative(ell: int, bounded: int, pure_count: int, *, printed: bool = Fals
 
 
 def _printed_derivative_at(ell: int, bounded: int, pure_count: int, point: tuple[Fraction, ...]) -> Verdict:
-    left, right = _derivative(ell, bounded, pure_count, printed=True)
+    left, right = _derivative(ell=ell, bounded=bounded, pure_count=pure_count, printed=True)
     values = dict(zip(sp.symbols("s T G"), map(sp.Rational, point), strict=True))
     slope, formula = (Fraction(str(side.as_expr().subs(values))) for side in (left, right))
     return equal_exact(slope, formula, "F_l'")
@@ -327,7 +327,7 @@ def _derivative_symbolic(ell: int, bounded: int, pure_count: int, point: tuple[F
 
 
 def _derivative_identity(ell: int, bounded: int, pure_count: int) -> Verdict:
-    left, right = _derivative(ell, bounded, pure_count)
+    left, right = _derivative(ell=ell, bounded=bounded, pure_count=pure_count)
     return rational_identity(left, right, f"F_{ell}' for k - m = {bounded}, m = {pure_count}")
 
 

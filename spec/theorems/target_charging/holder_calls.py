@@ -5,6 +5,7 @@ of them hits with probability at least q whatever came before, so that X is at m
 success number tau, whose distribution is negative binomial.
 """
 
+import math
 from fractions import Fraction
 from functools import partial
 from typing import Annotated
@@ -20,7 +21,7 @@ from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, all_of, checked, computed, proof
 from dpassay.spec.proof.symbolic import identity
-from dpassay.spec.rational import equal_exact
+from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.target_charging.second_derivations import binomial_below
@@ -221,9 +222,11 @@ def quoted_target_hits_suffice() -> Proof:
 
 
 def _constant_rounded_up(slack: Fraction, factor: Fraction) -> Verdict:
-    digit = Fraction(1, 10) if factor > 10 else Fraction(1, 100) if factor > 1 else Fraction(1, 1000)
+    digit = Fraction(10) ** (math.floor(math.log10(factor)) - 2)
     truth = lambda: hits_needed(ball(slack), arb(1))
     return conjunction([
+        equal_exact((factor / digit) % 1, Fraction(0), "what follows the third digit"),
+        at_most_exact(Fraction(100), factor / digit, "three digits").without_tightness(),
         at_most(truth, lambda: ball(factor)).without_tightness(),
         less_than(lambda: ball(factor - digit), truth).without_tightness(),
     ])  # fmt: skip

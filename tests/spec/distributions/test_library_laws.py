@@ -291,3 +291,14 @@ def test_the_largest_loss_between_scales_is_that_of_the_densities(
 def test_noise_without_common_values_has_the_trivial_lower_bound() -> None:
     left, right = (NoiseDistribution("bounded laplace", low, 1.0, low, low + 1) for low in (0, 5))
     assert noise_pairs.renyi_divergence_of_noise([(left, right)], 2.0) == 0
+
+
+def test_a_subsampled_gaussian_at_its_undecided_largest_loss_has_a_delta_from_0_to_1() -> None:
+    """Without the record the loss is below -log(1 - q), here log 2 up to far more digits than the precision has."""
+    with precision(4 * BITS):
+        digits, exponent = arb(2).log().mid().man_exp()
+        largest = int(digits) * Fraction(2) ** int(exponent)
+    with precision(BITS):
+        found = subsampled_gaussian_hockey_stick(1, Fraction(1, 2), largest, removed=False)
+    assert found.contains(0)
+    assert -0.001 < found.lower() < found.upper() < 1.001

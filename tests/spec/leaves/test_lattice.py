@@ -79,6 +79,9 @@ def test_masses_of_sums_of_different_ratios() -> None:
         cells = cell_masses(form({geometric(0): 1, geometric(1, THIRD): 1}), (Fraction(0), Fraction(1)))
         assert near(cells[1], THIRD)  # 1/2 2/3
         assert near(cells[3], THIRD * (HALF + THIRD))
+        mirrored = cell_masses(form({geometric(0): -1, geometric(1, THIRD): -1}), (Fraction(-1), Fraction(0)))
+        assert near(mirrored[3], THIRD)
+        assert near(mirrored[1], THIRD * (HALF + THIRD))
 
 
 def test_other_noise_and_too_long_sums_are_refused() -> None:
