@@ -165,5 +165,8 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "ceil": math.ceil,
     "trunc": math.trunc,
     "rint": round,
-    **{name: lambda value, name=name: image_of(value, name) for name in ("exp", "expm1", "log", "log1p", "sqrt")},
+    **{
+        name: lambda value, name=name: image_of(value, name)
+        for name in ("exp", "expm1", "log", "log1p", "sqrt", "erfinv")
+    },
 }

@@ -220,6 +220,8 @@ class ExactNumber(Symbol):
         known = _rational_image(name, self.value)
         if known is not None:
             return self._of(known)
+        if name not in _FUNCTIONS:
+            refuse(f"{name} of an exact number")
         if name in {"exp", "expm1"} and abs(self.value) > _LARGEST_EXPONENT:
             refuse(f"{name} of a large number")
         with precision(_BITS):

@@ -95,7 +95,7 @@ class _Explorer:
 
     def _run(self, pending: Pending) -> None:
         run, outcome = self._execute(pending.prefix, _ALLOWANCE)
-        self._give_up(run.lost, "tails of discrete draws")
+        self._give_up(run.lost, "tails of discrete draws, and gaps beside irrational numbers")
         for prefix, mass in run.departures:
             self._wait(prefix, mass)
         if run.interruption is None:

@@ -1,12 +1,16 @@
 """Kept post-processing: monotone functions of an affine expression that are released or compared with numbers."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flint import arb
 
 from dpassay.properties.tracing.forms import exact, is_number
 from dpassay.properties.tracing.noisy import Noisy
 from dpassay.properties.tracing.refusal import refuse
+from dpassay.spec.ball import ball, precision
 from dpassay.spec.leaves.model import Function, Step
 
 if TYPE_CHECKING:
@@ -15,21 +19,34 @@ if TYPE_CHECKING:
 __all__ = ["Image", "image_of"]
 
 _HALF = Fraction(1, 2)
+_ERFINV = "erfinv"
 _ROUNDINGS = {"floor", "ceil", "rint"}
 _DOMAINS = {"log": (0, True), "log1p": (-1, True), "sqrt": (0, False)}
 """Where a function begins to be defined, and whether the end is left out."""
 _KNOWN = {"exp": (Fraction(1), Fraction(0)), "expm1": (Fraction(0), Fraction(0)),
-          "log": (Fraction(0), Fraction(1)), "log1p": (Fraction(0), Fraction(0))}  # fmt: skip
+          "log": (Fraction(0), Fraction(1)), "log1p": (Fraction(0), Fraction(0)),
+          "erfinv": (Fraction(0), Fraction(0))}  # fmt: skip
 """A value with a rational preimage, and the preimage."""
+_INVERSES: dict[str, Callable[[arb], arb]] = {
+    "exp": lambda y: y.log(), "expm1": lambda y: y.log1p(), "log": lambda y: y.exp(), "log1p": lambda y: y.expm1(),
+    "erfinv": lambda y: y.erf(),
+}  # fmt: skip
+_BITS = 320
+"""Precision of irrational preimages."""
+_LARGEST_EXPONENT = 1000
 _INFIMA = {"exp": Fraction(0), "expm1": Fraction(-1)}
 
 
 class _Bound(NamedTuple):
-    """The condition ``x > number`` (strict), or ``x >= number``; negated: its contrary."""
+    """The condition ``x > number`` (strict), or ``x >= number``; negated: its contrary.
+
+    An irrational number lies between `number` and `upper`.
+    """
 
     number: Fraction
     is_strict: bool
     is_negated: bool = False
+    upper: Fraction | None = None
 
 
 class Image(Noisy):
@@ -58,7 +75,7 @@ class Image(Noisy):
         """Return the image under one more function."""
         if name in _ROUNDINGS and self.steps[-1][0] in _ROUNDINGS:
             return self
-        if name in _DOMAINS:
+        if name in _DOMAINS or name == _ERFINV:
             refuse(f"{name} of a function of a noisy value")
         return Image(self.symbol, (*self.steps, (name,)))
 
@@ -172,8 +189,21 @@ class Image(Noisy):
         condition = _pulled_back(self.steps, _Bound(number, is_strict))
         if isinstance(condition, bool):
             return condition
-        answer = self.symbol > condition.number if condition.is_strict else self.symbol >= condition.number
+        if condition.upper is not None:
+            answer = self._exceeds_enclosed(condition.number, condition.upper)
+        elif condition.is_strict:
+            answer = self.symbol > condition.number
+        else:
+            answer = self.symbol >= condition.number
         return answer is not condition.is_negated
+
+    def _exceeds_enclosed(self, low: Fraction, high: Fraction) -> bool:
+        """Compare the argument with an irrational number; between its bounds the run is undecided."""
+        run, form = self.symbol.run, self.symbol.form
+        answer = run.exceeds_enclosed(form, low, high)
+        if answer is None:
+            refuse(f"a comparison of {self.steps[0][0]} of a noisy value with a number")
+        return bool(answer)
 
     def _exceeds_image(self, other: "Image", *, is_strict: bool) -> bool:
         if self.steps != other.steps or not (self.is_strictly_monotone or self.symbol.form == other.symbol.form):
@@ -204,19 +234,28 @@ def image_of(value: Any, name: str) -> Any:
         return known(name)
     if name in _ROUNDINGS and value.run.derives(value.form):
         return value.run.derived(Function(name), value.form)
-    if name in _DOMAINS:
-        end, is_open = _DOMAINS[name]
-        if value < end:
-            return math.nan
-        if is_open and value == end:
-            return -math.inf
-    return Image(value, ((name,),))
+    outside = _outside(value, name)
+    return Image(value, ((name,),)) if outside is None else outside
+
+
+def _outside(value: Any, name: str) -> float | None:
+    """Return what numpy gives where a function is not defined; None where it is."""
+    if name == _ERFINV:
+        return math.nan if value < -1 or value > 1 else None
+    if name not in _DOMAINS:
+        return None
+    end, is_open = _DOMAINS[name]
+    if value < end:
+        return math.nan
+    return -math.inf if is_open and value == end else None
 
 
 def _pulled_back(steps: tuple[Step, ...], bound: _Bound) -> _Bound | bool:
     """Return the condition on the argument that is equivalent to a bound on the image."""
     for step in reversed(steps):
         name, *parameters = step
+        if bound.upper is not None and name != "scale":
+            refuse("a comparison of a function of a noisy value with a number")
         if name == "scale":
             bound = _before_scale(parameters[0], parameters[1], bound)
         elif name in _ROUNDINGS:
@@ -230,10 +269,12 @@ def _pulled_back(steps: tuple[Step, ...], bound: _Bound) -> _Bound | bool:
 
 
 def _before_scale(factor: Fraction, shift: Fraction, bound: _Bound) -> _Bound:
-    number = (bound.number - shift) / factor
+    ends = [None if end is None else (end - shift) / factor for end in (bound.number, bound.upper)]
+    number, upper = ends if factor > 0 or ends[1] is None else ends[::-1]
+    assert number is not None
     if factor > 0:
-        return bound._replace(number=number)
-    return _Bound(number, not bound.is_strict, not bound.is_negated)
+        return bound._replace(number=number, upper=upper)
+    return _Bound(number, not bound.is_strict, not bound.is_negated, upper)
 
 
 def _before_rounding(name: str, bound: _Bound) -> _Bound:
@@ -251,6 +292,17 @@ def _before_function(name: str, bound: _Bound) -> _Bound | bool:
     if name in _INFIMA and bound.number <= _INFIMA[name]:
         return not bound.is_negated
     value, preimage = _KNOWN[name]
-    if bound.number != value:
-        refuse(f"a comparison of {name} of a noisy value with a number")
-    return bound._replace(number=preimage)
+    if bound.number == value:
+        return bound._replace(number=preimage)
+    low, high = _enclosed(name, bound.number)
+    return bound._replace(number=low, upper=high)
+
+
+def _enclosed(name: str, number: Fraction) -> tuple[Fraction, Fraction]:
+    """Return rational bounds on the argument at which a function has a value."""
+    if name in {"log", "log1p"} and abs(number) > _LARGEST_EXPONENT:
+        refuse(f"a comparison of {name} of a noisy value with a large number")
+    with precision(_BITS):
+        found = _INVERSES[name](ball(number))
+        low, high = (end.fmpq() for end in (found.lower(), found.upper()))
+    return Fraction(int(low.p), int(low.q)), Fraction(int(high.p), int(high.q))

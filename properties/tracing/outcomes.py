@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy.special import erfinv
 
 from dpassay.properties.tracing.conditions import Condition
 from dpassay.properties.tracing.forms import Form
@@ -24,7 +25,7 @@ _RELATIVE = 1e-7
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "exp": math.exp, "expm1": math.expm1, "log": math.log, "log1p": math.log1p, "sqrt": math.sqrt,
-    "floor": math.floor, "ceil": math.ceil, "rint": round,
+    "floor": math.floor, "ceil": math.ceil, "rint": round, "erfinv": lambda x: float(erfinv(x)),
 }  # fmt: skip
 
 

@@ -13,14 +13,14 @@ import numpy as np
 
 from dpassay.properties.tracing.arrays import SymbolArray, wrap
 from dpassay.properties.tracing.discrete import geometric
-from dpassay.properties.tracing.forms import Form, Row
+from dpassay.properties.tracing.forms import Form, Row, combine
 from dpassay.properties.tracing.mass import mass_upper
 from dpassay.properties.tracing.outcomes import affine_of
 from dpassay.properties.tracing.polyhedron import Polyhedron
 from dpassay.properties.tracing.refusal import Refusal, active, caller, refuse
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.properties.tracing.tree import Cell, Choice, Limits, Node
-from dpassay.spec.leaves.model import Affine, Derived, Function, Noise, NoiseKind
+from dpassay.spec.leaves.model import CONTINUOUS, Affine, Derived, Function, Noise, NoiseKind
 
 __all__ = ["Interrupted", "Mode", "Run", "Variables"]
 
@@ -260,6 +260,22 @@ class Run:
 
         return self.pick((form, is_strict), 2, cell) == 0
 
+    def exceeds_enclosed(self, form: Form, low: Fraction, high: Fraction) -> bool | None:
+        """Return whether a form exceeds a number between two bounds; None if no density tells how likely that gap is.
+
+        Given all other noises, a noise with a standard density of at most 1 lies in an interval of the width of the
+        gap, divided by its coefficient: that much of the mass is left undecided.
+        """
+        factors = [abs(value) for key, value in form.terms.items() if self.kinds.get(key) in CONTINUOUS]
+        if not factors:
+            return None
+
+        def cell(place: int) -> Cell:
+            end, sign = (low, -_ONE) if place else (high, _ONE)
+            return (Row(combine(((sign, form), (-sign, Form(end, {})))), False),)
+
+        return self.pick(("exceeds", form, low, high), 2, cell, (high - low) / max(factors)) == 0
+
     def is_zero(self, form: Form) -> bool:
         """Return whether the form is 0; noise with a density equals a number with probability 0."""
         self._require_alive()
@@ -271,8 +287,8 @@ class Run:
         cells = (Row(form, True),), (Row(negative, True),), (Row(form, False), Row(negative, False))
         return self.pick(("equal", form), 3, cells.__getitem__) == 2
 
-    def pick(self, question: object, count: int, cell: Callable[[int], Cell]) -> int:
-        """Return the place of the cell in which the run lies; together the cells cover everything.
+    def pick(self, question: object, count: int, cell: Callable[[int], Cell], missing: Fraction = _ZERO) -> int:
+        """Return the place of the cell in which the run lies; together the cells cover everything that is not missing.
 
         Parameters
         ----------
@@ -282,11 +298,13 @@ class Run:
             Number of cells.
         cell : callable
             From a place to the rows of the cell.
+        missing : Fraction
+            Upper bound on the probability of what no cell covers.
         """
         self._require_alive()
         if count > self.limits.values:
             refuse(f"a decision with {count} answers, more than {self.limits.values}")
-        asked = Node(question, count, cell)
+        asked = Node(question, count, cell, missing=missing)
         if count <= _FEW and not self._is_known(asked):
             for place in range(count):
                 if all(self.polyhedron.implies(row) for row in cell(place)):
@@ -331,6 +349,7 @@ class Run:
         if node.is_draw:
             self.lost += self.weight * (1 - sum(node.weights, Fraction(0)))
             return tuple(place for place, weight in enumerate(node.weights) if weight)
+        self.lost += self.weight * node.missing
         options = tuple(k for k in range(node.count) if not self.polyhedron.is_empty_with(node.cell(k)))
         if not options:
             self._interrupt("impossible")

@@ -58,6 +58,8 @@ class Node:
         Probability of each value of a discrete draw.
     place : str
         File and line.
+    missing : Fraction
+        Upper bound on the probability of what no cell covers, beside an irrational number.
     """
 
     question: object
@@ -66,6 +68,7 @@ class Node:
     label: str = ""
     weights: tuple[Fraction, ...] = ()
     place: str = ""
+    missing: Fraction = Fraction(0)
     options: tuple[int, ...] = ()
     children: "dict[int, Node]" = field(default_factory=dict)
 

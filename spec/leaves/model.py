@@ -118,8 +118,9 @@ class Image:
     Parameters
     ----------
     steps : tuple of (str, *Fraction)
-        Functions that are applied one after the other: "exp", "expm1", "log", "log1p", "sqrt" (all strictly
-        increasing), "floor", "ceil", "rint" (halves to even), and ("scale", a, b) for a x + b with a other than 0.
+        Functions that are applied one after the other: "exp", "expm1", "log", "log1p", "sqrt", "erfinv" (all
+        strictly increasing), "floor", "ceil", "rint" (halves to even), and ("scale", a, b) for a x + b with a other
+        than 0.
     form : Affine
         To which the first is applied; within its domain throughout the leaf.
     """
