@@ -22,7 +22,8 @@ class RelativeError:
     """Stops once the release is so large, in standard deviations, that one of them is half the accuracy wanted.
 
     Of a release the first coordinate counts. With s its standard deviation: at s (2 + accuracy)/accuracy and above,
-    and below -s (2 - accuracy)/accuracy. Rogers, Samorodnitsky, Wu and Ramdas 2023, Sec 7.2, whose quotients come to this.
+    and below -s (2 - accuracy)/accuracy. The quotients of Rogers, Samorodnitsky, Wu and Ramdas 2023, Sec 7.2, come to
+    this.
 
     Parameters
     ----------

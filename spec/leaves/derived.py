@@ -138,7 +138,7 @@ class DerivedMoves(Moves):
 
     Parameters
     ----------
-    size, most, reach, total, monotone, exact
+    size, most, reach, total, monotone
         Those of the data, as for `Moves`.
     derived : tuple of Derived
         The further coordinates.
@@ -348,7 +348,6 @@ def covers_of(model: LeafModel, relation: NeighbourRelation) -> tuple[Moves, ...
             moves.reach,
             moves.total,
             moves.monotone,
-            exact=False,
             derived=model.derived,
             used=used,
             domain=(low, high),
