@@ -21,6 +21,7 @@ from dpassay.spec.ball import ball, less_than
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, least_delta
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Choices, Integers, Reals
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, positive
 from dpassay.spec.rational import at_most_exact, equal_exact
@@ -41,6 +42,7 @@ Factor = tuple[Fraction, Fraction]
 _TRUTH = PairAtRatio(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2), Fraction(2))
 _BEYOND = PairAtRatio(FiniteDistribution.of(8, 1), FiniteDistribution.of(1, 8), Fraction(2))
 _BOTH_WAYS = PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3), Fraction(1))
+_SURE = PairAtRatio(FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1), Fraction(2))
 _LEAK = PairAtRatio(FiniteDistribution.of(2, 1, 1), FiniteDistribution.of(0, 2, 2), Fraction(2))
 
 
@@ -153,6 +155,13 @@ def _is_fair(pair: PairAtRatio, weight: Fraction, factor: Callable[[Hashable], F
         {"pair": _LEAK, "belief": _LEAK, "weight": Fraction(9, 10)},
         {"pair": _LEAK, "belief": _LEAK, "weight": Fraction(1, 10)},
     ),
+    pins=(
+        Pin(
+            {"pair": _BEYOND, "belief": _SURE, "weight": Fraction(1, 3)},
+            "delta = 2/3 and the cap 6/11: factors 18/11 and 0 on the first outcome, 9/11 on the other",
+            both=lambda: [1, 0],
+        ),
+    ),
 )
 def fair_side_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: Weight) -> Verdict:
     """If the hockey-stick divergence of left from right at epsilon is delta, the mean factor is at most 1 for every
@@ -171,6 +180,13 @@ def fair_side_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: Weigh
         {"pair": _LEAK, "belief": _LEAK, "weight": Fraction(1, 2)},
         {"pair": _BOTH_WAYS, "belief": _BEYOND, "weight": Fraction(1, 2)},
         {"pair": _BOTH_WAYS, "belief": _BEYOND, "weight": Fraction(9, 10)},
+    ),
+    pins=(
+        Pin(
+            {"pair": _BEYOND, "belief": _SURE, "weight": Fraction(1, 3)},
+            "delta = 2/3 and the caps 1/2 and 1/4: factors 3/2 and 0 on the first outcome, 0 and 15/16 on the other",
+            both=lambda: [1, 0],
+        ),
     ),
 )
 def fair_two_sided_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: Weight) -> Verdict:
