@@ -97,7 +97,7 @@ class BatchAccountant(CompositionAccountant):
 
 def level_margin(level: float, total: float) -> float:
     """Return how far a global epsilon is moved to the safe side, for the rounding of sums of losses up to `total`."""
-    return BACK_OFF * (abs(level) + total)
+    return BACK_OFF * (abs(level) + abs(total))
 
 
 def delta_upper(computed: float) -> float:

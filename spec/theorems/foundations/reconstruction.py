@@ -34,6 +34,7 @@ HALF = Fraction(1, 2)
 Answers = Annotated[NoisyAnswers, HadamardAnswers("bits, and errors of answers about them")]
 ALL_WRONG = NoisyAnswers((0, 0, 0, 1), tuple(map(Fraction, (1, 1, 1, -1))) * 2)  # E = 1: all 4 = 4 E^2 bits wrong
 SMALL_ERRORS = NoisyAnswers((0, 1), tuple(map(Fraction, ("3/4", "-1/2", "1/4", "0"))))  # E = 3/4
+WRONG_TOTAL = NoisyAnswers((0, 1), tuple(map(Fraction, (1, 0, 0, 0))))
 
 
 # --- the attack ---------------------------------------------------------------------------------------------
@@ -82,7 +83,10 @@ def hadamard_attack_errs_on_at_most_4_e_squared_bits(case: Answers) -> Verdict:
     ITEM,
     FOURIER,
     examples=({"case": ALL_WRONG},),
-    pins=(Pin({"case": SMALL_ERRORS}, "16 (3/4)^2", larger=lambda: 9),),
+    pins=(
+        Pin({"case": SMALL_ERRORS}, "16 (3/4)^2", larger=lambda: 9),
+        Pin({"case": WRONG_TOTAL}, "the total counts for every bit, and both are wrong", smaller=lambda: 2),
+    ),
 )
 def hadamard_attack_by_differences_errs_on_at_most_16_e_squared_bits(case: Answers) -> Verdict:
     """2 n - 1 subset sums, each with an error of at most E, whose differences are the +-1 queries: at most 16 E^2
