@@ -290,7 +290,12 @@ def load_statements(place: str) -> tuple[Statement, ...]:
         If the module cannot be imported, or states nothing.
     """
     named = {point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
-    module = load_module(named.get(place, place), f"statements of {place!r}", by_name=True)
+    module = load_module(
+        named.get(place, place),
+        f"statements of {place!r}",
+        by_name=True,
+        accepted=f"a module, a package, a file with the ending .py, or an entry point of the group {ENTRY_POINTS}",
+    )
     if hasattr(module, "__path__"):
         import_all_below(module.__name__)
     found = tuple(one for one in _STATEMENTS.present if _is_below(one.claim.__module__, module.__name__))

@@ -114,6 +114,6 @@ def test_what_is_not_traced_is_named_and_sampled(target: str, tmp_path: Path, ca
     command = ["hunt", f"{target}:in_floats", "--claim", "pure:1", "--neighbours", PAIR, "--calls", "200"]
     assert main([*command, "--float64", "ignore", "--certificate", str(tmp_path / "none.json")]) == 0
     out, err = capsys.readouterr()
-    assert "not traced: check_command_target.py:7: float() of a noisy value; sampling instead" in out
+    assert "tracing did not decide: check_command_target.py:7: float() of a noisy value; sampling instead" in out
     assert "no certificate: the claim is not refuted" in err
     assert not (tmp_path / "none.json").exists()

@@ -108,16 +108,25 @@ def test_verification_does_not_depend_on_the_number_of_jobs(capsys: Capture) -> 
         (["verify", "--profile", "slow"], "slow"),
         (["verify", "--seed", "-1"], "-1"),
         (["show", "nothing"], "nothing"),
-        (["experiment", "nothing"], "nothing"),
+        (["experiment", "nothing"], "there is no experiment 'nothing'; the experiments are above-threshold-figures, "),
         ([], "Missing command"),
-        (["frobnicate"], "frobnicate"),
+        (["frobnicate"], "there is no command 'frobnicate'; the commands are assay, check, "),
+        (["verfy"], "trace, verify; did you mean verify?"),
+        (["list", "no_such_module"], "; expected a module, a package, a file with the ending .py, or an entry point"),
+        (["report", "--from", "no_such_file"], "'no_such_file' cannot be read: No such file or directory; expected"),
+        (["hunt", "math:sqrt"], "claim must be given, such as pure:1, for a target that declares none; accepted are "),
+        (["hunt", "math:sqrt", "--claim", "pure:1"], "accepted is text that begins with one of vector:, records:, "),
+        (["hunt", "math:sqrt", "--claim", "pure:1", "--neighbours", "records:low=0,high=1,size=3"],
+         "lacks relation=add-remove or relation=replace"),
+        (["hunt", "nothing:f", "--claim", "pure:1", "--neighbours", "vector:size=1,linf=1"],
+         "No module named 'nothing'; expected a module, or a file with the ending .py"),
         (["hunt", "math:sqrt", "--claim", "pure:1", "--neighbours", "vector:size=1,linf=1,linf=2"], "linf twice"),
         (["list", "--wrong"], "--wrong"),
         (["hunt", "math:sqrt", "--claim", "pure:x", "--neighbours", "vector:size=1,linf=1"], "pure:x"),
         (["hunt", "math:sqrt", "--claim", "pure:1", "--neighbours", "vector:size=1"], "l1"),
         (["hunt", "nowhere.py:f", "--claim", "pure:1", "--neighbours", "vector:size=1,linf=1"], "nowhere.py"),
     ],
-)
+)  # fmt: skip
 def test_wrong_usage_is_one_line_and_exit_status_2(capsys: Capture, arguments: list[str], complaint: str) -> None:
     status = main(arguments)
     out, err = capsys.readouterr()

@@ -113,13 +113,18 @@ def test_frame(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("table:a=0..1,size=1", "lacks relation"),
-        ("table:size=1,relation=replace", "lacks columns"),
+        ("table:a=0..1,size=1", "lacks relation=add-remove or relation=replace$"),
+        ("table:a=0..1,relation=replace", "lacks size=N$"),
+        ("table:size=1,relation=replace", "lacks columns as NAME=low..high"),
         ("table:a=0..1,max_size=4,size=1,relation=replace", "column max_size=4 has one value only"),
         ("table:a=1..0,size=1,relation=replace", "low <= high"),
         ("table:a=0..1,size=1,relation=replace,user=b", "user must be one of the columns a"),
         ("table:a=0..1,size=1,relation=replace,user-rows=2", "without a user column"),
-        ("table:a=0..1,a=0..1,size=1,relation=replace", "gives a twice"),
+        ("table:a=0..1,a=0..1,size=1,relation=replace", "gives a twice$"),
+        (
+            "dicts:user=1/2,size=1,user=user,relation=replace",
+            "gives user twice; user= is an option, and a column needs another name",
+        ),
         ("table:a,size=1,relation=replace", "'a' is not of the form NAME=VALUE"),
         ("table:a=0..1,size=one,relation=replace", "size must be an integer"),
         ("histogram:a=0.0..1.0,size=1,relation=replace", "integers or values in each column"),

@@ -72,10 +72,15 @@ def load_adapter(path: Path) -> tuple[str, list[Any]]:
     Raises
     ------
     ValueError
-        If two cases have one name, or there is none.
+        If the file has not the names of an adapter, or two cases have one name, or there is no case.
     """
     sys.path.insert(0, str(path.parent))
     module = _load("dpassay_adapter", path)
+    if not hasattr(module, "LIBRARY") or not (hasattr(module, "CASES") or hasattr(module, "cases")):
+        raise ValueError(
+            f"{path.name} is no adapter: it needs LIBRARY, the name of a distribution, and CASES, a list of cases; "
+            "`dpassay init adapter` writes one"
+        )
     cases = list(module.cases() if hasattr(module, "cases") else module.CASES)
     names = [case.name for case in cases]
     repeated = sorted({name for name in names if names.count(name) > 1})

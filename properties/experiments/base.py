@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from dpassay.claims import Item
-from dpassay.registry import Registry, place_of
+from dpassay.claims import Item, UsageError
+from dpassay.registry import Registry, place_of, similar_words
 
 __all__ = ["Experiment", "Progress", "Runner", "all_experiments", "experiment"]
 
@@ -78,6 +78,12 @@ def find_experiment(name: str) -> Experiment:
     Raises
     ------
     UsageError
-        If there is none; the message names similar ones.
+        If there is none; the message names all of them.
     """
-    return _EXPERIMENTS.find(name)
+    experiments = {one.name: one for one in all_experiments()}
+    if name not in experiments:
+        hint = similar_words(name, experiments)
+        raise UsageError(
+            f"there is no experiment {name!r}; the experiments are {', '.join(sorted(experiments))}{hint}"
+        )
+    return experiments[name]

@@ -17,6 +17,7 @@ from dpassay.claims import (
     is_finite,
     parse_claim,
     parse_relation,
+    relation_forms,
     require_integer,
     require_positive,
     shown,
@@ -153,7 +154,9 @@ def claim_of(target: Any, claim: Claim | str | None) -> Claim:
         return read_claim(claim)
     own = own_claims(target)
     if not own:
-        raise UsageError("claim must be given for a target that declares none")
+        raise UsageError(
+            f"claim must be given, such as pure:1, for a target that declares none; accepted are {claim_forms()}"
+        )
     return own[0]
 
 
@@ -193,7 +196,10 @@ def neighbours_of(target: Any, neighbours: Any) -> AnyNeighbours:
         return read_neighbours(neighbours)
     own: AnyNeighbours | None = getattr(target, "neighbours", None)
     if own is None:
-        raise UsageError("neighbours must be given for a target that declares none")
+        raise UsageError(
+            "neighbours must be given, such as vector:size=1,linf=1, for a target that declares none; "
+            f"accepted is text that begins with one of {relation_forms()}"
+        )
     return own
 
 

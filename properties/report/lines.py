@@ -88,10 +88,14 @@ def read_lines(path: Path) -> Iterator[Record]:
     Raises
     ------
     UsageError
-        If a line is not a valid record (the message names file and line), or the file has no record.
+        If the file cannot be read, a line is not a valid record (the message names it), or there is no record.
     """
     count = 0
-    for number, raw in enumerate(path.read_bytes().split(b"\n"), start=1):
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}; expected a file of JSON lines") from None
+    for number, raw in enumerate(content.split(b"\n"), start=1):
         if not raw.strip():
             continue
         try:

@@ -8,7 +8,7 @@ All privacy parameters are in nats.
 import importlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -44,9 +44,11 @@ __all__ = [
     "as_number",
     "claim_forms",
     "is_finite",
+    "missing_options",
     "parse_claim",
     "parse_neighbours",
     "parse_relation",
+    "relation_forms",
     "require_at_least",
     "require_flag",
     "require_integer",
@@ -644,6 +646,11 @@ _ENCODED = dict.fromkeys(("table", "dicts", "frame", "multiset", "histogram"), "
 """Modules that read the further kinds of relations, by a function `parse`."""
 
 
+def relation_forms() -> str:
+    """Return the openings of neighbour relations on the command line, for messages."""
+    return ", ".join(f"{kind}:" for kind in ("vector", "records", *_ENCODED))
+
+
 _VECTOR_KEYS: dict[str, Callable[[str], Any]] = {
     "size": int, "l0": int, "l1": float, "l2": float, "linf": float, "low": float, "high": float,
 }  # fmt: skip
@@ -697,8 +704,7 @@ def parse_relation(text: str) -> AnyNeighbours:
         relation: EncodedNeighbours = importlib.import_module(_ENCODED[kind]).parse(kind, rest)
         return relation
     if kind not in {"vector", "records"}:
-        kinds = ", ".join(f"{one}:" for one in ("vector", "records", *_ENCODED))
-        raise UsageError(f"neighbours {shown(text)} must begin with one of {kinds}")
+        raise UsageError(f"neighbours {shown(text)} must begin with one of {relation_forms()}")
     return parse_neighbours(text)
 
 
@@ -728,8 +734,14 @@ def _options(
             raise UsageError(f"neighbours {text!r}: {part!r} is not one of {accepted}")
     missing = [key for key in required if key not in values]
     if missing:
-        raise UsageError(f"neighbours {text!r} lacks {', '.join(missing)}")
+        raise UsageError(f"neighbours {text!r} lacks {missing_options(missing)}")
     return values
+
+
+def missing_options(keys: Iterable[str]) -> str:
+    """Return options that a neighbour relation lacks, with the form of their values, for error messages."""
+    forms = {"size": "size=N", "relation": "relation=add-remove or relation=replace"}
+    return ", ".join(forms.get(key, f"{key}=NUMBER") for key in keys)
 
 
 # --- mechanisms ---------------------------------------------------------------------------------------------

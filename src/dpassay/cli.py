@@ -24,7 +24,7 @@ from dpassay import completion
 from dpassay.assay_command import assay
 from dpassay.cache import cache_folder
 from dpassay.check_command import check, leaf_words, save_certificate
-from dpassay.claims import MOST_CALLS, UsageError, claim_forms, parse_claim
+from dpassay.claims import MOST_CALLS, UsageError, claim_forms, parse_claim, relation_forms
 from dpassay.command_line import (
     EXPECTED,
     INTERRUPTED,
@@ -92,7 +92,9 @@ def _usage(message: str) -> int:
 class _Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise UsageError(f"there is no command {args[0]!r}{similar_words(args[0], self.list_commands(ctx))}")
+            names = self.list_commands(ctx)
+            hint = similar_words(args[0], names)
+            raise UsageError(f"there is no command {args[0]!r}; the commands are {', '.join(names)}{hint}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -222,9 +224,7 @@ def _card_lines(key: str, value: Any) -> list[str]:
 @cli.command()
 @click.argument("target", shell_complete=completion.mechanisms)
 @click.option("--claim", metavar="CLAIM", help=f"One of {claim_forms()}.")
-@click.option(
-    "--neighbours", metavar="SPEC", help="vector:, records:, table:, dicts:, frame:, multiset: or histogram:"
-)
+@click.option("--neighbours", metavar="SPEC", help=f"Text that begins with one of {relation_forms()}.")
 @click.option(
     "--budget", metavar="SECONDS", default="60s", show_default=True, help="Time limit; no new batch starts after it."
 )
@@ -440,7 +440,7 @@ def _print_hunt(result: "HuntResult") -> None:
     for line in float64_lines(result.float64) if result.float64 is not None else ():
         click.echo(f"  {line}")
     if result.not_traced is not None:
-        click.echo(f"  not traced: {result.not_traced}; sampling instead")
+        click.echo(f"  tracing did not decide: {result.not_traced}; sampling instead")
     if result.certificate is not None:
         leaves = result.certificate.get("leaves")
         aligned = "" if leaves is None else f"alignments, leaf by leaf, of {leaf_words(len(leaves))}"

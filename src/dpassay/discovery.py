@@ -47,7 +47,9 @@ def _source_of(module: pkgutil.ModuleInfo) -> str | None:
     return source
 
 
-def load_module(place: str, what: str, *, by_name: bool = False) -> ModuleType:
+def load_module(
+    place: str, what: str, *, by_name: bool = False, accepted: str = "a module, or a file with the ending .py"
+) -> ModuleType:
     """Import ``package.module`` or ``path/to/file.py``; the code of the module is run.
 
     The folder of a file is put on ``sys.path``, so that it finds its neighbours. A file is run once in a process.
@@ -60,6 +62,8 @@ def load_module(place: str, what: str, *, by_name: bool = False) -> ModuleType:
         Subject of the error message, such as ``target 'x.py:f'``.
     by_name : bool
         Whether a file gets the name under which its folder can import it, where it has one; an alias otherwise.
+    accepted : str
+        Places that the caller accepts, for the message that there is no such module.
 
     Raises
     ------
@@ -78,7 +82,13 @@ def load_module(place: str, what: str, *, by_name: bool = False) -> ModuleType:
             if is_interrupted():
                 raise KeyboardInterrupt from error
             first_line = str(error).splitlines()[0] if str(error) else ""
-            raise UsageError(f"{what}: {type(error).__name__}: {first_line}") from error
+            hint = f"; expected {accepted}" if not is_file and _is_absent(place, error) else ""
+            raise UsageError(f"{what}: {type(error).__name__}: {first_line}{hint}") from error
+
+
+def _is_absent(place: str, error: BaseException) -> bool:
+    """Return whether an import failed because there is no such module, and not for a module that it imports."""
+    return isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}.")
 
 
 @cache

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import MOST_VALUES, EncodedNeighbours, UsageError, is_finite, require_integer, shown
+from dpassay.claims import (
+    MOST_VALUES,
+    EncodedNeighbours,
+    UsageError,
+    is_finite,
+    missing_options,
+    require_integer,
+    shown,
+)
 
 __all__ = ["Interval", "TableNeighbours", "Values", "parse"]
 
@@ -385,12 +393,14 @@ def parse(kind: str, text: str) -> TableNeighbours:
         if not separator or not key or not value:
             raise UsageError(f"neighbours {kind}: {part!r} is not of the form NAME=VALUE; {_accepted()}")
         if key in given:
-            raise UsageError(f"neighbours {kind}: gives {key} twice")
+            hint = f"; {key}= is an option, and a column needs another name" if key in _RESERVED else ""
+            raise UsageError(f"neighbours {kind}: gives {key} twice{hint}")
         given[key] = value
     columns = tuple((key, _domain(kind, key, value)) for key, value in given.items() if key not in _RESERVED)
     missing = [key for key in ("size", "relation") if key not in given]
     if not columns or missing:
-        raise UsageError(f"neighbours {kind}: lacks {', '.join([*missing, *([] if columns else ['columns'])])}")
+        lacking = [*filter(None, [missing_options(missing)]), *([] if columns else ["columns as NAME=low..high"])]
+        raise UsageError(f"neighbours {kind}: lacks {', '.join(lacking)}")
     numbers = {key: _whole(kind, key, given[key]) for key in ("size", "max-size", "user-rows") if key in given}
     return TableNeighbours(
         columns=columns,

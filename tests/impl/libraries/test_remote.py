@@ -245,7 +245,9 @@ BAD_ADAPTERS = {
     "from dpassay.adapter import Nonsense\nLIBRARY = 'x'\nCASES = [Nonsense('a', {}), Nonsense('a', {})]": (
         r"got \['a'\]"
     ),
-    "CASES = 1": "TypeError",
+    "LIBRARY = 'x'\nCASES = 1": "TypeError",
+    "LIBRARY = 'x'": "adapter.py is no adapter: it needs LIBRARY, .*, and CASES, .* `dpassay init adapter`",
+    "CASES = []": "adapter.py is no adapter",
     "import nothing_of_this_name": "No module named 'nothing_of_this_name'; install the library there",
     "raise SystemExit(3)": "SystemExit: 3",
 }
