@@ -17,6 +17,11 @@ COPIED = {
 }  # fmt: skip
 LEAD_OF_GALLERY = """`dpassay show NAME` prints the code of a mechanism and the largest loss that a search finds;
 `dpassay hunt NAME` tests its claim. Names such as SVT3 are those of the common benchmark of testing tools."""
+LEAD_OF_QUESTIONS = """The question of an [`Answer`](reference.md#dpassay.adapter.Answer) says which arguments its
+function receives and which number the function returns. The sensitivity is 1, and privacy parameters are in nats.
+[`dpassay.adapter`](reference.md#dpassay.adapter) states what the arguments are. Random values are drawn from the
+ranges below, and some corner cases outside of them are asked as well; `domain=` restricts an argument to documented
+bounds. An answer is unsound if it does not lie on the safe side of the certified number."""
 FIGURES = ROOT / "build" / "experiments"
 DOCUMENTS = ("lebensold2024", "cohen2023", "cesar2020", "gaboardi2017", "rogers2023")
 
@@ -25,7 +30,7 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that no file of the folder docs holds."""
     pages = {name: within_site((ROOT / source).read_text(encoding="utf-8")) for name, source in COPIED.items()}
     pages |= {"commands.md": commands(), "gallery.md": gallery()}
-    pages["experiments.md"] = experiments()
+    pages |= {"experiments.md": experiments(), "questions.md": questions()}
     pages |= {f"documents/{key}.md": document(key) for key in DOCUMENTS}
     pages |= {f"findings/{page.name}.md": finding(page) for page in all_findings()}
     for name, content in pages.items():
@@ -102,6 +107,17 @@ def commands() -> str:
         own = click.Context(command, parent=context, info_name=name, max_content_width=100, terminal_width=100)
         parts += [f"## dpassay {name}", f"```text\n{command.get_help(own)}\n```"]
     return "\n\n".join(parts)
+
+
+def questions() -> str:
+    """Return the questions of answers of accountants, with their arguments and the numbers that are asked most."""
+    from dpassay.properties.assay.questions import QUESTIONS
+
+    lines = ["| question | the number returned | arguments | safe side |", "|---|---|---|---|"]
+    for one in QUESTIONS.values():
+        arguments = ", ".join(f"`{argument.name}` {argument.low:g} to {argument.high:g}" for argument in one.arguments)
+        lines.append(f"| `{one.name}` | {one.sentence} | {arguments} | {one.safe} |")
+    return "\n\n".join(["# Questions for accountants", LEAD_OF_QUESTIONS, "\n".join(lines)])
 
 
 def gallery() -> str:

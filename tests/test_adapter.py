@@ -1,11 +1,14 @@
 """What an adapter may say of its cases, and what it does with attempts that may never be answered."""
 
+import re
 import signal
 import time
 
 import pytest
 
+import dpassay.adapter
 from dpassay.adapter import Answer, Mechanism, answer_in_time
+from dpassay.properties.assay.questions import QUESTIONS
 
 
 def refuse() -> None:
@@ -41,3 +44,10 @@ def test_no_calls_at_all_are_refused(calls: int) -> None:
         Answer("slow", "laplace_scale", lambda epsilon: 1 / epsilon, calls=calls)
     with pytest.raises(ValueError, match="calls must be at least 1"):
         Mechanism("slow", "vector:size=1,linf=1", "pure:1.0", sample_one=lambda data: data[0], calls=calls)
+
+
+def test_the_documentation_of_adapters_lists_every_question() -> None:
+    """Adapters run where the registry of questions cannot be imported, so that the list is written out."""
+    listed = re.findall(r"^    (\w+\(.*\))\n        (.*)$", dpassay.adapter.__doc__ or "", re.MULTILINE)
+    asked = [(f"{one.name}({', '.join(a.name for a in one.arguments)})", one.sentence) for one in QUESTIONS.values()]
+    assert listed == asked

@@ -198,7 +198,7 @@ def test_the_commands_of_the_page_on_statements_succeed(tmp_path: Path) -> None:
 
 # --- links --------------------------------------------------------------------------------------------------
 
-MADE = ("commands.md", "gallery.md", "findings.md", "documents/")
+MADE = ("commands.md", "gallery.md", "questions.md", "findings.md", "documents/")
 """Pages that exist on the site only."""
 
 
@@ -225,6 +225,20 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_page_is_in_the_contents() -> None:
     contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert [page.name for page in PAGES[1:] if f" {page.name}" not in contents] == []
+
+
+def test_every_extra_is_in_the_table_of_extras() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    table = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8").partition("| extra |")[2]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table.partition("\n\n")[0], re.MULTILINE)) == sorted(extras)
+
+
+@pytest.mark.parametrize("name", ["docs/ci.md", "src/dpassay/templates/adapter/.github/workflows/privacy.yml"])
+def test_workflows_install_dpassay_from_its_repository(name: str) -> None:
+    """No package index has dpassay."""
+    installs = re.findall(r"^ *- run: pip install (.*)$", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(installs) == 1
+    assert installs[0].split()[-1] == "git+URL"
 
 
 # --- pictures -----------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpassay.testing import assert_private, per_call
+    from dpassay.testing import assert_private, per_call, per_fit
 
-__all__ = ["__version__", "assert_private", "per_call"]
+__all__ = ["__version__", "assert_private", "per_call", "per_fit"]
 
 __version__ = "0.1.0.dev0"
 
@@ -24,7 +24,7 @@ if (Path(__file__).parent / "spec").is_file():  # a checkout without symbolic li
 if not TYPE_CHECKING:  # otherwise a type checker accepts every attribute name
 
     def __getattr__(name: str) -> Any:
-        if name in {"assert_private", "per_call"}:  # imported on demand: they need numpy, scipy and flint
+        if name in {"assert_private", "per_call", "per_fit"}:  # imported on demand: they need numpy, scipy and flint
             import dpassay.testing
 
             return getattr(dpassay.testing, name)

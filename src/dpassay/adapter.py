@@ -18,6 +18,65 @@ Helpers
     `present_cases`, which leaves out what a version lacks; `answer_in_time`, for calls that may hang; `Refused`, for
     answers that amount to a refusal; `Raised`, the outcome of a call that raised
 
+Questions of an `Answer`, with the arguments of its function `compute` and the number that it returns. The sensitivity
+is 1, and privacy parameters are in nats. `sigma` is the standard deviation of Gaussian noise, or the parameter of
+discrete Gaussian noise; `scale` is the scale of Laplace noise; `epsilon0` and `delta0` are the parameters of each
+mechanism, `epsilons` and `deltas` lists of them; `rate` is the probability with which a record is sampled; `order` is
+the order of a Renyi divergence, and `renyi` its value:
+
+    gaussian_delta(sigma, epsilon, count)
+        delta at epsilon of `count` Gaussian mechanisms
+    gaussian_epsilon(sigma, delta, count)
+        epsilon at delta of `count` Gaussian mechanisms
+    gaussian_sigma(epsilon, delta)
+        the noise scale of a Gaussian mechanism that suffices
+    laplace_delta(scale, epsilon, count)
+        delta at epsilon of `count` Laplace mechanisms
+    laplace_epsilon(scale, delta, count)
+        epsilon at delta of `count` Laplace mechanisms
+    randomised_response_delta(epsilon0, epsilon, count)
+        delta at epsilon of `count` binary randomised responses
+    randomised_response_epsilon(epsilon0, delta, count)
+        epsilon at delta of `count` binary randomised responses
+    pure_composition_epsilon(epsilon0, count, delta)
+        epsilon at delta of `count` pure mechanisms
+    pure_composition_delta(epsilon0, count, epsilon)
+        delta at epsilon of `count` pure mechanisms
+    approximate_composition_epsilon(epsilon0, delta0, count, delta)
+        epsilon at delta of `count` mechanisms that are (epsilon0, delta0)-DP
+    heterogeneous_composition_epsilon(epsilons, deltas, delta)
+        epsilon at delta of mechanisms with different parameters
+    subsampled_gaussian_epsilon(sigma, rate, count, delta)
+        epsilon at delta of `count` Gaussian mechanisms on Poisson samples, one record added or removed
+    subsampled_gaussian_delta(sigma, rate, count, epsilon)
+        delta at epsilon of `count` Gaussian mechanisms on Poisson samples
+    subsampled_gaussian_sigma(rate, count, epsilon, delta)
+        the noise scale of `count` Gaussian mechanisms on Poisson samples that suffices
+    gaussian_renyi(sigma, order)
+        Renyi divergence of a Gaussian mechanism
+    laplace_renyi(scale, order)
+        Renyi divergence of a Laplace mechanism
+    randomised_response_renyi(epsilon0, order)
+        Renyi divergence of a randomised response
+    subsampled_gaussian_renyi(sigma, rate, order)
+        Renyi divergence of a Gaussian mechanism on a Poisson sample
+    zcdp_epsilon(rho, delta)
+        epsilon at delta that rho-zCDP implies
+    zcdp_delta(rho, epsilon)
+        delta at epsilon that rho-zCDP implies
+    renyi_epsilon(order, renyi, delta)
+        epsilon at delta that a Renyi divergence of one order implies
+    zcdp_rho(epsilon, delta)
+        a rho for which rho-zCDP suffices for (epsilon, delta)
+    laplace_scale(epsilon)
+        the scale of Laplace noise that suffices
+    discrete_laplace_epsilon(scale, delta, count)
+        epsilon at delta of `count` discrete Laplace mechanisms on integers
+    discrete_gaussian_delta(sigma, epsilon, count)
+        delta at epsilon of `count` discrete Gaussian mechanisms on integers
+    discrete_gaussian_epsilon(sigma, delta, count)
+        epsilon at delta of `count` discrete Gaussian mechanisms on integers
+
 >>> def noisy(data):
 ...     return data[0] + 1
 >>> case = Mechanism("plus one", neighbours="vector:size=1,linf=1", claim="pure:1.0", sample_one=noisy)
@@ -335,7 +394,7 @@ class Answer:
     name : str
         Unique in the adapter, such as ``RdpAccountant.get_epsilon``.
     question : str
-        Name of the question; `dpassay.properties.assay.questions` lists the questions and their arguments.
+        Name of the question; `help(dpassay.adapter)` lists the questions and their arguments.
     compute : callable
         Takes the arguments of the question by name and returns a number. An exception of the library is a refusal.
         One that the adapter's own lines raise, except `Refused`, means that the library was not asked.
@@ -362,6 +421,18 @@ class Answer:
         Maximum number of questions of a law, for slow searches.
     refused_by : tuple of str
         As for `Nonsense`.
+
+    Examples
+    --------
+    >>> def basic_composition(epsilon, count):
+    ...     return epsilon * count
+    >>> case = Answer(
+    ...     "basic_composition",
+    ...     "pure_composition_epsilon",
+    ...     lambda epsilon0, count, delta: basic_composition(epsilon0, count),
+    ... )
+    >>> case.compute(epsilon0=0.5, count=3, delta=1e-6)
+    1.5
     """
 
     name: str
