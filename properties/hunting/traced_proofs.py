@@ -24,7 +24,7 @@ from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
 from dpassay.spec.leaves.cell_certificates import cell_certificate
 from dpassay.spec.leaves.cell_pairs import has_cells
 from dpassay.spec.leaves.certificates import certificate
-from dpassay.spec.leaves.check import check_alignment
+from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment
 from dpassay.spec.leaves.check_cells import check_cells
 from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
 from dpassay.spec.leaves.discrete_cells import DiscreteCells, discrete_bound
@@ -117,10 +117,11 @@ def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | s
 
 
 def _certified(whole: LeafModel, relation: NeighbourRelation, found: Aligned) -> "Proof | str":
-    if whole.derived:
-        return Proof(found.epsilon, found.delta, None, found.worst_move)
     saved = certificate(whole, relation, found)
-    faults = check_alignment(saved)
+    try:
+        faults = check_alignment(saved)
+    except MalformedCertificateError as error:  # too many boxes
+        faults = [str(error)]
     return faults[0] if faults else Proof(found.epsilon, found.delta, saved, found.worst_move)
 
 

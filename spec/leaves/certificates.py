@@ -8,7 +8,7 @@ from typing import Any
 from dpassay.claims import NeighbourRelation, VectorNeighbours
 from dpassay.spec.leaves.alignment import Aligned, Shift
 from dpassay.spec.leaves.check import FORMAT, digest
-from dpassay.spec.leaves.model import Affine, Leaf, LeafModel, Noise
+from dpassay.spec.leaves.model import Affine, Derived, Leaf, LeafModel, Noise
 from dpassay.spec.leaves.moves import Moves
 from dpassay.spec.leaves.outcomes import released_numbers
 
@@ -27,11 +27,17 @@ def certificate(model: LeafModel, relation: NeighbourRelation, proof: Aligned) -
     proof : Aligned
         The alignments found.
     """
+    relation_words = relation_record(relation)
+    further: dict[str, Any] = {}
+    if model.derived:
+        relation_words |= {"low": _end(relation.low), "high": _end(relation.high)}
+        further["derived"] = [_derived(one) for one in model.derived]
     return sealed({
         "format": FORMAT,
         "epsilon": str(proof.epsilon),
         "delta": str(proof.delta),
-        "relation": relation_record(relation),
+        "relation": relation_words,
+        **further,
         "moves": _moves(proof.moves),
         "boxes": [[[str(low), str(high)] for low, high in box] for box in proof.moves.boxes],
         "leaves": [_leaf(leaf, shifts) for leaf, shifts in zip(model.leaves, proof.shifts, strict=True)],
@@ -53,6 +59,17 @@ def relation_record(relation: NeighbourRelation) -> dict[str, Any]:
     exact = {name: str(Fraction(value)) for name, value in norms.items() if value is not None}
     flags = {"integer": relation.integer, "monotone": relation.monotone}
     return {"size": relation.size, "l0": relation.l0, "span": span, **exact, **flags}
+
+
+def _end(value: float) -> str | None:
+    return str(Fraction(value)) if math.isfinite(value) else None
+
+
+def _derived(derived: Derived) -> dict[str, Any]:
+    low, high = (None if end is None else str(end) for end in (derived.low, derived.high))
+    data = {str(index): str(value) for index, value in derived.form.data.items()}
+    constant = str(derived.form.constant)
+    return {"function": str(derived.function), "constant": constant, "data": data, "low": low, "high": high}
 
 
 def _moves(moves: Moves) -> dict[str, Any]:

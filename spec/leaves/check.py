@@ -10,10 +10,12 @@ import hashlib
 import itertools
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
+
+from dpassay.spec.leaves.check_derived import Derived, has_steps, read_derived, required_boxes
+from dpassay.spec.leaves.reading import MalformedCertificateError, read_count, read_rational, short
 
 __all__ = [
     "MalformedCertificateError",
@@ -28,19 +30,10 @@ __all__ = [
 FORMAT = "dpassay alignment 1"
 UPWARDS_ONLY = {"exponential", "gumbel"}
 BOTH_WAYS = {"laplace", "logistic"}
-LONGEST = 10_000
-"""Digits of a rational number at most."""
-
 MOST_MISSING = 4096
 """With more boxes missing, they are not listed."""
 
-RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
-
 Box = list[tuple[Fraction, Fraction]]
-
-
-class MalformedCertificateError(ValueError):
-    """Raised for a value that is no alignment certificate at all; the message says where it departs from the form."""
 
 
 def digest(certificate: Mapping[str, Any]) -> str:
@@ -96,7 +89,7 @@ def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
     if epsilon < 0 or not 0 <= delta <= 1:
         yield f"({epsilon}, {delta}) are no privacy parameters"
     boxes = [[(read_rational(low), read_rational(high)) for low, high in box] for box in certificate["boxes"]]
-    yield from (f"the boxes lack {_box_words(box)}" for box in extreme_boxes(certificate, boxes) if box not in boxes)
+    yield from (f"the boxes lack {_box_words(box)}" for box in _missing(certificate, boxes))
     if not certificate["leaves"]:
         yield "there are no leaves"
     for number, leaf in enumerate(certificate["leaves"]):
@@ -105,6 +98,53 @@ def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
         for index, box in enumerate(boxes):
             faults = _box_faults(epsilon, leaf, kept, index, box)
             yield from (f"leaf {number}, box {index}: {fault}" for fault in faults)
+
+
+def _missing(certificate: Mapping[str, Any], boxes: Sequence[Box]) -> Iterator[Sequence[tuple[Any, Any]]]:
+    """Yield boxes of moves that no box of the certificate holds."""
+    size = read_count(certificate["relation"]["size"])
+    derived = read_derived(certificate, size)
+    if not derived:
+        yield from (box for box in extreme_boxes(certificate, boxes) if box not in boxes)
+        return
+    if any(len(box) != size + len(derived) for box in boxes):
+        raise MalformedCertificateError(f"the boxes must have {size + len(derived)} coordinates")
+    used = sorted(_used(certificate))
+    known = [[box[i] for i in used] for box in boxes]
+    listed = set(map(tuple, known))
+    for box in _required(certificate, [box[:size] for box in boxes], derived):
+        own = [box[i] for i in used]
+        if tuple(own) not in listed and not any(_holds(other, own) for other in known):
+            yield box
+
+
+def _required(
+    certificate: Mapping[str, Any], boxes: Sequence[Box], derived: Sequence[Derived]
+) -> Iterator[Sequence[tuple[Any, Any]]]:
+    """Yield the boxes of data and functions of them; those of data stand for their hull if their sum is bounded."""
+    relation, moves = certificate["relation"], certificate["moves"]
+    is_hull = moves["total"] is not None
+    if is_hull and has_steps(derived):
+        raise MalformedCertificateError("functions that jump do not obey a bound on the sum of all changes")
+    ends = [end if relation[name] is None else read_rational(relation[name])
+            for name, end in (("low", -math.inf), ("high", math.inf))]  # fmt: skip
+    span = math.inf if relation["span"] is None else read_rational(relation["span"])
+    if ends[1] - ends[0] != span:
+        raise MalformedCertificateError("the span is not that of the domain")
+    for box in extreme_boxes(certificate, boxes):
+        yield from required_boxes(
+            box, derived, (ends[0], ends[1]), is_integer=_flag(relation["integer"]), is_limited=not is_hull
+        )
+
+
+def _used(certificate: Mapping[str, Any]) -> set[int]:
+    forms = (form for leaf in certificate["leaves"] for form in (*leaf["constraints"], *leaf["released"]))
+    return {int(i) for form in forms for i in form["data"]}
+
+
+def _holds(box: Sequence[tuple[Any, Any]], other: Sequence[tuple[Any, Any]]) -> bool:
+    """Return whether a box holds another one."""
+    return all(low <= least and most <= high for (low, high), (least, most) in zip(box, other, strict=True))
 
 
 Form = tuple[Mapping[str, Fraction], Mapping[int, Fraction]]
@@ -201,41 +241,15 @@ def _is_total(
 # --- reading ------------------------------------------------------------------------------------------------
 
 
-def read_rational(value: object) -> Fraction:
-    """Return the rational number that a text such as '3/2' states.
-
-    Raises
-    ------
-    MalformedCertificateError
-        If it is anything else.
-    """
-    if not isinstance(value, str) or len(value) > LONGEST or not RATIONAL.fullmatch(value):
-        raise MalformedCertificateError(f"a rational number is text such as '3/2', got {_short(value)}")
-    return Fraction(value)
-
-
-def read_count(value: object) -> int:
-    """Return a count, an integer of at least 0.
-
-    Raises
-    ------
-    MalformedCertificateError
-        If it is anything else.
-    """
-    if type(value) is not int or value < 0:
-        raise MalformedCertificateError(f"a count is an integer of at least 0, got {_short(value)}")
-    return value
-
-
 def _flag(value: object) -> bool:
     if type(value) is not bool:
-        raise MalformedCertificateError(f"a flag is true or false, got {_short(value)}")
+        raise MalformedCertificateError(f"a flag is true or false, got {short(value)}")
     return value
 
 
 def _index(text: str, box: Box) -> int:
     if not text.isdecimal() or int(text) >= len(box):
-        raise MalformedCertificateError(f"there is no coordinate {_short(text)}")
+        raise MalformedCertificateError(f"there is no coordinate {short(text)}")
     return int(text)
 
 
@@ -244,10 +258,5 @@ def _form(form: Mapping[str, Any], box: Box) -> Form:
     return noise, {_index(index, box): read_rational(value) for index, value in form["data"].items()}
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:36]} ..."
-
-
-def _box_words(box: Box) -> str:
+def _box_words(box: Sequence[tuple[Any, Any]]) -> str:
     return ", ".join(f"[{low}, {high}]" for low, high in box)

@@ -164,8 +164,6 @@ class DerivedMoves(Moves):
         UndecidedMovesError
             If there are too many, or a coordinate that occurs moves without bound.
         """
-        if self.total is not None and not all(one.is_linear for one in self._widest):
-            return replace(self, total=None).boxes
         moved = Moves(self.size, self.most, self.reach, self.total, self.monotone).boxes
         boxes = (self._box(box, known) for box in moved for known in self._together(box))
         found = dict.fromkeys(box for box in boxes if box is not None)
@@ -236,6 +234,11 @@ class DerivedMoves(Moves):
                 return None
             ranges.append(found if move is None else replace(found, moves=(move, move)))
         return ranges
+
+    @property
+    def is_linear(self) -> bool:
+        """Return whether the move of every coordinate is at most a multiple of those of the data."""
+        return all(one.is_linear for one in self._widest)
 
     @cached_property
     def _widest(self) -> list[_Range]:
@@ -341,17 +344,11 @@ def covers_of(model: LeafModel, relation: NeighbourRelation) -> tuple[Moves, ...
     used = frozenset(i for form in forms for i in form.data)
     integer = isinstance(relation, VectorNeighbours) and relation.integer
     low, high = (Fraction(end) if math.isfinite(end) else end for end in (relation.low, relation.high))
-    return tuple(
+    found = (
         DerivedMoves(
-            moves.size,
-            moves.most,
-            moves.reach,
-            moves.total,
-            moves.monotone,
-            derived=model.derived,
-            used=used,
-            domain=(low, high),
-            integer=integer,
+            moves.size, moves.most, moves.reach, moves.total, moves.monotone, derived=model.derived,
+            used=used, domain=(low, high), integer=integer,
         )
         for moves in covers(relation)
-    )
+    )  # fmt: skip
+    return tuple(one if one.is_linear else replace(one, total=None) for one in found)

@@ -311,6 +311,7 @@ IN_BOX = gaussian_alignment._in_box
 DERIVED_RANGE, ARGUMENT, VECTORS = derived._derived, derived._argument, derived.DerivedMoves._vectors
 
 FUNCTIONS = "pure_dp_of_functions_of_data"
+CERTIFIED = "certificates_of_functions_of_data_pass_the_checker"
 SENSITIVITY = "alignment_of_a_function_of_data_costs_its_sensitivity"
 
 REFUTED = [
@@ -375,6 +376,10 @@ REFUTED = [
     ("alignment_of_a_histogram_costs_two_records", "not together", derived.DerivedMoves, "_together",
      nothing_together), ("alignment_of_a_histogram_costs_two_records", "one vector", derived.DerivedMoves,
      "_vectors", first_vector_alone),
+    (CERTIFIED, "floor", derived, "_derived", changed_range(Function.FLOOR, half_of_the_range)),
+    (CERTIFIED, "comparison", derived, "_derived", changed_range(Function.ABOVE, half_of_the_range)),
+    (CERTIFIED, "one vector", derived.DerivedMoves, "_vectors", first_vector_alone),
+    (CERTIFIED, "half of the cost", alignment, "minimum", half_of_the_cost),
     ("gaussian_dp_of_functions_of_data", "intervals alone", gaussian_alignment, "_in_box", intervals_alone),
     ("exact_loss_of_distributions_on_cells", "half moves", cell_pairs, "_regions", half_of_the_regions),
     ("exact_loss_of_distributions_on_cells", "boundaries", cell_pairs, "_sides", boundaries_below),

@@ -8,6 +8,8 @@ from typing import Annotated
 from dpassay.claims import VectorNeighbours
 from dpassay.spec.domains.base import Choices, Integers
 from dpassay.spec.leaves.alignment import Aligned, alignment_bound
+from dpassay.spec.leaves.certificates import certificate
+from dpassay.spec.leaves.check import check_alignment
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.gaussian_alignment import GaussianAligned, gaussian_bound
 from dpassay.spec.leaves.model import Affine, Derived, Function, Leaf, LeafModel, Noise, NoiseKind
@@ -20,6 +22,7 @@ from dpassay.spec.verdict import Verdict
 __all__ = [
     "alignment_of_a_function_of_data_costs_its_sensitivity",
     "alignment_of_a_histogram_costs_two_records",
+    "certificates_of_functions_of_data_pass_the_checker",
     "gaussian_dp_of_functions_of_data",
     "pure_dp_of_functions_of_data",
 ]
@@ -195,3 +198,23 @@ def alignment_of_a_histogram_costs_two_records(bins: Bins) -> Verdict:
     if not isinstance(bound, Aligned):
         return equal_exact(bound, "aligned", "alignment of a histogram")
     return equal_exact(bound.epsilon, Fraction(2), "cost")
+
+
+@statement(
+    DPASSAY,
+    "certificates of functions of data",
+    cases=12,
+    examples=tuple(
+        {"program": i, "relation": VectorNeighbours(3, l0=1, linf=1, low=-END, high=END)} for i in range(8)
+    ),
+)
+def certificates_of_functions_of_data_pass_the_checker(program: Program, relation: Relation) -> Verdict:
+    """Every alignment with functions of data as coordinates passes the independent checker, which computes from the
+    functions how far they move.
+    """
+    derived = _random_functions(program)
+    model = _released(derived, _random_numbers(program, 3 + len(derived)), 3)
+    bound = alignment_bound(model, relation)
+    if not isinstance(bound, Aligned):
+        return equal_exact(bound, "aligned", "alignment of released functions")
+    return equal_exact(check_alignment(certificate(model, relation, bound)), [], "faults of the certificate")
