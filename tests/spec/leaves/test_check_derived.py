@@ -35,6 +35,14 @@ def certified(model: LeafModel, relation: NeighbourRelation) -> dict[str, Any]:
     return json.loads(json.dumps(certificate(model, relation, proof)))  # type: ignore[no-any-return]
 
 
+def clipped_count() -> LeafModel:
+    """A count clipped to [1, 2], less the count, with noise: what is clipped may stay where the count moves."""
+    above = [Derived(Function.ABOVE, of((i, 1))) for i in range(2)]
+    derived = (*above, Derived(Function.CLIP, of((2, 1), (3, 1)), ONE, Fraction(2)))
+    number = Affine(Fraction(0), {Noise(NoiseKind.LAPLACE, 0): ONE}, {2: -ONE, 3: -ONE, 4: ONE})
+    return LeafModel((Leaf((), ONE, (number,)),), size=2, derived=derived)
+
+
 RECORDS = RecordNeighbours(low=-10.0, high=10.0, size=3, relation="replace")
 CLIPPED = released(3, *(Derived(Function.CLIP, of((i, 1)), Fraction(0), ONE) for i in range(3)))
 COUNTED = released(3, *(Derived(Function.ABOVE, of((i, 1), constant=-2)) for i in range(3)))
@@ -58,6 +66,15 @@ def test_a_certificate_has_the_sensitivity(model: LeafModel, relation: Neighbour
     saved = certified(model, relation)
     assert check_alignment(saved) == []
     assert Fraction(saved["epsilon"]) == epsilon
+
+
+def test_a_clipped_count_need_not_move_with_the_count() -> None:
+    saved = certified(clipped_count(), VectorNeighbours(2, l0=1, linf=2))
+    assert (check_alignment(saved), Fraction(saved["epsilon"])) == ([], 1)
+    for box in saved["boxes"]:  # as if it always moved as far
+        box[4] = [str(Fraction(box[2][0]) + Fraction(box[3][0]))] * 2
+    saved["digest"] = digest(saved)
+    assert any("the boxes lack" in fault for fault in check_alignment(saved))
 
 
 def all_functions(saved: dict[str, Any], **words: Any) -> None:
