@@ -28,7 +28,7 @@ def _noise(noise: str, kind: type) -> Family:
         found = vectors(noise, kind, numerator / denominator, size, d_in=kind(step))
         return dataclasses.replace(found, calls=_CALLS) if kind is int else found
 
-    domain = {"numerator": (3, 7), "denominator": (1, 4), "size": (1, 3), "step": (2, 5)}
+    domain = {"numerator": (3, 7), "denominator": (1, 4), "size": (1, 3), "step": (2, 3)}
     family = Family(f"make_{noise} of {kind.__name__}, family", make, domain)
     family.member({"numerator": 5, "denominator": 2, "size": 1, "step": 2})  # raises where this release cannot
     return family
