@@ -102,7 +102,7 @@ def test_what_a_target_prints_does_not_mix_with_the_result(
     code = "import os\nprint('import')\ndef f(data, size, rng):\n    print('call')\n    os.write(1, b'raw')\n"
     (tmp_path / "loud.py").write_text(code + "    return rng.random(size)\n", encoding="utf-8")
     get_reusable_executor().shutdown(wait=True)  # workers of an earlier test would print into that test's file
-    arguments = ["hunt", str(tmp_path / "loud.py:f"), "--claim", "pure:1", "--neighbours", LINE, "--calls", "64"]
+    arguments = ["hunt", str(tmp_path / "loud.py:f"), "--claim", "pure:1", "--neighbours", LINE, "--calls", "4000"]
     assert main([*arguments, "--jobs", jobs, "--json"]) == 0
     out, err = capfd.readouterr()
     assert json.loads(out)["verdict"] == "not refuted"

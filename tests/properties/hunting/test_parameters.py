@@ -107,8 +107,8 @@ def test_extreme_claims_are_answered_without_a_warning(claim: str) -> None:
         warnings.simplefilter("error")
         result = hunt(laplace, claim, "vector:size=2,linf=1", calls=600, white_box=False, shrink=False)
     parameters = list(parse_claim(claim).parameters.values())
-    assert result.verdict == "not refuted" or min(parameters) < 1e-9
-    assert result.power is not None or result.verdict == "violated"
+    assert result.verdict in {"not refuted", "undecided"} or min(parameters) < 1e-9
+    assert result.power is not None or result.verdict == "violated", result.notes
 
 
 @pytest.mark.parametrize("bound", [0.0, 5e-324, 1e308, float("inf")])
@@ -116,7 +116,7 @@ def test_extreme_bounds_of_outcomes_are_answered_without_a_warning(bound: float)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = hunt(laplace, ExPost(lambda _: bound), "vector:size=2,linf=1", calls=1_500, shrink=False)
-    assert result.verdict == ("not refuted" if bound >= 1 else result.verdict)
+    assert result.verdict != "violated" or bound < 1
 
 
 # --- relations ----------------------------------------------------------------------------------------------
