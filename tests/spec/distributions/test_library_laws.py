@@ -302,3 +302,19 @@ def test_a_subsampled_gaussian_at_its_undecided_largest_loss_has_a_delta_from_0_
         found = subsampled_gaussian_hockey_stick(1, Fraction(1, 2), largest, removed=False)
     assert found.contains(0)
     assert -0.001 < found.lower() < found.upper() < 1.001
+
+
+@pytest.mark.parametrize("families", [("laplace", "gaussian"), ("gaussian", "laplace")])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_noise_of_two_families_has_no_distance(families: tuple[str, str], shift: float) -> None:
+    """The hockey-stick divergence at 0 is the total variation of the densities, summed on a fine grid."""
+    pair = [(NoiseDistribution(families[0], 0, 1), NoiseDistribution(families[1], shift, 1))]
+    points = np.linspace(-30, 30, 600_001)
+    laws = {"laplace": stats.laplace, "gaussian": stats.norm}
+    densities = laws[families[0]].pdf(points), laws[families[1]].pdf(points, shift)
+    variation = np.maximum(densities[0] - densities[1], 0).sum() * (points[1] - points[0])
+    found = float_lower(noise_pairs.hockey_stick_of_noise(pair, 0.0))
+    assert variation / 2 < found <= variation + 1e-6
+    assert noise_pairs.common_shift_of_noise(pair) is None
+    assert noise_pairs.largest_loss_of_noise(pair) > 1.2 * shift
+    assert noise_pairs.renyi_divergence_of_noise(pair, 2.0) > 0.05
