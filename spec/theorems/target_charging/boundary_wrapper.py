@@ -401,6 +401,7 @@ def boundary_quality_by_algebra() -> Proof:
     minority_rise = hits[1] - hits[0]
     exact_quality = hits[0] / (hits[0] + moving(minority_rise, minority_rise))
     at_zero = sp.cancel(sp.together(exact_quality)).subs(pi, 0)
+    margin = (e - 1) * (2 * e * r + e - 1) / (3 * (e + 1))
     room = e * (e - 1) * pi**2 / ((1 + pi) * (1 + e * pi))
     return proof(
         suppose(
@@ -437,11 +438,19 @@ def boundary_quality_by_algebra() -> Proof:
             boundary_quality(e, r),
         ),
         checked(
+            "margin from 1/2",
+            "(R + 1)(2/3)(E - 1)/(E + 1) is (E - 1)(2 E R + E - 1)/(3 (E + 1)) below (E - 1)(2 R + 1)/3.",
+            identity,
+            (e - 1) * (2 * r + 1) / 3 - (r + 1) * sp.Rational(2, 3) * (e - 1) / (e + 1),
+            margin,
+        ),
+        checked(
             "q from 1/2",
             "(R + 1)(2/3)(E - 1)/(E + 1) <= (E - 1)(2 R + 1)/3.",
             nonnegative_on_orthant,
-            (e - 1) * (2 * r + 1) / 3 - (r + 1) * sp.Rational(2, 3) * (e - 1) / (e + 1),
+            margin,
             (z, w),
+            given=["margin from 1/2"],
         ),
         checked(
             "dominant outcome",
