@@ -365,7 +365,15 @@ def approximate_dp_of_gaussian_through_zcdp(
             {"pair": PairAtRatio(FiniteDistribution.of(1, 9, 0), FiniteDistribution.of(0, 9, 1)),
              "delta": Fraction(1, 10), "tail": Fraction(1, 100)},
             "a leak of 1/10, and 9/10 of 1/100", smaller=lambda: Fraction(1, 10), larger=lambda: Fraction(109, 1000),
-        ),),
+        ), Pin(
+            {"pair": PairAtRatio(FiniteDistribution.of(16, 36, 108, 0), FiniteDistribution.of(0, 9, 135, 16)),
+             "delta": Fraction(1, 10), "tail": Fraction(1, 2)},
+            "a leak of 1/10, or losses log 4 and log 4/5: mu = log 4 - (3/4) log 5, tau = log(5)/2",
+            smaller=lambda: ball(Fraction(13, 40)) - ball(Fraction(9, 40)) * (
+                arb(5).log() * ((arb(2).log() / 2).sqrt() - arb(3) / 4)
+            ).exp(),
+            larger=lambda: Fraction(55, 100),
+        )),
 )  # fmt: skip
 def approximate_dp_of_approximate_zcdp_with_an_offset(
     pair: Annotated[PairAtRatio, FinitePairs("a pair of rational distributions")], delta: Share, tail: Tail

@@ -104,6 +104,7 @@ def _call_of_the_record(
             (("a", "a", "b"), "a", (frozenset("a"),) * 4, 1, Fraction(2), 2),
             ((), "a", MIXED, 2, Fraction(3), 4),
             (("b", "b", "c", "a"), "a", OTHERS_FIRST, 1, Fraction(2), 2),
+            (("a", "a", "b"), "a", OTHERS_FIRST, 2, Fraction(2), 2),
         )
     ),
 )
