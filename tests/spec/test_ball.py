@@ -135,6 +135,11 @@ def test_tightness_is_the_bound_over_the_truth() -> None:
     assert at_most(lambda: ball(2), lambda: ball(3)).tightness == 1.5
 
 
+@pytest.mark.parametrize(("truth", "bound"), [(0, 1), (1, 0), (-1, 1), (1, -1), (-2, -1)])
+def test_only_positive_numbers_have_a_tightness(truth: int, bound: int) -> None:
+    assert at_most(lambda: ball(truth), lambda: ball(bound)).tightness is None
+
+
 def test_an_enclosure_is_as_narrow_as_asked_or_refused() -> None:
     assert enclosure(lambda: ball(THIRD), relative_bits=200).rel_accuracy_bits() >= 200
     with pytest.raises(UndecidedError):

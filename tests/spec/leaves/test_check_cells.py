@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
-from dpassay.spec.leaves.cell_certificates import cell_certificate
+from dpassay.spec.leaves.cell_certificates import _multipliers, cell_certificate
 from dpassay.spec.leaves.check import MalformedCertificateError, digest
 from dpassay.spec.leaves.check_cells import check_cells, exp_lower
 from dpassay.spec.leaves.discrete_cells import DiscreteCells, discrete_bound
-from dpassay.spec.leaves.model import Constraint, Leaf, LeafModel, Relation
+from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Relation
 from dpassay.spec.leaves.polyhedra import opposite
 
 from .models import datum, minus, number
@@ -136,3 +136,14 @@ def test_a_bound_on_the_number_of_coordinates_that_move_counts() -> None:
     saved["relation"]["l0"] = None
     saved["digest"] = digest(saved)
     assert check_cells(saved) != []
+
+
+def test_a_path_of_two_coordinates_is_shown_to_be_empty() -> None:
+    """x >= 1, y >= 1 and x + y <= 0."""
+    rows = (({0: 1}, -1), ({1: 1}, -1), ({0: -1, 1: -1}, 0))
+    path = [Constraint(Affine(Fraction(constant), {}, data), Relation.AT_LEAST) for data, constant in rows]
+    multipliers = _multipliers(path)
+    assert min(multipliers) >= 0
+    for index in (0, 1):
+        assert sum(y * data.get(index, 0) for y, (data, _) in zip(multipliers, rows, strict=True)) == 0
+    assert sum(y * constant for y, (_, constant) in zip(multipliers, rows, strict=True)) < 0
