@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.spec.leaves.certificates import relation_record
 from dpassay.spec.leaves.check import check_alignment, digest, extreme_boxes
 from dpassay.spec.leaves.moves import Moves, UndecidedMovesError
 
@@ -88,6 +90,19 @@ def test_the_span_of_the_data_bounds_a_move() -> None:
     assert holds_all(boxes, furthest(moves_of(relation)))
     with pytest.raises(ValueError, match="do not hold"):
         list(extremes(stated(relation, 1, Fraction(1), None)))
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"),
+    [
+        (VectorNeighbours(3, linf=1, low=-2, high=5), {"l0": None, "span": "7", "linf": "1"}),
+        (VectorNeighbours(3, l0=2, l1=1.5, l2=1, low=1, high=2.5), {"l0": 2, "span": "3/2", "l1": "3/2", "l2": "1"}),
+        (VectorNeighbours(3, linf=1), {"l0": None, "span": None, "linf": "1"}),
+        (RecordNeighbours(-1, 3, 3), {"l0": 1, "span": "4"}),
+    ],
+)
+def test_a_certificate_states_its_relation(relation: NeighbourRelation, expected: dict[str, Any]) -> None:
+    assert relation_record(relation) == {"size": 3, "integer": False, "monotone": False, **expected}
 
 
 def test_bounds_that_just_hold_are_accepted() -> None:

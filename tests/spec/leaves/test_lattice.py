@@ -105,6 +105,8 @@ def bound(model: LeafModel, relation: str) -> float | None:
     [
         (two_sided(0, {0: 1}), "vector:size=1,linf=1,integer", 1),
         (two_sided(0, {0: 1}), "vector:size=1,linf=3,integer", 3),
+        (two_sided(0, {0: 1}), "vector:size=1,linf=5,low=0,high=2.5,integer", 2),
+        (two_sided(0, dict.fromkeys(range(20), 1)), "vector:size=20,linf=5,low=0,high=2.5,integer", 40),
         (two_sided(0, {0: 2}), "vector:size=1,linf=1,integer", 2),
         (two_sided(0, {0: 1, 1: -1}), "vector:size=2,linf=1,integer", 2),
         (two_sided(0, {0: 1, 1: -1}), "vector:size=2,l1=1,integer", 1),
