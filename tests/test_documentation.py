@@ -8,6 +8,7 @@ needs what is not there (another package, the network), or another test runs it.
 
 import doctest
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -187,6 +188,20 @@ def test_commands_print_what_the_pages_show(block: Block, tmp_path: Path) -> Non
         command, _, shown = part.partition("\n")
         printed = run_command(command, tmp_path)
         assert matches(printed, shown), f"{command} prints\n{printed}"
+
+
+def test_the_answer_of_the_page_on_ci_obeys_all_laws(tmp_path: Path) -> None:
+    (block,) = (one for one in blocks(ROOT / "docs" / "ci.md", "python") if "Answer(" in one.text)
+    library, _, case = block.text.partition("accountant = ")
+    (tmp_path / "mylibrary.py").write_text(library, encoding="utf-8")
+    (tmp_path / "privacy").mkdir()
+    adapter = f"from mylibrary import *\nLIBRARY = 'mylibrary'\nCASES = [{case.strip()}]\n"
+    (tmp_path / "privacy" / "adapter.py").write_text(adapter, encoding="utf-8")
+    command = "PYTHONPATH=.:$PYTHONPATH dpassay assay privacy/adapter.py --calls 20 --jobs 1 --json"
+    findings = [json.loads(line) for line in run_command(command, tmp_path).splitlines()]
+    found = {one["law"]: one["finding"] for one in findings if one["finding"] != "not applicable"}
+    assert {"soundness", "monotone_in_count", "rejects_invalid_arguments"} <= set(found)
+    assert set(found.values()) == {"ok"}
 
 
 @pytest.mark.slow

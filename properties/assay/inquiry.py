@@ -13,6 +13,7 @@ from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import QUESTIONS, Arguments, Question, points_of
+from dpassay.registry import similar_words
 from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = [
@@ -211,7 +212,10 @@ def unless_answer(case: RemoteCase) -> str | None:
     """Return None for an answer to a known question, else the reason that the laws of accountants do not apply."""
     if not isinstance(case, RemoteAnswer):
         return "not an accountant, calibrator or converter"
-    return None if case.question in QUESTIONS else f"no certified value is known for the question {case.question!r}"
+    if case.question in QUESTIONS:
+        return None
+    known = f"`help(dpassay.adapter)` lists all questions{similar_words(case.question, QUESTIONS)}"
+    return f"no certified value is known for the question {case.question!r}; {known}"
 
 
 def finding_about(

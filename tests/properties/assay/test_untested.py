@@ -54,6 +54,14 @@ def mechanism(sample_one: Callable[[list[float]], Any], **fields: Any) -> Mechan
     return Mechanism("case", **given)
 
 
+def test_a_misspelt_question_is_named_with_similar_ones() -> None:
+    (remote,) = open_library(InProcessWorker([Answer("case", "laplace_scael", lambda **_: 1.0)]))
+    reasons = {law.applies(remote) for law in LAWS}
+    known = "`help(dpassay.adapter)` lists all questions; did you mean laplace_scale"
+    assert any(f"the question 'laplace_scael'; {known}" in (reason or "") for reason in reasons)
+    assert None not in reasons
+
+
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_what_would_end_the_program_is_an_error_of_the_case(raised: type[BaseException]) -> None:
     def stop(*_: Any, **__: Any) -> Any:
