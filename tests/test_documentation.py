@@ -22,6 +22,8 @@ from typing import Any
 
 import pytest
 
+import dpassay.adapter
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 GUIDES = [*PAGES, *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"))]
@@ -242,16 +244,28 @@ def test_every_page_is_in_the_contents() -> None:
     assert [page.name for page in PAGES[1:] if f" {page.name}" not in contents] == []
 
 
+def test_the_reference_has_all_public_names_of_adapters() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    members = re.search(r"^::: dpassay\.adapter\n *options:\n *members: \[(.*)\]$", page, re.MULTILINE)
+    assert members is not None
+    assert sorted(members[1].split(", ")) == sorted(dpassay.adapter.__all__)
+
+
 def test_every_extra_is_in_the_table_of_extras() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     table = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8").partition("| extra |")[2]
     assert sorted(re.findall(r"^\| `(\w+)` \|", table.partition("\n\n")[0], re.MULTILINE)) == sorted(extras)
 
 
-@pytest.mark.parametrize("name", ["docs/ci.md", "src/dpassay/templates/adapter/.github/workflows/privacy.yml"])
+WORKFLOW = ".github/workflows/privacy.yml"
+
+
+@pytest.mark.parametrize(
+    "name", ["docs/ci.md", f"src/dpassay/templates/adapter/{WORKFLOW}", f"tests/third_party/noisycounts/{WORKFLOW}"]
+)
 def test_workflows_install_dpassay_from_its_repository(name: str) -> None:
     """No package index has dpassay."""
-    installs = re.findall(r"^ *- run: pip install (.*)$", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    installs = re.findall(r"^ *- run: pip install ([^#\n]*)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
     assert len(installs) == 1
     assert installs[0].split()[-1] == "git+URL"
 
