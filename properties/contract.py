@@ -166,6 +166,7 @@ class WitnessRecord(Struct, kw_only=True, frozen=True):
     certified: bool = False
     snippet: str | None = None
     inputs: tuple[str, str] | None = None
+    is_described: bool = False
 
 
 class Float64Record(Struct, kw_only=True, frozen=True):
@@ -176,6 +177,7 @@ class Float64Record(Struct, kw_only=True, frozen=True):
     evidence: Evidence
     calls: Count
     witness: WitnessRecord | None
+    is_same: bool = False
 
 
 class HuntRecord(Record, kw_only=True, frozen=True):

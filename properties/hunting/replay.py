@@ -128,13 +128,16 @@ def replay(
             session=saved.session,
             questions=Questions.FLOATS,
         )
-        # the event alone is seen: 0 if it occurred, None otherwise, or the bound of its outcome and None
-        bounded = tested if isinstance(tested, ExPost) else ExPost(_no_bound)
         inner = in_sessions(decoding_sampler(opened.sampler, saved.neighbours), saved.session)
-        sampler = through(inner, _BoundsWithin(saved.event, bounded, saved.left, saved.right))
-        result = sample_pairs(task, sampler, [saved.pair], shown=Interval(OUTCOME, -math.inf, math.inf))
+        if saved.event is None:
+            result = sample_pairs(replace(task, claim=tested), inner, [saved.pair])
+        else:
+            # the event alone is seen: 0 if it occurred, None otherwise, or the bound of its outcome and None
+            bounded = tested if isinstance(tested, ExPost) else ExPost(_no_bound)
+            sampler = through(inner, _BoundsWithin(saved.event, bounded, saved.left, saved.right))
+            result = sample_pairs(task, sampler, [saved.pair], shown=Interval(OUTCOME, -math.inf, math.inf))
     found = result.witness
-    if found is not None:
+    if found is not None and saved.event is not None:
         is_saved = np.array_equal(found.left, saved.left)
         found = replace(found, event=str(saved.event if is_saved else mirrored(saved.event)), certified=True)
     told = with_inputs(replace(result, witness=found), saved.neighbours)
@@ -160,7 +163,7 @@ class _Saved:
     target: str
     claim: str
     neighbours: AnyNeighbours
-    event: Event
+    event: Event | None
     left: Array
     right: Array
     session: int
@@ -187,22 +190,24 @@ class _Saved:
 
     def notes(self, target: str) -> tuple[str, ...]:
         """Return notes if the target is named in another way than in the file, or the witness speaks of float64."""
-        floats = (
-            ("the witness is one of float64: it says nothing of the ideal mechanism",) if self.is_of_floats else ()
-        )
+        told = []
+        if self.is_of_floats:
+            told.append("the witness is one of float64: it says nothing of the ideal mechanism")
+        if self.event is None:
+            told.append("the event of the witness is described only: any event of its pair was looked for")
         if target == self.target:
-            return floats
-        return (*floats, f"the witness was found for target {self.target!r} and is replayed on {target!r}")
+            return tuple(told)
+        return (*told, f"the witness was found for target {self.target!r} and is replayed on {target!r}")
 
 
-def _saved_game(saved: Mapping[str, Any]) -> tuple[Event, Array, Array]:
+def _saved_game(saved: Mapping[str, Any]) -> tuple[Event | None, Array, Array]:
     try:
         left, right = (np.array(saved[side], dtype=np.float64) for side in ("left", "right"))
     except (TypeError, ValueError):
         left = right = np.full(1, np.nan)
     if not (left.ndim == right.ndim == 1 and np.isfinite(left).all() and np.isfinite(right).all()):
         raise UsageError("witness must have lists of finite numbers for left and right")
-    return parse_event(saved["event"]), left, right
+    return None if saved.get("is_described") is True else parse_event(saved["event"]), left, right
 
 
 def _saved_claim(words: str, target: Declaration) -> Claim:

@@ -36,7 +36,8 @@ class Witness:
     left, right : tuple of float
         The inputs.
     event : str
-        A set of outcomes, in words that :func:`dpassay.properties.outcomes.events.parse_event` reads.
+        A set of outcomes, in words that :func:`dpassay.properties.outcomes.events.parse_event` reads, unless
+        `is_described`.
     p_left, p_right : (float, float)
         Intervals of its probability on each input: certified if the distribution is known, else of 95 % confidence,
         from calls that had no part in the choice of the event.
@@ -45,6 +46,8 @@ class Witness:
         its own. Otherwise the verdict rests on all pairs of the hunt, among which this one stood out.
     inputs : (str, str), optional
         What the target received, where `left` and `right` are codes of it: representations of the objects.
+    is_described : bool
+        Whether the event is a description for a reader, of a set that no expression of outcomes describes.
     """
 
     left: tuple[float, ...]
@@ -54,6 +57,7 @@ class Witness:
     p_right: tuple[float, float]
     certified: bool
     inputs: tuple[str, str] | None = None
+    is_described: bool = False
 
     @property
     def shown(self) -> tuple[str, str]:
@@ -77,6 +81,8 @@ class Float64Result:
         Outcomes that were drawn for the verdict, those of the hunt or calls of its own.
     witness : Witness or None
         For a violation.
+    is_same : bool
+        Whether the violation is that of the ideal mechanism: it needs neither low-order bits nor rounding.
     """
 
     verdict: HuntVerdict
@@ -84,6 +90,7 @@ class Float64Result:
     evidence: Evidence
     calls: int
     witness: Witness | None = None
+    is_same: bool = False
 
     @property
     def is_violated(self) -> bool:
@@ -98,6 +105,7 @@ class Float64Result:
             evidence=self.evidence,
             calls=self.calls,
             witness=None if self.witness is None else WitnessRecord(**plain(self.witness)),
+            is_same=self.is_same,
         )
 
 
@@ -274,7 +282,8 @@ class HuntResult:
         """Python code that shows the witness on fresh samples; None without a witness."""
         if self.witness is None:
             return None
-        game = {"left": list(self.witness.left), "right": list(self.witness.right), "event": self.witness.event}
+        game: dict[str, Any] = {"left": list(self.witness.left), "right": list(self.witness.right)}
+        game |= {"event": self.witness.event} | ({"is_described": True} if self.witness.is_described else {})
         saved: dict[str, Any] = {
             "target": self.target,
             "claim": self.claim,

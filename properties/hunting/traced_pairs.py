@@ -10,14 +10,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from flint import arb
 
 from dpassay.claims import rounded_down, rounded_up
-from dpassay.impl.libraries.plain import item
-from dpassay.impl.libraries.reading import read
 from dpassay.properties.hunting.lattice_pairs import SideOnLattice, has_geometric_numbers, on_lattices
+from dpassay.properties.hunting.traced_events import Forms, cell_ranges, event_of_loss, symbol_of
 from dpassay.properties.hunting.traced_rounding import (
     CLOSE,
     STEEPNESS,
@@ -26,16 +24,14 @@ from dpassay.properties.hunting.traced_rounding import (
     snapped_constants,
     widened,
 )
-from dpassay.properties.outcomes.events import AllOf, Interval, Simple, Symbols, Words
-from dpassay.properties.outcomes.symbols import comparable
+from dpassay.properties.outcomes.events import Event, Words
 from dpassay.properties.pairing.registry import DistributionPair, PushedForward
-from dpassay.properties.tracing.outcomes import image_value
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.ball import Real, ball, sum_balls
 from dpassay.spec.leaves.cells import Cuts, in_cells, kinks
 from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
-from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel, NoiseKind, Raised, Step
-from dpassay.spec.leaves.outcomes import ROUNDINGS, Lattice, plain, released_numbers, skeleton
+from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel, NoiseKind
+from dpassay.spec.leaves.outcomes import Lattice, plain, released_numbers, skeleton
 from dpassay.spec.leaves.probability import UndecidedLeafError, leaf_probability
 from dpassay.spec.leaves.supports import InfiniteLoss, infinite_loss
 from dpassay.spec.verdict import Outcome
@@ -81,9 +77,11 @@ class _Traced(LeafDistribution):
 def _through_lattices(left: LeafModel, right: LeafModel) -> DistributionPair:
     """Return the distributions of numbers with geometric noise, cut at values around their centres."""
     sides: tuple[dict[Hashable, Real], dict[Hashable, Real]] = ({}, {})
+    forms = Forms((left, right), on_lattice=True)
     for pair in on_lattices(left, right):
         for label in pair[0].cells.labels:
-            event = _event_of(pair[0].cells.outcome, zip(pair[0].cells.ends, label, strict=True))
+            outcome = pair[0].cells.outcome
+            event = forms.event(outcome, cell_ranges(outcome, zip(pair[0].cells.ends, label, strict=True)))
             for own, side in zip(sides, pair, strict=True):
                 own[event] = partial(_log_on_lattice, side, label)
     return PushedForward(sides[0]), PushedForward(sides[1])
@@ -217,26 +215,6 @@ def _log_blurred(side: LeafDistribution, parts: Sequence[Hashable], blur: Fracti
     )
 
 
-def symbol_of(outcome: Hashable) -> Hashable:
-    """Return an outcome in the normal form of a trace as the symbol that a sampled one would be."""
-    return comparable(read(_object_of(outcome)))
-
-
-def _object_of(outcome: Any) -> Any:
-    if isinstance(outcome, Raised):
-        return f"<raises {outcome.name}>"
-    if isinstance(outcome, Affine):
-        return float(outcome.constant)
-    if isinstance(outcome, Fraction):
-        return float(outcome)
-    if isinstance(outcome, tuple):
-        pairs = outcome[1] if len(outcome) == 2 and outcome[0] == "dict" else None
-        if isinstance(pairs, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-            return {_object_of(key): _object_of(value) for key, value in pairs}
-        return tuple(map(_object_of, outcome))
-    return outcome
-
-
 # --- numbers that hold noise --------------------------------------------------------------------------------
 
 
@@ -247,7 +225,8 @@ def _through_cells(left: LeafModel, right: LeafModel) -> DistributionPair:
         for models, is_mirrored in (((on_left, on_right), False), ((on_right, on_left), True)):
             found = infinite_loss(*models)
             if found is not None and _is_visible(found):
-                return _of_event(found, is_mirrored)
+                released = (right, left) if is_mirrored else (left, right)
+                return _of_event(found, event_of_loss(found, models, released), is_mirrored=is_mirrored)
     reason: UndecidedLeafError | None = None
     for cuts in _cuts((on_left, on_right), jumps):
         try:
@@ -264,21 +243,28 @@ def _is_visible(found: InfiniteLoss) -> bool:
     return bool(leaf_probability(part) > ball(CLOSE))
 
 
-def _of_event(found: InfiniteLoss, is_mirrored: bool) -> DistributionPair:
+def _of_event(
+    found: InfiniteLoss, known: tuple[Event, list[Leaf]] | None, *, is_mirrored: bool
+) -> DistributionPair:  # fmt: skip
     """Return the distributions of an event that only one side has, and of the rest."""
     part = replace(found.leaf, constraints=(*found.leaf.constraints, *found.part))
-
-    leaf_probability(part)  # raises here what it would raise later
-    event: Hashable = Words(f"{outcome_words(found.leaf.outcome)} ({found.reason})")
+    words: Event | Words = Words(f"{outcome_words(found.leaf.outcome)} ({found.reason})")
+    event, parts = (words, [part]) if known is None else known
+    _mass(parts)  # raises here what it would raise later
     rest = Words("any other outcome")
-    own = PushedForward({event: lambda: leaf_probability(part).log(), rest: lambda: _complement(part)}, _COST)
+    own = PushedForward({event: lambda: _mass(parts).log(), rest: lambda: _complement(parts)}, _COST)
     other = PushedForward({event: arb.neg_inf, rest: lambda: arb(0)}, _COST)
     return (other, own) if is_mirrored else (own, other)
 
 
-def _complement(leaf: Leaf) -> arb:
-    """Enclose the logarithm of the probability of everything but a leaf."""
-    rest = 1 - leaf_probability(leaf)
+def _mass(parts: Iterable[Leaf]) -> arb:
+    """Enclose the probability of disjoint leaves."""
+    return sum_balls(map(leaf_probability, parts))
+
+
+def _complement(parts: Iterable[Leaf]) -> arb:
+    """Enclose the logarithm of the probability of everything but some disjoint leaves."""
+    rest = 1 - _mass(parts)
     return arb.neg_inf() if rest.is_zero() else rest.log()
 
 
@@ -306,11 +292,13 @@ class _Cells:
     """Cells as events of outcomes."""
 
     def __init__(self, models: Sequence[LeafModel], cuts: Cuts, originals: Sequence[LeafModel]) -> None:
-        self.cuts = cuts
-        self.numbers: dict[Hashable, Leaf] = {}
+        self.cuts, self.forms = cuts, Forms(originals)
+        self.outcomes: dict[Hashable, Hashable] = {}
         for model, original in zip(models, originals, strict=True):
             for leaf, own in zip(model.leaves, original.leaves, strict=True):
-                self.numbers.setdefault(skeleton(leaf.outcome)[0], own)
+                structure, numbers = skeleton(leaf.outcome)
+                constants = tuple(str(number.constant) if number.is_constant else None for number in numbers)
+                self.outcomes.setdefault((structure, constants), own.outcome)
 
     def named(self, side: PushedForward) -> PushedForward:
         """Return a distribution of cells as one of events.
@@ -329,57 +317,8 @@ class _Cells:
         assert isinstance(cell, tuple)
         structure, labels = cell
         slots = zip(self.cuts.get(structure, [()] * len(labels)), labels, strict=True)
-        return _event_of(self.numbers[structure].outcome, slots)
-
-
-def _event_of(outcome: Hashable, slots: Iterable[tuple[Sequence[Fraction], Any]]) -> Hashable:
-    """Return the event that the numbers of an outcome lie in cells: ends and place for each number."""
-    parts = tuple(_parts(outcome, "outcome", iter(slots)))
-    if len(parts) == 1:
-        return parts[0]
-    return AllOf(parts) if parts else Interval("outcome", -math.inf, math.inf)
-
-
-def _parts(value: Any, path: str, slots: Iterator[tuple[Sequence[Fraction], Any]]) -> Iterator[Simple]:
-    """Yield the sets in which the parts of an outcome lie; numbers come in the order of `skeleton`."""
-    if isinstance(value, tuple) and value[:1] == ("dict",) and len(value) == 2:
-        for key, part in value[1]:
-            for _ in skeleton(key)[1]:
-                next(slots)
-            yield from _parts(part, f"{path}{item(read(_object_of(key)))}", slots)
-    elif isinstance(value, tuple):
-        for place, part in enumerate(value):
-            yield from _parts(part, f"{path}[{place}]", slots)
-    elif skeleton(value, functions=True)[1]:
-        yield from _range(value, path, *next(slots))
-    elif isinstance(value, bool):
-        yield _exactly(path, float(value))
-    else:
-        yield Symbols((symbol_of(value),), path)
-
-
-def _range(value: Any, path: str, ends: Sequence[Fraction], label: Any) -> Iterator[Simple]:
-    if isinstance(label, str):  # a constant number
-        yield _exactly(path, float(Fraction(label)))
-        return
-    low, high = ([-math.inf, *map(float, ends), math.inf][label + side] for side in (0, 1))
-    if isinstance(value, Image):
-        low, high = _through(value.steps, low, high)
-    if (low, high) != (-math.inf, math.inf):
-        yield Interval(path, low, high)
-
-
-def _exactly(path: str, value: float) -> Interval:
-    return Interval(path, math.nextafter(value, -math.inf), value)
-
-
-def _through(steps: Sequence[Step], low: float, high: float) -> tuple[float, float]:
-    """Return the range of a function on an interval, in floats; a rounding is constant between its jumps."""
-    if steps[0][0] in ROUNDINGS:
-        ends = sorted(image_value(tuple(steps), end) for end in (low + 0.5, high - 0.5))
-        return math.nextafter(ends[0], -math.inf), ends[1]
-    first, last = sorted(image_value(tuple(steps), end) for end in (low, high))
-    return (-math.inf if math.isnan(first) else first), (math.inf if math.isnan(last) else last)
+        outcome = self.outcomes[structure, tuple(label if isinstance(label, str) else None for label in labels)]
+        return self.forms.event(outcome, cell_ranges(outcome, slots))
 
 
 # --- where to cut -------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.properties.notions.base import audited, bounds_of, epsilon_delta_of
 from dpassay.properties.notions.bounds import Bound
-from dpassay.properties.outcomes.events import described
+from dpassay.properties.outcomes.events import Words, described
 from dpassay.properties.pairing.registry import (
     DistributionPair,
     PushedForward,
@@ -80,8 +80,9 @@ _LIMIT_BITS = 512
 _FOR_SHRINKING = 1 / 4
 """The part of the budget of probabilities that shrinking gets in any case."""
 
-_RARE = 1e-6
-"""A violation whose event has less than this mass is shown by all outcomes whose loss exceeds the claim."""
+_RARE = 1e-3
+"""A violation whose event has less than this mass is shown by all outcomes whose loss exceeds the claim: a replay must
+see it."""
 
 
 class Known(Protocol):
@@ -425,6 +426,7 @@ def _finding(
             p_left=left.mass(event),
             p_right=right.mass(event),
             certified=verdict is HuntVerdict.VIOLATED,
+            is_described=any(isinstance(outcome, Words) for outcome in event),
         )
         return Finding(
             verdict=verdict,

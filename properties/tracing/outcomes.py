@@ -3,9 +3,10 @@
 import dataclasses
 import enum
 import math
-from collections.abc import Callable, Hashable, Mapping
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import erfinv
@@ -18,7 +19,7 @@ from dpassay.properties.tracing.refusal import refuse
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.spec.leaves.model import Affine, Image, Raised, Step
 
-__all__ = ["affine_of", "agrees", "first_outcome", "image_value", "normal_form"]
+__all__ = ["Kind", "Members", "affine_of", "agrees", "first_outcome", "image_value", "normal_form"]
 
 _RELATIVE = 1e-7
 """The relative distance at which a number agrees with its symbol: far above the rounding of a run in float64."""
@@ -27,6 +28,33 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "exp": math.exp, "expm1": math.expm1, "log": math.log, "log1p": math.log1p, "sqrt": math.sqrt,
     "floor": math.floor, "ceil": math.ceil, "rint": round, "erfinv": lambda x: float(erfinv(x)),
 }  # fmt: skip
+
+
+class Kind(str):
+    """The first part of a normal form with named parts, which follow as pairs: the name of the type.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    has_fields : bool
+        Whether the names are attributes; else they are keys.
+    """
+
+    __slots__ = ("has_fields",)
+    has_fields: bool
+
+    def __new__(cls, name: str, *, has_fields: bool = False) -> Self:
+        """Write the name as an identifier."""
+        kind = super().__new__(cls, re.sub(r"\W", "_", name))
+        kind.has_fields = has_fields
+        return kind
+
+
+class Members(frozenset[Hashable]):
+    """The normal form of a set; a frozenset stays what it is."""
+
+    __slots__ = ()
 
 
 def first_outcome(returned: Any) -> Any:
@@ -85,19 +113,29 @@ def _noisy(value: Noisy, to_affine: Callable[[Symbol], Affine | Fraction]) -> Ha
     return Image(value.steps, form)
 
 
-def _container(value: Any, convert: Callable[[Any], Hashable]) -> Hashable:
+def _container(value: Any, convert: Callable[[Any], Hashable]) -> Hashable:  # noqa: PLR0911 - a case for each type
     if isinstance(value, np.ndarray):
         return convert(list(value)) if value.ndim else convert(value.item())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return _with_fields(value, value._fields, convert)
     if isinstance(value, list | tuple):
         return tuple(convert(part) for part in value)
     if isinstance(value, Mapping):
-        return "dict", tuple(sorted(((convert(k), convert(v)) for k, v in value.items()), key=lambda kv: repr(kv[0])))
+        pairs = [(convert(k), convert(v)) for k, v in value.items()]
+        if not isinstance(value, dict):  # a dict keeps the order of insertion, which is part of what it shows
+            pairs.sort(key=lambda pair: repr(pair[0]))
+        return Kind(type(value).__name__), tuple(pairs)
     if isinstance(value, set | frozenset):
-        return frozenset(convert(part) for part in value)
+        members = Members if isinstance(value, set) else frozenset
+        return members(convert(part) for part in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return type(value).__name__, tuple((field.name, convert(getattr(value, field.name))) for field in fields)
+        return _with_fields(value, [field.name for field in dataclasses.fields(value)], convert)
     return refuse(f"an outcome that contains a {type(value).__name__}")
+
+
+def _with_fields(value: Any, names: Sequence[str], convert: Callable[[Any], Hashable]) -> Hashable:
+    kind = Kind(type(value).__name__, has_fields=True)
+    return kind, tuple((name, convert(getattr(value, name))) for name in names)
 
 
 def agrees(symbolic: Hashable, numeric: Hashable, point: Callable[[Affine], Fraction]) -> bool:
@@ -156,8 +194,8 @@ def image_value(steps: tuple[Step, ...], argument: float) -> float:
                 argument = float(_FUNCTIONS[name](argument))
             except ValueError:  # just outside the domain
                 return math.nan
-            except OverflowError:
-                return math.inf
+            except OverflowError:  # the argument is infinite, or its exponential is
+                argument = math.copysign(math.inf, argument)
     return argument
 
 

@@ -78,8 +78,8 @@ def with_forms(outcome: Any, change: Callable[[Affine], Affine]) -> Hashable:
     if isinstance(outcome, Mapping):
         pairs = {key: with_forms(part, change) for key, part in outcome.items()}
         return type(outcome)(pairs)  # type: ignore[call-arg]
-    if type(outcome) in {tuple, list, set, frozenset}:
-        kept: Hashable = type(outcome)(with_forms(part, change) for part in outcome)
+    if isinstance(outcome, tuple | list | set | frozenset):
+        kept: tuple[Any, ...] | frozenset[Any] = type(outcome)(with_forms(part, change) for part in outcome)  # type: ignore[assignment]
         return kept
     return outcome  # type: ignore[no-any-return]
 

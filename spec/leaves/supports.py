@@ -16,7 +16,7 @@ from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise
 from dpassay.spec.leaves.outcomes import skeleton
 from dpassay.spec.leaves.polyhedra import has_interior, opposite, support
 
-__all__ = ["InfiniteLoss", "Subspace", "echelon", "infinite_loss", "inverse", "subspace"]
+__all__ = ["InfiniteLoss", "Subspace", "echelon", "infinite_loss", "inverse", "subspace", "substituted"]
 
 CLOSE = Fraction(1, 2**40)
 
@@ -150,10 +150,10 @@ def _walls(other: Leaf, numbers: Sequence[Affine]) -> list[Constraint] | None:
     if noises is None:
         return None
     constraints = [*other.constraints, *(one for noise in noises for one in support(noise))]
-    return [Constraint(_composed(_substituted(one.form, noises), numbers)) for one in constraints]
+    return [Constraint(_composed(substituted(one.form, noises), numbers)) for one in constraints]
 
 
-def _substituted(form: Affine, noises: Mapping[Noise, Affine]) -> Affine:
+def substituted(form: Affine, noises: Mapping[Noise, Affine]) -> Affine:
     """Replace noises by forms in released numbers."""
     constant, data = form.constant, dict[int, Fraction]()
     for noise, value in form.noise.items():
