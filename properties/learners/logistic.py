@@ -118,10 +118,12 @@ class StreamingLogistic:
                 part = slice(start, start + CHUNK * stride, stride)
                 values = functions(part)
                 chance = expit(weighted_sums(values, weights[chosen]))
-                spread = values * (chance * (1 - chance))[:, None].astype(values.dtype)
-                curvature = np.asarray(values.T @ spread, dtype=np.float64)
+                spread = values * np.sqrt(chance * (1 - chance))[:, None].astype(values.dtype)
+                curvature = np.asarray(
+                    spread.T @ spread, dtype=np.float64
+                )  # a product with itself takes half the time
                 information[block] += curvature
-                residuals = np.asarray(np.einsum("ij,i->j", values, sides[part] - chance))
+                residuals = np.asarray(values.T @ (sides[part] - chance).astype(values.dtype), dtype=np.float64)
                 pull[chosen] += residuals + curvature @ weights[chosen]
             step = np.linalg.solve(information + self._precisions[leader], pull)
             weights = np.clip(step, -_LARGEST, _LARGEST)
@@ -136,12 +138,16 @@ class StreamingLogistic:
 
 
 def weighted_sums(values: Values, weights: Array) -> Array:
-    """Return the weighted sum of each row, added up in the same order for every number of rows."""
-    total = np.zeros(len(values))
+    """Return the weighted sum of each row, added up in the same order for every number of rows.
+
+    In the precision of the values: float32 takes a quarter of the time, and errs by far less than levels differ.
+    """
+    total, term = np.zeros(len(values), values.dtype), np.empty(len(values), values.dtype)
     for column, weight in zip(values.T, weights.tolist(), strict=True):
         if weight:
-            total += weight * column
-    return total
+            np.multiply(column, weight, out=term)
+            total += term
+    return total.astype(np.float64)
 
 
 def _without(matrix: Array, column: int) -> Array:

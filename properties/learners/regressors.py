@@ -5,7 +5,6 @@ where a mechanism releases running sums the terms belong to the differences of n
 with few values, such as a bit or the place of a hit, has an indicator for each.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -105,22 +104,31 @@ class Regressors:
     def of(self, rows: Array) -> Values:
         """Return the values of the regressors, shape (calls, regressors), each a function of its own row."""
         with np.errstate(over="ignore", invalid="ignore"):
-            z = ((self._terms(rows) - self.centre[:, None]) / self.spread[:, None]).astype(np.float32)
-        z = np.clip(z, -1e6, 1e6)
+            scaled = self._terms(rows)
+            scaled -= self.centre[:, None]
+            scaled /= self.spread[:, None]
+            z = np.clip(scaled.astype(np.float32), -1e6, 1e6)
+        kinds, terms = 3 + len(self.levels), len(z)
+        smooth = np.empty((kinds, terms, len(rows)), dtype=np.float32)  # filled in place: a copy takes as long
         size = np.abs(z)
-        soft = z / (1 + size)
-        functions = [soft, size / (1 + size), np.clip(2 * z, -1, 1)]
-        functions += [np.clip(_SHARPEST * (z - level[:, None]), -1, 1) for level in self.levels.astype(np.float32)]
-        crossed = self._crossed(rows, functions)
+        beyond = 1 + size
+        np.divide(z, beyond, out=smooth[0])
+        np.divide(size, beyond, out=smooth[1])
+        np.clip(2 * z, -1, 1, out=smooth[2])
+        for ramp, level in zip(smooth[3:], self.levels.astype(np.float32), strict=True):
+            np.subtract(z, level[:, None], out=ramp)
+            np.multiply(ramp, _SHARPEST, out=ramp)
+            np.clip(ramp, -1, 1, out=ramp)
+        functions = [smooth.reshape(kinds * terms, len(rows))]
         if self.width == 1:  # the loss of a shifted Gaussian is linear
             functions.append(np.clip(z, -_FAR, _FAR))
         functions += [(rows[None, :, k] == value).astype(np.float32) for k, value in self.indicated]
-        functions.append(crossed)
+        functions.append(self._crossed(rows, smooth))
         functions += [(rows == value).sum(axis=1, dtype=np.float32)[None] for value in self.tallied]
         functions.append(np.ones((1, len(rows)), dtype=np.float32))
         return np.concatenate(functions).T
 
-    def _crossed(self, rows: Array, functions: Sequence[Values]) -> Values:
+    def _crossed(self, rows: Array, functions: Values) -> Values:
         """Return the functions of a single number apart for each value of the coordinate before it, and times it.
 
         What every step before a hit tells adds up: then the log ratio is the place times a function of the number.

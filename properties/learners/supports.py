@@ -37,6 +37,8 @@ class _End:
     def add(self, values: Array, is_left: Sides) -> None:
         for side in (False, True):
             new = values[is_left == side]
+            if self.least[side].size == _KEPT:  # then nearly all are larger than those that are kept
+                new = new[new < self.least[side][-1]]
             if new.size > _KEPT:
                 new = np.partition(new, _KEPT)[:_KEPT]
             self.least[side] = np.sort(np.concatenate([self.least[side], new]))[:_KEPT]

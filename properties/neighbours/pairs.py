@@ -67,8 +67,11 @@ def _adversarial_pairs(relation: AnyNeighbours, seed: int, limit: int) -> tuple[
         designed = designed_vectors(relation, rng)
     else:
         designed = designed_records(relation, rng)
-    candidates = itertools.chain(itertools.islice(designed, 300 + 4 * limit), _listed(relation, rng, limit))
-    found = tuple(itertools.islice(_distinct(relation, candidates), limit))
+    listed = None if isinstance(relation, EncodedNeighbours) else all_pairs(relation, most=MOST_LISTED)
+    candidates = itertools.chain(itertools.islice(designed, 300 + 4 * limit), _in_order(listed or [], rng, limit))
+    # once all are found there is nothing to look for
+    there_are = limit if listed is None else min(limit, len(listed))
+    found = tuple(itertools.islice(_distinct(relation, candidates), there_are))
     if not found:
         raise UsageError(f"neighbours admits no two different inputs: {relation!r}")
     for left, right in found:  # they are shared by all who ask
@@ -76,14 +79,12 @@ def _adversarial_pairs(relation: AnyNeighbours, seed: int, limit: int) -> tuple[
     return found
 
 
-def _listed(relation: AnyNeighbours, rng: np.random.Generator, limit: int) -> Iterator[Pair]:
+def _in_order(listed: list[Pair], rng: np.random.Generator, limit: int) -> Iterator[Pair]:
     """Yield the pairs of a finite domain: all of a small one in order, else in random order.
 
     The ends of a range of categories make one designed pair, which tells nothing of the categories between.
     """
-    listed = None if isinstance(relation, EncodedNeighbours) else all_pairs(relation, most=MOST_LISTED)
-    if listed is not None:
-        yield from listed if len(listed) <= limit else (listed[k] for k in rng.permutation(len(listed)))
+    yield from listed if len(listed) <= limit else (listed[k] for k in rng.permutation(len(listed)))
 
 
 def further_pairs(
@@ -117,7 +118,7 @@ def further_pairs(
         listed = all_pairs(relation, most=MOST_LISTED)
         others = broad_pairs(relation, seed=seed) if listed is None else iter(listed)
         candidates = in_turns([threshold_pairs(relation, numbers), others])
-    limit = len(known) + (MOST_SELECTED if listed is None else MOST_LISTED)
+    limit = len(known) + MOST_SELECTED if listed is None else len(listed)
     distinct = _distinct(relation, itertools.chain(known, itertools.islice(candidates, 4 * limit)))
     yield from itertools.islice(distinct, len(known), limit)
 
@@ -146,7 +147,7 @@ def _distinct(relation: AnyNeighbours, candidates: Iterable[Pair]) -> Iterator[P
     found: set[frozenset[bytes]] = set()
     in_vain = 0
     for left, right in candidates:
-        key = frozenset({left.tobytes(), right.tobytes()})
+        key = frozenset({(left + 0.0).tobytes(), (right + 0.0).tobytes()})  # -0.0 is the number 0.0
         in_vain += 1
         if len(key) == 2 and key not in found and are_neighbours(relation, left, right):
             found.add(key)

@@ -81,13 +81,15 @@ def digits_of_column(path: str, column: NDArray[Any] | Sequence[float], least: f
         return {}
     if column.dtype.kind in "iu":
         return {f"last_digit({path})": np.where(is_seen, (column % 10).astype(np.float64), np.nan)}
-    finite = np.where(is_seen, values, np.nan)
-    fraction = finite - np.floor(finite)
-    is_whole = fraction == 0
-    digit = np.full(values.shape, np.nan)
+    seen = np.flatnonzero(is_seen)
+    chosen = values[seen]
+    parts = chosen - np.floor(chosen)
+    is_whole = parts == 0
+    digit, fraction = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
     if is_whole.any():  # remainders take long, and continuous noise has no whole numbers
-        digit[is_whole] = finite[is_whole] % 10
-        fraction[is_whole] = np.nan
+        digit[seen[is_whole]] = chosen[is_whole] % 10
+        parts[is_whole] = np.nan
+    fraction[seen] = parts
     return {f"last_digit({path})": digit, f"fraction({path})": fraction}
 
 

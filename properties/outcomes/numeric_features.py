@@ -54,18 +54,18 @@ def numeric_features(
         return {OUTCOME: values, LOWEST_BIT: lowest_bit(values), **digits}
     count, width = values.shape
     result = {"len(outcome)": np.full(count, float(shape[0]))}
-    # copies: a view would keep all of the rows
-    result |= {name: values[:, k].copy() for k, name in enumerate(coordinate_names(shape, _SHOWN_COORDINATES))}
+    columns = values.T.copy()  # each is read several times; a view would keep all of the rows
+    result |= {name: columns[k].copy() for k, name in enumerate(coordinate_names(shape, _SHOWN_COORDINATES))}
     if width > 1:
         result |= {
-            _last_name(shape): values[:, -1].copy(),
-            "max(outcome)": values.max(axis=1),
-            "min(outcome)": values.min(axis=1),
+            _last_name(shape): columns[-1].copy(),
+            "max(outcome)": reduce(np.maximum, columns),
+            "min(outcome)": reduce(np.minimum, columns),
         }
         with np.errstate(over="ignore", invalid="ignore"):
-            result["sum(outcome)"] = reduce(np.add, values.T)  # in the same order for every shape and layout
+            result["sum(outcome)"] = reduce(np.add, columns)  # in the same order for every shape and layout
         result["argmax(outcome)"] = values.argmax(axis=1).astype(np.float64)
-        result[LOWEST_BIT] = lowest_bit(values).min(axis=1)
+        result[LOWEST_BIT] = reduce(np.minimum, map(lowest_bit, columns))
     if width:
         result |= _digits_inside(rows, shape, exact)
     if len(shape) > 1 and width:

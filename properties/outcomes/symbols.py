@@ -62,6 +62,9 @@ STRUCTURAL = (SPECIAL_VALUES, REPEATED_VALUES, INPUT_VALUES, LEFT_VALUES, RIGHT_
 LONGEST_ATOM = 1024
 """Longer outcomes are seen through their features; as symbols only their lengths differ."""
 
+_COMPARED, _COMPARED_AT_ONCE = 24, 1 << 11
+"""Numbers of an outcome up to which each is compared with each: of more, rows are sorted; and rows at once."""
+
 _RAISES = "<raises "
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 _USUAL = frozenset({"bool", "int64", "float64"})
@@ -313,7 +316,9 @@ class Outcomes:
     def _repetitions(self) -> NDArray[np.intp]:
         """Return to which outcome each number belongs that repeats another one of its outcome."""
         if self.rows.dtype != object:
-            ordered = np.sort(self.rows, axis=1) if self.rows.ndim == 2 else np.empty((len(self), 0))
+            if self.rows.ndim != 2 or not _may_repeat(self.rows):
+                return np.empty(0, dtype=np.intp)
+            ordered = np.sort(self.rows, axis=1)
             later = ordered[:, 1:]
             return np.nonzero((later == ordered[:, :-1]) & (later != 0) & (later != 1))[0]
         numbers = (list(filter(_is_telling, leaves)) for leaves in self._leaves)
@@ -442,6 +447,18 @@ class Outcomes:
 
 
 # --- symbols ------------------------------------------------------------------------------------------------
+
+
+def _may_repeat(rows: NDArray[Any]) -> bool:
+    """Return whether some row may hold a number twice; to sort rows that do not takes long."""
+    width = rows.shape[1]
+    if width > _COMPARED:
+        return True
+    for start in range(0, len(rows), _COMPARED_AT_ONCE):
+        columns = rows[start : start + _COMPARED_AT_ONCE].T.copy()
+        if any((columns[:k] == columns[k]).any() for k in range(1, width)):
+            return True
+    return False
 
 
 def _listed(raw: Any) -> Sequence[Any]:
