@@ -216,4 +216,5 @@ def to_affine(symbol: Symbol, run: Run, variables: Variables) -> Affine | Fracti
     """Return a symbol of a run as an affine form."""
     if symbol.run is not run:
         refuse("a noisy value kept from an earlier call")
+    run.require_unused(symbol.form)
     return affine_of(symbol.form, variables.noise, variables.size)

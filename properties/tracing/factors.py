@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpassay.properties.tracing.execution import Sampler
+from dpassay.properties.tracing.inversion import draw_of
 from dpassay.properties.tracing.outcomes import first_outcome
 from dpassay.properties.tracing.refusal import Refusal, refuse
 from dpassay.properties.tracing.trace import trace
@@ -88,4 +89,4 @@ def _part(
 def _noises(model: LeafModel) -> set[Noise]:
     forms = [one.form for leaf in model.leaves for one in leaf.constraints]
     forms += [number for leaf in model.leaves for number in released_numbers(leaf.outcome)]
-    return {noise for form in forms for noise in form.noise}
+    return {draw_of(noise) for form in forms for noise in form.noise}

@@ -71,10 +71,22 @@ class Image(Noisy):
         """Return whether different arguments have different images."""
         return not any(step[0] in _ROUNDINGS for step in self.steps)
 
-    def then(self, name: str) -> "Image":
+    def as_noise(self) -> Any:
+        """Return a logarithm of a draw as a symbol of other noise; None if it is no noise of a known distribution."""
+        name, rest = self.steps[0][0], self.steps[1:]
+        if name not in {"log", "log1p"} or any(step[0] != "scale" for step in rest):
+            return None
+        value = self.symbol.run.logarithm((self.symbol + 1 if name == "log1p" else self.symbol).form)
+        for step in rest if value is not None else ():
+            value = value * step[1:][0] + step[1:][1]
+        return value
+
+    def then(self, name: str) -> Any:
         """Return the image under one more function."""
         if name in _ROUNDINGS and self.steps[-1][0] in _ROUNDINGS:
             return self
+        if name in _DOMAINS and (noise := self.as_noise()) is not None:
+            return image_of(noise, name)
         if name in _DOMAINS or name == _ERFINV:
             refuse(f"{name} of a function of a noisy value")
         return Image(self.symbol, (*self.steps, (name,)))
@@ -94,12 +106,16 @@ class Image(Noisy):
         if is_number(other):
             number = exact(other)
             return float(other) if number is None else self._scaled(Fraction(1), number)
+        if isinstance(other, Noisy) and (noise := self.as_noise()) is not None:
+            return noise + other
         return self._refused("a sum", other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return self + (-other) if is_number(other) else self._refused("a difference", other)
+        return (
+            self + (-other) if is_number(other) or isinstance(other, Noisy) else self._refused("a difference", other)
+        )
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
@@ -133,10 +149,10 @@ class Image(Noisy):
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
 
-    def __floor__(self) -> "Image":
+    def __floor__(self) -> Any:
         return self.then("floor")
 
-    def __ceil__(self) -> "Image":
+    def __ceil__(self) -> Any:
         return self.then("ceil")
 
     def __trunc__(self) -> Any:
@@ -180,7 +196,10 @@ class Image(Noisy):
         if isinstance(other, Image):
             return self._exceeds_image(other, is_strict=is_strict)
         if isinstance(other, Noisy):
-            refuse("a comparison of a function of a noisy value with a noisy value")
+            noise = self.as_noise()
+            if noise is None:
+                refuse("a comparison of a function of a noisy value with a noisy value")
+            return noise > other if is_strict else noise >= other
         if not is_number(other):
             return NotImplemented
         number = exact(other)
@@ -206,6 +225,8 @@ class Image(Noisy):
         return bool(answer)
 
     def _exceeds_image(self, other: "Image", *, is_strict: bool) -> bool:
+        if self.steps != other.steps and (noises := [self.as_noise(), other.as_noise()]).count(None) == 0:
+            return bool(noises[0] > noises[1] if is_strict else noises[0] >= noises[1])
         if self.steps != other.steps or not (self.is_strictly_monotone or self.symbol.form == other.symbol.form):
             refuse("a comparison of two functions of noisy values")
         falls = sum(step[0] == "scale" and step[1:][0] < 0 for step in self.steps) % 2 == 1

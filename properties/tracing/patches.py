@@ -4,6 +4,7 @@ Every replaced function asks whether a run is under way in its thread, and other
 """
 
 import builtins
+import math
 import os
 import random
 import sys
@@ -15,8 +16,10 @@ import numpy as np
 
 from dpassay.properties.tracing.arrays import SymbolArray, objects, wrap
 from dpassay.properties.tracing.conditions import Condition
+from dpassay.properties.tracing.images import Image, image_of
 from dpassay.properties.tracing.noisy import Noisy
 from dpassay.properties.tracing.refusal import active, refuse
+from dpassay.properties.tracing.symbols import Symbol
 
 __all__ = ["Watch", "patched"]
 
@@ -45,6 +48,10 @@ def patched(watch: Watch) -> Iterator[None]:
             _replace(stack, np.random, name, _hidden("numpy.random." + name))
         for name in _global_draws(random, "Random"):
             _replace(stack, random, name, _hidden("random." + name))
+        for name in ("exp", "expm1", "log", "log1p", "sqrt"):
+            _replace(stack, math, name, _image(name))
+        for name, function in _OF_NOISE.items():
+            _replace(stack, math, name, _of_noise(function))
         _replace(stack, os, "urandom", _hidden("os.urandom"))
         _replace(stack, random, "_urandom", _hidden("entropy of the system"))
         _replace(stack, builtins, "open", lambda opener: _watched_open(opener, watch))
@@ -75,6 +82,39 @@ def _hidden(words: str) -> Callable[[Any], Any]:
             if active.run is not None:
                 refuse(f"hidden randomness: {words}")
             return original(*arguments, **options)
+
+        return replaced
+
+    return wrapper
+
+
+def _image(name: str) -> Callable[[Any], Any]:
+    def wrapper(original: Any) -> Any:
+        def replaced(*arguments: Any) -> Any:
+            if len(arguments) != 1 or not isinstance(arguments[0], Symbol | Image):
+                return original(*arguments)
+            found = image_of(arguments[0], name)
+            if isinstance(found, float) and not math.isfinite(found):
+                raise ValueError("math domain error")  # where numpy returns NaN or an infinity
+            return found
+
+        return replaced
+
+    return wrapper
+
+
+_OF_NOISE: dict[str, Callable[..., Any]] = {
+    "fabs": abs,
+    "copysign": lambda size, sign: abs(size) if sign >= 0 else -abs(size),
+}
+"""Functions of `math` that convert their arguments to floats, on noisy values."""
+
+
+def _of_noise(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    def wrapper(original: Any) -> Any:
+        def replaced(*arguments: Any) -> Any:
+            is_noisy = any(isinstance(argument, Symbol | Image) for argument in arguments)
+            return function(*arguments) if is_noisy else original(*arguments)
 
         return replaced
 

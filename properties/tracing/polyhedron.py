@@ -49,6 +49,11 @@ class Polyhedron:
             if not self.implies(row):
                 self._remember(row)
 
+    def replace(self, key: int, rows: Sequence[Row]) -> None:
+        """Put other rows in the place of those about a variable that stands for another one."""
+        self.rows = [row for row in self.rows if key not in row.form.terms]
+        self.add(rows)
+
     def _remember(self, row: Row) -> None:
         key, scale = _direction(row.form)
         self._least[key] = -row.form.constant / scale, row.is_strict

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpassay.properties.tracing.discrete import geometric
 from dpassay.properties.tracing.execution import Exploration, Sampler, TracedLeaf
 from dpassay.properties.tracing.forms import Row
+from dpassay.properties.tracing.inversion import inverted_noises
 from dpassay.properties.tracing.outcomes import agrees, first_outcome, normal_form
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.tree import Node
@@ -224,7 +225,8 @@ def _compare(
     point = {index: Fraction(value) for index, value in enumerate(data)}
     values = with_derived(tuple(found.variables.derived), list(point.values())) if data else []
     point |= {-1 - k: value for k, value in enumerate(values[len(data) :])}
-    point |= {found.variables.number(noise): Fraction(value) for noise, value in tape.noises.items()}
+    noises = tape.noises | _inverted(tape.noises, found)
+    point |= {found.variables.number(noise): Fraction(value) for noise, value in noises.items()}
     answers = _path(found.root, point, [value for _, value in tape.choices])
     if answers is None:
         result.near_a_boundary += 1
@@ -237,8 +239,14 @@ def _compare(
         return
     value = functools.cache(lambda form: _value(form, point, found))
     _require_same(leaf, outcome, tape, value)
-    _require_alone(leaf, leaves, (tape.noises, [float(value) for value in values]))
+    _require_alone(leaf, leaves, (noises, [float(value) for value in values]))
     result.agreed += 1
+
+
+def _inverted(noises: Mapping[Noise, float], found: Exploration) -> dict[Noise, float]:
+    """Return the values of the noises by inversion that occur in the trace."""
+    wanted = {noise for noise in found.variables.noises if noise.position < 0}
+    return {noise: value for noise, value in inverted_noises(noises).items() if noise in wanted} if wanted else {}
 
 
 def _require_same(leaf: TracedLeaf, outcome: Hashable, tape: NumberTape, value: Callable[[Affine], Fraction]) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 from dpassay.properties.tracing.arrays import SymbolArray, wrap
 from dpassay.properties.tracing.discrete import geometric
 from dpassay.properties.tracing.forms import Form, Row, combine
-from dpassay.properties.tracing.mass import mass_upper
+from dpassay.properties.tracing.inversion import inversion_of
+from dpassay.properties.tracing.mass import intervals, mass_upper
 from dpassay.properties.tracing.outcomes import affine_of
 from dpassay.properties.tracing.polyhedron import Polyhedron
 from dpassay.properties.tracing.refusal import Refusal, active, caller, refuse
@@ -155,6 +156,8 @@ class Run:
         self.choices: list[Choice] = []
         self.named_choices: list[Choice] = []
         self.counts: Counter[NoiseKind] = Counter()
+        self._inverted: dict[int, Form] = {}
+        self._inversions: dict[tuple[Any, ...], dict[int, Fraction]] = {}
         self._clipped: dict[int, tuple[Form, Fraction | None, Fraction | None]] = {}
         self._drawn = 0
         self.weight = _ONE
@@ -260,6 +263,36 @@ class Run:
 
         return self.pick((form, is_strict), 2, cell) == 0
 
+    def logarithm(self, form: Form) -> Symbol | None:
+        """Return the logarithm of a multiple of one draw as other noise; None if it is none, or used elsewhere."""
+        if form in self._inverted.values():
+            return Symbol(self, Form(Fraction(0), dict(self._inversions[form.constant, *form.terms.items()])))
+        if len(form.terms) != 1 or any(key in self._inverted for key in form.terms):
+            return None
+        [(key, slope)] = form.terms.items()
+        if key < self._variables.size:
+            return None
+        rows = [row for row in self.polyhedron.rows if key in row.form.terms]
+        if any(len(row.form.terms) > 1 for row in rows):
+            return None
+        low, high = intervals(rows).get(key, (None, None))
+        interval = max(_ZERO, low or _ZERO), _ONE if high is None else min(high, _ONE)
+        found = inversion_of(self._variables.noise(key), slope, form.constant, interval if rows else None)
+        if found is None:
+            return None
+        made = self._variables.number(found.noise)
+        self.kinds[made] = found.noise.kind
+        self._inverted[key] = form
+        terms = {made: Fraction(found.sign)}
+        self._inversions[form.constant, *form.terms.items()] = terms
+        self.polyhedron.replace(key, found.rows(made))
+        return Symbol(self, Form(Fraction(0), terms))
+
+    def require_unused(self, form: Form) -> None:
+        """Refuse a form with a draw that stands for other noise."""
+        if self._inverted and not self._inverted.keys().isdisjoint(form.terms):
+            refuse("a draw that is used beside its logarithm")
+
     def exceeds_enclosed(self, form: Form, low: Fraction, high: Fraction) -> bool | None:
         """Return whether a form exceeds a number between two bounds; None if no density tells how likely that gap is.
 
@@ -309,6 +342,9 @@ class Run:
             for place in range(count):
                 if all(self.polyhedron.implies(row) for row in cell(place)):
                     return place
+        for place in range(count) if self._inverted else ():
+            for row in asked.cell(place):
+                self.require_unused(row.form)
         answer = self._answer(asked)
         self._unread.append((len(self._node.options) > 1, self._node.cell(answer)))
         return answer
