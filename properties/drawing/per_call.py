@@ -138,7 +138,8 @@ def per_fit(
         Points at which the object predicts; the predictions are released in place of the attributes.
     target : str, optional
         The column that ``fit(X, y)`` receives as y; without it the object is fitted by ``fit(X)``. The data are then a
-        table: a frame, or dicts.
+        table: of a frame, X is the frame without the column and y the column; of dicts, X is a list of rows, each a
+        list of the other values in their order, and y a list.
 
     Examples
     --------
