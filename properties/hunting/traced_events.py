@@ -80,7 +80,7 @@ def _named_parts(outcome: Any) -> list[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class _Facet:
-    """What one place of an outcome shows beside the values of noisy numbers.
+    """The information at one place of an outcome beside the values of noisy numbers.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Forms:
 
 @dataclass(frozen=True)
 class _Telling:
-    """What tells a form from others: conditions, and single values that a noisy number never has."""
+    """Conditions that tell a form from others, and single values that a noisy number never has."""
 
     conditions: tuple[Simple, ...] = ()
     holes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
