@@ -142,7 +142,6 @@ def _between(own: Fraction, other: Fraction, shared: Fraction) -> Fraction:
     return abs(shared) if shared**2 / other < abs(shared) < own else (shared**2 / other + own) / 2
 
 
-def _root(sign: int, square: Fraction) -> Fraction | arb:
-    """Return sign square^(1/2), exactly where it is rational."""
-    roots = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
-    return sign * roots if roots**2 == square else sign * ball(square).sqrt()
+def _root(sign: int, square: Fraction) -> arb:
+    """Enclose sign square^(1/2)."""
+    return sign * ball(square).sqrt()

@@ -209,6 +209,7 @@ def bounded_range_moment_is_superadditivity_gap() -> Proof:
         + sp.log(high) - sp.log(s + 1) - sp.log(1 - sp.exp(-a))
     )  # fmt: skip
     b, room = sp.symbols("B room", positive=True)
+    curvature = s / u**2 + b**2 / room**2
     return proof(
         checked(
             "moment",
@@ -220,12 +221,12 @@ def bounded_range_moment_is_superadditivity_gap() -> Proof:
         checked("stationary", "Its logarithm is stationary at u = s A/((s+1) B).", identity, slope.subs(u, best), 0),
         checked(
             "second derivative",
-            "The second derivative of its logarithm in u is -s/u^2 - B^2/(A - B u)^2.",
+            "Minus the second derivative of its logarithm in u is s/u^2 + B^2/(A - B u)^2.",
             identity,
-            sp.diff(s * sp.log(u) + sp.log(high - low * u), u, 2),
-            -s / u**2 - low**2 / (high - low * u) ** 2,
+            -sp.diff(s * sp.log(u) + sp.log(high - low * u), u, 2),
+            curvature.subs({b: low, room: high - low * u}),
         ),
-        checked("concave", "s/u^2 + B^2/(A - B u)^2 is positive.", positive, s / u**2 + b**2 / room**2),
+        checked("concave", "s/u^2 + B^2/(A - B u)^2 is positive.", positive, curvature),
         checked("left end", "The moment is 1 at t = 0.", identity, response_moment(sp.Integer(1), a, s), 1),
         checked("right end", "The moment is 1 at t = a.", identity, response_moment(sp.exp(a), a, s), 1),
         prose(

@@ -188,6 +188,19 @@ def test_commensurable_epsilons_are_exact_at_any_scale(unit: float) -> None:
     assert common_grid([Fraction(1, 3), Fraction(2, 7)], upward=True).exact
 
 
+@pytest.mark.parametrize("upward", [True, False])
+@pytest.mark.parametrize(
+    "epsilons",
+    [[0.1, 0.2, 0.1 + 0.2], [1e-9, 3e-9], [Fraction(1, 3), Fraction(2, 7)], [math.sqrt(k) for k in range(2, 9)]],
+)
+def test_a_grid_rounds_each_epsilon_in_its_direction(epsilons: list[Any], upward: bool) -> None:
+    grid = common_grid(epsilons, upward=upward)
+    for epsilon, step in zip(epsilons, grid.steps.tolist(), strict=True):
+        rounded, given = Fraction(grid.unit) * step, Fraction(epsilon)
+        assert rounded >= given if upward else rounded <= given
+        assert abs(rounded - given) <= (given / 2**46 if grid.exact else Fraction(grid.unit))
+
+
 def test_other_epsilons_are_rounded_both_ways() -> None:
     epsilons = [0.1 * math.sqrt(k) for k in range(2, 22)]
     accountant = PureComposition(epsilons)
