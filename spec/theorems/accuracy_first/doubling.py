@@ -122,6 +122,7 @@ def doubling_cost_is_a_geometric_sum() -> Proof:
     u = sp.Symbol("u", positive=True)
     total = sp.summation(symbolic_precision(u, i), (i, 0, k))
     least_ideal = symbolic_precision(u, k - 1)  # the ideal precision is above this one, if k doublings are needed
+    short = 2 ** (1 - k)
     return proof(
         suppose("doublings", "The ideal precision is above 2^(k-1) u, and as close to it as one likes."),
         checked("sum", "The precisions sum to (2^(k+1) - 1) u.", identity, total, (2 ** (k + 1) - 1) * u),
@@ -139,10 +140,10 @@ def doubling_cost_is_a_geometric_sum() -> Proof:
             "The ratio is 4 - 2^(1-k).",
             identity,
             sp.expand(total / least_ideal),
-            4 - 2 ** (1 - k),
+            4 - short,
             given=["sum"],
         ),
-        checked("limit", "2^(1-k) tends to 0.", identity, sp.limit(2 ** (1 - k), k, sp.oo), 0),
+        checked("limit", "2^(1-k) tends to 0.", identity, sp.limit(short, k, sp.oo), 0),
         prose(
             "supremum",
             "The ratio to the ideal precision is below 4 and comes as close to it as one likes as k grows.",

@@ -79,6 +79,12 @@ def test_a_session_may_be_extended_after_it_stopped() -> None:
     assert abs(values[-1, 0] - 10) < 0.1
 
 
+def test_the_threshold_is_for_the_first_coordinate_of_the_latest_release() -> None:
+    values = np.zeros((3, 2, 2))
+    values[0, -1, 0] = values[1, -1, 1] = values[2, 0, 0] = 1.0
+    assert StopsAbove(0.5)(np.array([2.0, 1.0]), values).tolist() == [True, False, False]
+
+
 @pytest.mark.parametrize("time", [2.0, 3.0, 0.0, -1.0, math.nan, math.inf])
 def test_a_session_refuses_a_time_that_does_not_fall(time: float) -> None:
     run = BrownianRun(0.0, np.random.default_rng(0))
