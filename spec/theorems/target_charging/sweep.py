@@ -123,7 +123,8 @@ def top_one_equals_the_sweep() -> Verdict:
     for scores, k in instances():
         if k == 1 and top_one_by_sweep(scores) != one_shot_top_k(scores, 1)[0]:
             return _violated(f"scores {scores}: the sweep releases {top_one_by_sweep(scores)}")
-    if top_one_by_sweep((1, 2), levels=(1, 3)) == one_shot_top_k((1, 2), 1)[0]:
+    missed = (1, 2)
+    if (top_one_by_sweep(missed, levels=(1, 3)), one_shot_top_k(missed, 1)[0]) != ((0, 1), (1, 2)):
         return _violated("a grid that misses a score makes no difference")
     if top_one_by_sweep((0, 0), levels=(1,)) is not None:
         return _violated("something is released although all scores are below all levels")
