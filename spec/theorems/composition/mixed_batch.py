@@ -323,12 +323,18 @@ def _printed_derivative_at(ell: int, bounded: int, pure_count: int, point: tuple
 
 
 def _derivative_symbolic(ell: int, bounded: int, pure_count: int, point: tuple[Fraction, ...]) -> Verdict:  # noqa: ARG001  # holds at every point
-    return _derivative_identity(ell, bounded, pure_count)
+    return rational_identity(*_derivative(ell=ell, bounded=bounded, pure_count=pure_count), "F_l'")
 
 
 def _derivative_identity(ell: int, bounded: int, pure_count: int) -> Verdict:
+    """Decide the formula, and that its denominator has e^((k - m) t) if it is not 0: that it is the one asked for."""
     left, right = _derivative(ell=ell, bounded=bounded, pure_count=pure_count)
-    return rational_identity(left, right, f"F_{ell}' for k - m = {bounded}, m = {pure_count}")
+    name = f"F_{ell}' for k - m = {bounded}, m = {pure_count}"
+    top, power = left.denom.ring.gens[1], bounded if left else 0
+    return conjunction([
+        rational_identity(left, right, name),
+        equal_exact(left.denom.degree(top), power, f"power of e^t in the denominator of {name}"),
+    ])  # fmt: skip
 
 
 EXPONENT_J = Erratum(
