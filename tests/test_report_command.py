@@ -278,12 +278,14 @@ def test_the_verdict_on_floats_is_shown_beside_the_ideal_one(capsys: Capture, tm
         HUNT | {"verdict": "holds", "float64": floats | {"verdict": "violated", "epsilon_lower": 2.25}},
         HUNT | {"float64": floats | {"verdict": "not refuted", "epsilon_lower": 0.125, "witness": None}},
         HUNT | {"float64": None},
+        HUNT | {"float64": floats | {"verdict": "violated", "epsilon_lower": 2.75, "is_same": True, "witness": None}},
     ]
     output = tmp_path / "page.html"
     assert run(capsys, "--from", saved(tmp_path / "lines.jsonl", *hunts), "--output", output)[0] == 0
     text = " ".join(page_of(output).text.split())
-    assert text.count("in float64") == 3  # two verdicts and the title of a witness
+    assert text.count("in float64") == 4  # three verdicts and the title of a witness
     assert "epsilon at least 2.25 through low-order bits or rounding" in text
+    assert "epsilon at least 2.75 by the same violation" in text
     assert "0.125" not in text
     assert "lowest_bit(outcome) <= -56" in text
 

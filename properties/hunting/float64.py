@@ -5,8 +5,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.campaign import Campaign
+from dpassay.properties.betting.game import PairGame
 from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.drawing.global_generators import kept_global_generators
@@ -17,6 +20,7 @@ from dpassay.properties.hunting.task import Task, fresh_seed
 from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
 from dpassay.properties.hunting.witness import measured_witness
 from dpassay.properties.neighbours.moves import Pair
+from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 from dpassay.spec.verdict import Evidence
 
@@ -30,17 +34,29 @@ _PAIRS = 8
 
 
 def float64_result(task: Task, campaign: Campaign) -> Float64Result | None:
-    """Return the verdict of a campaign on the floats; None if it made no call."""
+    """Return the verdict of a campaign on the floats; None if it made no call.
+
+    Bets on the low-order bits see coarse differences as well: of outcomes 0 and 1, one has a lowest bit. Where the
+    ideal mechanism is refuted, and what shows the violation of the floats is no event of low-order bits on a pair at
+    which rounding shows, the two are the same.
+    """
     if not campaign.calls:
         return None
-    violated = campaign.float64_evidence() >= -math.log(task.float64_alpha)
-    return Float64Result(
-        HuntVerdict.VIOLATED if violated else HuntVerdict.NOT_REFUTED,
-        campaign.float64_epsilon_lower(task.float64_alpha),
-        Evidence.SAMPLED,
-        campaign.calls,
-        measured_witness(campaign.best_float64_game(), task.claim, low_order=True) if violated else None,
-    )
+    if campaign.float64_evidence() < -math.log(task.float64_alpha):
+        verdict, witness, is_same = HuntVerdict.NOT_REFUTED, None, False
+    else:
+        verdict, game = HuntVerdict.VIOLATED, campaign.best_float64_game()
+        witness = measured_witness(game, task.claim, low_order=True)
+        is_ideal = campaign.log_evidence() >= -math.log(task.ideal_alpha)
+        is_same = is_ideal and not game.is_about_rounding and not _is_of_bits(witness.event, game)
+    lower = campaign.float64_epsilon_lower(task.float64_alpha)
+    return Float64Result(verdict, lower, Evidence.SAMPLED, campaign.calls, witness, is_same)
+
+
+def _is_of_bits(event: str, game: PairGame) -> bool:
+    """Return whether an event is one of the low-order bits of numbers, which integers do not have."""
+    bits = (outcomes.features.get(LOWEST_BIT, np.empty(0)) for outcomes, _ in game.archive)
+    return LOWEST_BIT in event and any((values < 0).any() for values in bits)
 
 
 def sampled_float64(task: Task, sampler: Sampler | RemoteSampler, pairs: Sequence[Pair]) -> Float64Result | None:

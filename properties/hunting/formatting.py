@@ -71,6 +71,8 @@ def float64_lines(found: "Float64Result") -> list[str]:
     """Return the lines of the verdict on floats: the verdict itself first, then its witness."""
     drawn = "" if found.evidence is Evidence.ENCLOSED else f", {found.calls:,} calls"
     reach = f"float64: {found.verdict} ({found.evidence}{drawn})"
+    if found.is_same:
+        return [f"{reach}: the same violation, which needs neither low-order bits nor rounding"]
     if found.verdict is HuntVerdict.VIOLATED:
         words = f"{reach}: epsilon >= {found.epsilon_lower:.10g} through low-order bits or rounding"
     elif found.verdict is HuntVerdict.NOT_REFUTED:

@@ -9,6 +9,7 @@ import pytest
 
 from dpassay.claims import PureDP, UsageError, VectorNeighbours
 from dpassay.properties.contract import HuntRecord
+from dpassay.properties.hunting.formatting import float64_lines
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import Task
@@ -54,6 +55,28 @@ def test_the_low_order_bits_of_private_noise_are_a_verdict_of_their_own() -> Non
     assert result.float64.witness is not None
     assert "lowest_bit" in result.float64.witness.event
     assert result.float64.epsilon_lower > 1 >= result.epsilon_lower
+
+
+@pytest.mark.parametrize("kind", [float, int])
+def test_a_violation_that_needs_no_bits_is_not_attributed_to_them(kind: type) -> None:
+    def randomised_response(data: Any, rng: Any) -> Any:
+        return kind(data[0]) if rng.random() < 0.9 else 1 - kind(data[0])
+
+    bit = "vector:size=1,linf=1,low=0,high=1,integer"
+    result = hunt(each(randomised_response), "pure:1.0986", bit, calls=CALLS, trace=False, shrink=False)
+    assert (result.verdict, float64_verdict(result)) == ("violated", "violated")
+    assert result.float64 is not None
+    assert result.float64.is_same
+    (line,) = float64_lines(result.float64)
+    assert line.endswith("the same violation, which needs neither low-order bits nor rounding")
+
+
+def test_low_order_bits_that_break_a_claim_beside_its_violation_are_named() -> None:
+    result = sampled(too_little_noise)
+    assert (result.verdict, float64_verdict(result)) == ("violated", "violated")
+    assert result.float64 is not None
+    assert not result.float64.is_same
+    assert "through low-order bits or rounding" in float64_lines(result.float64)[0]
 
 
 def test_a_violation_of_the_ideal_mechanism_is_no_matter_of_low_order_bits() -> None:
@@ -103,7 +126,7 @@ def test_the_record_has_both() -> None:
     assert record.float64 is not None
     assert record.float64.verdict == "violated"
     found = result.to_json()["float64"]
-    assert set(found) == {"verdict", "epsilon_lower", "evidence", "calls", "witness"}
+    assert set(found) == {"verdict", "epsilon_lower", "evidence", "calls", "witness", "is_same"}
 
 
 def test_a_saved_verdict_on_floats_can_be_replayed() -> None:
