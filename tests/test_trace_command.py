@@ -96,3 +96,33 @@ def test_the_curves_of_a_coin() -> None:
 def test_bad_options_of_pairs(target: Any, options: Any, capsys: Any) -> None:
     assert main(["trace", f"{target}:coin", *options]) == 2
     assert "--" in capsys.readouterr().err
+
+
+def test_a_function_of_one_release_is_an_error_of_use(tmp_path: Any, capsys: Any) -> None:
+    path = tmp_path / "one_release_target.py"
+    path.write_text("def one(data, rng):\n    return data[0] + rng.laplace()\n")
+    assert main(["trace", f"{path}:one", "--data", "0"]) == 2
+    assert "per-call:FILE.py:one" in capsys.readouterr().err
+    assert main(["hunt", f"{path}:one", "--claim", "pure:1", "--neighbours", "vector:size=1,linf=1"]) == 2
+    assert "per-call:FILE.py:one" in capsys.readouterr().err
+    assert main(["trace", f"per-call:{path}:one", "--data", "0"]) == 0
+
+
+COUNT = "def count(data, size, rng):\n    return [len(data) + rng.laplace()]\n"
+
+
+def test_a_pair_with_a_record_more_is_named(tmp_path: Any, capsys: Any) -> None:
+    path = tmp_path / "count_target.py"
+    path.write_text(COUNT)
+    assert main(["trace", f"{path}:count", "--data", "1", "--neighbour", "1,2"]) == 0
+    assert "(relation add-remove: one has a record more), in both orders: epsilon >= 1" in capsys.readouterr().out
+    assert main(["trace", f"{path}:count", "--data", "1", "--neighbour", "2"]) == 0
+    assert "this pair of inputs, in both orders: epsilon >= 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("neighbour", ["2,3", "1,2,3"])
+def test_inputs_of_other_lengths_are_no_neighbours(neighbour: str, tmp_path: Any, capsys: Any) -> None:
+    path = tmp_path / "count_target.py"
+    path.write_text(COUNT)
+    assert main(["trace", f"{path}:count", "--data", "1", "--neighbour", neighbour]) == 2
+    assert "with one record added or removed" in capsys.readouterr().err

@@ -16,16 +16,18 @@ from dpassay.claims import (
 )
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.decoding import decoding_sampler
+from dpassay.properties.drawing.global_generators import kept_global_generators
 from dpassay.properties.drawing.opened import OpenedTarget, open_target
 from dpassay.properties.drawing.sessions import in_sessions, require_session
 from dpassay.properties.drawing.target import describe_target, full_name
-from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError
+from dpassay.properties.drawing.target_process import IMPORT_TIMEOUT, WorkersLostError, ask
 from dpassay.properties.drawing.workers import jobs_of
 from dpassay.properties.hunting.black_box import Progress, sample_pairs
 from dpassay.properties.hunting.confirming import Exactly
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.float64 import sampled_float64, with_certified_float64
 from dpassay.properties.hunting.formatting import relation_words
+from dpassay.properties.hunting.idle import require_count
 from dpassay.properties.hunting.result import HuntResult, refuted_claims
 from dpassay.properties.hunting.task import (
     Task,
@@ -281,6 +283,9 @@ def investigate(
         decision = _decided(task, opened, exact, tracing) if trace and result is None and exact is not None else None
         if decision is not None:
             result = _exact(task, *decision)
+            if result is not None:
+                with kept_global_generators():
+                    ask(opened.sampler, require_count, adversarial_pairs(relation, seed=task.seed)[0][0])
             if result is not None and decision[0].low_bits_open:
                 result = _with_float64(result, task, opened)
         if result is None:

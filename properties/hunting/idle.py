@@ -12,17 +12,22 @@ from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampl
 __all__ = [
     "CONSTANT_OUTCOME",
     "ROUNDING_EVERYWHERE",
+    "SAME_OUTCOME",
     "EveryCallRaisesError",
     "exception_of",
     "is_one_exception",
     "only_outcome",
     "raise_exception_of",
+    "require_count",
 ]
 
 CONSTANT_OUTCOME = (
     "every call on every input returned the same outcome, so nothing was tested: check that the target uses its input"
 )
 """The note of a run that saw one outcome only."""
+
+SAME_OUTCOME = "the target returns the same outcome on every input: check that it is meant to release nothing else"
+"""The note of a proof about one outcome only."""
 
 ROUNDING_EVERYWHERE = (
     "on every input that was tried the rounding of float64 is visible beside the noise, so that nothing is known of "
@@ -53,6 +58,20 @@ def is_one_exception(games: Sequence[PairGame]) -> bool:
     if not all(game.calls and game.only_failures for game in games):
         return False
     return len({atom for game in games for outcomes, _ in game.archive for atom in outcomes.atoms()}) <= 1
+
+
+_ASKED = 3
+"""Outcomes for which a target is asked to see whether it returns as many: a trace asks for one at a time."""
+
+
+def require_count(sampler: Sampler, data: Any) -> None:
+    """Raise `UsageError` if a target returns another number of outcomes than it is asked for."""
+    try:
+        call(sampler, data, _ASKED, np.random.default_rng(0))
+    except WrongCountError as error:
+        raise UsageError(error.complaint) from None
+    except CallFailedError:
+        return  # itself an outcome
 
 
 def raise_exception_of(sampler: Sampler, data: Any) -> None:

@@ -28,7 +28,7 @@ from dpassay.claims import (
     RecordNeighbours,
 )
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
-from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
+from dpassay.properties.hunting.idle import SAME_OUTCOME
 from dpassay.properties.hunting.traced_modes import ModesOfTraces, refutes
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, exact_distributions
 from dpassay.properties.hunting.traced_proofs import (
@@ -201,7 +201,7 @@ class _Work:
             if all(isinstance(outcome, Raised) for outcome in outcomes):
                 return Decision(reason=f"every run {' or '.join(sorted(map(outcome_words, outcomes)))}")
             if len(outcomes) == 1 and not released_numbers(*outcomes):
-                self.notes[CONSTANT_OUTCOME] = None
+                self.notes[SAME_OUTCOME] = None
         finding = finding or self._search(known)
         if isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED and known.may_round:
             known, finding = self._without_rounding(known, finding)

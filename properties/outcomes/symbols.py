@@ -4,6 +4,7 @@ Any function of the outcome may be bet on, so nothing here can invalidate a test
 is able to see.
 """
 
+import inspect
 import math
 import re
 import sys
@@ -608,14 +609,31 @@ def sampler_of(target: Any) -> Sampler:
     Raises
     ------
     UsageError
-        If the target is neither.
+        If the target is neither, or a function that does not take three arguments.
     """
     if isinstance(target, Mechanism):
         return target.sample
     if callable(target):
+        _require_signature(target)
         function: Sampler = target
         return function
     raise UsageError(f"target must be a Mechanism or a callable f(data, size, rng), got {type(target).__name__}")
+
+
+def _require_signature(target: Callable[..., Any]) -> None:
+    """Raise `UsageError` for a function that cannot be called with data, size and rng; some in C do not tell."""
+    try:
+        signature = inspect.signature(target)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(None, 1, None)
+    except TypeError:
+        name = getattr(target, "__name__", type(target).__name__)
+        raise UsageError(
+            f"target must take f(data, size, rng), got {name}{signature}; a function that makes one release a call is "
+            f"named per-call:FILE.py:{name}, or given as per_call({name})"
+        ) from None
 
 
 def call(

@@ -351,7 +351,7 @@ def hunt(
     tracing = seconds_of("--trace-limit", trace_limit)
     history: list[tuple[int, float]] = []
     if plot is not None:
-        require_plots()
+        require_plots(plot)
     if witness is not None:
         if claim is not None or neighbours is not None:
             raise UsageError("--replay reads the claim and the inputs from the file; omit --claim and --neighbours")

@@ -5,6 +5,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -50,12 +51,17 @@ def seconds_of(option: str, text: str) -> float:
     return seconds
 
 
-def require_plots() -> None:
-    """Raise `UsageError` unless pictures can be drawn."""
+def require_plots(path: Path) -> None:
+    """Raise `UsageError` unless pictures can be drawn, and in the format that the name of a file asks for."""
     from dpassay.properties.experiments.output import NO_FIGURES, can_draw
 
     if not can_draw():
         raise UsageError(f"--plot: {NO_FIGURES}")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    accepted = sorted(f".{name}" for name in FigureCanvasBase.get_supported_filetypes())
+    if path.suffix.lower() not in accepted:
+        raise UsageError(f"--plot must be a file that ends in one of {', '.join(accepted)}, got {str(path)!r}")
 
 
 def use_any_encoding() -> None:

@@ -49,7 +49,8 @@ def trace(
 ) -> int:
     """Trace TARGET on symbolic noise: print its decisions, leaves, probabilities and outcomes.
 
-    TARGET is package.module:object or path/to/file.py:object, as for `dpassay hunt`; importing it runs its code. It
+    TARGET is package.module:object or path/to/file.py:object, as for `dpassay hunt`; importing it runs its code. A
+    function f(data) or f(data, rng) that makes one release a call is named per-call:path/to/file.py:f. The target
     is run once for each leaf, again to see that it does the same, and on numbers. All figures are of the ideal
     mechanism, in real arithmetic. If an operation has no exact counterpart it is named with file and line, and the
     exit status is 1.
@@ -65,23 +66,26 @@ def trace(
     if neighbour is not None and data is None:
         raise UsageError("--neighbour needs --data")
     if plot is not None:
-        _require_plot(neighbour)
+        _require_plot(plot, neighbour)
     sampler, limits = sampler_of(load_target(target)), Limits(seconds=seconds_of("--limit", limit))
     inputs = [None if data is None else _numbers("--data", data)]
-    inputs += [] if neighbour is None else [_numbers("--neighbour", neighbour)]
+    inputs += [] if neighbour is None else [_neighbour_of(inputs[0] or [], _numbers("--neighbour", neighbour))]
     results = [run(sampler, numbers, size=size or 0, limits=limits) for numbers in inputs]
     refusal = next((result for result in results if isinstance(result, Refusal)), None)
     if refusal is not None:
         return _print_refusal(target, refusal, as_json)
     traces = [result for result in results if not isinstance(result, Refusal)]
     _print_trace(target, traces[0], as_json)
-    return EXPECTED if len(traces) == 1 else _print_pair(target, traces, plot, as_json)
+    if len(traces) == 1:
+        return EXPECTED
+    is_one_more = len({len(numbers) for numbers in inputs if numbers is not None}) > 1
+    return _print_pair(target, traces, plot, as_json, is_one_more=is_one_more)
 
 
-def _require_plot(neighbour: str | None) -> None:
+def _require_plot(plot: Path, neighbour: str | None) -> None:
     if neighbour is None:
         raise UsageError("--plot needs --neighbour: the curves are those of a pair")
-    require_plots()
+    require_plots(plot)
 
 
 def _numbers(option: str, text: str) -> list[float]:
@@ -89,6 +93,17 @@ def _numbers(option: str, text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise UsageError(f"{option} must be numbers separated by commas, got {text!r}") from None
+
+
+def _neighbour_of(data: list[float], neighbour: list[float]) -> list[float]:
+    """Return a neighbour of some data: as many numbers, or one record more or less."""
+    shorter, longer = sorted((data, neighbour), key=len)
+    if len(shorter) == len(longer) or any(longer[:k] + longer[k + 1 :] == shorter for k in range(len(longer))):
+        return neighbour
+    raise UsageError(
+        "--neighbour must have as many numbers as --data, or those of --data with one record added or removed, got "
+        f"{len(neighbour)} and {len(data)} numbers"
+    )
 
 
 def _print_refusal(target: str, refusal: "Refusal", as_json: bool) -> int:
@@ -146,7 +161,7 @@ def _summary(result: "Trace") -> str:
     )
 
 
-def _print_pair(target: str, traces: "list[Trace]", plot: Path | None, as_json: bool) -> int:
+def _print_pair(target: str, traces: "list[Trace]", plot: Path | None, as_json: bool, *, is_one_more: bool) -> int:
     """Print the certified epsilon of the pair, and draw its curves."""
     from dpassay.properties.contract import PairRecord
     from dpassay.properties.hunting.profile import draw_profile, profile_of
@@ -166,10 +181,11 @@ def _print_pair(target: str, traces: "list[Trace]", plot: Path | None, as_json: 
         figures = {"epsilon_lower": profile.epsilon_lower, "epsilon_upper": profile.epsilon_upper}
         print_records([PairRecord(target=target, **plain(figures))])
     else:
-        click.echo(_pair_words(profile))
+        click.echo(_pair_words(profile, is_one_more=is_one_more))
     return EXPECTED
 
 
-def _pair_words(profile: "PairProfile") -> str:
+def _pair_words(profile: "PairProfile", *, is_one_more: bool) -> str:
     upper = "" if profile.epsilon_upper is None else f", epsilon <= {profile.epsilon_upper:.10g}"
-    return f"this pair of inputs, in both orders: epsilon >= {profile.epsilon_lower:.10g}{upper}"
+    pair = "this pair of inputs (relation add-remove: one has a record more)" if is_one_more else "this pair of inputs"
+    return f"{pair}, in both orders: epsilon >= {profile.epsilon_lower:.10g}{upper}"

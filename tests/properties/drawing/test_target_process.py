@@ -96,7 +96,7 @@ def same_but_for_time(result: HuntResult) -> HuntResult:
         ("kills_itself", "the process of the target was killed by SIGKILL"),
         ("leaves", "raises on every input: SystemExit: 5"),
         ("interrupts", "raises on every input: KeyboardInterrupt"),
-        ("wrong_signature", "raises on every input: TypeError: wrong_signature() takes 1 positional argument"),
+        ("wrong_signature", "named per-call:FILE.py:wrong_signature"),
         ("nothing", "targets.py has no attribute 'nothing'"),
         ("number", "must be a Mechanism or a callable, got int"),
         ("misdeclaring", "the claims that a target declares must be a tuple of claims, got 1.0"),

@@ -253,7 +253,7 @@ def test_a_file_that_fails_is_named_in_one_line(tmp_path: Path) -> None:
 
 
 def test_targets_that_never_work_are_mistakes_of_the_user() -> None:
-    with pytest.raises(UsageError, match=r"raises on every input: TypeError: .*takes 0 positional"):
+    with pytest.raises(UsageError, match=r"must take f\(data, size, rng\), got .*per_call\("):
         hunt(lambda: 0, "pure:1", LINE)  # type: ignore[arg-type,misc]
     with pytest.raises(UsageError, match=r"1 outcomes \(a sequence or an array\) for size=1, got 2"):
         hunt(lambda _, size, __: [0.0] * (size + 1), "pure:1", LINE)

@@ -206,3 +206,31 @@ def test_what_makes_no_sense_is_named_in_one_line(capsys: Capture, options: list
     assert out == ""
     assert len(err.splitlines()) == 1
     assert message in err
+
+
+# --- errors of use that are known before the hunt -----------------------------------------------------------
+
+
+def test_a_picture_of_an_unknown_format_is_refused_before_the_hunt(capsys: Capture) -> None:
+    pytest.importorskip("matplotlib")
+    for path in ("hunt.xyz", "hunt"):
+        assert hunt("noisy", "--calls", "500", "--plot", path) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert ".svg" in err
+
+
+@pytest.mark.traced
+def test_one_outcome_on_every_input_is_proved_without_a_contradiction(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "same_outcome_target.py"
+    path.write_text(
+        "def same(data, size, rng):\n    return [1] * size\n\n\ndef short(data, size, rng):\n    return [1]\n"
+    )
+    options = ("--claim", "pure:1", "--neighbours", "vector:size=1,linf=1")
+    assert main(["hunt", f"{path}:same", *options]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("holds (exact, all inputs of length 1)")
+    assert "nothing was tested" not in err
+    assert "the same outcome on every input" in err
+    assert main(["hunt", f"{path}:short", *options]) == 2
+    assert "target must return 3 outcomes" in capsys.readouterr().err
