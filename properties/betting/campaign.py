@@ -114,6 +114,8 @@ class Campaign:
     apart : bool
         Whether every outcome is drawn by a call of its own. A campaign decides so itself when outcomes of one call
         turn out to share noise, and then begins anew: what was won before is not evidence.
+    makes_many : bool
+        Whether a call takes as long for one outcome as for many: see `PairGame`.
 
     Raises
     ------
@@ -132,11 +134,13 @@ class Campaign:
         nearby: Callable[[tuple[Array, Array]], Iterable[tuple[Array, Array]]] = lambda _: (),
         apart: bool = False,
         low_order: LowOrder = "none",
+        makes_many: bool = False,
     ) -> None:
         if not pairs:
             raise UsageError("neighbours admits no pair of different inputs")
         self.claim = claim
         self._seed, self._ignored, self.draws_apart, self._low_order = seed, ignored, apart, low_order
+        self._makes_many = makes_many
         self._void_calls, self._look_at, self._looked_at = 0, _FIRST_LOOK, 0.0
         self.games = [self._new_game(k, pair) for k, pair in enumerate(pairs)]
         self._families, self._compares_pairs = families_of(claim), audited(claim).compares_pairs
@@ -182,6 +186,7 @@ class Campaign:
             ignored=self._ignored,
             apart=self.draws_apart,
             low_order=self._low_order,
+            makes_many=self._makes_many,
         )
 
     def _points(self) -> list[Point]:
@@ -192,8 +197,11 @@ class Campaign:
         chosen = dict.fromkeys((0, len(epsilon) // 2, len(epsilon) - 1))
         return [(float(epsilon[k]), float(delta[k])) for k in chosen]
 
-    def _screen(self, run: RunDraws, most_calls: float) -> bool:
-        """Carry out the next round of the screening, if it is due and can be paid; return whether it was."""
+    def _screen(self, run: RunDraws, most_calls: float, is_over: Callable[[], bool]) -> bool:
+        """Carry out the next round of the screening, if it is due and can be paid; return whether it was.
+
+        Once `is_over` says so, the round is given up, as if it had not been due.
+        """
         if self._screening is None or len(self.games) == len(self.weights):
             return False
         for leader in set(self._allocation.beyond(self._ideal)) - self._varied:
@@ -202,7 +210,14 @@ class Campaign:
         draws = self._screening.due(self.calls)
         if not draws or sum(draw.size for draw in draws) > most_calls:
             return False
-        for pair in self._screening.observe(list(run(draws))):
+        results = []
+        for result in run(draws):
+            results.append(result)
+            if is_over():
+                break
+        if len(results) < len(draws):
+            return False
+        for pair in self._screening.observe(results):
             if len(self.games) < len(self.weights):
                 self._add(pair)
         return True
@@ -228,7 +243,9 @@ class Campaign:
         interruption each game stands as it was before or after its batch, so that bounds and evidence are valid.
         """
         left_over = math.inf if most_calls is None else most_calls
-        if not self._plan and self._screen(run, left_over):
+        if not self._plan and self._screen(run, left_over, is_over):
+            return True
+        if self.calls and is_over():
             return True
         orders = self._next_orders()
         prepared = []
@@ -299,8 +316,11 @@ class Campaign:
     def _next_size(self, game: PairGame) -> int:
         """Return half of the calls so far: the learners never lag behind by more than a third.
 
-        On few pairs batches begin small: gross violations show within some dozens of calls.
+        On few pairs batches begin small: gross violations show within some dozens of calls. A target that makes many
+        outcomes in the time of one is asked for more at once.
         """
+        if self._makes_many and game.calls > FIRST_BATCH:
+            return min(2 * game.calls, game.largest_batch)
         if len(self.games) <= _FEW_PAIRS and game.calls < _UNHURRIED:
             return max(_SMALLEST_BATCH, game.calls // _SLOW_GROWTH)
         wanted = game.calls // 2 if game.calls > FIRST_BATCH else 2 * FIRST_BATCH

@@ -165,6 +165,8 @@ class PairGame:
         Whether the low-order bits of floats are a question of their own, with a wealth of its own. "beside": evidence
         that may come from rounding, by the step of float64 at the numbers of the pair, counts for that question only.
         "alone": nothing else is bet on, which takes far less time.
+    makes_many : bool
+        Whether a call takes as long for one outcome as for many: no batch is then drawn call by call until one raised.
     """
 
     def __init__(
@@ -178,12 +180,13 @@ class PairGame:
         ignored: frozenset[str] = frozenset(),
         apart: bool = False,
         low_order: LowOrder = "none",
+        makes_many: bool = False,
     ) -> None:
         self.left, self.right = left, right
         self._low_order = None if low_order == "none" else LowOrderLearner()
         self._only_low_order = low_order == "alone"
         self._step, self._measured_at, self._blames_rounding = 0.0, 0, False
-        self._apart = apart
+        self._apart, self._first_batch = apart, 0 if makes_many else FIRST_BATCH
         self._books = _Books()
         self.archive: list[tuple[Outcomes, NDArray[np.bool_]]] = []
         self.groups: list[NDArray[np.intp]] = []
@@ -198,7 +201,7 @@ class PairGame:
         self.ignored, self._ensemble = ignored, Ensemble(ignored)
         self._structural = StructuralLearners(ignored)
         self._seed, self._index, self._batches = seed, index, 0
-        self._one_by_one = True
+        self._one_by_one = apart or not makes_many
         self.largest_batch = LARGEST_BATCH
 
     def prepare(self, size: int) -> Batch:
@@ -349,7 +352,7 @@ class PairGame:
         self.partly |= outcomes.partly
         self.blanks += outcomes.blanks
         raised_or_differs = self._books.failed or failures > 0 or self._arrays_differ
-        self._one_by_one = self._apart or raised_or_differs or self.calls < FIRST_BATCH
+        self._one_by_one = self._apart or raised_or_differs or self.calls < self._first_batch
         self.largest_batch = max(FIRST_BATCH, min(LARGEST_BATCH, MOST_NUMBERS // max(outcomes.width, 1)))
         self.archive.append((outcomes if self._ex_post is not None else outcomes.condensed(), is_left))
         while len(self.archive) > 2 and sum(len(o) for o, _ in self.archive[1:]) > ARCHIVED_CALLS:

@@ -48,7 +48,7 @@ class Command:
             raise UsageError(f"target {COMMAND + words!r} must have the form cmd:PROGRAM ARGUMENTS")
         if shutil.which(self._words[0]) is None:
             raise UsageError(f"target {COMMAND + words!r}: {self._words[0]!r} is not a program that can be run")
-        self._makes_many = any("{size}" in word for word in self._words)
+        self.makes_many = any("{size}" in word for word in self._words)
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[Any]:
         """Return `size` outcomes."""
@@ -56,7 +56,7 @@ class Command:
 
         if active.run is not None:
             refuse("a command runs outside of Python")
-        return outcomes_of(lambda count: self._run(data, count, rng), size, self._makes_many, CommandError)
+        return outcomes_of(lambda count: self._run(data, count, rng), size, self.makes_many, CommandError)
 
     def __repr__(self) -> str:
         return COMMAND + shlex.join(self._words)

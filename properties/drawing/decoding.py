@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import AnyNeighbours, EncodedNeighbours
+from dpassay.properties.drawing.json_protocol import makes_many
 from dpassay.properties.drawing.target_process import RemoteSampler
 from dpassay.properties.outcomes.symbols import Sampler
 
@@ -21,6 +22,7 @@ class _Decoded:
     def __init__(self, relation: EncodedNeighbours, sampler: Sampler) -> None:
         self._relation, self._sampler = relation, sampler
         self.wrap = _Decoding(relation)
+        self.makes_many = makes_many(sampler)
         self.__module__ = getattr(sampler, "__module__", type(self).__module__)  # where its code is, to be sent along
 
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Any:

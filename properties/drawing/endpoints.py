@@ -74,7 +74,7 @@ class Endpoint:
         self._url, self._timeout, self._is_secure = url, float(timeout_seconds), parts.scheme == "https"
         self._host, self._port = str(parts.hostname), parts.port
         self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self._makes_many = "{size}" in self._path
+        self.makes_many = "{size}" in self._path
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator) -> list[Any]:
         """Return `size` outcomes."""
@@ -82,7 +82,7 @@ class Endpoint:
 
         if active.run is not None:
             refuse("an endpoint runs outside of Python")
-        return outcomes_of(lambda count: self._ask(data, count, rng), size, self._makes_many, EndpointError)
+        return outcomes_of(lambda count: self._ask(data, count, rng), size, self.makes_many, EndpointError)
 
     def __repr__(self) -> str:
         return self._url

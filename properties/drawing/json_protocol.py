@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LONGEST_COMPLAINT", "as_json", "filled", "outcomes_of"]
+__all__ = ["LONGEST_COMPLAINT", "as_json", "filled", "makes_many", "outcomes_of"]
 
 _SEEDS = 1 << 32
 """Number of seeds: more would not be accepted by programs that take 32 bits."""
 
 LONGEST_COMPLAINT = 200
 """Characters of the answer of a program that an exception repeats."""
+
+
+def makes_many(sampler: Any) -> bool:
+    """Return whether a sampler is a program that makes many releases in one run, which takes about as long as one."""
+    return getattr(sampler, "makes_many", False) is True
 
 
 def filled(template: str, size: int, rng: np.random.Generator) -> str:

@@ -24,8 +24,9 @@ from dpassay.properties.drawing.call_guard import (
     notes_on_reading,
 )
 from dpassay.properties.drawing.global_generators import kept_global_generators
+from dpassay.properties.drawing.json_protocol import makes_many
 from dpassay.properties.drawing.sessions import generators_of
-from dpassay.properties.drawing.target import describe_target
+from dpassay.properties.drawing.target import describe_target, is_program
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.drawing.workers import Drawing, on_workers
 from dpassay.properties.hunting.confirming import Attribution, Exactly
@@ -57,6 +58,10 @@ _WORTH_A_PROBE = 10 * PROBES * PROBED_CALLS
 
 _SHARE_FOR_DISPLAY = 1 / 32
 """The part of the running time that may go to bounds for the progress display."""
+
+
+_SLOW = 0.01
+"""Seconds that a call takes from which on a user is told: a budget of a minute then pays a few thousand calls."""
 
 
 class Progress(Protocol):
@@ -113,6 +118,7 @@ def sample_pairs(
         further=further,
         nearby=partial(nearby_pairs, task.neighbours, seed=task.seed),
         low_order=task.low_order,
+        makes_many=ask(sampler, makes_many),
     )
     name = task.target if isinstance(task.target, str) else None
     attribution = Attribution(task, sampler, exactly)
@@ -147,6 +153,7 @@ def sample_pairs(
         notes.append(ROUNDING_EVERYWHERE)
     if is_void(stopped, notes):
         return replace(result, verdict=HuntVerdict.UNDECIDED, stopped=stopped, notes=tuple(notes))
+    notes += _on_slow_calls(task, campaign, seconds, stopped)
     failures = sum(game.failures for game in campaign.games)
     power = _power_of(task, campaign, failures)
     weakness = weakness_words(power, result.claim, failures=failures)
@@ -181,6 +188,18 @@ def _habits_of_outcomes(campaign: Campaign, drawing: Drawing, *, may_be_constant
     elif campaign.draws_apart and not NOT_FRESH & habits:
         habits.add(Habit.SHARES_NOISE)
     return [*(habit.value for habit in Habit if habit in drawing.habits), *constant, *notes_on_reading(played)]
+
+
+def _on_slow_calls(task: Task, campaign: Campaign, seconds: float, stopped: StopReason) -> list[str]:
+    """Return a note if the time was over after few calls, since each takes long."""
+    each = seconds / campaign.calls
+    if stopped is not StopReason.BUDGET or seconds < 1 or each < _SLOW:
+        return []
+    is_single = isinstance(task.target, str) and is_program(task.target) and "{size}" not in task.target
+    cures = ["many releases in one run of the program ({size})"] * is_single
+    cures += ["a smaller relation (fewer inputs to choose from, or shorter ones)", "a larger budget"]
+    told = f"an outcome takes {each:.2g} s, so that only {campaign.calls:,} were drawn"
+    return [f"{told}: {' or '.join(cures)} would test more"]
 
 
 def _power_of(task: Task, campaign: Campaign, failures: int) -> Power:

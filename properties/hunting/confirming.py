@@ -17,6 +17,7 @@ from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
 from dpassay.properties.drawing.decoding import through
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.drawing.global_generators import kept_global_generators
+from dpassay.properties.drawing.json_protocol import makes_many
 from dpassay.properties.drawing.rounding_modes import RoundingMode, in_rounding_mode, modes_are_known
 from dpassay.properties.drawing.target_process import RemoteSampler, WorkersLostError, ask
 from dpassay.properties.hunting.close_by import agree_but_for_rounding, pairs_next_to
@@ -127,6 +128,7 @@ class Confirmation:
             ignored=task.ignored_features,
             low_order=task.low_order,
             apart=self._apart,
+            makes_many=ask(sampler, makes_many),
         )
         game = campaign.games[0]
         while game.calls < most:

@@ -15,6 +15,7 @@ from dpassay.properties.betting.game import FIRST_BATCH, PairGame
 from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
 from dpassay.properties.drawing.global_generators import kept_global_generators
+from dpassay.properties.drawing.json_protocol import makes_many
 from dpassay.properties.drawing.target_process import RemoteSampler, TargetExitError, WorkersLostError, ask
 from dpassay.properties.hunting.confirming import Confirmation
 from dpassay.properties.hunting.result import HuntResult, Witness
@@ -218,6 +219,7 @@ class _Trials:
             ignored=self._task.ignored_features,
             low_order=self._task.low_order,
             apart=self._apart,
+            makes_many=ask(self._sampler, makes_many),
         )
         needed = math.log(self._number * (self._number + 1) / self._task.ideal_alpha)
         try:
