@@ -16,7 +16,7 @@ from dpassay.properties.assay.assessment import Assessment
 from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
-from dpassay.properties.assay.table import summary
+from dpassay.properties.assay.table import shown_witnesses, summary, witness_lines
 from dpassay.properties.contract import as_dictionary
 
 __all__ = ["FORMATS", "Format", "render"]
@@ -79,7 +79,8 @@ def _github(runs: Runs, adapter: str, seconds: Sequence[float]) -> str:  # noqa:
 def _annotation(line: Assessment, adapter: str) -> str:
     command = "notice" if line.as_expected else "error"
     title = f"{line.library} {line.version or ''}".strip() + f": {_title(line)}"
-    return f"::{command} file={_property(adapter)},title={_property(title)}::{_data(_message(line))}"
+    message = "\n".join(filter(None, [_message(line), "" if line.as_expected else witness_lines(line)]))
+    return f"::{command} file={_property(adapter)},title={_property(title)}::{_data(message)}"
 
 
 def _data(text: str) -> str:
@@ -189,7 +190,15 @@ def _section(run: Sequence[Assessment], spent: float) -> str:
     title = f"### {_cell(run[0].library)} {_cell(run[0].version or '')}".rstrip()
     head = ["| mechanism | law | finding | severity | detail |", "|---|---|---|---|---|"]
     body = [_table_row(line) for line in run if _is_finding(line)]
-    return "\n".join([title, "", _cell(summary(run, spent)), *(["", *head, *body] if body else [])])
+    blocks = [part for text in shown_witnesses(run) for part in ("", _block(text))]
+    return "\n".join([title, "", _cell(summary(run, spent)), *(["", *head, *body] if body else []), *blocks])
+
+
+def _block(text: str) -> str:
+    """Return a text as a block of code that it cannot end."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def _table_row(line: Assessment) -> str:

@@ -9,7 +9,17 @@ from dpassay.properties.assay.execution import NOT_STARTED
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.versions import Change
 
-__all__ = ["CHANGE_COLUMNS", "COLUMNS", "calls", "change_rows", "power_words", "rows", "summary", "unasked"]
+__all__ = [
+    "CHANGE_COLUMNS",
+    "COLUMNS",
+    "change_rows",
+    "power_words",
+    "rows",
+    "shown_witnesses",
+    "summary",
+    "unasked",
+    "witness_lines",
+]
 
 COLUMNS = ("mechanism", "law", "finding", "claimed", "certified", "power", "detail")
 _FIGURES = ("epsilon", "delta", "rho", "mu", "tau", "total_variation", "failure_probability", "points")
@@ -36,10 +46,37 @@ def unasked(lines: Sequence[Assessment]) -> str | None:
     return f"{len(missed)} checks were not asked before the time limit: {words}; increase --budget or use a --profile"
 
 
-def calls(lines: Sequence[Assessment]) -> list[str]:
-    """Return the library's own calls that reproduce unexpected findings, as Python text."""
-    witnesses = [line.finding.witness or {} for line in lines if not line.as_expected]
-    return list(dict.fromkeys(witness["call"] for witness in witnesses if "call" in witness))
+def shown_witnesses(lines: Sequence[Assessment]) -> list[str]:
+    """Return what shows each unexpected finding: its pair and event, and the library's own call as Python text."""
+    return list(dict.fromkeys(text for line in lines for text in _shown(line)))
+
+
+def _shown(line: Assessment) -> list[str]:
+    witness = line.finding.witness or {}
+    if line.as_expected:
+        return []
+    pair = [f"{line.mechanism}, {line.law}: {line.finding.kind}\n{lines}" for lines in [witness_lines(line)] if lines]
+    return [*pair, *([witness["call"]] if "call" in witness else [])]
+
+
+def witness_lines(line: Assessment) -> str:
+    """Return the two inputs and the event of a finding, a line each, with their probabilities; nothing if it has none.
+
+    Parameters
+    ----------
+    line : Assessment
+        A finding.
+    """
+    witness = line.finding.witness or {}
+    if not {"left", "right", "event"} <= witness.keys():
+        return ""
+    left, right = witness.get("inputs") or (witness["left"], witness["right"])
+    told = [f"  left   {left}", f"  right  {right}", f"  event  {witness['event']}"]
+    ends = [witness.get(side) for side in ("p_left", "p_right")]
+    if all(isinstance(end, list | tuple) and None not in end for end in ends):
+        low, high = (f"[{_number(end[0])}, {_number(end[1])}]" for end in ends if end is not None)
+        told.append(f"  Pr[event | left] in {low}, Pr[event | right] in {high}")
+    return "\n".join(told)
 
 
 def _row(line: Assessment) -> dict[str, Any]:

@@ -266,7 +266,7 @@ def _run(
         print_records(line.record() for line in lines)
     elif form == "table":
         print_table(table.rows(lines), table.COLUMNS)
-        for text in table.calls(lines):
+        for text in table.shown_witnesses(lines):
             click.echo(f"\n{text}")
     if (unasked := table.unasked(lines)) is not None:
         _tell(unasked)

@@ -3,6 +3,7 @@
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from dpassay.properties.assay.assessment import Assessment
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.formats import FORMATS, Format, render
 from dpassay.properties.assay.kinds import FindingKind
+from dpassay.properties.assay.table import shown_witnesses
 
 ODD = "100 % <b>|`sure`, ok: yes\nand\x00more\x1b"
 
@@ -80,6 +82,43 @@ def test_markdown_is_a_table_whose_cells_no_text_breaks() -> None:
     assert all(row.replace("\\|", "").count("|") == 6 for row in rows)
     assert "**violation**" in rows[1]
     assert "1 violation, 1 wrong answer" in text
+
+
+PAIR = {"left": [1.0], "right": [2.0], "event": "outcome > 1.5", "p_left": [0.1, 0.2], "p_right": [0.5, 0.625]}
+SHOWN = [
+    "  left   [1.0]",
+    "  right  [2.0]",
+    "  event  outcome > 1.5",
+    "  Pr[event | left] in [0.1, 0.2], Pr[event | right] in [0.5, 0.625]",
+]
+
+
+def sampled(**fields: object) -> Assessment:
+    """Return a violation with two inputs and an event."""
+    found = line("violation", **fields)  # type: ignore[arg-type]
+    return replace(found, finding=replace(found.finding, witness=dict(PAIR)))
+
+
+def test_an_unexpected_violation_shows_its_inputs_and_its_event() -> None:
+    run = [sampled(as_expected=False)]
+    (text,) = shown_witnesses(run)
+    assert text.split("\n")[-4:] == SHOWN
+    assert rendered("github", [run]).endswith("%0A".join(["", *SHOWN]).replace("\n", "%0A"))
+    lines = rendered("markdown", [run]).split("\n")
+    start = lines.index(SHOWN[0])
+    assert lines[start : start + 5] == [*SHOWN, "```" + "`" * (lines[start + 4].count("`") - 3)]
+
+
+def test_an_expected_violation_does_not() -> None:
+    run = [sampled(expected="known")]
+    assert shown_witnesses(run) == []
+    assert all(SHOWN[0] not in rendered(form, [run]) for form in ("github", "markdown"))
+
+
+def test_inputs_that_codes_stand_for_are_shown_as_the_target_received_them() -> None:
+    run = sampled(as_expected=False)
+    told = replace(run, finding=replace(run.finding, witness={**PAIR, "inputs": ["{'a': 1}", "{}"]}))
+    assert "  left   {'a': 1}\n  right  {}\n" in shown_witnesses([told])[0]
 
 
 @pytest.mark.parametrize("form", FORMATS)
