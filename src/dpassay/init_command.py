@@ -15,6 +15,9 @@ KINDS = ("paper", "mechanism", "adapter")
 PLACEHOLDER = "PROJECT"
 """Stands for the name in the files of a template and in their names."""
 
+_TAKEN = {"adapter": ("privacy",)}
+"""Names that a module of the example cannot have, beside a folder of the same name."""
+
 
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
@@ -28,6 +31,8 @@ def init(kind: str, name: str | None) -> int:
     chosen = name or f"my_{kind}"
     if not chosen.isidentifier() or keyword.iskeyword(chosen):
         raise UsageError(f"NAME must be a Python identifier, such as my_{kind}, got {chosen!r}")
+    if chosen in _TAKEN.get(kind, ()):
+        raise UsageError(f"NAME must not be {chosen!r}, which is a folder of the example itself")
     folder = Path(chosen)
     if folder.exists():
         raise UsageError(f"{folder} exists; give another NAME, or remove it")

@@ -9,7 +9,25 @@ from pathlib import Path
 
 import pytest
 
+from dpassay.cli import main
 from dpassay.init_command import KINDS, write_template
+
+
+def test_the_readme_of_an_adapter_says_what_its_workflow_runs(tmp_path: Path) -> None:
+    write_template("adapter", "example", tmp_path)
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    workflow = (tmp_path / ".github" / "workflows" / "privacy.yml").read_text(encoding="utf-8")
+    assert "pytest --pyargs" in workflow
+    assert ("runs both" in readme) <= ("dpassay assay" in workflow)
+
+
+def test_a_name_that_hides_a_folder_of_the_example_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "adapter", "privacy"]) == 2
+    assert "a folder of the example itself" in capsys.readouterr().err
+    assert not (tmp_path / "privacy").exists()
 
 
 @pytest.mark.parametrize("kind", KINDS)
