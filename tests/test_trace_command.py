@@ -16,7 +16,7 @@ def coin(data, size, rng):
 
 
 def rounded(data, size, rng):
-    return [float(rng.laplace())]
+    return [int(rng.laplace())]
 """
 
 
@@ -43,7 +43,7 @@ def test_symbolic_data(target: Any, capsys: Any) -> None:
 
 def test_a_refusal_is_named(target: Any, capsys: Any) -> None:
     assert main(["trace", f"{target}:rounded", "--data", "0.5"]) == 1
-    assert "traced_target.py:7: float() of a noisy value" in capsys.readouterr().out
+    assert "traced_target.py:7: int() of a noisy value" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("options", [[], ["--data", "a"], ["--data", "1", "--size", "1"], ["--data", "nan"]])

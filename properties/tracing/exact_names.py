@@ -11,7 +11,7 @@ from typing import Any
 
 from dpassay.properties.tracing.exact_numbers import ExactFloat, ExactNumber
 
-__all__ = ["exact_names"]
+__all__ = ["exact_names", "spaces_of"]
 
 _OUR_OWN = str(Path(__file__).parents[2])
 _DEEPEST = 4
@@ -35,7 +35,7 @@ def exact_names(sampler: Any) -> Iterator[None]:
 
     A name that a module binds itself stays as it is: then a conversion to a float is refused.
     """
-    spaces = [space for space in _spaces_of(sampler) if "float" not in space]
+    spaces = [space for space in spaces_of(sampler) if "float" not in space]
     kept = {name: getattr(math, name) for name in (*_IMAGES, *_OTHERS)}
     try:
         for space in spaces:
@@ -63,7 +63,7 @@ def _exactly(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return replaced
 
 
-def _spaces_of(sampler: Any) -> list[dict[str, Any]]:
+def spaces_of(sampler: Any) -> list[dict[str, Any]]:
     """Return the global names of the functions behind a sampler, and of the modules of the same folders."""
     spaces: dict[int, dict[str, Any]] = {}
     for function in _functions_in(sampler, _DEEPEST):

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -17,6 +18,7 @@ from dpassay.properties.tracing.exact_numbers import ExactNumber
 from dpassay.properties.tracing.execution import Exploration, Sampler, explore
 from dpassay.properties.tracing.forms import Form, Row
 from dpassay.properties.tracing.generators import SymbolicGenerator, SymbolicRandomState
+from dpassay.properties.tracing.noisy_names import noisy_names
 from dpassay.properties.tracing.patches import Watch, patched
 from dpassay.properties.tracing.python_random import SymbolicRandom
 from dpassay.properties.tracing.refusal import Refusal
@@ -197,7 +199,8 @@ class _Attempt:
         began, watch, found = time.monotonic(), Watch(), None
         try:
             with patched(watch), time_limit(max(0.0, self.deadline - began) + _GRACE_SECONDS):
-                found = self._explore()
+                with noisy_names(self.sampler) if not self.mode.is_exact else nullcontext():
+                    found = self._explore()
                 ended = replay(
                     self.sampler, self.numbers, found, self.generator, replays, seed, self.domain,
                     on_lattice=self.mode.on_lattice,

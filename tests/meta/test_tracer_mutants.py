@@ -27,7 +27,7 @@ def ordered(data: Any, size: Any, rng: Any) -> Any:
 
 
 def released(data: Any, size: Any, rng: Any) -> Any:
-    return [float(data[0] + rng.laplace())]
+    return [np.float64(data[0] + rng.laplace())]
 
 
 def counted(data: Any, size: Any, rng: Any) -> Any:

@@ -240,7 +240,7 @@ def test_an_exception_is_an_outcome_that_numbers_confirm() -> None:
 
 
 REFUSED = {
-    "float()": lambda data, size, rng: [float(rng.laplace())],
+    "float()": lambda data, size, rng: [np.float64(rng.laplace())],
     "int()": lambda data, size, rng: [int(rng.laplace())],
     "hash()": lambda data, size, rng: [len({rng.laplace()})],
     "%": lambda data, size, rng: [rng.laplace() % 2],
@@ -273,10 +273,33 @@ def test_refusals_name_operation_and_place(words: Any) -> None:
 def test_a_refusal_cannot_be_swallowed() -> None:
     def sampler(data: Any, size: Any, rng: Any) -> Any:
         with contextlib.suppress(BaseException):
-            float(rng.laplace())
+            int(rng.laplace())
         return [0]
 
-    assert "float()" in refused(sampler)
+    assert "int()" in refused(sampler)
+
+
+def test_the_name_of_floats_keeps_noisy_values() -> None:
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        name = float
+        values = map(name, [data[0] + rng.laplace(), 1, "2"])
+        return [(*values, name(), float(np.zeros(1, dtype=float)[0] + rng.laplace()), isinstance(1.0, float))]
+
+    [leaf] = traced(sampler).leaves
+    first, *plain, last, is_float = leaf.outcome
+    assert (first, last) == (Affine(Fraction(1, 2), {FIRST: Fraction(1)}), Affine(Fraction(0), {
+        Noise(NoiseKind.LAPLACE, 1): Fraction(1)
+    }))  # fmt: skip
+    assert (plain, is_float) == ([1.0, 2.0, 0.0], True)
+    assert "float" not in globals()
+
+
+@pytest.mark.parametrize("is_of_type", [lambda x: type(x) is float, lambda x: isinstance(x, float)])
+def test_a_check_for_the_type_float_is_caught_by_numbers(is_of_type: Any) -> None:
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        return ["float" if is_of_type(float(data[0] + rng.laplace())) else "other"]
+
+    assert "replay on numbers" in refused(sampler)
 
 
 def test_a_silent_check_of_the_type_is_caught_by_numbers() -> None:
