@@ -141,7 +141,10 @@ def test_a_bound_on_the_number_of_coordinates_that_move_counts() -> None:
 def test_a_path_of_two_coordinates_is_shown_to_be_empty() -> None:
     """x >= 1, y >= 1 and x + y <= 0."""
     rows = (({0: 1}, -1), ({1: 1}, -1), ({0: -1, 1: -1}, 0))
-    path = [Constraint(Affine(Fraction(constant), {}, data), Relation.AT_LEAST) for data, constant in rows]
+    path = [
+        Constraint(Affine(Fraction(constant), {}, {i: Fraction(x) for i, x in data.items()}), Relation.AT_LEAST)
+        for data, constant in rows
+    ]
     multipliers = _multipliers(path)
     assert min(multipliers) >= 0
     for index in (0, 1):
