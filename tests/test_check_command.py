@@ -111,7 +111,7 @@ def test_a_violation_of_traced_code_is_the_exit_status(target: str, capsys: Any)
 
 
 def test_what_is_not_traced_is_named_and_sampled(target: str, tmp_path: Path, capsys: Any) -> None:
-    command = ["hunt", f"{target}:in_floats", "--claim", "pure:1", "--neighbours", PAIR, "--calls", "200"]
+    command = ["hunt", f"{target}:in_floats", "--claim", "pure:1", "--neighbours", PAIR, "--calls", "4000"]
     assert main([*command, "--float64", "ignore", "--certificate", str(tmp_path / "none.json")]) == 0
     out, err = capsys.readouterr()
     assert "tracing did not decide: check_command_target.py:7: float() of a noisy value; sampling instead" in out
