@@ -142,7 +142,7 @@ def _is_fair(pair: PairAtRatio, weight: Fraction, factor: Callable[[Hashable], F
     """The mean factor is at most 1 and no factor is negative."""
     return conjunction([
         at_most_exact(_mean(pair, weight, factor), Fraction(1), "mean factor of the wealth"),
-        at_most_exact(-_least(pair.left.outcomes, factor), Fraction(0), "loss of more than there is"),
+        at_most_exact(1 - _least(pair.left.outcomes, factor), Fraction(1), "share of the wealth that is lost"),
     ])  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def _is_fair(pair: PairAtRatio, weight: Fraction, factor: Callable[[Hashable], F
         Pin(
             {"pair": _BEYOND, "belief": _SURE, "weight": Fraction(1, 3)},
             "delta = 2/3 and the cap 6/11: factors 18/11 and 0 on the first outcome, 9/11 on the other",
-            both=lambda: [1, 0],
+            both=lambda: [1, 1],
         ),
     ),
 )
@@ -185,7 +185,7 @@ def fair_side_bet_under_approximate_dp(pair: Pair, belief: Belief, weight: Weigh
         Pin(
             {"pair": _BEYOND, "belief": _SURE, "weight": Fraction(1, 3)},
             "delta = 2/3 and the caps 1/2 and 1/4: factors 3/2 and 0 on the first outcome, 0 and 15/16 on the other",
-            both=lambda: [1, 0],
+            both=lambda: [1, 1],
         ),
     ),
 )
