@@ -15,7 +15,8 @@ import xxhash
 from pure_ldp import frequency_oracles as oracles
 from pure_ldp.heavy_hitters import PEMClient, SFPClient, TreeHistClient
 
-from dpassay.adapter import Family, Mechanism, Nonsense
+from dpassay.adapter import Family, Mechanism, Nonsense, Relations
+from dpassay.impl.libraries.references import near
 
 LIBRARY = "pure-ldp"
 
@@ -366,6 +367,31 @@ def _nonsense():
     )
 
 
+def _loss_of_f(f):
+    """Return the epsilon of a Bloom filter in which one hash function sets a bit (Erlingsson and others 2014)."""
+    return 2 * math.log((2 - f) / f) if f > 0 else math.inf
+
+
+def _converted(random):
+    client = _bloom_filters(0.5, 4, 1)[0]
+    for functions in (1, 2, 3):
+        f = random.uniform(0.05, 0.95)
+        exact = functions * _loss_of_f(f)
+        yield (f"convert_f_to_eps({f!r}, {functions})", *near(client.convert_f_to_eps(f, functions), exact))
+
+
+def _conversions():
+    """Return the relations of the conversions of RAPPOR; those from epsilon assume one hash function."""
+    client = _bloom_filters(0.5, 4, 1)[0]
+    facts = {
+        f"convert_eps_to_f({epsilon}) costs no more": lambda epsilon=epsilon: (
+            _loss_of_f(client.convert_eps_to_f(epsilon)) <= epsilon * (1 + _ROUNDING)
+        )
+        for epsilon in (0.1, 1.0, 2.0, 3.0, 8.0, 12.0)
+    }
+    return Relations("RAPPORClient, conversions", {"convert_f_to_eps is exact": _converted}, facts)
+
+
 def cases():
     """Return all cases."""
     flags = [False, True]
@@ -396,4 +422,4 @@ def cases():
         Family("TreeHistClient", _tree_histogram, {"epsilon": _EPSILON, "fragment": [1, 2]}),
         Family("SFPClient", _fragment_puzzle, {"epsilon": _EPSILON, "fragment": [2], "is_hadamard": flags}),
     ]
-    return [*found, *_nonsense()]
+    return [*found, _conversions(), *_nonsense()]

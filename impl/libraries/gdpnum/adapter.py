@@ -1,0 +1,160 @@
+"""gdpnum: the mu of Gaussian differential privacy and the trade-off function of a privacy loss distribution."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import warnings
+
+import numpy as np
+from dp_accounting.pld import privacy_loss_distribution as pld
+from gdpnum import CTDAccountant, PLDConverter, get_worst_case_regret
+from gdpnum.dpsgd import get_mu_and_regret_for_dpsgd
+
+from dpassay.adapter import Answer, Nonsense, Relations
+from dpassay.impl.libraries.references import gaussian_delta, near, normal_cdf
+
+LIBRARY = "gdpnum"
+
+warnings.simplefilter("ignore")
+
+_STEP = 1e-3
+"""Between the losses on the grid."""
+
+_SCALED = 1e-6
+"""Absolute, in rates: probabilities on a grid are scaled so that they sum to 1."""
+
+
+def _gaussian_rate(mu, rate):
+    """Return the false negative rate of Gaussian noise at a false positive rate (Dong and others 2019)."""
+    return normal_cdf(-statistics.NormalDist().inv_cdf(rate) - mu)
+
+
+def _gaussian(random):
+    """Compare Gaussian noise with its own mu: the bound is pessimistic, and near the truth."""
+    sigma = random.uniform(0.6, 4)
+    mu = 1 / sigma
+    found = PLDConverter(pld.from_gaussian_mechanism(sigma, value_discretization_interval=_STEP))
+    stated, regret = found.get_mu_and_regret()
+    words = f"Gaussian noise {sigma!r}"
+    yield f"mu, {words}", mu * (1 - 1e-6), float(stated), mu * 1.05
+    yield f"regret, {words}", 0.0, float(regret), 0.01
+    yield (f"get_mu, {words}", *near(float(found.get_mu()), float(stated)))
+    exact = 2 * normal_cdf(mu / 2) - 1
+    yield f"advantage, {words}", exact - 1e-9, float(found.get_advantage()), exact + 2 * _STEP
+    for rate in (1e-6, 0.01, 0.3, random.random()):
+        exact = _gaussian_rate(mu, rate)
+        yield f"get_beta({rate!r}), {words}", exact - 3 * _STEP, found.get_beta(rate), exact + _SCALED
+
+
+def _response(random):
+    """Compare randomised response with the mu of its corner."""
+    epsilon = random.uniform(0.3, 3)
+    noise = 2 / (1 + math.exp(epsilon))
+    found = PLDConverter(pld.from_randomized_response(noise, 2, value_discretization_interval=_STEP))
+    exact = -2 * statistics.NormalDist().inv_cdf(1 / (1 + math.exp(epsilon)))
+    yield f"mu of a response of epsilon {epsilon!r}", exact * (1 - 1e-6), float(found.get_mu()), exact * 1.01
+
+
+def _sampled(random):
+    """Compare a sample with the supporting lines of its divergences, both ways."""
+    sigma, share, count = random.uniform(0.8, 3), random.uniform(0.05, 0.6), random.randint(1, 4)
+    losses = pld.from_gaussian_mechanism(
+        sigma, sampling_prob=share, use_connect_dots=True, value_discretization_interval=_STEP
+    ).self_compose(count)
+    found, words = PLDConverter(losses), f"noise {sigma!r}, sample {share!r}, {count} times"
+    deltas = [(k / 200, losses.get_delta_for_epsilon(k / 200)) for k in range(1600)]
+    for rate in (1e-4, 0.02, 0.2, 0.5, random.random()):
+        least = max(max(1 - d - math.exp(e) * rate, math.exp(-e) * (1 - d - rate)) for e, d in deltas)
+        yield f"get_beta({rate!r}), {words}", least - 1e-4, found.get_beta(rate), max(least, 0) + 1e-4
+    stated, _ = found.get_mu_and_regret()
+    for epsilon in (0.1, 0.5, 1.0, 2.0):
+        exact = losses.get_delta_for_epsilon(epsilon)
+        yield f"delta of mu at {epsilon}, {words}", exact - 1e-9, gaussian_delta(1 / float(stated), epsilon), 1.0
+    direct = get_mu_and_regret_for_dpsgd(sigma, share, count, grid_step=_STEP)
+    yield (f"get_mu_and_regret_for_dpsgd, {words}", *near(float(direct[0]), float(stated)))
+    account = CTDAccountant()
+    for _ in range(count):
+        account.step(noise_multiplier=sigma, sample_rate=share)
+    yield (f"CTDAccountant, {words}, mu", *near(float(account.get_mu_and_regret(grid_step=_STEP)[0]), float(stated)))
+    yield (f"CTDAccountant, {words}, beta", *near(account.get_beta(0.2, grid_step=_STEP), found.get_beta(0.2)))
+    yield f"CTDAccountant, {words}, len", count, len(account), count
+
+
+def _regret(random):
+    """Check that the curve of mu regrets nothing, and that of perfect privacy half the advantage of mu."""
+    mu = random.uniform(0.3, 2)
+    alphas = np.linspace(0, 1, 20_001)
+    betas = np.array([_gaussian_rate(mu, a) if 0 < a < 1 else 1 - a for a in alphas])
+    yield f"no regret, mu={mu!r}", 0.0, get_worst_case_regret(alphas, betas, mu), 1e-4
+    flat = get_worst_case_regret(np.array([0.0, 1.0]), np.array([1.0, 0.0]), mu)
+    exact = (2 * normal_cdf(mu / 2) - 1) / 2  # half the advantage: the curve moves down and left
+    yield f"regret of perfect privacy, mu={mu!r}", exact - 1e-3, flat, exact + 1e-3
+
+
+def _epsilon(sigma, count, delta, rate=1.0):
+    parts = count if isinstance(count, tuple) else (count,)
+    if any(part != int(part) for part in parts):
+        raise ValueError("steps are counted one by one")
+    account = CTDAccountant()
+    account.history = [(sigma, rate, int(part)) for part in parts]
+    return float(account.get_epsilon(delta=delta, grid_step=_STEP))
+
+
+def _account():
+    account = CTDAccountant()
+    account.step(noise_multiplier=2.0, sample_rate=1.0)
+    return account
+
+
+def _between_losses():
+    """Return whether a randomised response whose loss is not on the grid keeps its curve, but for the grid."""
+    epsilon, rate = 2.5 + _STEP / 3, 0.05
+    found = PLDConverter(
+        pld.from_randomized_response(2 / (1 + math.exp(epsilon)), 2, value_discretization_interval=_STEP)
+    )
+    return found.get_beta(rate) >= 1 - math.exp(epsilon) * rate - 2 * _STEP
+
+
+def _works(call):
+    """Return whether a documented call returns."""
+    try:
+        call()
+    except NameError:
+        return False
+    return True
+
+
+def cases():
+    """Return all cases."""
+    domain = {"count": (1, 20), "sigma": (0.7, 50.0), "rate": (0.01, 1.0), "delta": (1e-9, 0.5)}
+    facts = {
+        "get_advantage returns": lambda: _works(lambda: _account().get_advantage(grid_step=_STEP)),
+        "state_dict returns": lambda: _works(lambda: _account().state_dict()),
+    }
+    return [
+        Relations(
+            "PLDConverter, relations",
+            {
+                "Gaussian noise has its own mu": _gaussian,
+                "randomised response has the mu of its corner": _response,
+                "samples have the curve of their divergences": _sampled,
+                "regret is the distance of two curves": _regret,
+            },
+        ),
+        Relations("PLDConverter, facts", {}, {"losses between points of the grid keep the curve": _between_losses}),
+        Relations("CTDAccountant, facts", {}, facts),
+        *(
+            Answer(
+                f"CTDAccountant, {stem}",
+                f"{stem}_epsilon",
+                _epsilon,
+                domain=domain,
+                looseness=40 * _STEP,
+                relative_error=1e-9,
+                calls=40,
+            )
+            for stem in ("gaussian", "subsampled_gaussian")
+        ),
+        Nonsense("CTDAccountant, states", {"an empty state": lambda: CTDAccountant().load_state_dict({})}),
+    ]
