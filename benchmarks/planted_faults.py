@@ -36,6 +36,7 @@ from dpassay.impl.libraries.environments import build_environment, newest_versio
 from dpassay.impl.libraries.registry import find_library
 from dpassay.impl.libraries.remote import (
     RemoteAnswer,
+    RemoteAuditor,
     RemoteCase,
     RemoteFamily,
     RemoteMechanism,
@@ -46,6 +47,7 @@ from dpassay.impl.libraries.remote import (
     open_library,
 )
 from dpassay.properties.assay.assessment import assess
+from dpassay.properties.assay.audited_scores import scores_of
 from dpassay.properties.assay.execution import open_session
 from dpassay.properties.assay.expected import ExpectedFailure, load_expected
 from dpassay.properties.assay.inquiry import domain_of, typical_point
@@ -314,6 +316,9 @@ def _requests(case: RemoteCase) -> Iterator[dict[str, Any]]:
     elif isinstance(case, RemoteRelations):
         for seed, words in product(range(_TRACED_SEEDS), case.relations):
             yield {"do": "relate", "case": case.name, "relation": words, "seed": seed}
+    elif isinstance(case, RemoteAuditor):
+        for scores in scores_of(case.description):
+            yield {"do": "audit", "case": case.name, "scores": scores.request, "numbers": [0, 1], "seed": [0]}
     elif isinstance(case, RemoteNonsense):
         yield from ({"do": "attempt", "case": case.name, "attempt": words} for words in case.attempts)
 
