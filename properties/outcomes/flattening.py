@@ -1,7 +1,7 @@
 """Features of structured outcomes: each number and each word in them by the expression that leads there.
 
     len(outcome)    outcome['total']    outcome.count    outcome[0][1]    max(outcome['counts'])    outcome.has('a')
-    numbers(outcome)[0]    words(outcome['label'])[2]    form(outcome)    keys(outcome)
+    numbers(outcome)[0]    words(outcome['label'])[2]    form(outcome)    decimals(outcome)    keys(outcome)
 
 Numbers are ordered, words are counted. Each is a function of its own outcome alone.
 """
@@ -39,6 +39,7 @@ _LONGEST_FORM = 256
 _EXACT = 2**53
 """Larger integers lose digits in float64 and are compared as words too."""
 
+_DECIMALS = re.compile(r"\.(\d*)")
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _TOKEN = re.compile(r"(?<!\w)(?<!\d\.)(?:[^\W\d_]+|\d{1,6})(?!\w|\.\d)")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -182,6 +183,8 @@ class Flat:
         self._letters(path, text)
         if found:
             self._numbers_inside(path, found)
+            if "." in text:  # to how many places a number is rounded may depend on the true one
+                self.numbers[f"decimals({path})"] = float(max(map(len, _DECIMALS.findall(text))))
             self.words[f"form({path})"] = NUMBER.sub("#", text)[:_LONGEST_FORM]
         words = _WORD.findall(text)
         if len(words) > 1:

@@ -166,6 +166,11 @@ def test_short_outcomes_are_looked_at_in_every_detail(outcome: Any) -> None:
     assert Outcomes.of([outcome]).partly == {}
 
 
+def test_to_how_many_decimals_a_text_rounds_shows() -> None:
+    texts = Outcomes.of(["99.53 of 3", "100.5 of 12", "none", "at 7."])
+    np.testing.assert_array_equal(texts.features["decimals(outcome)"], [2, 1, np.nan, 0])
+
+
 def test_the_type_of_a_late_part_shows() -> None:
     late = [{**dict.fromkeys("abcdefghijklmnopqrst", 0), "z": last} for last in (1, 1.0)]
     assert not Outcomes.of(late).are_alike()
