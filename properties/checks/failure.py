@@ -9,7 +9,7 @@ from dpassay.claims import (
 )
 from dpassay.properties.drawing.target import is_program
 from dpassay.properties.hunting.formatting import float64_lines, relation_words
-from dpassay.properties.hunting.result import HuntResult, Witness, is_target_name
+from dpassay.properties.hunting.result import HuntResult, Witness, also_refutes_words, is_target_name
 from dpassay.properties.hunting.verdicts import Float64Policy, HuntVerdict
 from dpassay.properties.notions.base import decisive_bound
 from dpassay.properties.notions.bounds import bounds_text
@@ -56,7 +56,7 @@ def failure_message(
         lines += _witness_lines(result.witness, certified=result.evidence is not Evidence.SAMPLED)
     lines.append(f"bounds: {bounds_text(result.bounds)}")
     lines += float64_lines(result.float64) if result.float64 is not None else []
-    lines += [f"this also refutes: {'; '.join(result.also_refutes)}"] if result.also_refutes else []
+    lines += [words for words in [also_refutes_words(result)] if words]
     lines.append(f"seed:  {result.seed}, calls: {result.calls}, alpha: {result.alpha:g}")
     if result.snippet is not None:
         lines += [

@@ -1,11 +1,12 @@
 """The result of a hunt, with the fields of the command line's contract."""
 
+import decimal
 import shlex
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from dpassay.claims import Claim, RenyiDP, parse_neighbours
+from dpassay.claims import Claim, PureDP, RenyiDP, parse_claim, parse_neighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.contract import BoundRecord, Float64Record, HuntRecord, WitnessRecord, as_dictionary
 from dpassay.properties.drawing.call_guard import NOT_FRESH, NOT_READ
@@ -16,12 +17,24 @@ from dpassay.properties.notions.bounds import Bound, bounds_text
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 
-__all__ = ["Float64Result", "HuntResult", "Witness", "is_target_name", "is_void", "refuted_claims", "replay_command"]
+__all__ = [
+    "Float64Result",
+    "HuntResult",
+    "Witness",
+    "also_refutes_words",
+    "is_target_name",
+    "is_void",
+    "refuted_claims",
+    "replay_command",
+]
 
 """The verdict of a run that neither refuted its claim nor tested it."""
 
 _CONVERTED = frozenset({"verdict", "bounds", "evidence", "scope", "witness", "stopped", "power", "float64"})
 """Fields of a result that the record states in a form of its own, or not at all."""
+
+_ROUNDING = 2.0**-50
+"""The relative allowance with which the float64 of a claim is read."""
 
 SHOWN_ORDERS = (2.0, 8.0, 32.0)
 """The orders at which refuted Renyi claims are named."""
@@ -207,8 +220,8 @@ class HuntResult:
     def __str__(self) -> str:
         subject = f"claim {self.claim}" if self.session == 1 else f"claim {self.claim} for {self.session} calls"
         lines = [f"{self.verdict} ({self.evidence}, {self._reach}): {self.target}, {subject}"]
-        lines.append(f"  {bounds_text(self.bounds)}")
-        lines += [f"  this also refutes: {'; '.join(self.also_refutes)}"] if self.also_refutes else []
+        lines.append(f"  {bounds_text(map(self._shown_bound, self.bounds))}")
+        lines += [f"  {words}" for words in [also_refutes_words(self)] if words]
         return "\n".join(lines)
 
     @property
@@ -217,6 +230,11 @@ class HuntResult:
         if not (self.traced and self.scope is Scope.ALL and self.neighbours):
             return f"scope {self.scope}"
         return f"all inputs of length {parse_neighbours(self.neighbours).size}"
+
+    def _shown_bound(self, bound: Bound) -> Bound:
+        """Return a bound for a reader: a delta that the rounding of the claim's own epsilon makes is none."""
+        is_rounding = bound.quantity == "delta" and bound.lower is not None and bound.lower < _ROUNDING
+        return replace(bound, lower=0.0) if is_rounding and self.verdict is not HuntVerdict.VIOLATED else bound
 
     def _lower(self, quantity: str) -> float | None:
         return next((bound.lower for bound in self.bounds if bound.quantity == quantity), None)
@@ -306,6 +324,36 @@ def refuted_claims(claim: Claim) -> tuple[str, ...]:
 
     others = (other for other in refuted_by(claim) if other.form)
     return tuple(str(other) for other in others if not isinstance(other, RenyiDP) or other.alpha in SHOWN_ORDERS)
+
+
+def also_refutes_words(result: HuntResult) -> str:
+    """Return a line on the other claims that a violation refutes, rounded to stronger ones; nothing if there are none.
+
+    They follow from the claim alone: a bound on epsilon that is larger than that of pure DP among them refutes more.
+    """
+    if not result.also_refutes:
+        return ""
+    listed = [_rounded_claim(words) for words in result.also_refutes]
+    pure = [claim.epsilon for claim in map(parse_claim, result.also_refutes) if isinstance(claim, PureDP)]
+    is_exceeded = any(epsilon < result.epsilon_lower for epsilon in pure)
+    why = " (derived from the claim alone; the figures above refute more)" if is_exceeded else ""
+    return f"this also refutes: {'; '.join(listed)}{why}"
+
+
+_SHOWN_DIGITS = 4
+"""Significant digits of derived claims in the output; JSON has all."""
+
+
+def _rounded_claim(words: str) -> str:
+    """Return a claim with its numbers rounded towards 0, which makes it stronger: what refutes it refutes that."""
+    kind, _, numbers = words.partition(":")
+    return f"{kind}:{','.join(map(_shortened, numbers.split(',')))}"
+
+
+def _shortened(number: str) -> str:
+    rounding = decimal.Context(prec=_SHOWN_DIGITS, rounding=decimal.ROUND_DOWN)
+    short = repr(float(rounding.create_decimal(number)))
+    return short if len(short) < len(number) else number
 
 
 def is_void(stopped: StopReason | None, notes: Collection[str]) -> bool:

@@ -23,7 +23,7 @@ from dpassay.impl.libraries.plain import written
 from dpassay.properties.learners.side_tree import quantile_edges
 from dpassay.properties.outcomes.columns import CODE
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME
-from dpassay.properties.outcomes.symbols import LEFT_VALUES, RIGHT_VALUES, Outcomes, comparable
+from dpassay.properties.outcomes.symbols import LEFT_VALUES, RAISES, RIGHT_VALUES, Outcomes, comparable
 from dpassay.properties.outcomes.value_words import is_expression, parse_values
 
 __all__ = [
@@ -88,12 +88,18 @@ class Symbols:
     place: str = OUTCOME
 
     def __str__(self) -> str:
-        return f"{self.place} in {{{', '.join(written(comparable(member)) for member in self.members)}}}"
+        members = sorted(map(comparable, self.members), key=_rank)
+        return f"{self.place} in {{{', '.join(map(written, members))}}}"
 
     def holds(self, outcomes: Outcomes) -> Sides:
         """Tell for each outcome whether it belongs to the event."""
         known = set(map(comparable, self.members))
         return np.array([symbol in known for symbol in outcomes.words(self.place)], dtype=np.bool_)
+
+
+def _rank(member: Hashable) -> tuple[float, str]:
+    """Return where a symbol stands in the words of an event: numbers by value, then everything else by its words."""
+    return (member if isinstance(member, int | float) else math.inf), written(member)
 
 
 Simple = Interval | Symbols
@@ -392,7 +398,7 @@ def _proposals(candidates: Iterable[Candidate], is_left: Sides, delta: float) ->
 def _most_telling(candidates: Iterable[Candidate], is_left: Sides, delta: float) -> Event:
     best: Event = Interval("outcome", -math.inf, math.inf)
     best_score = -math.inf
-    for candidate in candidates:
+    for candidate in sorted(candidates, key=lambda each: -_plainness(each[0])):
         score = _score(candidate, is_left, delta)
         says_less = _plainness(candidate[0]) < _plainness(best)
         if score > best_score + (abs(best_score) / 5 if says_less else 0):
@@ -401,8 +407,12 @@ def _most_telling(candidates: Iterable[Candidate], is_left: Sides, delta: float)
 
 
 def _plainness(event: Event) -> int:
-    """Rank what an event says to a reader: most if it names outcomes themselves, least if it is an interval."""
-    return (2 if event.place == OUTCOME else 1) if isinstance(event, Symbols) else 0
+    """Rank what an event says to a reader: exceptions most, then outcomes themselves, an interval least."""
+    if not isinstance(event, Symbols):
+        return 0
+    if event.place != OUTCOME:
+        return 1
+    return 3 if all(isinstance(each, str) and each.startswith(RAISES) for each in event.members) else 2
 
 
 def _score(candidate: Candidate, is_left: Sides, delta: float) -> float:

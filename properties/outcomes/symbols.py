@@ -28,6 +28,7 @@ from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit,
 __all__ = [
     "LEFT_VALUES",
     "LONGEST_ATOM",
+    "RAISES",
     "RIGHT_VALUES",
     "STRUCTURAL",
     "TYPE",
@@ -66,7 +67,9 @@ LONGEST_ATOM = 1024
 _COMPARED, _COMPARED_AT_ONCE = 24, 1 << 11
 """Numbers of an outcome up to which each is compared with each: of more, rows are sorted; and rows at once."""
 
-_RAISES = "<raises "
+RAISES = "<raises "
+"""Beginning of the symbol of a call that raised."""
+
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 _USUAL = frozenset({"bool", "int64", "float64"})
 _NUMBERS = frozenset({bool, int, float})
@@ -78,7 +81,7 @@ class CallFailedError(Exception):
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
-        self.symbol = f"{_RAISES}{type(error).__name__}>"
+        self.symbol = f"{RAISES}{type(error).__name__}>"
 
 
 class WrongCountError(CallFailedError):
@@ -92,7 +95,7 @@ class WrongCountError(CallFailedError):
             count = kind
         self.complaint = f"target must return {size} outcomes (a sequence or an array) for size={size}, got {count}"
         super().__init__(UsageError(self.complaint))
-        self.symbol = f"{_RAISES}wrong number: {count}>"
+        self.symbol = f"{RAISES}wrong number: {count}>"
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,7 @@ class Outcomes:
         """The number of outcomes that stand for a call that raised."""
         if self.rows.dtype != object:
             return 0
-        return sum(isinstance(row, str) and row.startswith(_RAISES) for row in self.rows)
+        return sum(isinstance(row, str) and row.startswith(RAISES) for row in self.rows)
 
     @cached_property
     def width(self) -> int:

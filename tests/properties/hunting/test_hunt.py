@@ -9,11 +9,12 @@ import pytest
 from numpy.typing import NDArray
 from tests.keys import press_control_c
 
-from dpassay.claims import ExPost, PureDP, UsageError
+from dpassay.claims import ExPost, PureDP, UsageError, parse_claim
 from dpassay.properties.drawing.target import describe_target, load_target
 from dpassay.properties.hunting import black_box
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.replay import replay
+from dpassay.properties.hunting.verdicts import HuntVerdict
 
 Array = NDArray[np.float64]
 LINE = "vector:size=1,linf=1"
@@ -287,3 +288,44 @@ def test_outcomes_may_be_anything() -> None:
         return [[None, "yes", math.nan, (1, None), rng.integers(3)][rng.integers(5)] for _ in range(size)]
 
     assert hunt(odd, "pure:0.5", LINE, calls=3_000).verdict == "not refuted"
+
+
+# --- what a result shows ------------------------------------------------------------------------------------
+
+RAISES_ON_NOTHING = """
+def bits(data, rng):
+    if len(data) == 0:
+        raise ValueError("needs\\n1 record")
+    return int(rng.random() < 0.5), int(rng.random() < 0.5)
+"""
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_the_exception_of_a_witness_is_told_with_its_message(isolate: bool, tmp_path: Path) -> None:
+    path = tmp_path / "raises_on_nothing_target.py"
+    path.write_text(RAISES_ON_NOTHING, encoding="utf-8")
+    records = "records:low=0,high=1,size=0,max-size=1,relation=add-remove"
+    result = hunt(f"per-call:{path}:bits", "pure:1", records, calls=2_000, shrink=False, isolate=isolate)
+    assert result.verdict == "violated"
+    assert result.witness is not None
+    assert result.witness.event == "outcome in {'<raises ValueError>'}"
+    assert "an exception of the event: ValueError: needs 1 record" in result.notes
+
+
+def test_derived_claims_are_rounded_and_do_not_contradict_larger_figures() -> None:
+    result = hunt(lambda data, size, rng: (data[0] > 0) | (rng.random(size) < 0.1), "approx:1,0.01", LINE, calls=3_000)
+    assert result.verdict == "violated"
+    (line,) = (line for line in str(result).splitlines() if "also refutes" in line)
+    assert "pure:1.013;" in line
+    assert line.endswith("(derived from the claim alone; the figures above refute more)")
+    exactly = {words.partition(":")[0]: parse_claim(words) for words in result.also_refutes}
+    assert exactly["pure"].epsilon > 1.013  # type: ignore[attr-defined]  # what is shown is the stronger claim
+
+
+def test_a_delta_that_is_the_rounding_of_the_claim_is_shown_as_none() -> None:
+    result = hunt(laplace, "pure:1", LINE, calls=300)
+    epsilon, delta = result.bounds
+    tiny = replace(result, bounds=(epsilon, replace(delta, lower=1.4e-17)))
+    assert "delta >= 0 (delta at epsilon 1)" in str(tiny)
+    assert tiny.delta_lower == 1.4e-17
+    assert "delta >= 1.4e-17" in str(replace(tiny, verdict=HuntVerdict.VIOLATED))

@@ -156,3 +156,15 @@ def test_words_and_whole_numbers_of_a_text_are_told_wherever_they_stand() -> Non
     }
     assert {name for name in other if ".has(" in name} == {f"outcome.has('{token}')" for token in ("bins", "12", "of")}
     assert not any(".has(" in name for name in flattened(read("alone")).numbers)
+
+
+def test_sets_are_written_in_order() -> None:
+    event = Symbols((3, "b", (2, 1), None, 1, (0, 5), -2.5, "a"))
+    assert str(event) == "outcome in {-2.5, 1, 3, 'a', 'b', (0, 5), (2, 1), None}"
+    assert str(parse_event(str(event))) == str(event)
+
+
+def test_an_exception_is_shown_rather_than_the_outcomes_that_it_replaces() -> None:
+    symbols = ["<raises ValueError>", "a", "<raises ValueError>", "b"] * 200
+    is_left = np.array([False, True] * 400)
+    assert str(best_event(Outcomes.of(symbols), is_left, 1.0, 0.0)) == "outcome in {'<raises ValueError>'}"
