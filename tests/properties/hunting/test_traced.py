@@ -491,7 +491,7 @@ def test_a_constant_outcome_is_noted(target: Any) -> None:
     """Noise of scale NaN makes every outcome NaN."""
     found = decision(target, "pure:1", LINE)
     assert found.verdict == "holds"
-    assert any("returned the same outcome" in note for note in found.notes)
+    assert any("returns the same outcome on every input" in note for note in found.notes)
 
 
 def test_noise_of_scale_zero_reveals_the_input() -> None:
