@@ -24,8 +24,8 @@ def coin(data, size, rng):
     return [bool(value > data[0]) for value in rng.laplace(size=size)]
 def noise(data, size, rng):
     return [float(data[0] + value) for value in rng.normal(size=size)]
-def rounded(data, size, rng):
-    return [round(float(data[0]) + float(value)) for value in rng.laplace(size=size)]
+def formatted(data, size, rng):
+    return [format(data[0] + value, ".0f") for value in rng.laplace(size=size)]
 """
 
 FEW = "pure_dp_of_gaussian_noisy_max"
@@ -38,9 +38,9 @@ COMMANDS = {
     "a mechanism": ("ShownMechanismRecord", ["show", "dpassay.impl.mechanisms.laplace:laplace_mechanism"]),
     "holds": ("HuntRecord", ["hunt", "dpassay.impl.mechanisms.laplace:laplace_mechanism"]),
     "violated": ("HuntRecord", ["hunt", "{target}:noise", "--claim", "pure:0.1", "--calls", "4000"]),
-    "not refuted": ("HuntRecord", ["hunt", "{target}:coin", "--claim", "pure:9", "--calls", "1000"]),
+    "not refuted": ("HuntRecord", ["hunt", "{target}:coin", "--claim", "pure:2", "--calls", "4000", "--no-trace"]),
     "leaves": ("LeafRecord", ["trace", "{target}:coin", "--data", "0.5"]),
-    "no leaves": ("NotTracedRecord", ["trace", "{target}:rounded", "--data", "0.5"]),
+    "no leaves": ("NotTracedRecord", ["trace", "{target}:formatted", "--data", "0.5"]),
     "report": ("ReportRecord", ["report", "--name", FEW, "--jobs", "1", "--output", "{folder}/page.html"]),
 }
 
