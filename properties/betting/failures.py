@@ -11,7 +11,7 @@ The wealth refutes all smaller s as well: if it exceeds 1, some p > s has a prod
 above s, and the product grows as s falls. So the largest s that is refuted is a lower confidence bound at any time.
 
 >>> round(lower_bound(30, 100, level=1e-6), 3)
-0.109
+0.092
 """
 
 import math

@@ -104,10 +104,10 @@ def load_target(name: str) -> Any:
 
     Examples
     --------
-    >>> load_target("nowhere:thing")
+    >>> load_target("nowhere:thing")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    dpassay.claims.UsageError: target 'nowhere:thing': ModuleNotFoundError: No module named 'nowhere'
+    dpassay.claims.UsageError: target 'nowhere:thing': ModuleNotFoundError: No module named 'nowhere'; expected ...
     """
     name = full_name(name)
     if name.startswith(COMMAND):
