@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    library, adapter = blocks("python")
+    library, adapter, *_ = blocks("python")
     (expected,) = blocks("toml")
     (tmp_path / "privacy").mkdir()
     (tmp_path / "mylibrary.py").write_text(library, encoding="utf-8")

@@ -134,8 +134,8 @@ def test_a_witness_in_a_box_is_replayed(tmp_path: Any) -> None:
 EVENTS = [
     AllOf((Interval("outcome[0]", -math.inf, 1.5), Interval("outcome[1]", 0.0, 2.0))),
     AnyOf((Symbols((3,)), AllOf((LOW, HIGH)), HIGH)),
-    NoneOf((LOW, AllOf((HIGH, Symbols(("b", 2)))))),
-    Symbols((" or ", " and ", "not (x)")),
+    NoneOf((LOW, AllOf((HIGH, Symbols((2, "b")))))),
+    Symbols((" and ", " or ", "not (x)")),
 ]
 
 

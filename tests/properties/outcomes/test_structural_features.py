@@ -88,8 +88,8 @@ def test_events_speak_of_the_pair_in_its_new_order() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "outcome in {'a or b and {c', \"it's (\"} or outcome > 1.0",
-        "outcome in {'\\\\', ')'} and outcome[0] <= 1.0 or outcome in {None}",
+        "outcome in {\"it's (\", 'a or b and {c'} or outcome > 1.0",
+        "outcome in {')', '\\\\'} and outcome[0] <= 1.0 or outcome in {None}",
         "not (outcome in (0.0, 1.0] or outcome in {(1, ' or ')})",
     ],
 )

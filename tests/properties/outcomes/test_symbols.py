@@ -70,7 +70,7 @@ def test_a_target_that_edits_its_input_does_not_spoil_the_pair() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["outcome <= 1.0", "outcome[3] > -inf", "max(outcome) in (0.5, 1e-05]", "outcome in {'a', None, (1.0, True)}"],
+    ["outcome <= 1.0", "outcome[3] > -inf", "max(outcome) in (0.5, 1e-05]", "outcome in {'a', (1.0, True), None}"],
 )
 def test_events_are_read_back_from_their_words(text: str) -> None:
     assert parse_event(str(parse_event(text))) == parse_event(text)
