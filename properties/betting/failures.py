@@ -1,11 +1,12 @@
 """The bet that a failure is more probable than is allowed: an e-process on trials that fail or do not.
 
-If every trial fails with probability at most s, given the past, then for any p >= s the product of the factors
+If every trial fails with probability at most s, given the past, then for any p > s the product of the factors
 
     p / s for a failure,      (1 - p) / (1 - s) for a success
 
 is a supermartingale, because the mean factor grows with the probability of a failure and is 1 at s. The wealth against
-s is the mean of these products over a fixed grid of alternatives p, those below s with wealth 0.
+s is the mean of these products over a fixed grid of alternatives p, those up to s with wealth 0. Both facts are
+statements of :mod:`dpassay.spec.theorems.auditing.failure_bets`.
 
 The wealth refutes all smaller s as well: if it exceeds 1, some p > s has a product above 1, the share of failures lies
 above s, and the product grows as s falls. So the largest s that is refuted is a lower confidence bound at any time.

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import pytest
 
 from dpassay.claims import UsageError
-from dpassay.properties.betting.failures import detectable, log_wealth, lower_bound, trials_needed
+from dpassay.properties.betting.failures import _alternatives, detectable, log_wealth, lower_bound, trials_needed
 from dpassay.properties.betting.intervals import clopper_pearson
+from dpassay.spec.theorems.auditing.failure_bets import failure_wealth
 
 TRIALS = 40
 
@@ -73,3 +75,13 @@ def test_arguments_out_of_their_domain_are_refused(failures: int, trials: int, a
 def test_a_smaller_probability_than_allowed_needs_no_number_of_trials() -> None:
     with pytest.raises(UsageError, match="found must lie"):
         trials_needed(0.1, 0.1, level=0.1)
+
+
+@pytest.mark.parametrize("allowed", [0.001, 0.05, 0.5, 0.99])
+@pytest.mark.parametrize(("failures", "trials"), [(0, 1), (1, 1), (3, 40), (40, 40), (17, 300)])
+def test_the_wealth_is_that_of_the_statement_rounded_down(failures: int, trials: int, allowed: float) -> None:
+    alternatives = [Fraction(float(alternative)) for alternative in _alternatives()]
+    exact = failure_wealth(failures, trials - failures, Fraction(allowed), alternatives)
+    wealth = log_wealth(failures, trials, allowed)
+    truth = math.log(exact.numerator) - math.log(exact.denominator)
+    assert truth - 1e-9 < wealth < truth
