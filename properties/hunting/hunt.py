@@ -28,7 +28,6 @@ from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.float64 import sampled_float64, with_certified_float64
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.idle import require_count
-from dpassay.properties.hunting.messages import with_message
 from dpassay.properties.hunting.result import HuntResult, refuted_claims
 from dpassay.properties.hunting.task import (
     Task,
@@ -295,8 +294,6 @@ def investigate(
             result = _sample(task, opened, exactly, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])
             result = result if decision is None else with_certified_float64(result, task, decision[0])
-        if length == 1:
-            result = with_message(result, decoding_sampler(opened.sampler, task.neighbours), limits.call_timeout)
     return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours, stated)
 
 

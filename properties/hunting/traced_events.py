@@ -19,7 +19,7 @@ from dpassay.impl.libraries.plain import Record, Scalar, attribute, item
 from dpassay.impl.libraries.reading import read
 from dpassay.properties.outcomes.events import AllOf, AnyOf, Event, Interval, Simple, Symbols, Words
 from dpassay.properties.outcomes.flattening import OUTCOME
-from dpassay.properties.outcomes.symbols import Outcomes, comparable
+from dpassay.properties.outcomes.symbols import RAISES, Outcomes, comparable
 from dpassay.properties.tracing.outcomes import Kind, Members, image_value
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.leaves.model import Affine, Constraint, Image, Leaf, LeafModel, Noise, Raised, Relation, Step
@@ -47,7 +47,7 @@ def symbol_of(outcome: Hashable) -> Hashable:
 def _plain(outcome: Any, noisy: float | None = None) -> Any:  # noqa: PLR0911 - a case for each kind of outcome
     """Return the plain value of an outcome in the normal form; numbers that hold noise are at their centres."""
     if isinstance(outcome, Raised):
-        return f"<raises {outcome.name}>"
+        return f"{RAISES}{outcome.words}>"
     if isinstance(outcome, Image):
         if noisy is not None and not outcome.form.is_constant:
             return noisy

@@ -20,10 +20,12 @@ from dpassay.claims import Mechanism, SamplerLostError, UsageError
 from dpassay.impl.libraries.plain import NAN, Record
 from dpassay.impl.libraries.reading import read
 from dpassay.impl.libraries.reading_arrays import rows_of_masked, rows_of_table
+from dpassay.impl.libraries.remote import WorkerError
 from dpassay.keyboard import noting_interruptions
 from dpassay.properties.outcomes.columns import Columns
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME, Flat, flattened, to_float, type_words
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features, partly_of_vectors
+from dpassay.properties.outcomes.raised import raised_words
 
 __all__ = [
     "LEFT_VALUES",
@@ -80,8 +82,10 @@ class CallFailedError(Exception):
     """A call raised, which is itself something to observe; `symbol` is the outcome that stands for it."""
 
     def __init__(self, error: BaseException) -> None:
-        super().__init__(f"{type(error).__name__}: {error}")
-        self.symbol = f"{RAISES}{type(error).__name__}>"
+        words = raised_words(error)
+        super().__init__(words)
+        # libraries quote invalid arguments in messages, which no author of one calls a release
+        self.symbol = f"{RAISES}{type(error).__name__ if isinstance(error, WorkerError) else words}>"
 
 
 class WrongCountError(CallFailedError):

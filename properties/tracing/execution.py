@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpassay.properties.outcomes.raised import raised_words
 from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.outcomes import affine_of, first_outcome, normal_form
 from dpassay.properties.tracing.refusal import Refusal, active, refuse
@@ -134,18 +135,21 @@ class _Explorer:
     def _outcome(self, run: Run, data: Any, generator: Any) -> Hashable:
         """Return the outcome of a run; None if it was interrupted or refused, which the run knows."""
         try:
-            returned = self.sampler(data, 1, generator)
-            outcome = normal_form(first_outcome(returned), lambda symbol: to_affine(symbol, run, self.found.variables))
-        except Interrupted:
-            return None
-        except Refusal:
+            return self._released_or_raised(run, data, generator)
+        except (Interrupted, Refusal):
             return None
         except OutOfTime:
             run.interruption = Interrupted(f"more than {self.limits.seconds:g} seconds")
             return None
+
+    def _released_or_raised(self, run: Run, data: Any, generator: Any) -> Hashable:
+        try:
+            returned = self.sampler(data, 1, generator)
+            return normal_form(first_outcome(returned), lambda symbol: to_affine(symbol, run, self.found.variables))
+        except Refusal:
+            raise
         except Exception as error:  # noqa: BLE001 - an exception is an outcome if numbers confirm it
-            return Raised(type(error).__name__)
-        return outcome
+            return Raised(raised_words(error))  # a message that needs noise decides or refuses as all code does
 
     def _leaf(self, run: Run, outcome: Hashable) -> TracedLeaf:
         constraints = tuple(map(self._constraint, run.polyhedron.rows))

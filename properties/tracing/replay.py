@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpassay.properties.outcomes.raised import raised_words
 from dpassay.properties.tracing.discrete import geometric
 from dpassay.properties.tracing.execution import Exploration, Sampler, TracedLeaf
 from dpassay.properties.tracing.forms import Row
@@ -19,6 +20,7 @@ from dpassay.properties.tracing.inversion import inverted_noises
 from dpassay.properties.tracing.outcomes import agrees, first_outcome, normal_form
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.tree import Node
+from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.leaves.derived import with_derived
 from dpassay.spec.leaves.model import Affine, Constraint, Noise, NoiseKind, Raised
 
@@ -138,7 +140,7 @@ def run_on_numbers(
         with np.errstate(all="ignore"):
             returned = sampler(np.array(data, dtype=np.float64), 1, generator(tape))
     except Exception as error:  # noqa: BLE001 - an exception is an outcome
-        return Raised(type(error).__name__)
+        return Raised(raised_words(error))
     return normal_form(first_outcome(returned), _impossible)
 
 
@@ -207,7 +209,9 @@ def _confirm(
     """Require that a run on numbers from a leaf raises the exception of the leaf."""
     point = leaf.interior()
     if point is None:
-        raise Refusal(f"{leaf.leaf.outcome}: no run on numbers found that confirms the exception", _PLACE)
+        raise Refusal(
+            f"{outcome_words(leaf.leaf.outcome)}: no run on numbers found that confirms the exception", _PLACE
+        )
     size = found.variables.size
     noises = {found.variables.noise(key): value for key, value in point.items() if key >= size}
     choices = [int(str(value)) for _, value in leaf.choices]
@@ -215,7 +219,7 @@ def _confirm(
     numbers = [point.get(index, 0.0) for index in range(size)] if data is None else data
     outcome = run_on_numbers(sampler, numbers, tape, generator)
     if outcome != leaf.leaf.outcome:
-        raise Refusal(f"{leaf.leaf.outcome} on symbols, but not on numbers", _PLACE)
+        raise Refusal(f"{outcome_words(leaf.leaf.outcome)} on symbols, but not on numbers", _PLACE)
 
 
 def _compare(

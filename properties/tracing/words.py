@@ -35,7 +35,7 @@ def outcome_words(outcome: Hashable) -> str:  # noqa: PLR0911 - a case for each 
     if isinstance(outcome, Image):
         return _image_words(outcome)
     if isinstance(outcome, Raised):
-        return f"raises {outcome.name}"
+        return f"raises {outcome.words}"
     if isinstance(outcome, Fraction):
         return number_words(outcome)
     if isinstance(outcome, tuple):

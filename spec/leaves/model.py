@@ -135,11 +135,11 @@ class Raised:
 
     Parameters
     ----------
-    name : str
-        The type of the exception.
+    words : str
+        The type of the exception and its message.
     """
 
-    name: str
+    words: str
 
 
 class Relation(StrEnum):

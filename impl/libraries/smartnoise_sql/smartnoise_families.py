@@ -143,8 +143,9 @@ def _noise(make_mechanism, delta):
         )
 
     domain = {"epsilon": (0.2, 4.0), "low": (-40, 30), "width": (3, 60), "contributions": (2, 5)}
-    if delta:  # at larger sensitivities and smaller epsilons the search for a scale takes a minute and gives up
-        domain |= {"epsilon": (0.5, 4.0), "low": (-10, 30), "contributions": (2, 3), "delta": (1e-6, 0.05)}
+    if delta:  # at larger sensitivities and smaller epsilons the search for a scale takes half a minute and gives up
+        domain |= {"epsilon": (0.5, 4.0), "low": (-10, 10), "width": (3, 50), "contributions": (2, 3)}
+        domain |= {"delta": (1e-6, 0.05)}
     return Family(f"{make_mechanism.__name__}, family", make, domain)
 
 

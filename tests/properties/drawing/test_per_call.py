@@ -168,7 +168,7 @@ def test_an_exception_of_one_release_hides_no_other() -> None:
     drawn = sample_side(per_call(often), draw)
     assert drawn is not None
     assert 0 < drawn.failures < 300
-    assert set(drawn.symbols()) == {1.0, "<raises OSError>"}
+    assert set(drawn.symbols()) == {1.0, "<raises OSError: full>"}
     guarded, _ = carry_out(per_call(often), draw)
     assert guarded is not None
     assert guarded.failures == drawn.failures

@@ -3,6 +3,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from tests.keys import press_control_c
 
 from dpassay.claims import ExPost, PureDP, UsageError, parse_claim
+from dpassay.properties.drawing.per_call import per_call
 from dpassay.properties.drawing.target import describe_target, load_target
 from dpassay.properties.hunting import black_box
 from dpassay.properties.hunting.hunt import hunt
@@ -124,7 +126,7 @@ def test_an_exception_that_depends_on_the_data_is_a_leak() -> None:
     result = hunt(raises_on_large, "pure:1", "vector:size=1,linf=1,low=0,high=1")
     assert result.verdict == "violated"
     assert result.witness is not None
-    assert result.witness.event == "outcome in {'<raises ValueError>'}"
+    assert result.witness.event == "outcome in {'<raises ValueError: too large>'}"
     assert replay(result.to_json(), raises_on_large, calls=2000).verdict == "violated"
 
 
@@ -301,15 +303,49 @@ def bits(data, rng):
 
 
 @pytest.mark.parametrize("isolate", [True, False])
-def test_the_exception_of_a_witness_is_told_with_its_message(isolate: bool, tmp_path: Path) -> None:
+def test_the_exception_of_an_event_is_told_with_its_message(isolate: bool, tmp_path: Path) -> None:
     path = tmp_path / "raises_on_nothing_target.py"
     path.write_text(RAISES_ON_NOTHING, encoding="utf-8")
     records = "records:low=0,high=1,size=0,max-size=1,relation=add-remove"
     result = hunt(f"per-call:{path}:bits", "pure:1", records, calls=2_000, shrink=False, isolate=isolate)
     assert result.verdict == "violated"
     assert result.witness is not None
-    assert result.witness.event == "outcome in {'<raises ValueError>'}"
-    assert "an exception of the event: ValueError: needs 1 record" in result.notes
+    assert result.witness.event == r"outcome in {'<raises ValueError: needs\n1 record>'}"
+
+
+def quotes_the_data(data: Array, rng: np.random.Generator) -> int:
+    """Raises as often on every input, with a message that tells the input."""
+    if rng.random() < 0.05:
+        raise ValueError(f"bad record {data[0] > 0.5}")
+    return 0
+
+
+def quotes_noise(data: Array, rng: np.random.Generator) -> float:
+    """Raises on large data alone, with a message that is another one each time."""
+    if data[0] > 0.5 and rng.random() < 0.1:
+        raise ValueError(f"bad {rng.laplace()}")
+    return float(rng.laplace())
+
+
+def quotes_objects(data: Array, rng: np.random.Generator) -> int:
+    """Raises as often on every input, with a message that holds the address of an object."""
+    kept = [object() for _ in range(1 + int(data[0] > 0.5) * 100)]
+    if rng.random() < 0.5:
+        raise ValueError(f"bad {kept[-1]}")
+    return 0
+
+
+@pytest.mark.parametrize("target", [quotes_the_data, quotes_noise])
+def test_the_message_of_an_exception_is_part_of_the_outcome(target: Any) -> None:
+    result = hunt(per_call(target), "pure:1", "vector:size=1,linf=1,low=0,high=1", calls=100_000)
+    assert result.verdict == "violated"
+    assert result.epsilon_lower > 1.5
+
+
+def test_the_address_of_an_object_in_a_message_is_no_part_of_the_outcome() -> None:
+    result = hunt(per_call(quotes_objects), "pure:1", "vector:size=1,linf=1,low=0,high=1", calls=10_000, trace=False)
+    assert result.verdict == "not refuted"
+    assert result.epsilon_lower < 0.5
 
 
 def test_derived_claims_are_rounded_and_do_not_contradict_larger_figures() -> None:

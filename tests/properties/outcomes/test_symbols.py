@@ -54,7 +54,7 @@ def test_an_exception_is_a_symbol() -> None:
 
     with pytest.raises(CallFailedError) as caught:
         call(raising, np.zeros(1), 2, np.random.default_rng(0))
-    assert caught.value.symbol == "<raises KeyError>"
+    assert caught.value.symbol == "<raises KeyError: 'secret'>"
 
 
 def test_a_target_that_edits_its_input_does_not_spoil_the_pair() -> None:

@@ -364,10 +364,43 @@ def test_an_endless_loop_meets_the_time_limit() -> None:
     assert "0.05 seconds" in refused(sampler, limits=Limits(seconds=0.05))
 
 
+class DecidesInItsMessageError(Exception):
+    """Its message tells the sign of a noise."""
+
+    def __str__(self) -> str:
+        return str(bool(self.args[0] > 0))
+
+
 @pytest.mark.parametrize("scale", [-1.0, -0.0])
 def test_bad_scales_raise_what_numpy_raises(scale: Any) -> None:
     [leaf] = traced(lambda data, size, rng: [rng.laplace(scale=scale)]).leaves
-    assert leaf.outcome == Raised("ValueError")
+    assert leaf.outcome == Raised("ValueError: scale < 0")
+
+
+def test_the_message_of_an_exception_is_part_of_the_outcome() -> None:
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        if rng.random() < 0.25:
+            raise ValueError(f"bad {data[0] > 0}")
+        return [0]
+
+    for data, word in ([0.0], "False"), ([1.0], "True"):
+        leaves = traced(sampler, data).leaves
+        assert {leaf.outcome for leaf in leaves} == {Raised(f"ValueError: bad {word}"), 0}
+
+
+def test_a_message_that_quotes_noise_is_refused() -> None:
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        raise ValueError(rng.laplace())
+
+    assert "formatting" in refused(sampler)
+
+
+def test_a_message_may_decide_on_noise() -> None:
+    def sampler(data: Any, size: Any, rng: Any) -> Any:
+        raise DecidesInItsMessageError(rng.laplace())
+
+    leaves = traced(sampler).leaves
+    assert {leaf.outcome for leaf in leaves} == {Raised(f"DecidesInItsMessageError: {word}") for word in (True, False)}
 
 
 def test_noise_without_scale_is_a_number() -> None:
