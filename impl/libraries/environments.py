@@ -1,7 +1,8 @@
-"""Cached virtual environments, one for each version of a library, built with venv and pip.
+"""Cached virtual environments, one for each version of a library, built with venv and pip, or uv where it is found.
 
 They lie in ``$DPASSAY_CACHE``, or the user's folder for caches. The name of each is a digest of all that it is made
-of; one whose building failed, or was interrupted, leaves nothing.
+of; one whose building failed, or was interrupted, leaves nothing. The versions in the folder ``locks`` of an adapter
+are installed as locked: every distribution at the version, and with a hash, that the file states.
 """
 
 import hashlib
@@ -122,18 +123,33 @@ def build_environment(library: Library, version: str, report: Callable[[str], No
     version = parse_version(version)
     recipe = library.recipe_for(version)
     interpreter = find_interpreter(recipe.python)
-    folder = cache_folder() / "environments" / _folder_name(library.name, version, recipe, interpreter)
-    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    lock = library.lock_for(version, interpreter.version)
+    folder = cache_folder() / "environments" / _folder_name(library.name, version, recipe, interpreter, lock)
+    python = _python_of(folder)
     if (folder / _BUILT).is_file():
         return python
     with _locked(folder.with_name(folder.name + ".lock")):
         if not (folder / _BUILT).is_file():  # another process may have built it meanwhile
-            report(f"building an environment for {library.name} {version} (Python {interpreter.version})")
-            _build(folder, python, library.name, version, recipe, interpreter)
+            kind = "an environment" if lock is None else "the locked environment"
+            report(f"building {kind} for {library.name} {version} (Python {interpreter.version})")
+            _build(folder, library.name, version, _requirements(library.name, version, recipe, lock), interpreter)
     return python
 
 
-def _folder_name(name: str, version: str, recipe: EnvironmentRecipe, interpreter: Interpreter) -> str:
+def _requirements(name: str, version: str, recipe: EnvironmentRecipe, lock: Path | None) -> list[list[str]]:
+    """Return the arguments of each call of the installer."""
+    if lock is not None:  # closed under dependencies, except for what the recipe leaves out on purpose
+        return [["--no-deps", "--require-hashes", "-r", str(lock)]]
+    wanted = [f"{name}=={version}"]
+    further = [*recipe.pins, *recipe.extra]
+    if not recipe.no_deps:
+        return [wanted + further]
+    return [["--no-deps", *wanted], *([further] if further else [])]
+
+
+def _folder_name(
+    name: str, version: str, recipe: EnvironmentRecipe, interpreter: Interpreter, lock: Path | None
+) -> str:
     parts = (
         name,
         version,
@@ -142,13 +158,14 @@ def _folder_name(name: str, version: str, recipe: EnvironmentRecipe, interpreter
         recipe.no_deps,
         interpreter.version,
         str(Path(interpreter.path).resolve()),
+        *([] if lock is None else [lock.read_text(encoding="utf-8")]),
     )
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
     return f"{name}-{version}-py{interpreter.short_version}-{digest}"
 
 
 def _build(
-    folder: Path, python: Path, name: str, version: str, recipe: EnvironmentRecipe, interpreter: Interpreter
+    folder: Path, name: str, version: str, requirements: Sequence[Sequence[str]], interpreter: Interpreter
 ) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # what a killed process has left
     try:
@@ -156,14 +173,8 @@ def _build(
         done = _run([interpreter.path, "-m", "venv", str(folder)], what)
         if done.returncode:
             raise UsageError(f"{interpreter.path} cannot make {what}: {_complaint(done.stderr or done.stdout)}")
-        wanted = [f"{name}=={version}"]
-        further = [*recipe.pins, *recipe.extra]
-        if recipe.no_deps:
-            _install(python, ["--no-deps", *wanted], name, version)
-            if further:
-                _install(python, further, name, version)
-        else:
-            _install(python, [*wanted, *further], name, version)
+        for arguments in requirements:
+            _install(_python_of(folder), arguments, name, version)
         built = {"distribution": name, "version": version, "python": interpreter.version}
         (folder / _BUILT).write_text(json.dumps(built), encoding="utf-8")
     except BaseException:
@@ -171,8 +182,18 @@ def _build(
         raise
 
 
-def _install(python: Path, requirements: Sequence[str], name: str, version: str) -> None:
-    done = _run([str(python), *_PIP, "install", "--quiet", *requirements], f"{name} {version}")
+def _python_of(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
+def _install(python: Path, arguments: Sequence[str], name: str, version: str) -> None:
+    uv = shutil.which("uv")
+    if uv is not None:
+        done = _run([uv, "pip", "install", "--quiet", "--python", str(python), *arguments], f"{name} {version}")
+        if done.returncode == 0:
+            return
+        # pip, which may know another index, decides and says why
+    done = _run([str(python), *_PIP, "install", "--quiet", *arguments], f"{name} {version}")
     if done.returncode == 0:
         return
     if _NO_NETWORK.search(done.stderr + done.stdout):
@@ -184,7 +205,7 @@ def _install(python: Path, requirements: Sequence[str], name: str, version: str)
         raise UsageError(
             f"--version {version!r} of {name} is not on the package index; available versions: {known[1]}"
         )
-    raise UsageError(f"pip cannot install {' '.join(requirements)}: {_complaint(done.stderr)}")
+    raise UsageError(f"pip cannot install {' '.join(arguments)}: {_complaint(done.stderr)}")
 
 
 def _run(command: Sequence[str], what: str) -> subprocess.CompletedProcess[str]:

@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _HERE = Path(__file__).parent
+_LOCKED_FOR = "# python "
 Type = type | tuple[type, ...]
 """Accepted types of a value in a file."""
 
@@ -101,6 +102,20 @@ class Library:
                 return recipe
         accepted = ", ".join(recipe.versions for recipe in self.recipes) or "none; use --python"
         raise UsageError(f"--version {version!r} of {self.name} has no environment; versions with one: {accepted}")
+
+    def lock_for(self, version: str, python: str) -> Path | None:
+        """Return the lock file of a version for a version of Python, or None if there is none.
+
+        Its first line is a comment with a specifier of the accepted versions of Python, such as ``# python >=3.11``.
+        """
+        lock = self.adapter.parent / "locks" / f"{version}.txt"
+        if not lock.is_file():
+            return None
+        first = lock.read_text(encoding="utf-8").partition("\n")[0]
+        if not first.startswith(_LOCKED_FOR):
+            raise UsageError(f"{lock}: the first line must be '{_LOCKED_FOR}SPECIFIER', got {first!r}")
+        accepted = parse_specifier(first.removeprefix(_LOCKED_FOR), f"{lock}: ")
+        return lock if accepted.contains(python, prereleases=True) else None
 
 
 def known_libraries() -> dict[str, Library]:

@@ -1,5 +1,6 @@
 """Environments are built from what an index has, cached, and leave nothing when they fail."""
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -7,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from dpassay.cache import cache_folder
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.environments import build_environment, find_interpreter, newest_version
-from dpassay.impl.libraries.registry import EnvironmentRecipe, Library
+from dpassay.impl.libraries.registry import EnvironmentRecipe, Library, known_libraries
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fake interpreters are shell scripts")
 
@@ -143,3 +146,122 @@ def test_a_cache_that_cannot_be_written_is_named(index: Path, monkeypatch: pytes
     monkeypatch.setenv("DPASSAY_CACHE", str(tmp_path / "file"))
     with pytest.raises(UsageError, match=r"cannot be written: .*; set DPASSAY_CACHE"):
         build_environment(library(), "1.0")
+
+
+# --- locks ----------------------------------------------------------------------------------------------------
+
+
+def lock_of(digit: str, name: str = "fakedp==1.5") -> str:
+    """Return a lock with a false hash, made of one digit: environments are cached by the text of their lock."""
+    return f"# python >=3.11\n{name} --hash=sha256:{64 * digit}\n"
+
+
+def without_uv(name: str) -> str | None:
+    return None if name == "uv" else name
+
+
+def locked_library(folder: Path, lock: str, version: str = "1.5") -> Library:
+    (folder / "locks").mkdir()
+    (folder / "locks" / f"{version}.txt").write_text(lock)
+    return Library("fakedp", folder / "adapter.py", (EnvironmentRecipe(pins=("helper>=3",)),))
+
+
+def calls_of(monkeypatch: pytest.MonkeyPatch, failing: str = "") -> list[list[str]]:
+    """Record the commands in place of running them; one whose program is `failing` fails."""
+    commands: list[list[str]] = []
+
+    def record(command: list[str], what: str) -> subprocess.CompletedProcess[str]:
+        if "venv" in command:
+            Path(command[-1]).mkdir(parents=True)
+        else:
+            commands.append(command)
+        return subprocess.CompletedProcess(command, int(command[0] == failing), "", "")
+
+    monkeypatch.setattr("dpassay.impl.libraries.environments._run", record)
+    return commands
+
+
+def test_a_locked_version_is_installed_as_locked(index: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("dpassay.impl.libraries.environments.shutil.which", without_uv)
+    commands, said = calls_of(monkeypatch), []
+    locked = locked_library(tmp_path, lock_of("0"))
+    build_environment(locked, "1.5", said.append)
+    assert said[0].startswith("building the locked environment for fakedp 1.5")
+    assert commands.pop()[-4:] == ["--no-deps", "--require-hashes", "-r", str(tmp_path / "locks" / "1.5.txt")]
+    build_environment(locked, "1.0", said.append)
+    assert commands.pop()[-2:] == ["fakedp==1.0", "helper>=3"]
+    assert not said[1].startswith("building the locked")
+
+
+def test_a_lock_belongs_to_its_versions_of_python(tmp_path: Path) -> None:
+    locked = locked_library(tmp_path, "# python >=3.11,<3.13\n")
+    assert locked.lock_for("1.5", "3.12.4") == tmp_path / "locks" / "1.5.txt"
+    assert locked.lock_for("1.5", "3.13.0") is locked.lock_for("1.6", "3.12.4") is None
+    (tmp_path / "locks" / "1.5.txt").write_text("fakedp==1.5")
+    with pytest.raises(UsageError, match="the first line must be"):
+        locked.lock_for("1.5", "3.12.4")
+
+
+def test_a_changed_lock_has_another_environment(index: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls_of(monkeypatch)
+    locked = locked_library(tmp_path, lock_of("1"))
+    first = build_environment(locked, "1.5")
+    (tmp_path / "locks" / "1.5.txt").write_text(lock_of("2"))
+    assert build_environment(locked, "1.5") != first
+
+
+def test_a_file_with_another_hash_is_refused(built: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def reuse(command: list[str], what: str) -> subprocess.CompletedProcess[str]:
+        if "venv" in command:
+            Path(command[-1]).mkdir(parents=True)
+            return subprocess.CompletedProcess(command, 0, "", "")
+        return subprocess.run([built, *command[1:], "--dry-run"], capture_output=True, text=True, check=False)
+
+    monkeypatch.setattr("dpassay.impl.libraries.environments.shutil.which", without_uv)
+    monkeypatch.setattr("dpassay.impl.libraries.environments._run", reuse)
+    with pytest.raises(
+        UsageError, match=r"pip cannot install --no-deps .* ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"
+    ):
+        build_environment(locked_library(tmp_path, lock_of("3")), "1.5")
+
+
+def test_uv_is_tried_first_and_pip_decides(index: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("dpassay.impl.libraries.environments.shutil.which", str)
+    commands = calls_of(monkeypatch, failing="uv")
+    build_environment(locked_library(tmp_path, lock_of("4")), "1.5")
+    assert [command[:3] for command in commands] == [["uv", "pip", "install"], [commands[1][0], "-m", "pip"]]
+    assert commands[1][-4:] == commands[0][-4:]
+    commands.clear()
+    monkeypatch.setattr("dpassay.impl.libraries.environments.shutil.which", {"uv": "found/uv"}.get)
+    with pytest.raises(UsageError, match="no Python"):  # no interpreter on this search path
+        build_environment(library(), "1.0")
+
+
+LOCKS = sorted(path for each in known_libraries().values() for path in each.adapter.parent.glob("locks/*.txt"))
+
+
+def test_every_library_has_a_lock() -> None:
+    assert {path.parents[1].name for path in LOCKS} == {
+        each.adapter.parent.name for each in known_libraries().values()
+    }
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
+def test_a_shipped_lock_is_closed_and_hashed(path: Path) -> None:
+    """Every line is a pinned distribution with hashes; the library and what its recipe asks for are among them."""
+    (library,) = [each for each in known_libraries().values() if each.adapter.parent == path.parents[1]]
+    assert library.lock_for(path.stem, "3.11.7") == path
+    text = "\n".join(path.read_text(encoding="utf-8").splitlines()[1:])
+    assert "://" not in text
+    lines = [line for line in text.replace("\\\n", "").splitlines() if line.strip()]
+    assert all(re.fullmatch(r"[^#]+==[^#]+?( +--hash=sha256:[0-9a-f]{64})+", line) for line in lines)
+    pins = [Requirement(line.partition("--hash")[0]) for line in lines]
+    recipe = library.recipe_for(path.stem)
+    for wanted in map(Requirement, [f"{library.name}=={path.stem}", *recipe.pins, *recipe.extra]):
+        versions = [
+            next(iter(pin.specifier)).version
+            for pin in pins
+            if canonicalize_name(pin.name) == canonicalize_name(wanted.name)
+        ]
+        assert versions
+        assert all(wanted.specifier.contains(version) for version in versions)
