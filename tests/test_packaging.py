@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import dpassay
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("spec", "impl", "properties")
 
@@ -58,3 +60,12 @@ def test_the_tests_are_installed_with_the_clusters_that_they_start() -> None:
     (own,) = (line for line in extras["dev"] if line.startswith("dpassay["))
     assert "cluster" in own.removeprefix("dpassay[").removesuffix("]").split(",")
     assert {line.partition(">=")[0] for line in extras["cluster"]} == {"dask[distributed]", "ray"}
+
+
+def test_the_recipe_for_conda_has_the_dependencies_of_the_wheel() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / ".ci" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    required = recipe.partition("  run:\n")[2].partition("\n\n")[0].splitlines()
+    assert required[0] == "    - python >=${{ python_min }}"
+    assert [line.removeprefix("    - ").replace(" ", "") for line in required[1:]] == project["dependencies"]
+    assert f'version: "{dpassay.__version__.partition(".dev")[0]}"' in recipe
