@@ -197,6 +197,8 @@ def _completed(left: LeafDistribution, right: LeafDistribution) -> tuple[PushedF
     listed: dict[Hashable, list[Hashable]] = {}
     for outcome in outcomes:
         listed.setdefault(joined.get(outcome, outcome), []).append(outcome)
+    if not listed:
+        raise UndecidedLeafError("no run that ends was traced on these inputs")
     share = blur / len(listed)
 
     def side(own: LeafDistribution) -> PushedForward:

@@ -18,7 +18,7 @@ from dpassay.properties.tracing.inversion import inversion_of
 from dpassay.properties.tracing.mass import intervals, mass_upper
 from dpassay.properties.tracing.outcomes import affine_of
 from dpassay.properties.tracing.polyhedron import Polyhedron
-from dpassay.properties.tracing.refusal import Refusal, active, caller, refuse
+from dpassay.properties.tracing.refusal import Refusal, active, caller, placed, refuse
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.properties.tracing.tree import Cell, Choice, Limits, Node
 from dpassay.spec.leaves.model import CONTINUOUS, Affine, Derived, Function, Noise, NoiseKind
@@ -414,7 +414,7 @@ class Run:
 
     def _require_within_limits(self) -> None:
         if len(self.answers) >= self.limits.decisions:
-            self._interrupt(f"{caller()}: more than {self.limits.decisions} decisions in a run")
+            self._interrupt(placed(f"more than {self.limits.decisions} decisions in a run", caller()))
         if time.monotonic() > self._deadline:
             self._interrupt("time")
         if len(self.answers) >= len(self._prefix) + self._allowance:
