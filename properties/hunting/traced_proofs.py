@@ -26,9 +26,11 @@ from dpassay.spec.leaves.cell_pairs import has_cells
 from dpassay.spec.leaves.certificates import certificate
 from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment
 from dpassay.spec.leaves.check_cells import check_cells
+from dpassay.spec.leaves.check_lattice import check_lattice
 from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
 from dpassay.spec.leaves.discrete_cells import DiscreteCells, discrete_bound
-from dpassay.spec.leaves.lattice_alignment import has_geometric_noise, lattice_bound
+from dpassay.spec.leaves.lattice_alignment import AlignedOnLattice, has_geometric_noise, lattice_bound
+from dpassay.spec.leaves.lattice_certificates import lattice_certificate
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel
 from dpassay.spec.notions.base import find_notion, grown
@@ -103,9 +105,10 @@ def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | s
         return _certified(whole, relation, found)
     if has_geometric_noise(whole):
         shifted = lattice_bound(whole, relation)
-        if not isinstance(shifted, Unaligned):
-            return Proof(shifted.epsilon, shifted.delta, move=tuple(map(Fraction, shifted.worst_move)))
-        return shifted.reason
+        if isinstance(shifted, Unaligned):
+            return shifted.reason
+        move = tuple(map(Fraction, shifted.worst_move))
+        return Proof(shifted.epsilon, shifted.delta, _on_lattice(whole, relation, shifted), move)
     if not has_cells(whole):
         return found.reason
     across: AlignedCells | DiscreteCells | Unaligned = discrete_bound(whole, relation)
@@ -131,6 +134,14 @@ def _of_cells(model: LeafModel, relation: NeighbourRelation, proof: AlignedCells
         return None
     saved = cell_certificate(model, relation, proof)
     return None if check_cells(saved) else saved
+
+
+def _on_lattice(model: LeafModel, relation: NeighbourRelation, proof: AlignedOnLattice) -> Any:
+    """Return the certificate of a proof by integer shifts; None if it has none that its checker accepts."""
+    if model.derived:
+        return None
+    saved = lattice_certificate(model, relation, proof)
+    return None if check_lattice(saved) else saved
 
 
 def _types_differ(model: LeafModel) -> bool:

@@ -87,10 +87,12 @@ def _text_of(content: dict[str, Any], name: str) -> str | None:
 
 
 def _faults(content: dict[str, Any]) -> list[str]:
+    from dpassay.spec.leaves import check_cells, check_lattice
     from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment
-    from dpassay.spec.leaves.check_cells import FORMAT, check_cells
 
-    checked = check_cells if content.get("format") == FORMAT else check_alignment
+    others = {check_cells.FORMAT: check_cells.check_cells, check_lattice.FORMAT: check_lattice.check_lattice}
+    form = content.get("format")
+    checked = others.get(form, check_alignment) if isinstance(form, str) else check_alignment
     try:
         return [*checked(content), *_foreign_relation(content)]
     except MalformedCertificateError as error:
