@@ -34,6 +34,7 @@ from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributio
 from dpassay.properties.hunting.traced_proofs import (
     BITS,
     BOUNDED,
+    MOST_MERGED,
     Proof,
     gaussian_claim,
     implied,
@@ -288,7 +289,9 @@ class _Work:
         symbolic = self._on_symbols(derives=derives)
         if not isinstance(symbolic, Trace):
             return _Known(self, None, symbolic)
-        known = _Known(self, symbolic.model, self._proof(symbolic.model))
+        known = _Known(self, symbolic.model, "")
+        known.proof = self._proof(known)
+        known.is_whole = symbolic.unity.outcome is Outcome.HOLDS
         if not isinstance(self.claim, PureDP | BoundedRange) and not known.implies(self.claim):
             known.square = self._gaussian(symbolic.model)
         return known
@@ -327,10 +330,12 @@ class _Work:
         self.notes |= dict.fromkeys(note for note in found.notes if not note.startswith("undecided"))
         return found
 
-    def _proof(self, model: LeafModel) -> "Proof | str":
+    def _proof(self, known: "_Known") -> "Proof | str":
+        assert known.model is not None
+        is_small = len(known.model.leaves) <= MOST_MERGED
         try:
             with time_limit(self.left):
-                return proof_of(model, self.relation, self.claim)
+                return proof_of(known.model, self.relation, self.claim, known.merged if is_small else known.model)
         except OutOfTime:
             return self._too_long()
 
@@ -458,7 +463,7 @@ def _exhausted(known: "_Known", claim: Claim, pairs: Sequence[Pair] | None) -> _
 def _on_exact_data(known: "_Known", *, joins_close: bool = False) -> "_Known":
     """Return what is known of a target, with exact numbers as data in place of floats; see `trace`."""
     exactly = _Known(known.work, known.model, known.proof, exactness={"is_exact": True, "joins_close": joins_close})
-    exactly.factors, exactly.square = known.factors, known.square
+    exactly.factors, exactly.square, exactly.is_whole = known.factors, known.square, known.is_whole
     return exactly
 
 
@@ -473,6 +478,7 @@ class _Known:
         self.factors: tuple[int, ...] = ()
         self.exhausted: _Exhausted | None = None
         self.square: Fraction | None = None
+        self.is_whole = False
         self._models: dict[bytes, LeafModel] = {}
         self._distributions: dict[tuple[bytes, bytes], DistributionPair] = {}
 
@@ -484,15 +490,22 @@ class _Known:
         return self._distributions[key]
 
     def _distributions_on(self, left: Array, right: Array) -> DistributionPair:
-        """Return the distributions on a pair, from the leaves as they are or else from merged ones."""
+        """Return the distributions on a pair, from merged leaves if these are fewer and have probabilities."""
         if self.model is None or self.is_traced_anew:
             return distributions(self._at(left), self._at(right))
-        try:
-            return distributions(*(at_data(self.model, _exact(side)) for side in (left, right)))
-        except (UndecidedLeafError, UnknownOutcomeError):
-            if has_geometric_noise(self.model):  # drawn trial by trial, it has probabilities for every decision
-                return distributions(self._at(left), self._at(right))
-            return distributions(*(at_data(self._merged, _exact(side)) for side in (left, right)))
+        reason: UndecidedLeafError | UnknownOutcomeError | None = None
+        for own, is_whole in self._choices:
+            try:
+                found = distributions(*(at_data(own, _exact(side)) for side in (left, right)), is_whole=is_whole)
+            except (UndecidedLeafError, UnknownOutcomeError) as error:
+                reason = error
+            else:
+                self._choices = [(own, is_whole)]
+                return found
+        if has_geometric_noise(self.model):  # drawn trial by trial, it has probabilities for every decision
+            return distributions(self._at(left), self._at(right))
+        assert reason is not None
+        raise reason
 
     @property
     def may_round(self) -> bool:
@@ -516,7 +529,21 @@ class _Known:
         return at_data(self.model, _exact(left)), at_data(self.model, _exact(right))
 
     @cached_property
-    def _merged(self) -> LeafModel:
+    def _choices(self) -> list[tuple[LeafModel, bool]]:
+        """The leaves to be compared, and whether they sum to 1 for certain; others only where the first are undecided.
+
+        Merged leaves may be cyclic where their parts are not, and the other way round.
+        """
+        assert self.model is not None
+        plain = self.model, self.is_whole
+        if has_geometric_noise(self.model) or len(self.model.leaves) > MOST_MERGED:
+            return [plain]
+        others = self.merged, False
+        return [others, plain] if len(self.merged.leaves) < len(self.model.leaves) else [plain, others]
+
+    @cached_property
+    def merged(self) -> LeafModel:
+        """The model with its leaves merged."""
         assert self.model is not None
         return merged(self.model)
 

@@ -31,14 +31,13 @@ from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
 from dpassay.spec.leaves.discrete_cells import DiscreteCells, discrete_bound
 from dpassay.spec.leaves.lattice_alignment import AlignedOnLattice, has_geometric_noise, lattice_bound
 from dpassay.spec.leaves.lattice_certificates import lattice_certificate
-from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel
 from dpassay.spec.notions.base import find_notion, grown
 from dpassay.spec.notions.implications import IMPLICATIONS
 
-__all__ = ["BITS", "BOUNDED", "Proof", "gaussian_claim", "implied", "proof_of", "within"]
+__all__ = ["BITS", "BOUNDED", "MOST_MERGED", "Proof", "gaussian_claim", "implied", "proof_of", "within"]
 
-_MOST_MERGED = 512
+MOST_MERGED = 512
 """Models with more leaves are not merged before the proof: merging would take too long."""
 
 _LONGEST_CHAIN = 3
@@ -71,16 +70,26 @@ class Proof:
     is_partial: bool = False
 
 
-def proof_of(model: LeafModel, relation: NeighbourRelation, claim: Claim) -> "Proof | str":
+def proof_of(
+    model: LeafModel, relation: NeighbourRelation, claim: Claim, whole: LeafModel
+) -> "Proof | str":  # fmt: skip
     """Return what alignments prove of a model on symbolic data, or why they prove nothing.
 
-    Without decisions about data alone, and for mechanisms that are discrete on every cell of data, the proof has a
-    certificate, which was checked; with noise on a lattice, by shifts across cells of data, or where leaves are given
-    up for the delta of the claim, it has none.
+    Without decisions about data alone, by integer shifts, and for mechanisms that are discrete on every cell of data,
+    the proof has a certificate, which was checked; by shifts across cells of data, or where leaves are given up for the
+    delta of the claim, it has none.
+
+    Parameters
+    ----------
+    model : LeafModel
+        The leaves as they were traced.
+    relation, claim : NeighbourRelation, Claim
+        What is to be proved.
+    whole : LeafModel
+        The model with its leaves merged where that does not take too long.
     """
     if _types_differ(model):
         return "equal outcomes are of different types"
-    whole = merged(model) if len(model.leaves) <= _MOST_MERGED else model
     found = _for_all_events(whole, relation)
     if not isinstance(claim, ApproximateDP) or not claim.delta or _implies(found, claim):
         return found

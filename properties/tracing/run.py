@@ -13,7 +13,7 @@ import numpy as np
 
 from dpassay.properties.tracing.arrays import SymbolArray, wrap
 from dpassay.properties.tracing.discrete import geometric
-from dpassay.properties.tracing.forms import Form, Row, combine
+from dpassay.properties.tracing.forms import Form, KnownForms, Row, combine
 from dpassay.properties.tracing.inversion import inversion_of
 from dpassay.properties.tracing.mass import intervals, mass_upper
 from dpassay.properties.tracing.outcomes import affine_of
@@ -93,6 +93,7 @@ class Variables:
         self.size = size
         self.noises: list[Noise] = []
         self.derived: dict[Derived, int] = {}
+        self.forms = KnownForms()
         self._numbers: dict[Noise, int] = {}
         self._draws: dict[tuple[str, int], list[tuple[Fraction, ...]]] = {}
 
@@ -164,7 +165,7 @@ class Run:
         self.lost = Fraction(0)
         self.departures: list[tuple[tuple[int, ...], Fraction]] = []
         self._node, self._prefix, self._variables = root, prefix, variables
-        self._agreed: Node | None = None
+        self.forms = variables.forms
         self._allowance, self._deadline = allowance, deadline
         self._thread = threading.get_ident()
 
@@ -179,7 +180,7 @@ class Run:
         self.counts[kind] += 1
         self._drawn += 1
         self.kinds[key] = kind
-        return Symbol(self, Form(Fraction(0), {key: _ONE}))
+        return Symbol(self, self.forms.variable(key))
 
     def trials(self, label: str, chance: Fraction) -> Any:
         """Return the number of trials up to the first success."""
@@ -189,7 +190,7 @@ class Run:
 
     def datum(self, index: int) -> Symbol:
         """Return a coordinate of symbolic data."""
-        return Symbol(self, Form(Fraction(0), {index: _ONE}))
+        return Symbol(self, self.forms.variable(index))
 
     def derives(self, form: Form) -> bool:
         """Return whether a function of the form is to be a coordinate of its own: it holds data and no noise."""
@@ -219,7 +220,7 @@ class Run:
         for end, sign in zip(_ENDS.get(function, (low, high)), (_ONE, -_ONE), strict=True):
             if end is not None:
                 self.polyhedron.note([Row(Form(-sign * end, {key: sign}), False)])
-        return Symbol(self, Form(Fraction(0), {key: _ONE}))
+        return Symbol(self, self.forms.variable(key))
 
     def clipped_form(self, form: Form) -> tuple[Form, Fraction | None, Fraction | None] | None:
         """Return argument and ends where the form is a clipped number."""
@@ -337,9 +338,10 @@ class Run:
         self._require_alive()
         if count > self.limits.values:
             refuse(f"a decision with {count} answers, more than {self.limits.values}")
-        asked = Node(question, count, cell, missing=missing)
-        if count <= _FEW and not self._is_known(asked):
-            for place in range(count):
+        asked = self._known_decision(question)
+        if asked is None:
+            asked = Node(question, count, cell, missing=missing)
+            for place in range(count) if count <= _FEW else ():
                 if all(self.polyhedron.implies(row) for row in cell(place)):
                     return place
         for place in range(count) if self._inverted else ():
@@ -349,11 +351,10 @@ class Run:
         self._unread.append((len(self._node.options) > 1, self._node.cell(answer)))
         return answer
 
-    def _is_known(self, asked: Node) -> bool:
-        """Return whether a run with the same answers so far has asked this: then its answers did not imply it."""
+    def _known_decision(self, question: object) -> Node | None:
+        """Return the node of a run with the same answers so far that has decided this: they did not imply it."""
         known = self._node.children.get(self.answers[-1] if self.answers else 0)
-        self._agreed = known if known is not None and known.agrees(asked) else None
-        return self._agreed is not None
+        return known if known is not None and not known.is_draw and known.question == question else None
 
     @property
     def mass(self) -> Fraction:
@@ -377,7 +378,7 @@ class Run:
             asked.cell = functools.cache(asked.cell)  # replays read it again and again
             asked.options = self._options(asked)
             self._node.children[last] = known = asked
-        elif known is not self._agreed and not known.agrees(asked):
+        elif known is not asked and not known.agrees(asked):
             refuse("not a function of its data and its generator: the same run took another decision")
         return known
 
