@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dpassay.cli import main
 from dpassay.claims import parse_claim, parse_neighbours
+from dpassay.cli import main
 from dpassay.properties.hunting.traced import decide
 from dpassay.spec.leaves.certificates import sealed
 

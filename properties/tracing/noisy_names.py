@@ -52,7 +52,7 @@ def _extreme(plain: Callable[..., Any], *, is_above: bool) -> Callable[..., Any]
 
     @functools.wraps(plain)
     def replaced(*values: Any, **options: Any) -> Any:
-        if len(values) == 2 and not options and active.run is not None:  # noqa: PLR2004 - a number and its limit
+        if len(values) == 2 and not options and active.run is not None:
             found = clipped(*values, is_above=is_above)
             if isinstance(found, Symbol):  # a constant would have the type of one of both
                 return found

@@ -175,7 +175,9 @@ def _box_faults(
         shift = {name: read_rational(value) for name, value in one["shift"].items()}
         yield from _shift_faults(epsilon, shift)
         for form, is_released in forms:
-            low, high = change_of(form, shift, [(ends[i], ends[i]) if i in ends else side for i, side in enumerate(box)])
+            low, high = change_of(
+                form, shift, [(ends[i], ends[i]) if i in ends else side for i, side in enumerate(box)]
+            )
             if low < 0 or (is_released and high > 0):
                 yield f"a {'released number' if is_released else 'decision'} changes by {low} to {high}"
 
