@@ -145,9 +145,7 @@ def _traced_at(sampler: Sampler, data: Data, factors: int) -> Models:
 
 @dataclass(frozen=True)
 class _Bound:
-    """The bound, the inputs it speaks of or why there is none, the worst move, the structure of its outcome, and the
-    merged leaves.
-    """
+    """The bound, the inputs it speaks of or why there is none, worst move, structure of its outcome, merged leaves."""
 
     upper: float
     scope: str

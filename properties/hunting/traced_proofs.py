@@ -76,8 +76,8 @@ def proof_of(
     """Return what alignments prove of a model on symbolic data, or why they prove nothing.
 
     Without decisions about data alone, by integer shifts, and for mechanisms that are discrete on every cell of data,
-    the proof has a certificate, which was checked; by shifts across cells of data, or where leaves are given up for the
-    delta of the claim, it has none.
+    the proof has a certificate, which was checked; by shifts across cells of data, or where leaves are given up for
+    the delta of the claim, it has none.
 
     Parameters
     ----------

@@ -184,10 +184,10 @@ class _Solved:
         order = sorted(range(columns), key=lambda j: sorted(marks[j]))
         place = {j: k for k, j in enumerate(order)}
         named = sorted(
-            (tuple(sorted((place[j], *value.as_integer_ratio()) for j, value in row.items())), *bound.as_integer_ratio())
+            (sorted((place[j], *value.as_integer_ratio()) for j, value in row.items()), *bound.as_integer_ratio())
             for row, bound in rows
-        )  # fmt: skip
-        key = columns, tuple(named)
+        )
+        key = columns, tuple((tuple(row), *bound) for row, *bound in named)
         if key not in self._known:
             plain = [({j: Fraction(n, d) for j, n, d in row}, Fraction(*bound)) for row, *bound in named]
             self._known[key] = minimum([Fraction(1)] * columns, plain)

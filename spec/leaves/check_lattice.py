@@ -1,9 +1,9 @@
 """An independent checker of certificates with noise on a lattice: the standard library alone.
 
 Geometric noise of ratio q is shifted upwards by integers, at a cost of log(1/q) a unit; the certificate states an
-upper bound of it for each ratio. Each leaf has either a shift for every move of one coordinate by 1 or -1, which add up
-to shifts for all integer moves, or a shift for every integer move of every box, where coordinates that are not fixed
-may be anywhere. That the leaves describe the mechanism, and that its data are integers, is not part of the certificate.
+upper bound of it for each ratio. Each leaf has either a shift for every move of one coordinate by 1 or -1, which add
+up to shifts for all integer moves, or a shift for every integer move of every box, where coordinates that are not
+fixed may be anywhere. That the leaves describe the mechanism is not part of the certificate.
 """
 
 import itertools

@@ -20,11 +20,11 @@ _MOST_BYTES = 1 << 28
 def check(certificate: Path, as_json: bool) -> int:
     """Check CERTIFICATE, a proof that `dpassay hunt --certificate FILE` saved.
 
-    The check shares no code with the search for the proof and uses rational arithmetic. It verifies that the shifts of
-    the noise, integers for geometric noise, keep the decisions and the released numbers of every leaf listed, for every
-    move that the neighbour relation allows, at a cost of at most epsilon; or that the probabilities of all outcomes, on
-    all cells into which decisions cut the data, agree with epsilon and delta. That the leaves or the probabilities
-    describe the target is not part of the certificate.
+    The check shares no code with the search for the proof and uses rational arithmetic. It verifies that the shifts
+    of the noise, integers for geometric noise, keep the decisions and the released numbers of every leaf listed, for
+    every move that the neighbour relation allows, at a cost of at most epsilon; or that the probabilities of all
+    outcomes, on all cells into which decisions cut the data, agree with epsilon and delta. That the leaves or the
+    probabilities describe the target is not part of the certificate.
     The exit status is 1 if the certificate is wrong.
     """
     from dpassay.properties.contract import CheckRecord
