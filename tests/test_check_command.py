@@ -70,7 +70,7 @@ def test_a_proof_by_integer_shifts_is_valid_and_a_smaller_epsilon_is_not(tmp_pat
     assert proved is not None
     assert checked(dict(proved), tmp_path) == 0
     assert "1 leaf, aligned" in capsys.readouterr().out
-    assert checked(sealed(proved | {"epsilon": "69/100"}), tmp_path) == 1
+    assert checked(sealed({**proved, "epsilon": "69/100"}), tmp_path) == 1
 
 
 @pytest.mark.parametrize(
