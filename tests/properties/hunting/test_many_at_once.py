@@ -10,7 +10,6 @@ from dpassay.properties.hunting.many_at_once import DIFFERS_IN_BATCHES
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.testing import per_call
 
-
 pytestmark = pytest.mark.traced
 
 
