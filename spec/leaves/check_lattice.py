@@ -40,7 +40,7 @@ Costs = Mapping[Fraction, Fraction]
 """The cost of a unit of shift, by ratio."""
 
 Forms = Sequence[tuple[Form, bool]]
-"""What a shift must keep, and whether it is a released number rather than a decision."""
+"""The functions that a shift keeps, and whether each is a released number rather than a decision."""
 
 
 def check_lattice(certificate: Mapping[str, Any]) -> list[str]:
