@@ -49,6 +49,7 @@ from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.notions.base import audited, epsilon_delta_of
 from dpassay.properties.outcomes.symbols import sampler_of
 from dpassay.properties.pairing.registry import DistributionPair
+from dpassay.properties.tracing.outcome_types import Typed, may_tell
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import EVERYWHERE, Trace, trace
 from dpassay.properties.tracing.tree import Limits
@@ -155,8 +156,11 @@ def refuted_exactly(target: Any, claim: Claim, relation: NeighbourRelation, pair
         return None
     work = _Work(sampler_of(target), claim, relation, 0, 2 * seconds)
     on_floats = _Known(work, None, "")
-    exactly = work.is_confirmed_exactly(on_floats, pair)
-    return exactly if exactly or exactly is None or work.is_confirmed(on_floats, pair) else None
+    try:
+        exactly = work.is_confirmed_exactly(on_floats, pair)
+        return exactly if exactly or exactly is None or work.is_confirmed(on_floats, pair) else None
+    except _UntraceableError:
+        return None
 
 
 class _Work:
@@ -171,12 +175,16 @@ class _Work:
         self.error: BaseException | None = None
         self.notes: dict[str, None] = {}
         self.float64: Finding | None = None
+        self.types_tell = False
+        self.types: set[Typed] = set()
 
     def carry_out(self) -> None:
         try:
             self.answer = self._decision()
         except OutOfTime:
             self.answer = Decision(reason=self._too_long())
+        except _UntraceableError as error:
+            self.answer = Decision(reason=str(error))
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             if self.left:
                 self.error = error
@@ -326,9 +334,20 @@ class _Work:
             on_lattice=on_lattice, is_exact=is_exact, joins_close=joins_close, derives=derives,
         )  # fmt: skip
         if isinstance(found, Refusal):
+            if found.is_final:
+                raise _UntraceableError(str(found))
             return str(found)
         self.notes |= dict.fromkeys(note for note in found.notes if not note.startswith("undecided"))
+        self._note_types(found)
         return found
+
+    def _note_types(self, found: Trace) -> None:
+        """Note types that may tell outcomes of one value apart, in a trace or between traces."""
+        typed = found.typed()
+        self.types_tell = self.types_tell or may_tell(typed)
+        if not self.types_tell:  # on symbols, traces in different modes have different types
+            self.types |= {replace(leaf, on_symbols=None) for leaf in typed}
+            self.types_tell = may_tell(self.types)
 
     def _proof(self, known: "_Known") -> "Proof | str":
         assert known.model is not None
@@ -376,19 +395,21 @@ class _Work:
 
     def _judged(self, known: "_Known", finding: Finding | str) -> Decision:
         is_violated = isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
-        holds = known.implies(self.claim)
+        proves = not self.types_tell
+        holds = proves and known.implies(self.claim)
         verdict = HuntVerdict.VIOLATED if is_violated else HuntVerdict.HOLDS if holds else None
         if is_violated and holds:
             return Decision(reason="the trace contradicts itself: its proof and its witness cannot both be right")
-        proof = known.proof if isinstance(known.proof, Proof) else None
+        proof = known.proof if proves and isinstance(known.proof, Proof) else None
+        reason = _reason(known, finding) if proves else "outcomes of one value are of different types"
         return Decision(
             verdict,
             finding if isinstance(finding, Finding) else None,
-            known.epsilon_upper(),
+            known.epsilon_upper() if proves else None,
             None if proof is None else proof.certificate,
-            None if verdict else _reason(known, finding),
+            None if verdict else reason,
             tuple(self.notes),
-            known.uppers(),
+            known.uppers() if proves else {},
             known.model is not None and any(has_open_bits(leaf.outcome) for leaf in known.model.leaves),
             self.float64,
         )
@@ -435,6 +456,10 @@ def _joined(first: Finding, second: Finding) -> Finding:
 
 class _NotTracedError(Exception):
     """The target cannot be traced on an input."""
+
+
+class _UntraceableError(Exception):
+    """The target cannot be traced on any input."""
 
 
 @dataclass(frozen=True)

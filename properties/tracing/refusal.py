@@ -37,6 +37,8 @@ class Refusal(BaseException):
     ----------
     on_lattice : bool
         Whether geometric noise was drawn as noise on a lattice: drawn trial by trial, it may support the operation.
+    is_final : bool
+        Whether no other input and no other way to trace helps.
     """
 
     def __init__(self, operation: str, place: str) -> None:
@@ -44,6 +46,7 @@ class Refusal(BaseException):
         self.operation = operation
         self.place = place
         self.on_lattice = False
+        self.is_final = False
 
 
 class _Active(threading.local):

@@ -4,7 +4,7 @@ import functools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -148,6 +148,7 @@ class Run:
     ) -> None:  # fmt: skip
         self.refusal: Refusal | None = None
         self.interruption: Interrupted | None = None
+        self.types: Hashable = None
         self.mode = mode
         self.limits = limits
         self.kinds: dict[int, NoiseKind] = {}
