@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,15 +111,21 @@ def figures(
     bound = _Bound(math.inf, str(found)) if isinstance(found, Refusal) else _bound(found.model, relation)
     clock.append(time.process_time())
 
-    def at(data: Data) -> Models:
+    def at(data: Data, *, is_merged: bool = False) -> Models:
         if isinstance(found, Refusal):
             return _traced_at(sampler, data, factors)
-        model = at_data(found.model, [Fraction(value) for value in data])
+        own = bound.whole if is_merged and bound.whole is not None else found.model
+        model = at_data(own, [Fraction(value) for value in data])
         return [model if enough < 0 or bound.structure is None else _part(model, bound.structure)]
 
     pairs = [*more, *_far_out(bound.moves, relation)]
     pairs += adversarial_pairs(relation, seed=0, limit=designed) if designed else []
-    lower, pair, leaves = (0.0, None, 0) if bound.upper <= enough else _worst(pairs[:most], relation, at, enough)
+    lower, pair, leaves = 0.0, None, 0
+    if bound.upper > enough:
+        try:  # merged leaves are fewer, but may be cyclic where their parts are not
+            lower, pair, leaves = _worst(pairs[:most], relation, partial(at, is_merged=True), enough)
+        except NotTracedError:
+            lower, pair, leaves = _worst(pairs[:most], relation, at, enough)
     if not isinstance(found, Refusal):
         leaves = len(found.model.leaves)
     clock.append(time.process_time())
@@ -138,12 +145,13 @@ def _traced_at(sampler: Sampler, data: Data, factors: int) -> Models:
 
 @dataclass(frozen=True)
 class _Bound:
-    """The bound, the inputs it speaks of or why there is none, the worst move, and the structure of its outcome."""
+    """The bound, the inputs it speaks of or why there is none, worst move, structure of its outcome, merged leaves."""
 
     upper: float
     scope: str
     moves: tuple[tuple[Fraction, ...], ...] = ()
     structure: Hashable = None
+    whole: LeafModel | None = None
 
 
 def _bound(model: LeafModel, relation: VectorNeighbours) -> _Bound:
@@ -155,7 +163,7 @@ def _bound(model: LeafModel, relation: VectorNeighbours) -> _Bound:
         return _Bound(float_upper(ball(proof.epsilon)), everywhere)
     if isinstance(proof, Aligned):
         structure = skeleton(whole.leaves[proof.worst_leaf].outcome)[0]
-        return _Bound(float_upper(ball(proof.epsilon)), everywhere, (proof.worst_move,), structure)
+        return _Bound(float_upper(ball(proof.epsilon)), everywhere, (proof.worst_move,), structure, whole)
     return _Bound(math.inf, proof.reason, () if proof.move is None else (proof.move,))
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from dpassay.claims import parse_claim, parse_neighbours
 from dpassay.cli import main
+from dpassay.properties.hunting.traced import decide
 from dpassay.spec.leaves.certificates import sealed
 
 pytestmark = pytest.mark.traced
@@ -57,6 +59,18 @@ def test_a_saved_proof_is_valid(saved: dict[str, Any], target: str, tmp_path: Pa
     assert main(["check", str(tmp_path / "changed.json"), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["valid"], record["faults"], record["epsilon"]) == (True, [], "1")
+
+
+def test_a_proof_by_integer_shifts_is_valid_and_a_smaller_epsilon_is_not(tmp_path: Path, capsys: Any) -> None:
+    def two_sided(data: Any, size: Any, rng: Any) -> Any:
+        return [data[0] + rng.geometric(0.5) - rng.geometric(0.5) for _ in range(size)]
+
+    relation = parse_neighbours("vector:size=1,linf=1,integer")
+    proved = decide(two_sided, parse_claim("pure:0.7"), relation, seed=0, seconds=60.0).certificate
+    assert proved is not None
+    assert checked(dict(proved), tmp_path) == 0
+    assert "1 leaf, aligned" in capsys.readouterr().out
+    assert checked(sealed({**proved, "epsilon": "69/100"}), tmp_path) == 1
 
 
 @pytest.mark.parametrize(

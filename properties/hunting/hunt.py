@@ -28,6 +28,7 @@ from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.float64 import sampled_float64, with_certified_float64
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.hunting.idle import require_count
+from dpassay.properties.hunting.many_at_once import asked_for_many
 from dpassay.properties.hunting.result import HuntResult, refuted_claims
 from dpassay.properties.hunting.task import (
     Task,
@@ -284,8 +285,10 @@ def investigate(
         if decision is not None:
             result = _exact(task, *decision)
             if result is not None:
+                pairs = adversarial_pairs(relation, seed=task.seed)
                 with kept_global_generators():
-                    ask(opened.sampler, require_count, adversarial_pairs(relation, seed=task.seed)[0][0])
+                    ask(opened.sampler, require_count, pairs[0][0])
+                result = asked_for_many(result, task, opened.sampler, pairs)
             if result is not None and decision[0].low_bits_open:
                 result = _with_float64(result, task, opened)
         if result is None:

@@ -34,6 +34,7 @@ from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributio
 from dpassay.properties.hunting.traced_proofs import (
     BITS,
     BOUNDED,
+    MOST_MERGED,
     Proof,
     gaussian_claim,
     implied,
@@ -48,6 +49,7 @@ from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.notions.base import audited, epsilon_delta_of
 from dpassay.properties.outcomes.symbols import sampler_of
 from dpassay.properties.pairing.registry import DistributionPair
+from dpassay.properties.tracing.outcome_types import Typed, may_tell
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import EVERYWHERE, Trace, trace
 from dpassay.properties.tracing.tree import Limits
@@ -154,8 +156,11 @@ def refuted_exactly(target: Any, claim: Claim, relation: NeighbourRelation, pair
         return None
     work = _Work(sampler_of(target), claim, relation, 0, 2 * seconds)
     on_floats = _Known(work, None, "")
-    exactly = work.is_confirmed_exactly(on_floats, pair)
-    return exactly if exactly or exactly is None or work.is_confirmed(on_floats, pair) else None
+    try:
+        exactly = work.is_confirmed_exactly(on_floats, pair)
+        return exactly if exactly or exactly is None or work.is_confirmed(on_floats, pair) else None
+    except _UntraceableError:
+        return None
 
 
 class _Work:
@@ -170,12 +175,16 @@ class _Work:
         self.error: BaseException | None = None
         self.notes: dict[str, None] = {}
         self.float64: Finding | None = None
+        self.types_tell = False
+        self.types: set[Typed] = set()
 
     def carry_out(self) -> None:
         try:
             self.answer = self._decision()
         except OutOfTime:
             self.answer = Decision(reason=self._too_long())
+        except _UntraceableError as error:
+            self.answer = Decision(reason=str(error))
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             if self.left:
                 self.error = error
@@ -288,7 +297,9 @@ class _Work:
         symbolic = self._on_symbols(derives=derives)
         if not isinstance(symbolic, Trace):
             return _Known(self, None, symbolic)
-        known = _Known(self, symbolic.model, self._proof(symbolic.model))
+        known = _Known(self, symbolic.model, "")
+        known.proof = self._proof(known)
+        known.is_whole = symbolic.unity.outcome is Outcome.HOLDS
         if not isinstance(self.claim, PureDP | BoundedRange) and not known.implies(self.claim):
             known.square = self._gaussian(symbolic.model)
         return known
@@ -323,14 +334,27 @@ class _Work:
             on_lattice=on_lattice, is_exact=is_exact, joins_close=joins_close, derives=derives,
         )  # fmt: skip
         if isinstance(found, Refusal):
+            if found.is_final:
+                raise _UntraceableError(str(found))
             return str(found)
         self.notes |= dict.fromkeys(note for note in found.notes if not note.startswith("undecided"))
+        self._note_types(found)
         return found
 
-    def _proof(self, model: LeafModel) -> "Proof | str":
+    def _note_types(self, found: Trace) -> None:
+        """Note types that may tell outcomes of one value apart, in a trace or between traces."""
+        typed = found.typed()
+        self.types_tell = self.types_tell or may_tell(typed)
+        if not self.types_tell:  # on symbols, traces in different modes have different types
+            self.types |= {replace(leaf, on_symbols=None) for leaf in typed}
+            self.types_tell = may_tell(self.types)
+
+    def _proof(self, known: "_Known") -> "Proof | str":
+        assert known.model is not None
+        is_small = len(known.model.leaves) <= MOST_MERGED
         try:
             with time_limit(self.left):
-                return proof_of(model, self.relation, self.claim)
+                return proof_of(known.model, self.relation, self.claim, known.merged if is_small else known.model)
         except OutOfTime:
             return self._too_long()
 
@@ -371,19 +395,21 @@ class _Work:
 
     def _judged(self, known: "_Known", finding: Finding | str) -> Decision:
         is_violated = isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
-        holds = known.implies(self.claim)
+        proves = not self.types_tell
+        holds = proves and known.implies(self.claim)
         verdict = HuntVerdict.VIOLATED if is_violated else HuntVerdict.HOLDS if holds else None
         if is_violated and holds:
             return Decision(reason="the trace contradicts itself: its proof and its witness cannot both be right")
-        proof = known.proof if isinstance(known.proof, Proof) else None
+        proof = known.proof if proves and isinstance(known.proof, Proof) else None
+        reason = _reason(known, finding) if proves else "outcomes of one value are of different types"
         return Decision(
             verdict,
             finding if isinstance(finding, Finding) else None,
-            known.epsilon_upper(),
+            known.epsilon_upper() if proves else None,
             None if proof is None else proof.certificate,
-            None if verdict else _reason(known, finding),
+            None if verdict else reason,
             tuple(self.notes),
-            known.uppers(),
+            known.uppers() if proves else {},
             known.model is not None and any(has_open_bits(leaf.outcome) for leaf in known.model.leaves),
             self.float64,
         )
@@ -432,6 +458,10 @@ class _NotTracedError(Exception):
     """The target cannot be traced on an input."""
 
 
+class _UntraceableError(Exception):
+    """The target cannot be traced on any input."""
+
+
 @dataclass(frozen=True)
 class _Exhausted:
     """Every pair was decided: whether the claim holds on all of them, and an epsilon that does."""
@@ -458,7 +488,7 @@ def _exhausted(known: "_Known", claim: Claim, pairs: Sequence[Pair] | None) -> _
 def _on_exact_data(known: "_Known", *, joins_close: bool = False) -> "_Known":
     """Return what is known of a target, with exact numbers as data in place of floats; see `trace`."""
     exactly = _Known(known.work, known.model, known.proof, exactness={"is_exact": True, "joins_close": joins_close})
-    exactly.factors, exactly.square = known.factors, known.square
+    exactly.factors, exactly.square, exactly.is_whole = known.factors, known.square, known.is_whole
     return exactly
 
 
@@ -473,6 +503,7 @@ class _Known:
         self.factors: tuple[int, ...] = ()
         self.exhausted: _Exhausted | None = None
         self.square: Fraction | None = None
+        self.is_whole = False
         self._models: dict[bytes, LeafModel] = {}
         self._distributions: dict[tuple[bytes, bytes], DistributionPair] = {}
 
@@ -484,15 +515,22 @@ class _Known:
         return self._distributions[key]
 
     def _distributions_on(self, left: Array, right: Array) -> DistributionPair:
-        """Return the distributions on a pair, from the leaves as they are or else from merged ones."""
+        """Return the distributions on a pair, from merged leaves if these are fewer and have probabilities."""
         if self.model is None or self.is_traced_anew:
             return distributions(self._at(left), self._at(right))
-        try:
-            return distributions(*(at_data(self.model, _exact(side)) for side in (left, right)))
-        except (UndecidedLeafError, UnknownOutcomeError):
-            if has_geometric_noise(self.model):  # drawn trial by trial, it has probabilities for every decision
-                return distributions(self._at(left), self._at(right))
-            return distributions(*(at_data(self._merged, _exact(side)) for side in (left, right)))
+        reason: UndecidedLeafError | UnknownOutcomeError | None = None
+        for own, is_whole in self._choices:
+            try:
+                found = distributions(*(at_data(own, _exact(side)) for side in (left, right)), is_whole=is_whole)
+            except (UndecidedLeafError, UnknownOutcomeError) as error:
+                reason = error
+            else:
+                self._choices = [(own, is_whole)]
+                return found
+        if has_geometric_noise(self.model):  # drawn trial by trial, it has probabilities for every decision
+            return distributions(self._at(left), self._at(right))
+        assert reason is not None
+        raise reason
 
     @property
     def may_round(self) -> bool:
@@ -516,7 +554,21 @@ class _Known:
         return at_data(self.model, _exact(left)), at_data(self.model, _exact(right))
 
     @cached_property
-    def _merged(self) -> LeafModel:
+    def _choices(self) -> list[tuple[LeafModel, bool]]:
+        """The leaves to be compared, and whether they sum to 1 for certain; others only where the first are undecided.
+
+        Merged leaves may be cyclic where their parts are not, and the other way round.
+        """
+        assert self.model is not None
+        plain = self.model, self.is_whole
+        if has_geometric_noise(self.model) or len(self.model.leaves) > MOST_MERGED:
+            return [plain]
+        others = self.merged, False
+        return [others, plain] if len(self.merged.leaves) < len(self.model.leaves) else [plain, others]
+
+    @cached_property
+    def merged(self) -> LeafModel:
+        """The model with its leaves merged."""
         assert self.model is not None
         return merged(self.model)
 

@@ -91,8 +91,16 @@ def _log_on_lattice(side: SideOnLattice, label: Sequence[int]) -> arb:
     return widened(side.log_probability(label), STEEPNESS * side.draws)
 
 
-def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
+def distributions(left: LeafModel, right: LeafModel, *, is_whole: bool = False) -> DistributionPair:
     """Return the distributions of two models on numbers, outcome by outcome or through one partition.
+
+    Parameters
+    ----------
+    left, right : LeafModel
+        The models.
+    is_whole : bool
+        Whether the leaves are known to sum to 1 already, as where they do for all data. The cells of released numbers
+        are checked in any case.
 
     Raises
     ------
@@ -103,10 +111,10 @@ def distributions(left: LeafModel, right: LeafModel) -> DistributionPair:
     """
     if any(map(has_geometric_numbers, (left, right))):
         return _through_lattices(left, right)
-    for model in (left, right):
-        _require_unity(model)
     if any(released_numbers(leaf.outcome) for model in (left, right) for leaf in model.leaves):
-        return _through_cells(left, right)
+        return _through_cells(left, right, is_whole=is_whole)
+    for model in () if is_whole else (left, right):
+        _require_unity(model)
     pair = _discrete(left), _discrete(right)
     if left.undecided or right.undecided:
         return _completed(*pair)
@@ -197,6 +205,8 @@ def _completed(left: LeafDistribution, right: LeafDistribution) -> tuple[PushedF
     listed: dict[Hashable, list[Hashable]] = {}
     for outcome in outcomes:
         listed.setdefault(joined.get(outcome, outcome), []).append(outcome)
+    if not listed:
+        raise UndecidedLeafError("no run that ends was traced on these inputs")
     share = blur / len(listed)
 
     def side(own: LeafDistribution) -> PushedForward:
@@ -218,13 +228,15 @@ def _log_blurred(side: LeafDistribution, parts: Sequence[Hashable], blur: Fracti
 # --- numbers that hold noise --------------------------------------------------------------------------------
 
 
-def _through_cells(left: LeafModel, right: LeafModel) -> DistributionPair:
+def _through_cells(left: LeafModel, right: LeafModel, *, is_whole: bool) -> DistributionPair:
     left, right = snapped_constants(left, right)
     (on_left, on_right), jumps = plain(left, right)
     if not any(lattice is not None for own in jumps.values() for lattice in own):
         for models, is_mirrored in (((on_left, on_right), False), ((on_right, on_left), True)):
             found = infinite_loss(*models)
             if found is not None and _is_visible(found):
+                for model in () if is_whole else (left, right):  # a leaf that was lost would be an infinite loss
+                    _require_unity(model)
                 released = (right, left) if is_mirrored else (left, right)
                 return _of_event(found, event_of_loss(found, models, released), is_mirrored=is_mirrored)
     reason: UndecidedLeafError | None = None

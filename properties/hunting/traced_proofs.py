@@ -26,17 +26,18 @@ from dpassay.spec.leaves.cell_pairs import has_cells
 from dpassay.spec.leaves.certificates import certificate
 from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment
 from dpassay.spec.leaves.check_cells import check_cells
+from dpassay.spec.leaves.check_lattice import check_lattice
 from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
 from dpassay.spec.leaves.discrete_cells import DiscreteCells, discrete_bound
-from dpassay.spec.leaves.lattice_alignment import has_geometric_noise, lattice_bound
-from dpassay.spec.leaves.merging import merged
+from dpassay.spec.leaves.lattice_alignment import AlignedOnLattice, has_geometric_noise, lattice_bound
+from dpassay.spec.leaves.lattice_certificates import lattice_certificate
 from dpassay.spec.leaves.model import LeafModel
 from dpassay.spec.notions.base import find_notion, grown
 from dpassay.spec.notions.implications import IMPLICATIONS
 
-__all__ = ["BITS", "BOUNDED", "Proof", "gaussian_claim", "implied", "proof_of", "within"]
+__all__ = ["BITS", "BOUNDED", "MOST_MERGED", "Proof", "gaussian_claim", "implied", "proof_of", "within"]
 
-_MOST_MERGED = 512
+MOST_MERGED = 512
 """Models with more leaves are not merged before the proof: merging would take too long."""
 
 _LONGEST_CHAIN = 3
@@ -69,16 +70,26 @@ class Proof:
     is_partial: bool = False
 
 
-def proof_of(model: LeafModel, relation: NeighbourRelation, claim: Claim) -> "Proof | str":
+def proof_of(
+    model: LeafModel, relation: NeighbourRelation, claim: Claim, whole: LeafModel
+) -> "Proof | str":  # fmt: skip
     """Return what alignments prove of a model on symbolic data, or why they prove nothing.
 
-    Without decisions about data alone, and for mechanisms that are discrete on every cell of data, the proof has a
-    certificate, which was checked; with noise on a lattice, by shifts across cells of data, or where leaves are given
-    up for the delta of the claim, it has none.
+    Without decisions about data alone, by integer shifts, and for mechanisms that are discrete on every cell of data,
+    the proof has a certificate, which was checked; by shifts across cells of data, or where leaves are given up for
+    the delta of the claim, it has none.
+
+    Parameters
+    ----------
+    model : LeafModel
+        The leaves as they were traced.
+    relation, claim : NeighbourRelation, Claim
+        What is to be proved.
+    whole : LeafModel
+        The model with its leaves merged where that does not take too long.
     """
     if _types_differ(model):
         return "equal outcomes are of different types"
-    whole = merged(model) if len(model.leaves) <= _MOST_MERGED else model
     found = _for_all_events(whole, relation)
     if not isinstance(claim, ApproximateDP) or not claim.delta or _implies(found, claim):
         return found
@@ -103,9 +114,10 @@ def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | s
         return _certified(whole, relation, found)
     if has_geometric_noise(whole):
         shifted = lattice_bound(whole, relation)
-        if not isinstance(shifted, Unaligned):
-            return Proof(shifted.epsilon, shifted.delta, move=tuple(map(Fraction, shifted.worst_move)))
-        return shifted.reason
+        if isinstance(shifted, Unaligned):
+            return shifted.reason
+        move = tuple(map(Fraction, shifted.worst_move))
+        return Proof(shifted.epsilon, shifted.delta, _on_lattice(whole, relation, shifted), move)
     if not has_cells(whole):
         return found.reason
     across: AlignedCells | DiscreteCells | Unaligned = discrete_bound(whole, relation)
@@ -131,6 +143,14 @@ def _of_cells(model: LeafModel, relation: NeighbourRelation, proof: AlignedCells
         return None
     saved = cell_certificate(model, relation, proof)
     return None if check_cells(saved) else saved
+
+
+def _on_lattice(model: LeafModel, relation: NeighbourRelation, proof: AlignedOnLattice) -> Any:
+    """Return the certificate of a proof by integer shifts; None if it has none that its checker accepts."""
+    if model.derived:
+        return None
+    saved = lattice_certificate(model, relation, proof)
+    return None if check_lattice(saved) else saved
 
 
 def _types_differ(model: LeafModel) -> bool:

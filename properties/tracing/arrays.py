@@ -54,6 +54,8 @@ class SymbolArray(np.ndarray[Any, Any]):
         raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
     def __iter__(self) -> Any:
+        if self.ndim == 1:
+            return (decided(element) for element in self.view(np.ndarray))
         return (self[place] for place in range(len(self)))
 
     def __reduce__(self) -> Any:

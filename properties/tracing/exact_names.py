@@ -2,6 +2,7 @@
 
 import functools
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 
 from dpassay.properties.tracing.exact_numbers import ExactFloat, ExactNumber
 
-__all__ = ["exact_names", "spaces_of"]
+__all__ = ["contents_of", "exact_names", "functions_in", "spaces_of"]
 
 _OUR_OWN = str(Path(__file__).parents[2])
 _DEEPEST = 4
@@ -66,38 +67,40 @@ def _exactly(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 def spaces_of(sampler: Any) -> list[dict[str, Any]]:
     """Return the global names of the functions behind a sampler, and of the modules of the same folders."""
     spaces: dict[int, dict[str, Any]] = {}
-    for function in _functions_in(sampler, _DEEPEST):
+    for function in functions_in(sampler, _DEEPEST):
         spaces[id(function.__globals__)] = function.__globals__
-    folders = {str(Path(file).parent) for space in spaces.values() if (file := space.get("__file__"))}
+    folders = {os.path.split(file)[0] for space in spaces.values() if (file := space.get("__file__"))}
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if file and str(Path(file).parent) in folders:
+        if file and os.path.split(file)[0] in folders:  # a thousand modules: paths as objects take ten times as long
             spaces[id(vars(module))] = vars(module)
     return list(spaces.values())
 
 
-def _functions_in(value: Any, depth: int) -> Iterator[FunctionType]:
-    """Yield the functions that a callable consists of, ours left out."""
+def functions_in(value: Any, depth: int) -> Iterator[FunctionType]:
+    """Yield the functions that a callable consists of, ours left out; functions within functions up to a depth."""
     if depth == 0:
         return
     function = getattr(value, "__func__", value)
     if isinstance(function, FunctionType):
         if not function.__code__.co_filename.startswith(_OUR_OWN):
             yield function
-        inner = [cell.cell_contents for cell in function.__closure__ or () if not _is_empty(cell)]
-        inner.append(getattr(function, "__wrapped__", None))
+        inner = [*contents_of(function), getattr(function, "__wrapped__", None)]
     elif isinstance(function, functools.partial):
         inner = [function.func]
     else:
         inner = [vars(type(function)).get("__call__"), *getattr(function, "__dict__", {}).values()]
     for part in inner:
         if callable(part) and not isinstance(part, type):
-            yield from _functions_in(part, depth - 1)
+            yield from functions_in(part, depth - 1)
 
 
-def _is_empty(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - raises where nothing is bound
-    except ValueError:
-        return True
-    return False
+def contents_of(function: FunctionType) -> list[Any]:
+    """Return the values that a function takes from the functions around it."""
+    values = []
+    for cell in function.__closure__ or ():
+        try:
+            values.append(cell.cell_contents)
+        except ValueError:  # nothing is bound
+            continue
+    return values

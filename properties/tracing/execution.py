@@ -9,6 +9,7 @@ from typing import Any
 
 from dpassay.properties.outcomes.raised import raised_words
 from dpassay.properties.tracing.forms import Row
+from dpassay.properties.tracing.outcome_types import types_of_parts
 from dpassay.properties.tracing.outcomes import affine_of, first_outcome, normal_form
 from dpassay.properties.tracing.refusal import Refusal, active, refuse
 from dpassay.properties.tracing.run import Interrupted, Mode, Run, Variables
@@ -42,6 +43,8 @@ class TracedLeaf:
         The discrete draws.
     interior : callable
         Finds a point inside, by variable, in floats; None if it finds none.
+    types : Hashable
+        The types of the outcome and its parts.
     """
 
     leaf: Leaf
@@ -49,6 +52,7 @@ class TracedLeaf:
     draws: tuple[tuple[NoiseKind, int], ...]
     choices: tuple[Choice, ...]
     interior: Callable[[], dict[int, float] | None]
+    types: Hashable = None
 
 
 @dataclass
@@ -114,7 +118,7 @@ class _Explorer:
         if (same, again.answers, again.counts, again.choices) != (outcome, run.answers, run.counts, run.choices):
             active.run = again
             refuse("not a function of its data and its generator: two runs with the same decisions differ")
-        self.found.leaves.append(self._leaf(run, outcome))
+        self.found.leaves.append(self._leaf(run, outcome, again.types))
 
     def _execute(self, prefix: Sequence[int], allowance: int) -> tuple[Run, Hashable]:
         found = self.found
@@ -144,20 +148,22 @@ class _Explorer:
 
     def _released_or_raised(self, run: Run, data: Any, generator: Any) -> Hashable:
         try:
-            returned = self.sampler(data, 1, generator)
-            return normal_form(first_outcome(returned), lambda symbol: to_affine(symbol, run, self.found.variables))
+            outcome = first_outcome(self.sampler(data, 1, generator))
+            run.types = types_of_parts(outcome)
+            return normal_form(outcome, lambda symbol: to_affine(symbol, run, self.found.variables))
         except Refusal:
             raise
         except Exception as error:  # noqa: BLE001 - an exception is an outcome if numbers confirm it
             return Raised(raised_words(error))  # a message that needs noise decides or refuses as all code does
 
-    def _leaf(self, run: Run, outcome: Hashable) -> TracedLeaf:
+    def _leaf(self, run: Run, outcome: Hashable, types: Hashable) -> TracedLeaf:
         constraints = tuple(map(self._constraint, run.polyhedron.rows))
         choices = tuple(run.choices)
         leaf = Leaf(constraints, run.weight, outcome, tuple(run.named_choices))
         return TracedLeaf(
-            leaf, tuple(run.answers), tuple(sorted(run.counts.items())), choices, run.polyhedron.interior_point
-        )
+            leaf, tuple(run.answers), tuple(sorted(run.counts.items())), choices, run.polyhedron.interior_point,
+            types,
+        )  # fmt: skip
 
     def _constraint(self, row: Row) -> Constraint:
         """Return a row as a constraint: one object for all leaves below its node, whose rows are one object, too."""

@@ -4,6 +4,7 @@ A tape hands out standard noises and values of discrete draws: symbols while tra
 without an exact counterpart refuse by name. Parameters are checked by numpy itself, so that errors are numpy's.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
@@ -25,6 +26,12 @@ _MOST_EXPONENTIALS = 64
 
 _SCRATCH, _SCRATCH_STATE = np.random.default_rng(0), np.random.RandomState(0)
 """Generators that check parameters and tell shapes; what they draw is dropped."""
+
+
+@functools.lru_cache(1 << 10)
+def _require_valid(scratch: Any, method: str, *parameters: float) -> None:
+    """Raise the exception that numpy raises for the parameters of a single draw."""
+    getattr(scratch, method)(*parameters)
 
 
 class Tape(Protocol):
@@ -51,8 +58,8 @@ class _Draws:
 
     def _shape(self, method: str, parameters: Sequence[Any], size: Any) -> tuple[int, ...] | None:
         """Return the shape of a draw, None for a single number; raise the exceptions of numpy."""
-        if size is None and all(type(parameter) is float for parameter in parameters):
-            getattr(self._scratch, method)(*parameters)
+        if size is None and all(type(parameter) in (float, int) for parameter in parameters):
+            _require_valid(self._scratch, method, *parameters)
             return None
         plain = [_without_noise(parameter) for parameter in parameters]
         with np.errstate(all="ignore"):

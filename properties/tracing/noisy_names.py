@@ -1,17 +1,20 @@
-"""The name ``float`` in the code under test during a trace: a noisy value is a real number, and stays what it is.
+"""The names ``float``, ``min`` and ``max`` in the code under test during a trace.
 
-Ideal arithmetic does not round. Code that asks ``type(x) is float`` may take another way than on numbers; the runs on
-numbers, which keep Python's own name, show it.
+A noisy value is a real number, and ``float`` keeps it: ideal arithmetic does not round. Code that asks
+``type(x) is float`` may take another way than on numbers; the runs on numbers, which keep Python's own names, show it.
+``min(max(x, 0), 1)`` of data is a function of the data, as ``np.clip`` is, in place of decisions.
 """
 
 import builtins
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from dpassay.properties.tracing.arrays import SymbolArray
+from dpassay.properties.tracing.derived import clipped
 from dpassay.properties.tracing.exact_names import spaces_of
 from dpassay.properties.tracing.images import Image
 from dpassay.properties.tracing.refusal import active
@@ -44,17 +47,38 @@ class _Float(metaclass=_FloatType):
     dtype = np.dtype(np.float64)
 
 
+def _extreme(plain: Callable[..., Any], *, is_above: bool) -> Callable[..., Any]:
+    """Return ``max`` (`is_above`) or ``min`` with clipped data as coordinates of their own."""
+
+    @functools.wraps(plain)
+    def replaced(*values: Any, **options: Any) -> Any:
+        if len(values) == 2 and not options and active.run is not None:
+            found = clipped(*values, is_above=is_above)
+            if isinstance(found, Symbol):  # a constant would have the type of one of both
+                return found
+        return plain(*values, **options)
+
+    return replaced
+
+
+_NAMES: dict[str, Any] = {
+    "float": _Float,
+    "max": _extreme(builtins.max, is_above=True),
+    "min": _extreme(builtins.min, is_above=False),
+}
+
+
 @contextmanager
 def noisy_names(sampler: Any) -> Iterator[None]:
-    """Let ``float`` keep noisy values in the code of a sampler, while in the context.
+    """Let ``float``, ``min`` and ``max`` keep noisy values in the code of a sampler, while in the context.
 
     A name that a module binds itself stays as it is: then a conversion of noise to a float is refused.
     """
-    spaces = [space for space in spaces_of(sampler) if "float" not in space]
+    bound = [(space, name) for space in spaces_of(sampler) for name in _NAMES if name not in space]
     try:
-        for space in spaces:
-            space["float"] = _Float
+        for space, name in bound:
+            space[name] = _NAMES[name]
         yield
     finally:
-        for space in spaces:
-            space.pop("float", None)
+        for space, name in bound:
+            space.pop(name, None)

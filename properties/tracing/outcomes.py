@@ -62,7 +62,8 @@ def first_outcome(returned: Any) -> Any:
     try:
         count = len(returned)
     except TypeError:
-        refuse(f"a sampler that returns {type(returned).__name__} in place of a sequence of outcomes")
+        name = "a number" if isinstance(returned, Noisy) else type(returned).__name__
+        refuse(f"a sampler that returns {name} in place of a sequence of outcomes")
     if isinstance(returned, str | bytes | Mapping | set | frozenset) or count != 1:
         refuse(f"a sampler that returns {count} outcomes when asked for 1")
     try:
@@ -130,7 +131,7 @@ def _container(value: Any, convert: Callable[[Any], Hashable]) -> Hashable:  # n
         return members(convert(part) for part in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _with_fields(value, [field.name for field in dataclasses.fields(value)], convert)
-    return refuse(f"an outcome that contains a {type(value).__name__}")
+    return refuse(f"an outcome that contains an object of type {type(value).__name__}")
 
 
 def _with_fields(value: Any, names: Sequence[str], convert: Callable[[Any], Hashable]) -> Hashable:

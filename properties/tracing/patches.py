@@ -10,6 +10,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class Watch:
 def patched(watch: Watch) -> Iterator[None]:
     """Replace functions of numpy, of the global generators and of the system until the end of the context."""
     with ExitStack() as stack:
+        _keep_numpy_in_generators(stack)
         for name in _CONVERSIONS:
             _replace(stack, np, name, _converting)
         for name in _CREATIONS:
@@ -58,6 +60,20 @@ def patched(watch: Watch) -> Iterator[None]:
         stdout, sys.stdout = sys.stdout, _Watched(watch)
         stack.callback(lambda: setattr(sys, "stdout", stdout))
         yield
+
+
+def _keep_numpy_in_generators(stack: ExitStack) -> None:
+    """Let the generators of numpy, which are compiled, use numpy as it is.
+
+    They have no frame by which a replaced function could tell them from the code under test, and write their draws as
+    doubles into the memory of the array that ``numpy.empty`` returns: an array of objects would be destroyed, and the
+    interpreter with it.
+    """
+    as_it_is = ModuleType("numpy")
+    as_it_is.__dict__.update(np.__dict__)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("numpy.random.") and vars(module).get("np") is np:
+            _replace(stack, module, "np", lambda _: as_it_is)
 
 
 def _replace(stack: ExitStack, module: Any, name: str, wrapper: Callable[[Any], Any]) -> None:

@@ -13,11 +13,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["Refusal", "active", "caller", "refuse"]
+__all__ = ["Refusal", "active", "caller", "placed", "refuse"]
 
-_TRACING = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parents[2])
+_TARGETS = str(Path(__file__).parents[2] / "impl")
+"""The mechanisms of the package are code under test, too."""
 _NUMPY = str(Path(np.__file__).parent)
 _STANDARD = sysconfig.get_paths()["stdlib"]
+_INSTALLED = "site-packages"
 
 
 class Refusal(BaseException):
@@ -28,19 +31,22 @@ class Refusal(BaseException):
     operation : str
         The operation, in words.
     place : str
-        File and line of the code under test.
+        File and line of the code under test; empty if it is not a matter of one line.
 
     Attributes
     ----------
     on_lattice : bool
         Whether geometric noise was drawn as noise on a lattice: drawn trial by trial, it may support the operation.
+    is_final : bool
+        Whether no other input and no other way to trace helps.
     """
 
     def __init__(self, operation: str, place: str) -> None:
-        super().__init__(f"{place}: {operation}")
+        super().__init__(placed(operation, place))
         self.operation = operation
         self.place = place
         self.on_lattice = False
+        self.is_final = False
 
 
 class _Active(threading.local):
@@ -60,18 +66,33 @@ def refuse(operation: str) -> NoReturn:
     raise refusal
 
 
+def placed(words: str, place: str) -> str:
+    """Return words behind the place that they are about, if there is one."""
+    return f"{place}: {words}" if place else words
+
+
 def caller() -> str:
-    """Return file and line of the innermost frame that is neither ours, nor numpy's, nor the standard library's."""
+    """Return file and line of the innermost frame of the code under test; empty if none of it is on the stack.
+
+    That is neither our own code, nor numpy's, nor the standard library's; that of installed packages only if nothing
+    else is there.
+    """
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the documented way to the stack
+    installed = ""
     while frame is not None:
         name = frame.f_code.co_filename
         if not _is_foreign(name):
-            return f"{Path(name).name}:{frame.f_lineno}"
+            place = f"{Path(name).name}:{frame.f_lineno}"
+            if _INSTALLED not in name:
+                return place
+            installed = installed or place
         frame = frame.f_back
-    return "<unknown>"
+    return installed
 
 
 def _is_foreign(name: str) -> bool:
-    if name.startswith((_TRACING, _NUMPY, "<frozen", "<__array_function__")):
+    if name.startswith(_PACKAGE):
+        return not name.startswith(_TARGETS)
+    if name.startswith((_NUMPY, "<frozen", "<__array_function__")):
         return True
-    return name.startswith(_STANDARD) and "site-packages" not in name
+    return name.startswith(_STANDARD) and _INSTALLED not in name

@@ -5,7 +5,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ from dpassay.properties.tracing.discrete import geometric
 from dpassay.properties.tracing.execution import Exploration, Sampler, TracedLeaf
 from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.inversion import inverted_noises
+from dpassay.properties.tracing.outcome_types import types_of_parts
 from dpassay.properties.tracing.outcomes import agrees, first_outcome, normal_form
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.tree import Node
@@ -53,7 +54,7 @@ Place = tuple[Mapping[Noise, float], Sequence[float]]
 
 
 class NumberTape:
-    """A tape of numbers, which it records.
+    """A tape of numbers, which it records, beside the types of the outcome that a run on it had.
 
     Parameters
     ----------
@@ -75,6 +76,7 @@ class NumberTape:
         self.noises: dict[Noise, float] = {}
         self.choices: list[tuple[str, int]] = []
         self.counts: Counter[NoiseKind] = Counter()
+        self.types: Hashable = None
         self._rng, self._given, self._chosen = rng, dict(noises or {}), list(choices)
 
     def noise(self, kind: NoiseKind) -> Any:
@@ -118,6 +120,8 @@ class Replays:
     agreed: int = 0
     near_a_boundary: int = 0
     unexplored: int = 0
+    types: dict[tuple[int, ...], set[Hashable]] = field(default_factory=dict)
+    """The types of the outcomes, by leaf."""
 
 
 def run_on_numbers(
@@ -141,7 +145,9 @@ def run_on_numbers(
             returned = sampler(np.array(data, dtype=np.float64), 1, generator(tape))
     except Exception as error:  # noqa: BLE001 - an exception is an outcome
         return Raised(raised_words(error))
-    return normal_form(first_outcome(returned), _impossible)
+    outcome = first_outcome(returned)
+    tape.types = types_of_parts(outcome)
+    return normal_form(outcome, _impossible)
 
 
 def _impossible(symbol: Any) -> Fraction:
@@ -244,6 +250,7 @@ def _compare(
     value = functools.cache(lambda form: _value(form, point, found))
     _require_same(leaf, outcome, tape, value)
     _require_alone(leaf, leaves, (noises, [float(value) for value in values]))
+    result.types.setdefault(answers, set()).add(tape.types)
     result.agreed += 1
 
 

@@ -4,7 +4,7 @@ import functools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,12 +13,12 @@ import numpy as np
 
 from dpassay.properties.tracing.arrays import SymbolArray, wrap
 from dpassay.properties.tracing.discrete import geometric
-from dpassay.properties.tracing.forms import Form, Row, combine
+from dpassay.properties.tracing.forms import Form, KnownForms, Row, combine
 from dpassay.properties.tracing.inversion import inversion_of
 from dpassay.properties.tracing.mass import intervals, mass_upper
 from dpassay.properties.tracing.outcomes import affine_of
 from dpassay.properties.tracing.polyhedron import Polyhedron
-from dpassay.properties.tracing.refusal import Refusal, active, caller, refuse
+from dpassay.properties.tracing.refusal import Refusal, active, caller, placed, refuse
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.properties.tracing.tree import Cell, Choice, Limits, Node
 from dpassay.spec.leaves.model import CONTINUOUS, Affine, Derived, Function, Noise, NoiseKind
@@ -93,6 +93,7 @@ class Variables:
         self.size = size
         self.noises: list[Noise] = []
         self.derived: dict[Derived, int] = {}
+        self.forms = KnownForms()
         self._numbers: dict[Noise, int] = {}
         self._draws: dict[tuple[str, int], list[tuple[Fraction, ...]]] = {}
 
@@ -147,6 +148,7 @@ class Run:
     ) -> None:  # fmt: skip
         self.refusal: Refusal | None = None
         self.interruption: Interrupted | None = None
+        self.types: Hashable = None
         self.mode = mode
         self.limits = limits
         self.kinds: dict[int, NoiseKind] = {}
@@ -164,7 +166,7 @@ class Run:
         self.lost = Fraction(0)
         self.departures: list[tuple[tuple[int, ...], Fraction]] = []
         self._node, self._prefix, self._variables = root, prefix, variables
-        self._agreed: Node | None = None
+        self.forms = variables.forms
         self._allowance, self._deadline = allowance, deadline
         self._thread = threading.get_ident()
 
@@ -179,7 +181,7 @@ class Run:
         self.counts[kind] += 1
         self._drawn += 1
         self.kinds[key] = kind
-        return Symbol(self, Form(Fraction(0), {key: _ONE}))
+        return Symbol(self, self.forms.variable(key))
 
     def trials(self, label: str, chance: Fraction) -> Any:
         """Return the number of trials up to the first success."""
@@ -189,7 +191,7 @@ class Run:
 
     def datum(self, index: int) -> Symbol:
         """Return a coordinate of symbolic data."""
-        return Symbol(self, Form(Fraction(0), {index: _ONE}))
+        return Symbol(self, self.forms.variable(index))
 
     def derives(self, form: Form) -> bool:
         """Return whether a function of the form is to be a coordinate of its own: it holds data and no noise."""
@@ -219,7 +221,7 @@ class Run:
         for end, sign in zip(_ENDS.get(function, (low, high)), (_ONE, -_ONE), strict=True):
             if end is not None:
                 self.polyhedron.note([Row(Form(-sign * end, {key: sign}), False)])
-        return Symbol(self, Form(Fraction(0), {key: _ONE}))
+        return Symbol(self, self.forms.variable(key))
 
     def clipped_form(self, form: Form) -> tuple[Form, Fraction | None, Fraction | None] | None:
         """Return argument and ends where the form is a clipped number."""
@@ -337,9 +339,10 @@ class Run:
         self._require_alive()
         if count > self.limits.values:
             refuse(f"a decision with {count} answers, more than {self.limits.values}")
-        asked = Node(question, count, cell, missing=missing)
-        if count <= _FEW and not self._is_known(asked):
-            for place in range(count):
+        asked = self._known_decision(question)
+        if asked is None:
+            asked = Node(question, count, cell, missing=missing)
+            for place in range(count) if count <= _FEW else ():
                 if all(self.polyhedron.implies(row) for row in cell(place)):
                     return place
         for place in range(count) if self._inverted else ():
@@ -349,11 +352,10 @@ class Run:
         self._unread.append((len(self._node.options) > 1, self._node.cell(answer)))
         return answer
 
-    def _is_known(self, asked: Node) -> bool:
-        """Return whether a run with the same answers so far has asked this: then its answers did not imply it."""
+    def _known_decision(self, question: object) -> Node | None:
+        """Return the node of a run with the same answers so far that has decided this: they did not imply it."""
         known = self._node.children.get(self.answers[-1] if self.answers else 0)
-        self._agreed = known if known is not None and known.agrees(asked) else None
-        return self._agreed is not None
+        return known if known is not None and not known.is_draw and known.question == question else None
 
     @property
     def mass(self) -> Fraction:
@@ -377,7 +379,7 @@ class Run:
             asked.cell = functools.cache(asked.cell)  # replays read it again and again
             asked.options = self._options(asked)
             self._node.children[last] = known = asked
-        elif known is not self._agreed and not known.agrees(asked):
+        elif known is not asked and not known.agrees(asked):
             refuse("not a function of its data and its generator: the same run took another decision")
         return known
 
@@ -414,7 +416,7 @@ class Run:
 
     def _require_within_limits(self) -> None:
         if len(self.answers) >= self.limits.decisions:
-            self._interrupt(f"{caller()}: more than {self.limits.decisions} decisions in a run")
+            self._interrupt(placed(f"more than {self.limits.decisions} decisions in a run", caller()))
         if time.monotonic() > self._deadline:
             self._interrupt("time")
         if len(self.answers) >= len(self._prefix) + self._allowance:

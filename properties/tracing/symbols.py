@@ -94,7 +94,7 @@ class Symbol(Noisy):
         factor = exact(other)
         if factor is None:
             return math.nan if math.isnan(other) else _signed_infinity(self, float(other))
-        return _times(self, factor)
+        return _times(self, factor, other)
 
     __rmul__ = __mul__
 
@@ -254,22 +254,33 @@ def _sum(left: Symbol, right: Any, sign: Fraction) -> Any:
     if isinstance(right, Symbol):
         run = left.run if left.run is right.run else _common_run((left, right))
         if left.is_short and right.is_short:
-            return Symbol(run, combine(((_ONE, left.form), (sign, right.form))))
-        return Symbol(run, None, ((Fraction(1), left), (sign, right)))
+            return Symbol(run, run.forms.added(left.form, right.form, is_minus=sign is _MINUS_ONE))
+        return Symbol(run, None, ((_ONE, left), (sign, right)))
     if not is_number(right):
         return NotImplemented
     number = exact(right)
     if number is None:
         return float(right) * float(sign)
     if left.is_short:
-        form = left.form
-        return left if not number else Symbol(left.run, Form(form.constant + sign * number, form.terms))
+        return left if not number else _moved(left, sign * number, other=right, is_minus=sign is _MINUS_ONE)
     return Symbol(left.run, None, ((Fraction(1), left), (sign, Symbol(left.run, Form(number, {})))))
 
 
-def _times(symbol: Symbol, factor: Fraction) -> Symbol:
+def _moved(symbol: Symbol, number: Fraction, *, other: Any, is_minus: bool) -> Symbol:
+    """Return a short expression plus a number: `other`, or its contrary."""
+
+    def make(form: Form) -> Form:
+        return Form(form.constant + number, form.terms)
+
+    key = ("minus" if is_minus else "plus"), other
+    return Symbol(symbol.run, symbol.run.forms.with_number(key, symbol.form, make))
+
+
+def _times(symbol: Symbol, factor: Fraction, other: Any = None) -> Symbol:
+    """Return a multiple; `other` is the factor as the number that it was, which is quicker to compare."""
     if symbol.is_short or not factor:
-        return Symbol(symbol.run, symbol.form.scaled(factor))
+        key = "times", factor if other is None else other
+        return Symbol(symbol.run, symbol.run.forms.with_number(key, symbol.form, lambda form: form.scaled(factor)))
     return Symbol(symbol.run, None, ((factor, symbol),))
 
 

@@ -19,6 +19,8 @@ from dpassay.properties.tracing.execution import Exploration, Sampler, explore
 from dpassay.properties.tracing.forms import Form, Row
 from dpassay.properties.tracing.generators import SymbolicGenerator, SymbolicRandomState
 from dpassay.properties.tracing.noisy_names import noisy_names
+from dpassay.properties.tracing.outcome_types import Typed
+from dpassay.properties.tracing.own_draws import OwnGenerators, watched_clock
 from dpassay.properties.tracing.patches import Watch, patched
 from dpassay.properties.tracing.python_random import SymbolicRandom
 from dpassay.properties.tracing.refusal import Refusal
@@ -27,7 +29,7 @@ from dpassay.properties.tracing.run import Mode, Run
 from dpassay.properties.tracing.tree import Limits
 from dpassay.properties.tracing.unity import Domain, checked_unity
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
-from dpassay.spec.leaves.model import LeafModel, NoiseKind
+from dpassay.spec.leaves.model import LeafModel, NoiseKind, Raised
 from dpassay.spec.verdict import Outcome, Verdict
 
 __all__ = ["EVERYWHERE", "REPLAYS", "Trace", "trace"]
@@ -44,6 +46,7 @@ _GENERATORS: dict[str, Callable[[Any], Any]] = {
     "random": SymbolicRandom,
 }
 _MODES = [Mode(is_lifted, is_lazy) for is_lazy in (True, False) for is_lifted in (False, True)]
+_OWN_GENERATOR = "hidden randomness: a generator of the target's own"
 _GRACE_SECONDS = 1.0
 """Time after the deadline in which a run may end by itself before it is interrupted."""
 
@@ -74,6 +77,15 @@ class Trace:
     seconds: float
     unity: Verdict
     notes: tuple[str, ...] = ()
+
+    def typed(self) -> list[Typed]:
+        """Return the outcomes of the leaves with their types, on symbols and in the runs on numbers."""
+        types = self.replays.types
+        return [
+            Typed(leaf.leaf.outcome, leaf.types, frozenset(types.get(leaf.answers, ())))
+            for leaf in self.exploration.leaves
+            if not isinstance(leaf.leaf.outcome, Raised)
+        ]
 
 
 def trace(
@@ -166,7 +178,7 @@ def trace(
             return first
         attempt = _Attempt(sampler, numbers, size, domain, _GENERATORS[source], mode, limits, deadline)
         result = attempt.carry_out(replays, seed)
-        if isinstance(result, Trace):
+        if isinstance(result, Trace) or result.is_final:
             return result
         first = first or result
     assert first is not None
@@ -196,19 +208,25 @@ class _Attempt:
     deadline: float
 
     def carry_out(self, replays: int, seed: int) -> Trace | Refusal:
-        began, watch, found = time.monotonic(), Watch(), None
+        began, watch, found, own = time.monotonic(), Watch(), None, OwnGenerators(self.sampler)
         try:
             with patched(watch), time_limit(max(0.0, self.deadline - began) + _GRACE_SECONDS):
                 with noisy_names(self.sampler) if not self.mode.is_exact else nullcontext():
                     found = self._explore()
-                ended = replay(
-                    self.sampler, self.numbers, found, self.generator, replays, seed, self.domain,
-                    on_lattice=self.mode.on_lattice,
-                )  # fmt: skip
+                with watched_clock(self.sampler) as clock:
+                    ended = replay(
+                        self.sampler, self.numbers, found, self.generator, replays, seed, self.domain,
+                        on_lattice=self.mode.on_lattice,
+                    )  # fmt: skip
+            if clock.was_read:
+                raise _final("the outcome may depend on the time, which the target asks for")
+            if own.were_used():
+                raise _final(_OWN_GENERATOR)
         except Refusal as refusal:
+            reason = _final(_OWN_GENERATOR) if own.were_used() else refusal
             if found is not None:
-                refusal.on_lattice = any(noise.kind is NoiseKind.GEOMETRIC for noise in found.variables.noises)
-            return refusal
+                reason.on_lattice = any(noise.kind is NoiseKind.GEOMETRIC for noise in found.variables.noises)
+            return reason
         except OutOfTime:
             return Refusal(f"more than {self.limits.seconds:g} seconds", "trace")
         leaves = tuple(leaf.leaf for leaf in found.leaves)
@@ -241,6 +259,13 @@ class _Attempt:
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return wrap(array)
+
+
+def _final(words: str) -> Refusal:
+    """Return a refusal of the target as such: its outcome depends on more than its data and the generator it gets."""
+    refusal = Refusal(words, "")
+    refusal.is_final = True
+    return refusal
 
 
 def _range(index: int, domain: Domain) -> list[Row]:

@@ -29,7 +29,7 @@ from dpassay.spec.leaves.derived import covers_of
 from dpassay.spec.leaves.model import Affine, Leaf, LeafModel, Noise, NoiseKind
 from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, require_size
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, released_numbers
-from dpassay.spec.leaves.programmes import Infeasible, Row, minimum
+from dpassay.spec.leaves.programmes import Infeasible, Optimum, Row, minimum
 
 __all__ = ["Aligned", "Programme", "Shift", "Unaligned", "alignment_bound", "programme_of"]
 
@@ -109,8 +109,9 @@ def alignment_bound(model: LeafModel, relation: NeighbourRelation) -> Aligned | 
 def _aligned(model: LeafModel, moves: Moves) -> Aligned | Unaligned:
     shifts: list[tuple[Shift, ...]] = []
     worst: tuple[Fraction, int, tuple[Fraction, ...]] = (Fraction(-1), 0, ())
+    solved = _Solved()
     for index, leaf in enumerate(model.leaves):
-        programme = _Programme(leaf)
+        programme = _Programme(leaf, solved)
         own: list[Shift] = []
         for number, box in enumerate(moves.boxes):
             corners = programme.corners(box)
@@ -164,10 +165,43 @@ def _bad_ends(leaf: Leaf, released: set[int]) -> dict[int, int | None]:
     return {i: None if len(both) > 1 else int(both == {True}) for i, both in signs.items()}
 
 
+class _Solved:
+    """Programmes that are equal but for the order of their rows and columns are solved once.
+
+    Leaves with as many answers of each kind, in another order, have such programmes. The order is found by what is
+    known of each column alone; programmes for which that does not tell enough are solved again.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[object, Optimum | Infeasible] = {}
+
+    def minimum(self, rows: Sequence[tuple[Row, Fraction]], columns: int) -> tuple[Fraction, list[Fraction]] | None:
+        """Return the least sum of all columns under rows, and a point that has it; None if the rows contradict."""
+        marks: list[list[tuple[int, ...]]] = [[] for _ in range(columns)]
+        for row, bound in rows:
+            for j, value in row.items():
+                marks[j].append((*value.as_integer_ratio(), *bound.as_integer_ratio(), len(row)))
+        order = sorted(range(columns), key=lambda j: sorted(marks[j]))
+        place = {j: k for k, j in enumerate(order)}
+        named = sorted(
+            (sorted((place[j], *value.as_integer_ratio()) for j, value in row.items()), *bound.as_integer_ratio())
+            for row, bound in rows
+        )
+        key = columns, tuple((tuple(row), *bound) for row, *bound in named)
+        if key not in self._known:
+            plain = [({j: Fraction(n, d) for j, n, d in row}, Fraction(*bound)) for row, *bound in named]
+            self._known[key] = minimum([Fraction(1)] * columns, plain)
+        found = self._known[key]
+        if isinstance(found, Infeasible):
+            return None
+        return found.value, [found.point[place[j]] for j in range(columns)]
+
+
 class _Programme:
     """The linear programmes of one leaf, for all moves."""
 
-    def __init__(self, leaf: Leaf) -> None:
+    def __init__(self, leaf: Leaf, solved: _Solved) -> None:
+        self.solved = solved
         known = programme_of(leaf)
         self.columns = [(noise, sign) for noise in known.noises for sign in DIRECTIONS.get(noise.kind, ())]
         self.rows = [(self._row(form, side), form.data, side) for form, side in known.forms]
@@ -196,11 +230,11 @@ class _Programme:
             bound = -side * sum((b * move[i] for i, b in data.items()), Fraction(0))
             if row or bound > 0:
                 rows.append((row, bound))
-        found = minimum([Fraction(1)] * len(self.columns), rows)
-        if isinstance(found, Infeasible):
+        found = self.solved.minimum(rows, len(self.columns))
+        if found is None:
             return None
         shift: dict[Noise, Fraction] = {}
-        for (noise, sign), value in zip(self.columns, found.point, strict=True):
+        for (noise, sign), value in zip(self.columns, found[1], strict=True):
             if value:
                 shift[noise] = shift.get(noise, Fraction(0)) + sign * value
-        return found.value, shift
+        return found[0], shift

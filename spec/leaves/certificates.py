@@ -12,7 +12,7 @@ from dpassay.spec.leaves.model import Affine, Derived, Leaf, LeafModel, Noise
 from dpassay.spec.leaves.moves import Moves
 from dpassay.spec.leaves.outcomes import released_numbers
 
-__all__ = ["certificate", "relation_record", "sealed"]
+__all__ = ["certificate", "moves_record", "relation_record", "sealed"]
 
 
 def certificate(model: LeafModel, relation: NeighbourRelation, proof: Aligned) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def certificate(model: LeafModel, relation: NeighbourRelation, proof: Aligned) -
         "delta": str(proof.delta),
         "relation": relation_words,
         **further,
-        "moves": _moves(proof.moves),
+        "moves": moves_record(proof.moves),
         "boxes": [[[str(low), str(high)] for low, high in box] for box in proof.moves.boxes],
         "leaves": [_leaf(leaf, shifts) for leaf, shifts in zip(model.leaves, proof.shifts, strict=True)],
     })  # fmt: skip
@@ -72,7 +72,8 @@ def _derived(derived: Derived) -> dict[str, Any]:
     return {"function": str(derived.function), "constant": constant, "data": data, "low": low, "high": high}
 
 
-def _moves(moves: Moves) -> dict[str, Any]:
+def moves_record(moves: Moves) -> dict[str, Any]:
+    """Return the bounds on a move that the boxes of a certificate hold."""
     total = None if moves.total is None else str(moves.total)
     return {"most": moves.most, "reach": str(moves.reach), "total": total}
 

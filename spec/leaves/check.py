@@ -18,12 +18,21 @@ from dpassay.spec.leaves.check_derived import Derived, has_steps, read_derived, 
 from dpassay.spec.leaves.reading import MalformedCertificateError, read_count, read_rational, short
 
 __all__ = [
+    "BOTH_WAYS",
+    "UPWARDS_ONLY",
+    "Box",
+    "Form",
     "MalformedCertificateError",
+    "box_words",
+    "change_of",
     "check_alignment",
     "digest",
     "extreme_boxes",
     "faults_found",
     "read_count",
+    "read_flag",
+    "read_form",
+    "read_index",
     "read_rational",
 ]
 
@@ -89,12 +98,12 @@ def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
     if epsilon < 0 or not 0 <= delta <= 1:
         yield f"({epsilon}, {delta}) are no privacy parameters"
     boxes = [[(read_rational(low), read_rational(high)) for low, high in box] for box in certificate["boxes"]]
-    yield from (f"the boxes lack {_box_words(box)}" for box in _missing(certificate, boxes))
+    yield from (f"the boxes lack {box_words(box)}" for box in _missing(certificate, boxes))
     if not certificate["leaves"]:
         yield "there are no leaves"
     for number, leaf in enumerate(certificate["leaves"]):
-        kept = [(_form(form, boxes[0]), False) for form in leaf["constraints"]]
-        kept += [(_form(form, boxes[0]), True) for form in leaf["released"]]
+        kept = [(read_form(form, boxes[0]), False) for form in leaf["constraints"]]
+        kept += [(read_form(form, boxes[0]), True) for form in leaf["released"]]
         for index, box in enumerate(boxes):
             faults = _box_faults(epsilon, leaf, kept, index, box)
             yield from (f"leaf {number}, box {index}: {fault}" for fault in faults)
@@ -133,7 +142,7 @@ def _required(
         raise MalformedCertificateError("the span is not that of the domain")
     for box in extreme_boxes(certificate, boxes):
         yield from required_boxes(
-            box, derived, (ends[0], ends[1]), is_integer=_flag(relation["integer"]), is_limited=not is_hull
+            box, derived, (ends[0], ends[1]), is_integer=read_flag(relation["integer"]), is_limited=not is_hull
         )
 
 
@@ -156,7 +165,7 @@ def _box_faults(
 ) -> Iterator[str]:
     """Yield the faults of the alignments of one leaf for one box."""
     own = [one for one in leaf["alignments"] if one["box"] == index]
-    fixed = [{_index(i, box): read_rational(end) for i, end in one["fixed"].items()} for one in own]
+    fixed = [{read_index(i, box): read_rational(end) for i, end in one["fixed"].items()} for one in own]
     moving = sorted({i for one in fixed for i in one})
     ends_of = [set(box[i]) for i in moving]
     corners = {tuple(one.get(i) for i in moving) for one in fixed}
@@ -166,7 +175,9 @@ def _box_faults(
         shift = {name: read_rational(value) for name, value in one["shift"].items()}
         yield from _shift_faults(epsilon, shift)
         for form, is_released in forms:
-            low, high = _change(form, shift, [(ends[i], ends[i]) if i in ends else side for i, side in enumerate(box)])
+            low, high = change_of(
+                form, shift, [(ends[i], ends[i]) if i in ends else side for i, side in enumerate(box)]
+            )
             if low < 0 or (is_released and high > 0):
                 yield f"a {'released number' if is_released else 'decision'} changes by {low} to {high}"
 
@@ -180,7 +191,7 @@ def _shift_faults(epsilon: Fraction, shift: Mapping[str, Fraction]) -> Iterator[
             yield f"{name} must not be shifted by {value}"
 
 
-def _change(form: Form, shift: Mapping[str, Fraction], ends: Box) -> tuple[Fraction, Fraction]:
+def change_of(form: Form, shift: Mapping[str, Fraction], ends: Box) -> tuple[Fraction, Fraction]:
     """Return the range of the change of a form under a shift and all moves between the ends."""
     noise, data = form
     start = sum((c * shift.get(name, Fraction(0)) for name, c in noise.items()), Fraction(0))
@@ -200,7 +211,7 @@ def extreme_boxes(certificate: Mapping[str, Any], boxes: Sequence[Box]) -> Itera
     """
     relation, moves = certificate["relation"], certificate["moves"]
     size, most, reach = read_count(relation["size"]), read_count(moves["most"]), read_rational(moves["reach"])
-    down = math.floor if _flag(relation["integer"]) else Fraction
+    down = math.floor if read_flag(relation["integer"]) else Fraction
     norms = {
         name: read_rational(relation[name]) for name in ("l1", "l2", "linf", "span") if relation.get(name) is not None
     }
@@ -219,7 +230,7 @@ def extreme_boxes(certificate: Mapping[str, Any], boxes: Sequence[Box]) -> Itera
     for chosen in itertools.combinations(range(size), full):
         for extra in [i for i in range(size) if i not in chosen] if rest else [size]:
             widths = [reach if i in chosen else rest if i == extra else Fraction(0) for i in range(size)]
-            if not _flag(relation["monotone"]):
+            if not read_flag(relation["monotone"]):
                 yield [(-width, width) for width in widths]
                 continue
             yield [(Fraction(0), width) for width in widths]
@@ -241,22 +252,38 @@ def _is_total(
 # --- reading ------------------------------------------------------------------------------------------------
 
 
-def _flag(value: object) -> bool:
+def read_flag(value: object) -> bool:
+    """Return a truth value.
+
+    Raises
+    ------
+    MalformedCertificateError
+        If it is anything else.
+    """
     if type(value) is not bool:
         raise MalformedCertificateError(f"a flag is true or false, got {short(value)}")
     return value
 
 
-def _index(text: str, box: Box) -> int:
+def read_index(text: str, box: Box) -> int:
+    """Return the number of a coordinate of a box.
+
+    Raises
+    ------
+    MalformedCertificateError
+        If there is no such coordinate.
+    """
     if not text.isdecimal() or int(text) >= len(box):
         raise MalformedCertificateError(f"there is no coordinate {short(text)}")
     return int(text)
 
 
-def _form(form: Mapping[str, Any], box: Box) -> Form:
+def read_form(form: Mapping[str, Any], box: Box) -> Form:
+    """Return the coefficients of an affine function of noise and data."""
     noise = {name: read_rational(value) for name, value in form["noise"].items()}
-    return noise, {_index(index, box): read_rational(value) for index, value in form["data"].items()}
+    return noise, {read_index(index, box): read_rational(value) for index, value in form["data"].items()}
 
 
-def _box_words(box: Sequence[tuple[Any, Any]]) -> str:
+def box_words(box: Sequence[tuple[Any, Any]]) -> str:
+    """Return a box of moves in words."""
     return ", ".join(f"[{low}, {high}]" for low, high in box)

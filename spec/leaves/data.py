@@ -23,11 +23,15 @@ def at_data(model: LeafModel, values: Sequence[Fraction]) -> LeafModel:
     if len(values) != model.size:
         raise UsageError(f"values must hold {model.size} numbers, got {len(values)}")
     values = with_derived(model.derived, values)
-    return LeafModel(tuple(_leaf(leaf, values) for leaf in model.leaves), model.undecided)
+    known: dict[int, Constraint] = {}  # leaves share the objects of their decisions
+    return LeafModel(tuple(_leaf(leaf, values, known) for leaf in model.leaves), model.undecided)
 
 
-def _leaf(leaf: Leaf, values: Sequence[Fraction]) -> Leaf:
-    constraints = tuple(Constraint(_form(one.form, values), one.relation) for one in leaf.constraints)
+def _leaf(leaf: Leaf, values: Sequence[Fraction], known: dict[int, Constraint]) -> Leaf:
+    for one in leaf.constraints:
+        if id(one) not in known:
+            known[id(one)] = Constraint(_form(one.form, values), one.relation)
+    constraints = tuple(known[id(one)] for one in leaf.constraints)
     outcome = with_forms(leaf.outcome, lambda form: _form(form, values))
     return replace(leaf, constraints=constraints, outcome=outcome)
 

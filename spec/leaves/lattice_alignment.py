@@ -16,7 +16,7 @@ Either bounds epsilon; the smaller bound counts. A relaxed programme whose solut
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,7 +29,7 @@ from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, require_s
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError
 from dpassay.spec.leaves.programmes import Infeasible, Row, minimum
 
-__all__ = ["AlignedOnLattice", "has_geometric_noise", "lattice_bound", "unit_cost"]
+__all__ = ["AlignedOnLattice", "IntegerShift", "has_geometric_noise", "lattice_bound", "unit_cost"]
 
 MOST_MOVES = 512
 """Integer moves of one leaf that are aligned one by one."""
@@ -41,12 +41,33 @@ Move = tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class IntegerShift:
+    """An alignment of one leaf, with integers for noise on a lattice.
+
+    Parameters
+    ----------
+    box : int or None
+        Number of the box of moves; None for the move of one coordinate by 1 or -1.
+    fixed : Mapping of int to int
+        The coordinates of the move that were enumerated; the others may be anywhere in the box, or stay.
+    shift : Mapping of Noise to Fraction
+        The shift.
+    """
+
+    box: int | None
+    fixed: Mapping[int, int]
+    shift: Mapping[Noise, Fraction]
+
+
+@dataclass(frozen=True)
 class AlignedOnLattice:
     """A proof of epsilon for all integer data, with a move that costs most."""
 
     epsilon: Fraction
     delta: Fraction
     worst_move: Move
+    moves: Moves
+    shifts: tuple[tuple[IntegerShift, ...], ...]
 
 
 def has_geometric_noise(model: LeafModel) -> bool:
@@ -82,8 +103,8 @@ def lattice_bound(model: LeafModel, relation: NeighbourRelation) -> AlignedOnLat
     proofs = [one for one in found if not isinstance(one, Unaligned)]
     if len(proofs) < len(found):
         return next(one for one in found if isinstance(one, Unaligned))
-    epsilon, worst = max(proofs, default=(Fraction(0), (0,) * model.width))
-    return AlignedOnLattice(epsilon, model.undecided, worst)
+    epsilon, worst = max(((one.cost, one.move) for one in proofs), default=(Fraction(0), (0,) * model.width))
+    return AlignedOnLattice(epsilon, model.undecided, worst, cover, tuple(one.shifts for one in proofs))
 
 
 def _is_whole(moves: Moves, relation: NeighbourRelation) -> bool:
@@ -93,13 +114,22 @@ def _is_whole(moves: Moves, relation: NeighbourRelation) -> bool:
     return isinstance(relation, VectorNeighbours) and relation.integer
 
 
-def _leaf_bound(leaf: Leaf, moves: Moves) -> tuple[Fraction, Move] | Unaligned:
-    """Return the smaller one of the bounds of a leaf, and a move that attains it."""
+@dataclass(frozen=True)
+class _Bound:
+    """The bound of a leaf, a move that attains it, and its alignments."""
+
+    cost: Fraction
+    move: Move
+    shifts: tuple[IntegerShift, ...]
+
+
+def _leaf_bound(leaf: Leaf, moves: Moves) -> _Bound | Unaligned:
+    """Return the smaller one of the bounds of a leaf."""
     programme = _IntegerProgramme(leaf)
     found = [one for one in (_by_units(programme, moves), _one_by_one(programme, moves)) if one is not None]
     if not found:
         return Unaligned("no shift of the noise by integers keeps the decisions and the released numbers")
-    return min(found)
+    return min(found, key=lambda one: one.cost)
 
 
 class _IntegerProgramme:
@@ -119,17 +149,21 @@ class _IntegerProgramme:
             for form, side in self.forms
         ]
 
-    def least_cost(self, move: Sequence[int]) -> Fraction | None:
-        """Return the cost of an alignment for one move, the least one if it is found; None if none is found."""
+    def least_cost(self, move: Sequence[int]) -> tuple[Fraction, Mapping[Noise, Fraction]] | None:
+        """Return cost and shift of an alignment for one move, the least one if it is found; None if none is found."""
         rows = []
         for row, (form, side) in zip(self.rows, self.forms, strict=True):
             bound = -side * sum((b * move[i] for i, b in form.data.items()), Fraction(0))
             if row or bound > 0:
                 rows.append((row, bound))
         found = minimum(self.costs, rows)
-        if isinstance(found, Infeasible):
+        if isinstance(found, Infeasible) or not _is_integral(self.columns, found.point):
             return None
-        return found.value if _is_integral(self.columns, found.point) else None
+        shift: dict[Noise, Fraction] = {}
+        for (noise, sign), value in zip(self.columns, found.point, strict=True):
+            if value:
+                shift[noise] = shift.get(noise, Fraction(0)) + sign * value
+        return found.value, shift
 
 
 def _is_integral(columns: Sequence[tuple[Noise, int]], point: Sequence[Fraction]) -> bool:
@@ -138,20 +172,22 @@ def _is_integral(columns: Sequence[tuple[Noise, int]], point: Sequence[Fraction]
     return all(noise.kind is not NoiseKind.GEOMETRIC or value.denominator == 1 for (noise, _), value in shifts)
 
 
-def _by_units(programme: _IntegerProgramme, moves: Moves) -> tuple[Fraction, Move] | None:
+def _by_units(programme: _IntegerProgramme, moves: Moves) -> _Bound | None:
     """Add up alignments of unit moves: the most expensive ones first, as often as the relation allows."""
     if isinstance(moves, DerivedMoves):
         return None  # the moves of functions of one coordinate do not add up
     signed: list[list[tuple[Fraction, int]]] = []
+    shifts: list[IntegerShift] = []
     for sign in (1, -1):
         signed.append([])
         for k in range(moves.size):
-            cost = programme.least_cost([sign * int(i == k) for i in range(moves.size)])
-            if cost is None:
+            found = programme.least_cost([sign * int(i == k) for i in range(moves.size)])
+            if found is None:
                 return None
-            signed[-1].append((cost, sign))
+            signed[-1].append((found[0], sign))
+            shifts.append(IntegerShift(None, {k: sign}, found[1]))
     choices = signed if moves.monotone else [[max(pair) for pair in zip(*signed, strict=True)]]
-    return max(_most_expensive(costs, moves) for costs in choices)
+    return _Bound(*max(_most_expensive(costs, moves) for costs in choices), tuple(shifts))
 
 
 def _most_expensive(costs: Sequence[tuple[Fraction, int]], moves: Moves) -> tuple[Fraction, Move]:
@@ -166,21 +202,24 @@ def _most_expensive(costs: Sequence[tuple[Fraction, int]], moves: Moves) -> tupl
     return epsilon, tuple(move)
 
 
-def _one_by_one(programme: _IntegerProgramme, moves: Moves) -> tuple[Fraction, Move] | None:
+def _one_by_one(programme: _IntegerProgramme, moves: Moves) -> _Bound | None:
     """Align every integer move of every box, coordinates with a bad end at that end."""
     if moves.total is not None:
         return None  # the boxes of a bound on the sum hold its extreme moves only
     worst: tuple[Fraction, Move] = Fraction(0), (0,) * len(moves.boxes[0])
-    for box in moves.boxes:
+    shifts: list[IntegerShift] = []
+    for number, box in enumerate(moves.boxes):
+        free = [i for i in range(len(box)) if programme.bad_ends.get(i, 0) is None]
         listed = list(itertools.islice(_integers(programme, box), MOST_MOVES + 1))
         if len(listed) > MOST_MOVES:
             return None
         for move in listed:
-            cost = programme.least_cost(move)
-            if cost is None:
+            found = programme.least_cost(move)
+            if found is None:
                 return None
-            worst = max(worst, (cost, move))
-    return worst
+            worst = max(worst, (found[0], move))
+            shifts.append(IntegerShift(number, {i: move[i] for i in free}, found[1]))
+    return _Bound(*worst, tuple(shifts))
 
 
 def _integers(programme: _IntegerProgramme, box: Box) -> Iterator[Move]:

@@ -20,11 +20,11 @@ _MOST_BYTES = 1 << 28
 def check(certificate: Path, as_json: bool) -> int:
     """Check CERTIFICATE, a proof that `dpassay hunt --certificate FILE` saved.
 
-    The check shares no code with the search for the proof and uses rational arithmetic. It verifies that the shifts of
-    the noise keep the decisions and the released numbers of every leaf listed, for every move that the neighbour
-    relation allows, at a cost of at most epsilon; or that the probabilities of all outcomes, on all cells into which
-    decisions cut the data, agree with epsilon and delta. That the leaves or the probabilities describe the target is
-    not part of the certificate.
+    The check shares no code with the search for the proof and uses rational arithmetic. It verifies that the shifts
+    of the noise, integers for geometric noise, keep the decisions and the released numbers of every leaf listed, for
+    every move that the neighbour relation allows, at a cost of at most epsilon; or that the probabilities of all
+    outcomes, on all cells into which decisions cut the data, agree with epsilon and delta. That the leaves or the
+    probabilities describe the target is not part of the certificate.
     The exit status is 1 if the certificate is wrong.
     """
     from dpassay.properties.contract import CheckRecord
@@ -87,10 +87,12 @@ def _text_of(content: dict[str, Any], name: str) -> str | None:
 
 
 def _faults(content: dict[str, Any]) -> list[str]:
+    from dpassay.spec.leaves import check_cells, check_lattice
     from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment
-    from dpassay.spec.leaves.check_cells import FORMAT, check_cells
 
-    checked = check_cells if content.get("format") == FORMAT else check_alignment
+    others = {check_cells.FORMAT: check_cells.check_cells, check_lattice.FORMAT: check_lattice.check_lattice}
+    form = content.get("format")
+    checked = others.get(form, check_alignment) if isinstance(form, str) else check_alignment
     try:
         return [*checked(content), *_foreign_relation(content)]
     except MalformedCertificateError as error:

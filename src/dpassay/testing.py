@@ -135,8 +135,8 @@ def assert_private(
 
     If the exact output distribution is known, the claim is decided rigorously at adversarial pairs of inputs.
     Otherwise the code is run on symbols in place of noise, which may prove the claim for all inputs of the given
-    length, or certify a violation; such a decision takes no level, and is about the ideal mechanism, in real
-    arithmetic.
+    length, or certify a violation; such a decision is about the ideal mechanism, in real arithmetic. Only the
+    comparison of outcomes in batches with the traced ones, which may leave a proof undecided, takes the level.
     Otherwise `calls` outcomes are drawn, and a pass means "not refuted", which is not a proof of privacy.
 
     Parameters

@@ -30,6 +30,7 @@ from dpassay.properties.tracing.trace import trace
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.spec.leaves.check import check_alignment
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Raised
+from dpassay.spec.leaves.probability import UndecidedLeafError
 
 pytestmark = pytest.mark.traced
 
@@ -442,6 +443,14 @@ def returns_a_generator(data: Any, size: Any, rng: Any) -> Any:
     return [(data[0] + rng.laplace() for _ in range(3)) for _ in range(size)]
 
 
+def returns_an_object(data: Any, size: Any, rng: Any) -> Any:
+    return [object() for _ in range(size)]
+
+
+def returns_one_number(data: Any, size: Any, rng: Any) -> Any:
+    return data[0] + rng.laplace()
+
+
 def noisy_key(data: Any, size: Any, rng: Any) -> Any:
     return [{data[0] + rng.laplace(): 1} for _ in range(size)]
 
@@ -472,7 +481,9 @@ def swallows_everything(data: Any, size: Any, rng: Any) -> Any:
         (copies_its_generator, "copy|deepcopy|pickl"),
         (pickles_its_generator, "pickl|copy"),
         (draws_in_a_thread, "in another thread"),
-        (returns_a_generator, "generator"),
+        (returns_a_generator, "^an outcome that contains an object of type generator$"),
+        (returns_an_object, "^an outcome that contains an object of type object$"),
+        (returns_one_number, "^a sampler that returns a number in place"),
         (noisy_key, "hash"),
         (ignores_size, "2 outcomes when asked for 1"),
         (hidden_randomness, "hidden randomness: numpy.random"),
@@ -484,6 +495,14 @@ def test_what_cannot_be_traced_is_named_and_never_proved(target: Any, words: str
     found = decision(target, "pure:1", LINE, seconds=3.0)
     assert found.verdict is None
     assert re.search(words, found.reason or ""), found.reason
+    named = set(re.findall(r"(\w+\.py):\d+", found.reason or ""))
+    assert named <= {Path(__file__).name}, "a line of ours is named"
+
+
+def test_models_without_a_run_that_ends_are_not_compared() -> None:
+    nothing = LeafModel((), undecided=Fraction(1))
+    with pytest.raises(UndecidedLeafError, match="no run that ends"):
+        distributions(nothing, nothing)
 
 
 @pytest.mark.parametrize("target", [lambda data, size, rng: [0] * size, unknown_scale])

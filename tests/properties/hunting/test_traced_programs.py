@@ -41,6 +41,10 @@ def clipped_sum(data: Any, size: Any, rng: Any) -> Any:
     return np.clip(data, 0, 1).sum() + rng.laplace(0, 1.0, size)
 
 
+def clipped_by_python(data: Any, size: Any, rng: Any) -> Any:
+    return [sum(min(max(record, 0), 2) for record in data) + rng.laplace(0, 2.0) for _ in range(size)]
+
+
 def clipped_to_the_wrong_range(data: Any, size: Any, rng: Any) -> Any:
     return np.clip(data, -1, 1).sum() + rng.laplace(0, 1.0, size)
 
@@ -106,6 +110,7 @@ PROGRAMS = [
     Program(rises_and_falls, LINE, math.log(3 / 2)),
     Program(clipped_sum, RECORDS.format(6), 1.0),
     Program(clipped_sum, "vector:size=3,l1=1", 1.0),
+    Program(clipped_by_python, RECORDS.format(4), 1.0),
     Program(clipped_sum, "vector:size=3,linf=0.5,monotone", 1.5),
     Program(clipped_to_the_wrong_range, RECORDS.format(6), 2.0),
     Program(clipped_numbers, "vector:size=5,linf=1", 5.0),
@@ -158,3 +163,12 @@ def test_a_jump_that_rests_on_the_rounding_of_a_constant_refutes_nothing() -> No
     assert found.verdict is None
     assert found.reason is not None
     assert "rounding of constants" in found.reason
+
+
+def test_the_type_of_a_clipped_number_is_not_lost() -> None:
+    """At 0.0 this returns the record, a float; elsewhere the limit, an integer."""
+
+    def typed(data: Any, size: Any, rng: Any) -> Any:
+        return [type(min(max(data[0], 0), 0)).__name__ for _ in range(size)]
+
+    assert decide(typed, PureDP(1.0), parse_neighbours(LINE), 0, SECONDS).verdict != "holds"

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import json
 import math
 from fractions import Fraction
@@ -12,13 +13,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
-from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
+from dpassay.spec.leaves.alignment import Aligned, Unaligned, _Solved, alignment_bound
 from dpassay.spec.leaves.certificates import certificate, sealed
 from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import Constraint, Leaf, LeafModel, NoiseKind
 from dpassay.spec.leaves.moves import covers
 from dpassay.spec.leaves.outcomes import released_numbers
+from dpassay.spec.leaves.programmes import Optimum, minimum
 
 from .models import (
     at_least,
@@ -365,3 +367,19 @@ def test_no_cheaper_shift_than_the_proved_ones_passes(data: st.DataObject) -> No
 def test_something_else_is_malformed(value: Any) -> None:
     with pytest.raises(MalformedCertificateError, match="certificate"):
         check_alignment(value)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_programmes_in_another_order_have_points_of_their_own(order: tuple[int, ...]) -> None:
+    solved = _Solved()
+    rows = [({0: Fraction(1), 1: Fraction(2)}, Fraction(3)), ({1: Fraction(1), 2: Fraction(-1)}, Fraction(1)),
+            ({2: Fraction(1)}, Fraction(1, 2))]  # fmt: skip
+    for places in ((0, 1, 2), order):
+        named = [({places[j]: value for j, value in row.items()}, bound) for row, bound in rows]
+        found = solved.minimum(named[::-1], 3)
+        expected = minimum([Fraction(1)] * 3, named)
+        assert found is not None
+        assert isinstance(expected, Optimum)
+        assert found[0] == expected.value == sum(found[1])
+        assert all(sum(value * found[1][j] for j, value in row.items()) >= bound for row, bound in named)
+    assert solved.minimum([({0: Fraction(-1)}, Fraction(1))], 3) is None

@@ -1,0 +1,130 @@
+"""Sources of chance and time of the code under test, beside the generator that it gets.
+
+To a trace, a draw from a generator of the target's own, or the time, is a number like any other. Two runs that happen
+to agree would make it a constant, and a proof would speak of a mechanism without it.
+"""
+
+import datetime as dt
+import random
+import sys
+import time
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from dpassay.properties.tracing.exact_names import contents_of, functions_in, spaces_of
+
+__all__ = ["Clock", "OwnGenerators", "watched_clock"]
+
+_CLOCKS = frozenset(
+    getattr(time, name)
+    for stem in ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+    for name in (stem, f"{stem}_ns")
+    if hasattr(time, name)
+)
+_DATES = frozenset({"now", "today", "utcnow"})
+
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_DEEPEST = 4
+"""Objects within objects that are looked into."""
+
+_LIBRARIES = frozenset({"numpy", "scipy", "dpassay"})
+"""Packages whose objects are not looked into: they are large, and keep no generator of the target."""
+
+
+class Clock:
+    """Whether the code under test asked for the time."""
+
+    was_read = False
+
+
+@contextmanager
+def watched_clock(sampler: Any) -> Iterator[Clock]:
+    """Note whether the code of a target asks for the time; other code may, as at a garbage collection."""
+    clock, before = Clock(), sys.getprofile()
+    spaces = set(map(id, spaces_of(sampler)))
+
+    def note(frame: FrameType, event: str, function: Any) -> None:
+        if event == "c_call" and id(frame.f_globals) in spaces and _tells_time(function):
+            clock.was_read = True
+
+    sys.setprofile(note)
+    try:
+        yield clock
+    finally:
+        sys.setprofile(before)
+
+
+def _tells_time(function: Any) -> bool:
+    name = getattr(function, "__name__", "")
+    if name in _DATES:
+        owner = getattr(function, "__self__", None)
+        return isinstance(owner, type) and issubclass(owner, dt.date)
+    return any(function is one for one in _CLOCKS if one.__name__ == name)
+
+
+class OwnGenerators:
+    """The generators that the code under test can reach by its names, with their states at the start.
+
+    Parameters
+    ----------
+    sampler : object
+        The target.
+    """
+
+    def __init__(self, sampler: Any) -> None:
+        self._sampler = sampler
+        self._states = {id(found): (found, _state(found)) for found in _generators_of(sampler)}
+
+    def were_used(self) -> bool:
+        """Return whether one of them has been drawn from; a new one that is kept counts as used."""
+        found = list(_generators_of(self._sampler))
+        return any(id(one) not in self._states or self._states[id(one)][1] != _state(one) for one in found)
+
+
+def _state(generator: Any) -> Hashable:
+    if isinstance(generator, random.Random):
+        return repr(generator.getstate())
+    if isinstance(generator, np.random.Generator):
+        return repr(generator.bit_generator.state)
+    return repr(generator.get_state(legacy=False))
+
+
+def _generators_of(sampler: Any) -> Iterator[Any]:
+    seen: set[int] = set()
+    for space in spaces_of(sampler):
+        for value in list(space.values()):
+            yield from _in_value(value, seen, _DEEPEST)
+    for function in functions_in(sampler, _DEEPEST):
+        yield from _in_value(function, seen, _DEEPEST)
+    yield from _in_value(sampler, seen, _DEEPEST)
+
+
+def _in_value(value: Any, seen: set[int], depth: int) -> Iterator[Any]:
+    if depth == 0 or id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, _GENERATORS):
+        if not isinstance(value, random.SystemRandom) and not type(value).__module__.startswith("dpassay."):
+            yield value
+        return
+    for part in _parts(value):
+        yield from _in_value(part, seen, depth - 1)
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return the values that a function, an object of the code under test or a container holds."""
+    function = getattr(value, "__func__", value)
+    if isinstance(function, FunctionType):
+        kept = [*contents_of(function), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        return [*kept, getattr(value, "__self__", None), *vars(function).values()]
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, type | ModuleType) or type(value).__module__.partition(".")[0] in _LIBRARIES:
+        return []
+    return list(getattr(value, "__dict__", {}).values())
