@@ -74,19 +74,20 @@ def test_a_larger_leak_overtakes_a_smaller_one_found_first() -> None:
 
 
 def test_calls_follow_rare_events_that_their_share_of_the_wealth_still_hides(monkeypatch: pytest.MonkeyPatch) -> None:
-    noted, note = [], Allocation.note
+    compared, compare = [], Allocation.compare
 
-    def noting(self: Allocation, *told: Any) -> None:
-        noted.append(told)
-        note(self, *told)
+    def comparing(self: Allocation, index: int, calls: int, wealth: Array, foremost: float = 0.0) -> None:
+        compared.append((campaign._claim_wealth(index), foremost))
+        compare(self, index, calls, wealth, foremost)
 
     def leaks_rarely(data: Array, size: int, rng: np.random.Generator) -> Array:
         noisy = data[0] + rng.laplace(0, 5, size)
         return np.where((rng.random(size) < 0.02) & (data[0] == 0.5), np.nan, noisy)
 
-    monkeypatch.setattr(Allocation, "note", noting)
-    play(campaign_on(PAIRS[:2]), runs(leaks_rarely), 2000)
-    assert any(foremost > max(claimed, 0.0) + 2 for _, _, claimed, _, _, foremost in noted)
+    monkeypatch.setattr(Allocation, "compare", comparing)
+    campaign = campaign_on(PAIRS[:2])
+    play(campaign, runs(leaks_rarely), 2000)
+    assert any(foremost > max(claimed, 0.0) + 2 for claimed, foremost in compared)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 48, 1000])
