@@ -19,7 +19,6 @@ from dpassay.properties.learners.threads import one_thread
 from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.outcomes.resolution import LATTICE_SHOWS, ROUNDING_SHOWS, rounding_step
 from dpassay.properties.outcomes.symbols import Outcomes
-from dpassay.spec.notions.ex_post import ex_post_bound
 
 __all__ = ["Batch", "ExPostLedger", "LowOrder", "PairGame"]
 
@@ -354,6 +353,8 @@ class PairGame:
         """Return the ex-post bound of each outcome; None for other claims."""
         if self._ex_post is None:
             return None
+        from dpassay.spec.notions.ex_post import ex_post_bound  # with its interval arithmetic it slows the start
+
         return np.array([_rounded_up(ex_post_bound(self._ex_post, symbol)) for symbol in outcomes.symbols()])
 
     def _low_order_ledgers(
