@@ -233,15 +233,15 @@ def _events_of_words(outcomes: Outcomes) -> Iterator[tuple[Event, NDArray[np.int
     found: dict[Event, list[NDArray[np.intp]]] = {}
     order = np.argsort(kinds, kind="stable")
     starts = np.searchsorted(kinds[order], np.arange(len(different) + 1))
-    for symbol, start, end in zip(different, starts, starts[1:], strict=False):
-        atom, places = comparable(symbol), order[start:end]
+    groups = [(symbol, order[start:end]) for symbol, start, end in zip(different, starts, starts[1:], strict=False)]
+    # numbers, and vectors and arrays of them
+    groups += [(outcomes.rows[place], np.array([place])) for place in order[: starts[0]].tolist()]
+    for symbol, places in groups:
+        atom = comparable(symbol)
         if isinstance(atom, str | bytes):
             found.setdefault(("word", atom), []).append(places)
-        found.setdefault(("form", _form_of(atom)), []).append(places)
-    for place in order[: starts[0]].tolist():  # numbers, and vectors and arrays of them
-        atom = comparable(outcomes.rows[place])
         if not isinstance(atom, int | float):
-            found.setdefault(("form", _form_of(atom)), []).append(np.array([place]))
+            found.setdefault(("form", _form_of(atom)), []).append(places)
     for event, parts in found.items():
         yield event, np.concatenate(parts)
 
