@@ -282,20 +282,17 @@ class Outcomes:
             return [], np.full(len(self), -1, dtype=np.intp)
         different: list[Hashable] = []
         words: dict[str, int] = {}
-        known: dict[str, int] = {}
+        others: dict[str, int] = {}
         kinds = []
         for symbol in self.rows.tolist():
-            kind = words.get(symbol) if type(symbol) is str else None
-            if kind is None and _shape_of(symbol) is None:
-                # values that are equal may differ: -0.0 and 0.0
-                kind = (
-                    words.setdefault(symbol, len(different))
-                    if type(symbol) is str
-                    else known.setdefault(repr(symbol), len(different))
-                )
-                if kind == len(different):
-                    different.append(symbol)
-            kinds.append(-1 if kind is None else kind)
+            kind = -1
+            if type(symbol) is str:
+                kind = words.setdefault(symbol, len(different))
+            elif _shape_of(symbol) is None:  # values that are equal may differ: -0.0 and 0.0
+                kind = others.setdefault(repr(symbol), len(different))
+            if kind == len(different):
+                different.append(symbol)
+            kinds.append(kind)
         return different, np.array(kinds, dtype=np.intp)
 
     @cached_property
