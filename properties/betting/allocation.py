@@ -21,8 +21,11 @@ _RANK_POWER = 3.0
 """The shares of the leaders fall with this power of the rank: a smaller power finds the best pair more surely and
 gives it fewer calls."""
 
-_OPEN_RANK_POWER = 2.0
-"""The same while no pair promises a bound above 0: the order of the list ranks them, and the leak may be on any."""
+_OPEN_RANK_POWER = 1.0
+"""The same while no pair promises a bound above 0: the order of the list and the first rare events rank them. The
+size of a leak is unknown over orders of magnitude, so that the next call on a pair finds one with a chance that falls
+as the number of its calls: calls in proportion to the chance of a leak find most. A larger power gives the first pair
+half of all calls."""
 
 _MOST_LIKELY = 100.0
 """The largest factor by which wealth against the claim raises the part of a pair in the calls that look: the odds of a
@@ -102,8 +105,8 @@ class Allocation:
         self._scores += [0.0] * pairs
         self._odds += [1.0] * pairs
 
-    def note(self, index: int, calls: int, claimed: float, told: float, wealth: Array, foremost: float = 0.0) -> None:
-        """Note what a pair has shown in all its calls.
+    def note(self, index: int, calls: int, claimed: float, told: float) -> None:
+        """Note the evidence of a pair in all its calls.
 
         Parameters
         ----------
@@ -113,15 +116,24 @@ class Allocation:
             Its calls so far.
         claimed, told : float
             The logarithms of its wealth against the claim, and against equality of the two sides.
-        wealth : ndarray
-            The same against the references.
-        foremost : float
-            The logarithm of the largest wealth against the claim that a kind of bets has by itself, whatever its
-            share: it rises with the first rare events.
         """
         # the rate at which sides are told tells pairs apart that have no evidence
         self._scores[index] = claimed + 3 * told / max(calls, 1)
         self._rates[index] = float(_proven(np.array(claimed))) / calls if claimed >= _HINT else -math.inf
+
+    def compare(self, index: int, calls: int, wealth: Array, foremost: float = 0.0) -> None:
+        """Note what the shares of a pair depend on.
+
+        Parameters
+        ----------
+        index, calls : int
+            As for `note`.
+        wealth : ndarray
+            The logarithms of its wealth against the references.
+        foremost : float
+            The logarithm of the largest wealth against the claim that a kind of bets has by itself, whatever its
+            share: it rises with the first rare events.
+        """
         self._odds[index] = math.exp(min(foremost, math.log(_MOST_LIKELY)))
         self._records[index].append((calls, wealth))
         self._won[index] = self._later_half(index)

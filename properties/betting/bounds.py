@@ -36,8 +36,9 @@ def lower_bound(family: Family, needed: float, claimed: float, own: Callable[[sl
     """
     size, bound = len(family.grid), 0.0
     step = _CLAIMS_AT_ONCE if family.delta.any() else size
-    for start in range(0, size, step):
-        rows = slice(start, min(start + step, size))
+    starts = [0, *range(1, size, step)]  # the strongest claim alone: where it stands, no other matters
+    for start, end in zip(starts, [*starts[1:], size], strict=True):
+        rows = slice(start, end)
         wealth = own(rows)
         stronger = np.arange(rows.start, rows.stop) <= family.claimed
         shared = np.logaddexp(wealth + np.log(OWN_SHARE), claimed)

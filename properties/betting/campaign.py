@@ -163,6 +163,7 @@ class Campaign:
 
     def _forget_records(self) -> None:
         self._claim_wealths: list[tuple[int, float]] = [(0, 0.0)] * len(self.games)
+        self._to_compare: set[int] = set()
         references = self._references.size if self._compares else 0
         self._allocation = Allocation(self.weights, references or 1)
         self._allocation.add(len(self.games))
@@ -301,7 +302,7 @@ class Campaign:
         """Return (pair, calls) for the next round: everyone once, then each pair up to its share."""
         if self._plan:
             return [(k, self._next_size(self.games[k])) for k in self._plan.pop(0)]
-        wanted = _GROWTH * self.calls * self._allocation.shares(self.calls, self._leads)
+        wanted = _GROWTH * self.calls * self._shares()
         lag = wanted / [max(game.calls, 1) for game in self.games]
         orders = []
         for index in np.argsort(-lag, kind="stable").tolist():  # who lags behind most comes first
@@ -334,17 +335,23 @@ class Campaign:
         return np.unique(np.linspace(0, len(self._claimed.grid) - 1, count).astype(np.intp))
 
     def _rate(self, index: int) -> None:
-        """Note the evidence against the claim and, to compare pairs by, against equality and the references."""
+        """Note the evidence of a game against the claim and against equality; what compares it may wait."""
         game = self.games[index]
-        claimed = self._claim_wealth(index)
-        if not self._compares:
-            self._allocation.note(index, game.calls, claimed, 0.0, np.array([claimed]))
-            return
-        told = float(game.rough_log_wealth(np.zeros(1), np.zeros(1))[0])
-        wealth = np.array([claimed])
-        if self._claimed is not None:
-            wealth = self._family_wealth(self._claimed, game, self._references, is_rough=True)
-        self._allocation.note(index, game.calls, claimed, told, wealth, self._foremost_wealth(game))
+        told = float(game.rough_log_wealth(np.zeros(1), np.zeros(1))[0]) if self._compares else 0.0
+        self._allocation.note(index, game.calls, self._claim_wealth(index), told)
+        self._to_compare.add(index)
+
+    def _shares(self) -> Array:
+        """Return the share of the calls that each pair is to have, once all that were played are compared."""
+        for index in sorted(self._to_compare):
+            game = self.games[index]
+            wealth = np.array([self._claim_wealth(index)])
+            if self._compares and self._claimed is not None:
+                wealth = self._family_wealth(self._claimed, game, self._references, is_rough=True)
+            foremost = self._foremost_wealth(game) if self._compares else 0.0
+            self._allocation.compare(index, game.calls, wealth, foremost)
+        self._to_compare.clear()
+        return self._allocation.shares(self.calls, self._leads)
 
     def _foremost_wealth(self, game: PairGame) -> float:
         """Return the largest wealth of a kind of bets against the claim, without its share: a guide, no evidence."""

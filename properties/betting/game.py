@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,6 @@ from dpassay.properties.learners.threads import one_thread
 from dpassay.properties.log_domain import logsumexp
 from dpassay.properties.outcomes.resolution import LATTICE_SHOWS, ROUNDING_SHOWS, rounding_step
 from dpassay.properties.outcomes.symbols import Outcomes
-from dpassay.spec.notions.ex_post import ex_post_bound
 
 __all__ = ["Batch", "ExPostLedger", "LowOrder", "PairGame"]
 
@@ -198,11 +198,20 @@ class PairGame:
         self._types: set[Any] = set()
         self._arrays_differ = False
         self._ex_post = ex_post
-        self.ignored, self._ensemble = ignored, Ensemble(ignored)
-        self._structural = StructuralLearners(ignored)
+        self.ignored = ignored
+        self._seen: tuple[Outcomes, NDArray[np.bool_], float] | None = None
         self._seed, self._index, self._batches = seed, index, 0
         self._one_by_one = apart or not makes_many
         self.largest_batch = LARGEST_BATCH
+
+    @cached_property
+    def _ensemble(self) -> Ensemble:
+        """The learners of ordinary bets, from the first batch on: most games of a short hunt have none."""
+        return Ensemble(self.ignored)
+
+    @cached_property
+    def _structural(self) -> StructuralLearners:
+        return StructuralLearners(self.ignored)
 
     def prepare(self, size: int) -> Batch:
         """Toss the coins of the next batch; their weight follows from the past of the game."""
@@ -244,7 +253,7 @@ class PairGame:
         return best_weight(ledger, float(_STEEP[refuted[-1]])) if refuted.size else WEIGHTS[0]
 
     def enter(self, batch: Batch, results: list[Outcomes | None]) -> None:
-        """Settle the bets on a batch, then let the learners see it."""
+        """Settle the bets on a batch, then let the learners see it; on the first one that returns none are made."""
         self.calls += batch.calls
         kept = KEPT * batch.calls / self.calls
         if any(result is None for result in results):
@@ -256,28 +265,41 @@ class PairGame:
         parts = [result for result in results if result is not None]
         is_left = batch.is_left
         outcomes = replace(Outcomes.joined(parts), inputs=(self.left, self.right), typed=self.sees_types)
-        if self._only_low_order:
-            self._bet_on_low_order(outcomes, is_left, batch.weight)
+        if not self.archive:  # nothing is known yet to bet on, and most pairs of a short hunt are played but once
+            self._seen = outcomes, is_left, batch.weight
         else:
+            self._learn_from_the_first()
             self._bet(outcomes, is_left, batch.weight)
         self._note_types(parts)
         self._remember(outcomes, is_left)
         self.groups = [*self.groups, batch.groups()][-len(self.archive) :]
 
+    def _learn_from_the_first(self) -> None:
+        """Let the learners see the batch that was not bet on."""
+        if self._seen is not None:
+            (outcomes, is_left, weight), self._seen = self._seen, None
+            with one_thread():
+                self._learn(*_balanced(outcomes, is_left, weight))
+
     def _bet(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
-        with one_thread():
-            self._settle(outcomes, is_left, weight)
-            balanced = _balanced(outcomes, is_left, weight)
-            self._ensemble.observe(*balanced)
-            self._structural.observe(*balanced)
-            if self._low_order is not None:
-                self._low_order.observe(*balanced)
+        if self._only_low_order:
+            self._bet_on_low_order(outcomes, is_left, weight)
+        else:
+            with one_thread():
+                self._settle(outcomes, is_left, weight)
+                self._learn(*_balanced(outcomes, is_left, weight))
+
+    def _learn(self, outcomes: Outcomes, is_left: NDArray[np.bool_]) -> None:
+        if not self._only_low_order:
+            self._ensemble.observe(outcomes, is_left)
+            self._structural.observe(outcomes, is_left)
+        if self._low_order is not None:
+            self._low_order.observe(outcomes, is_left)
 
     def _bet_on_low_order(self, outcomes: Outcomes, is_left: NDArray[np.bool_], weight: float) -> None:
-        assert self._low_order is not None
         low_order, ex_post = self._low_order_ledgers(outcomes, is_left, weight, self._bounds(outcomes))
         self._books = replace(self._books, low_order=low_order, low_order_ex_post=ex_post)
-        self._low_order.observe(*_balanced(outcomes, is_left, weight))
+        self._learn(*_balanced(outcomes, is_left, weight))
 
     @property
     def only_failures(self) -> bool:
@@ -331,6 +353,8 @@ class PairGame:
         """Return the ex-post bound of each outcome; None for other claims."""
         if self._ex_post is None:
             return None
+        from dpassay.spec.notions.ex_post import ex_post_bound  # with its interval arithmetic it slows the start
+
         return np.array([_rounded_up(ex_post_bound(self._ex_post, symbol)) for symbol in outcomes.symbols()])
 
     def _low_order_ledgers(

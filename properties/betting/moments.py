@@ -78,9 +78,8 @@ def log_moment_wealth(ledger: Ledger, alpha: float, epsilon: float) -> float:
     """
     if (alpha - 1) * epsilon > _LARGEST_EXPONENT or alpha / (alpha - 1) * max(CAPS) > _LARGEST_EXPONENT:
         return 0.0
-    rows, levels = np.nonzero(ledger.left + ledger.right)
-    left, right = ledger.left[rows, levels].astype(np.float64), ledger.right[rows, levels].astype(np.float64)
-    weights, losses = np.array(WEIGHTS)[rows], LEVELS[levels]
+    right, left = ledger.sides.astype(np.float64)
+    weights, losses = np.array(WEIGHTS)[ledger.rows], LEVELS[ledger.levels]
     caps, stakes = np.array(CAPS)[:, None], np.array(STAKES)[:, None, None]
     wealth = []
     for first, second, ahead, own in ((left, right, losses, weights), (right, left, -losses, 1 - weights)):

@@ -48,10 +48,7 @@ _STARTS = np.unique(
     np.maximum(np.arange((len(LEVELS) // 2 - _MERGED // 2) % _MERGED - _MERGED, len(LEVELS), _MERGED), 0)
 )
 _MIDDLES = (_STARTS + np.append(_STARTS[1:], len(LEVELS)) - 1) // 2
-
-
-def _no_calls() -> NDArray[np.int64]:
-    return np.zeros((len(WEIGHTS), len(LEVELS)), dtype=np.int64)
+_MIDDLE_OF = np.repeat(_MIDDLES, np.diff(np.append(_STARTS, len(LEVELS))))
 
 
 @dataclass
@@ -60,33 +57,64 @@ class Ledger:
 
     Parameters
     ----------
-    left, right : ndarray of int, shape (len(WEIGHTS), len(LEVELS))
-        Counts.
+    places : ndarray of int, shape (places,)
+        In order, the weights and levels with any call: the index of the weight times the number of levels, plus that
+        of the level. Few calls have few of them.
+    sides : ndarray of int, shape (2, places)
+        The calls there of the right and of the left side.
     """
 
-    left: NDArray[np.int64] = field(default_factory=_no_calls)
-    right: NDArray[np.int64] = field(default_factory=_no_calls)
+    places: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    sides: NDArray[np.int64] = field(default_factory=lambda: np.empty((2, 0), dtype=np.int64))
 
     @property
     def calls(self) -> int:
         """The number of calls that were bet on."""
-        return int(self.left.sum() + self.right.sum())
+        return int(self.sides.sum())
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The index of the weight at each place."""
+        return self.places // len(LEVELS)
+
+    @property
+    def levels(self) -> NDArray[np.int64]:
+        """The index of the level at each place."""
+        return self.places % len(LEVELS)
+
+    def at_weight(self, row: int) -> tuple[Array, Array]:
+        """Return the left and the right calls at each of `LEVELS` with one of `WEIGHTS`."""
+        own = self.rows == row
+        both = np.zeros((2, len(LEVELS)))
+        both[:, self.levels[own]] = self.sides[:, own]
+        return both[1], both[0]
 
     def record(self, levels: NDArray[np.int64], is_left: NDArray[np.bool_], weight: float = 0.5) -> None:
         """Enter a batch whose weight (one of `WEIGHTS`) and levels were fixed before it."""
-        row = WEIGHTS.index(weight)
-        self.left[row] += np.bincount(levels[is_left], minlength=len(LEVELS))
-        self.right[row] += np.bincount(levels[~is_left], minlength=len(LEVELS))
+        counts = np.bincount(2 * levels + is_left, minlength=2 * len(LEVELS)).reshape(-1, 2)
+        used = np.flatnonzero(counts.sum(axis=1))
+        joined = self + Ledger(WEIGHTS.index(weight) * len(LEVELS) + used, counts[used].T)
+        self.places, self.sides = joined.places, joined.sides
 
     def rough(self) -> "Ledger":
         """Return about the same ledger with fewer levels, on which wealth takes less time: a guide, no evidence."""
-        merged = Ledger()
-        for side, own in ((merged.left, self.left), (merged.right, self.right)):
-            side[:, _MIDDLES] = np.add.reduceat(own, _STARTS, axis=1)
-        return merged
+        return _added(self.rows * len(LEVELS) + _MIDDLE_OF[self.levels], self.sides)
 
     def __add__(self, other: "Ledger") -> "Ledger":
-        return Ledger(self.left + other.left, self.right + other.right)
+        if not (self.places.size and other.places.size):
+            full = self if self.places.size else other
+            return Ledger(full.places, full.sides)
+        return _added(np.concatenate([self.places, other.places]), np.concatenate([self.sides, other.sides], axis=1))
+
+
+def _added(places: NDArray[np.int64], sides: NDArray[np.int64]) -> Ledger:
+    """Return the ledger of calls at places in any order, some of them more than once."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    if not starts.size:
+        return Ledger()
+    return Ledger(ordered[starts], np.add.reduceat(sides[:, order], starts, axis=1))
 
 
 def log_wealth(ledger: Ledger, epsilon: ArrayLike, delta: ArrayLike = 0.0) -> Array:
@@ -116,6 +144,8 @@ def log_wealths(ledgers: Sequence[Ledger], epsilon: ArrayLike, delta: ArrayLike 
     """
     eps, dlt = np.broadcast_arrays(np.atleast_1d(epsilon).astype(float), np.atleast_1d(delta).astype(float))
     require_claims(eps, dlt)
+    if not any(ledger.places.size for ledger in ledgers):
+        return np.zeros((len(ledgers), *eps.shape))
     result = np.empty((len(ledgers), *eps.shape))
     pure = dlt == 0
     if pure.any():
@@ -149,13 +179,17 @@ class _Counts:
 
     @classmethod
     def of(cls, ledgers: Sequence[Ledger]) -> "_Counts":
-        used = np.nonzero(np.any([(ledger.left + ledger.right) > 0 for ledger in ledgers], axis=0))
-        left, right = (
-            np.array([side[used] for side in sides], dtype=np.float64).T
-            for sides in zip(*((ledger.left, ledger.right) for ledger in ledgers), strict=True)
+        used = ledgers[0].places
+        if len(ledgers) > 1:
+            used = np.unique(np.concatenate([ledger.places for ledger in ledgers]))
+        both = np.zeros((2, len(used), len(ledgers)))
+        for column, ledger in enumerate(ledgers):
+            both[:, np.searchsorted(used, ledger.places), column] = ledger.sides
+        rows, levels = used // len(LEVELS), used % len(LEVELS)
+        centres = _CENTRES[rows]
+        return cls(
+            LEVELS[levels] + centres, centres, both[1], both[0], _ON_LEFT[rows, levels], _ON_RIGHT[rows, levels]
         )
-        centres = _CENTRES[used[0]]
-        return cls(LEVELS[used[1]] + centres, centres, left, right, _ON_LEFT[used], _ON_RIGHT[used])
 
 
 _FEW_TERMS = 1 << 13
@@ -192,9 +226,9 @@ def _sums_from_both_ends(ledger: Ledger, epsilon: Array) -> Array:
     below = np.searchsorted(LEVELS, -epsilon, side="left")
     total = np.zeros(epsilon.shape)
     for row, centre in enumerate(_CENTRES.tolist()):
-        left, right = ledger.left[row].astype(np.float64), ledger.right[row].astype(np.float64)
-        if not (left.any() or right.any()):
+        if not (ledger.rows == row).any():
             continue
+        left, right = ledger.at_weight(row)
         won = left * _ON_LEFT[row] + right * _ON_RIGHT[row]
         for ends, bound in (((above, -1), centre + epsilon), ((below, 1), centre - epsilon)):
             place, way = ends
@@ -250,8 +284,8 @@ def best_weight(ledger: Ledger, epsilon: float) -> float:
 
 def _growths(ledger: Ledger, epsilon: Array) -> Array:
     """Return the growth per call at each weight against each epsilon, shape (len(WEIGHTS), claims)."""
-    counts = [side.sum(axis=0) for side in (ledger.left, ledger.right)]
-    used = np.flatnonzero(counts[0] + counts[1])
+    counts = np.sum([ledger.at_weight(row) for row in range(len(WEIGHTS))], axis=0)
+    used = np.flatnonzero(counts.sum(axis=0))
     p, q = (count[used] / max(int(count.sum()), 1) for count in counts)
     growths = []
     for weight in WEIGHTS:

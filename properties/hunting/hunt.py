@@ -50,7 +50,6 @@ from dpassay.properties.notions.base import bounds_of, composed_claim
 from dpassay.properties.notions.bounds import Bound
 from dpassay.properties.outcomes.resolution import ROUNDING_SHOWS, step_of_pair
 from dpassay.properties.outcomes.symbols import Sampler
-from dpassay.spec.leaves.certificates import sealed
 from dpassay.spec.verdict import Evidence, Scope
 
 if TYPE_CHECKING:
@@ -387,6 +386,8 @@ def _exact(task: Task, decision: Decision, times: _Times) -> HuntResult | None:
     result = _certified(task, decision.verdict, scope, evidence, decision.finding, times)
     proof = None
     if holds and decision.certificate is not None:
+        from dpassay.spec.leaves.certificates import sealed  # it slows the start of every hunt
+
         about = {"target": result.target, "claim": result.claim, "neighbours": result.neighbours}
         proof = sealed({**decision.certificate, **about})
     bounds = result.bounds or bounds_of(task.claim, {"epsilon": 0.0}, decision.epsilon_upper)

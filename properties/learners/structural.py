@@ -19,7 +19,7 @@ from dpassay.properties.learners.supports import SupportLearner
 from dpassay.properties.outcomes.columns import CODE
 from dpassay.properties.outcomes.flattening import NUMBER
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT
-from dpassay.properties.outcomes.symbols import STRUCTURAL, TYPE, Outcomes
+from dpassay.properties.outcomes.symbols import STRUCTURAL, TYPE, Outcomes, comparable
 
 __all__ = ["EventLearner", "LowOrderLearner", "StructuralLearners"]
 
@@ -191,14 +191,7 @@ class EventLearner:
         """Yield the events of a batch with the outcomes in which they occur."""
         yield from _events_of_features(self._features, outcomes)
         if outcomes.rows.dtype == object:
-            found: dict[Event, list[int]] = {}
-            for place, atom in enumerate(outcomes.atoms()):
-                if isinstance(atom, str | bytes):
-                    found.setdefault(("word", atom), []).append(place)
-                if not isinstance(atom, int | float):
-                    found.setdefault(("form", _form_of(atom)), []).append(place)
-            for event, places in found.items():
-                yield event, np.array(places)
+            yield from _events_of_words(outcomes)
 
 
 class LowOrderLearner:
@@ -232,6 +225,25 @@ def _events_of_features(names: Iterable[str], outcomes: Outcomes) -> Iterator[tu
         values = outcomes.features.get(name)
         if values is not None:
             yield from _places_of_values(name, values)
+
+
+def _events_of_words(outcomes: Outcomes) -> Iterator[tuple[Event, NDArray[np.intp]]]:
+    """Yield words and forms of outcomes; those of the same outcome are found once."""
+    different, kinds = outcomes.structured
+    found: dict[Event, list[NDArray[np.intp]]] = {}
+    order = np.argsort(kinds, kind="stable")
+    starts = np.searchsorted(kinds[order], np.arange(len(different) + 1))
+    groups = [(symbol, order[start:end]) for symbol, start, end in zip(different, starts, starts[1:], strict=False)]
+    # numbers, and vectors and arrays of them
+    groups += [(outcomes.rows[place], np.array([place])) for place in order[: starts[0]].tolist()]
+    for symbol, places in groups:
+        atom = comparable(symbol)
+        if isinstance(atom, str | bytes):
+            found.setdefault(("word", atom), []).append(places)
+        if not isinstance(atom, int | float):
+            found.setdefault(("form", _form_of(atom)), []).append(places)
+    for event, parts in found.items():
+        yield event, np.concatenate(parts)
 
 
 def _places_of_values(name: str, values: Array) -> Iterator[tuple[Event, NDArray[np.intp]]]:

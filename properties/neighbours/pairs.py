@@ -119,8 +119,8 @@ def further_pairs(
         others = broad_pairs(relation, seed=seed) if listed is None else iter(listed)
         candidates = in_turns([threshold_pairs(relation, numbers), others])
     limit = len(known) + MOST_SELECTED if listed is None else len(listed)
-    distinct = _distinct(relation, itertools.chain(known, itertools.islice(candidates, 4 * limit)))
-    yield from itertools.islice(distinct, len(known), limit)
+    distinct = _distinct(relation, itertools.islice(candidates, 4 * limit), known)
+    yield from itertools.islice(distinct, max(0, limit - len(known)))
 
 
 def nearby_pairs(relation: AnyNeighbours, pair: Pair, *, seed: int) -> list[Pair]:
@@ -138,16 +138,21 @@ def nearby_pairs(relation: AnyNeighbours, pair: Pair, *, seed: int) -> list[Pair
     if isinstance(relation, EncodedNeighbours):
         return []
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=((1 << 31) + 3,)))
-    candidates = itertools.chain([pair], itertools.islice(variations(relation, pair, rng), 8 * MOST_NEARBY))
-    return list(itertools.islice(_distinct(relation, candidates), 1, MOST_NEARBY + 1))
+    candidates = itertools.islice(variations(relation, pair, rng), 8 * MOST_NEARBY)
+    return list(itertools.islice(_distinct(relation, candidates, [pair]), MOST_NEARBY))
 
 
-def _distinct(relation: AnyNeighbours, candidates: Iterable[Pair]) -> Iterator[Pair]:
-    """Yield the pairs of the relation among the candidates, each unordered pair once."""
-    found: set[frozenset[bytes]] = set()
+def _key(left: Array, right: Array) -> frozenset[bytes]:
+    """Return the same for a pair in either order; -0.0 is the number 0.0."""
+    return frozenset({(left + 0.0).tobytes(), (right + 0.0).tobytes()})
+
+
+def _distinct(relation: AnyNeighbours, candidates: Iterable[Pair], known: Iterable[Pair] = ()) -> Iterator[Pair]:
+    """Yield the pairs of the relation among the candidates, each unordered pair once and none of the known ones."""
+    found = {_key(left, right) for left, right in known}
     in_vain = 0
     for left, right in candidates:
-        key = frozenset({(left + 0.0).tobytes(), (right + 0.0).tobytes()})  # -0.0 is the number 0.0
+        key = _key(left, right)
         in_vain += 1
         if len(key) == 2 and key not in found and are_neighbours(relation, left, right):
             found.add(key)

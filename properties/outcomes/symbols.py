@@ -217,7 +217,9 @@ class Outcomes:
         """The number of outcomes that stand for a call that raised."""
         if self.rows.dtype != object:
             return 0
-        return sum(isinstance(row, str) and row.startswith(RAISES) for row in self.rows)
+        different, kinds = self.structured
+        raised = [isinstance(symbol, str) and symbol.startswith(RAISES) for symbol in different]
+        return int(np.count_nonzero(np.array([*raised, False])[kinds]))
 
     @cached_property
     def width(self) -> int:
@@ -226,7 +228,8 @@ class Outcomes:
             return int(self.rows.shape[1])
         if self.rows.dtype != object:
             return 1
-        return max((_size(row) for row in self.rows), default=1)
+        sizes = map(_size, self.structured[0]), map(_size, self.rows[self._numeric()])
+        return max((size for part in sizes for size in part), default=1)
 
     def condensed(self) -> "Outcomes":
         """Return all that events look at, without long rows."""
@@ -260,37 +263,63 @@ class Outcomes:
     @cached_property
     def _columns(self) -> Columns:
         return Columns(
-            self._vector_features() | self._structural_features(), *self._flats, types=self._visible_types()
+            self._vector_features() | self._structural_features(),
+            self._flats,
+            self.structured[1],
+            types=self._visible_types(),
         )
 
     def _visible_types(self) -> NDArray[Any] | None:
         return self.types if self.typed else None
 
     @cached_property
-    def _flats(self) -> tuple[list[Flat], NDArray[np.intp]]:
-        """The different structured outcomes of the batch, and which of them each outcome is; -1 for numbers."""
-        flats: list[Flat] = []
-        known: dict[str, int] = {}
-        kinds = np.full(len(self), -1, dtype=np.intp)
-        if self.rows.dtype == object:
-            for position, symbol in enumerate(self.rows):
-                if _shape_of(symbol) is None:
-                    key = repr(symbol)  # values that are equal may differ: -0.0 and 0.0
-                    if key not in known:
-                        known[key] = len(flats)
-                        flats.append(flattened(symbol))
-                    kinds[position] = known[key]
-        return flats, kinds
+    def structured(self) -> tuple[list[Hashable], NDArray[np.intp]]:
+        """The different structured outcomes of the batch, and which of them each outcome is; -1 for numbers.
+
+        Most outcomes come again and again: what follows from an outcome is found once for all that are the same.
+        """
+        if self.rows.dtype != object:
+            return [], np.full(len(self), -1, dtype=np.intp)
+        different: list[Hashable] = []
+        words: dict[str, int] = {}
+        others: dict[str, int] = {}
+        kinds = []
+        for symbol in self.rows.tolist():
+            kind = -1
+            if type(symbol) is str:
+                kind = words.setdefault(symbol, len(different))
+            elif _shape_of(symbol) is None:  # values that are equal may differ: -0.0 and 0.0
+                kind = others.setdefault(repr(symbol), len(different))
+            if kind == len(different):
+                different.append(symbol)
+            kinds.append(kind)
+        return different, np.array(kinds, dtype=np.intp)
+
+    @cached_property
+    def _flats(self) -> list[Flat]:
+        """The different structured outcomes of the batch, flattened."""
+        return [flattened(symbol) for symbol in self.structured[0]]
+
+    def _numeric(self) -> NDArray[np.intp]:
+        """Return the positions of the numbers and of the vectors and arrays of numbers."""
+        return np.flatnonzero(self.structured[1] < 0)
+
+    def _by_outcome(self, of_structured: Sequence[int], of_numbers: Callable[[Any], int]) -> NDArray[np.intp]:
+        """Return a number for each outcome, from those of the different structured ones and a function of others."""
+        own = np.array([*of_structured, 0], dtype=np.intp)[self.structured[1]]
+        places = self._numeric()
+        own[places] = [of_numbers(symbol) for symbol in self.rows[places].tolist()]
+        return own
 
     def _vector_features(self) -> dict[str, Array]:
         if self.rows.dtype != object:
             return numeric_features(self.rows, self.shape or self.rows.shape[1:])
         result: dict[str, Array] = {}
         groups: dict[tuple[int, ...], list[int]] = {}
-        for position, symbol in enumerate(self.rows):
-            shape = _shape_of(symbol)
-            if shape is not None:
-                groups.setdefault(shape, []).append(position)
+        for position in self._numeric().tolist():
+            shape = _shape_of(self.rows[position])
+            assert shape is not None
+            groups.setdefault(shape, []).append(position)
         for shape, positions in groups.items():
             exact = [_numbers_of(self.rows[k]) for k in positions]
             for name, values in numeric_features(_floats(exact, shape), shape, exact).items():
@@ -299,10 +328,10 @@ class Outcomes:
 
     def _lowest_bits(self, known: Array | None) -> dict[str, Array]:
         """Return the lowest bit of all numbers in structured outcomes beside that of vectors."""
-        flats, kinds = self._flats
-        if not any(flat.leaves for flat in flats):
+        kinds = self.structured[1]
+        if not any(flat.leaves for flat in self._flats):
             return {} if known is None else {LOWEST_BIT: known}
-        least = [lowest_bit(np.array(flat.leaves)).min() if flat.leaves else np.nan for flat in flats]
+        least = [lowest_bit(np.array(flat.leaves)).min() if flat.leaves else np.nan for flat in self._flats]
         own = np.array([*least, np.nan])[kinds]
         return {LOWEST_BIT: own if known is None else np.where(kinds >= 0, own, known)}
 
@@ -329,23 +358,25 @@ class Outcomes:
             ordered = np.sort(self.rows, axis=1)
             later = ordered[:, 1:]
             return np.nonzero((later == ordered[:, :-1]) & (later != 0) & (later != 1))[0]
-        numbers = (list(filter(_is_telling, leaves)) for leaves in self._leaves)
-        return np.repeat(np.arange(len(self)), [len(listed) - len(set(listed)) for listed in numbers])
+        counts = self._by_outcome(
+            [_repeated(flat.leaves) for flat in self._flats], lambda symbol: _repeated(_floats_of(symbol))
+        )
+        return np.repeat(np.arange(len(self)), counts)
 
     @cached_property
     def _leaves(self) -> list[list[float]]:
         """Return the numbers of each outcome."""
-        flats, kinds = self._flats
-        pairs = zip(self.rows, kinds.tolist(), strict=True)
-        return [
-            flats[kind].leaves if kind >= 0 else list(map(to_float, _numbers_of(symbol))) for symbol, kind in pairs
-        ]
+        flats = self._flats
+        pairs = zip(self.rows.tolist(), self.structured[1].tolist(), strict=True)
+        return [flats[kind].leaves if kind >= 0 else _floats_of(symbol) for symbol, kind in pairs]
 
     def _numbers(self) -> tuple[Array, NDArray[np.intp]]:
         """Return all numbers in the outcomes, and which outcome each belongs to."""
         if self.rows.dtype != object:
             width = self.rows.shape[1] if self.rows.ndim == 2 else 1
             return np.asarray(self.rows, dtype=np.float64).ravel(), np.repeat(np.arange(len(self)), width)
+        if not self._numeric().size and not any(flat.leaves for flat in self._flats):  # of words, for instance
+            return np.empty(0), np.empty(0, dtype=np.intp)
         leaves = self._leaves
         owners = np.repeat(np.arange(len(self)), [len(listed) for listed in leaves])
         return np.array([value for listed in leaves for value in listed], np.float64), owners
@@ -354,12 +385,15 @@ class Outcomes:
         """Return how many numbers there are in outcomes with parts, the different ones in order of appearance."""
         if self.rows.dtype != object:
             return [int(self.rows.shape[1])] if self.rows.ndim == 2 else []
-        return list(dict.fromkeys(self._row_widths))
+        different, firsts = np.unique(self._row_widths, return_index=True)
+        return [int(width) for width in different[np.argsort(firsts)]]
 
     @cached_property
-    def _row_widths(self) -> list[int]:
-        single = [isinstance(row, (int, float)) for row in self.rows]
-        return [0 if alone else len(leaves) for alone, leaves in zip(single, self._leaves, strict=True)]
+    def _row_widths(self) -> NDArray[np.intp]:
+        return self._by_outcome(
+            [len(flat.leaves) for flat in self._flats],
+            lambda symbol: 0 if isinstance(symbol, (int, float)) else len(_numbers_of(symbol)),
+        )
 
     def vectors(self, width: int) -> tuple[NDArray[np.intp], Array]:
         """Return the positions of the outcomes whose parts have this number of numbers, and these numbers."""
@@ -367,7 +401,7 @@ class Outcomes:
             fits = self.rows.ndim == 2 and self.rows.shape[1] == width
             positions = np.arange(len(self) if fits else 0)
             return positions, np.asarray(self.rows if fits else np.empty((0, width)), dtype=np.float64)
-        positions = np.flatnonzero(np.array(self._row_widths, dtype=np.intp) == width)
+        positions = np.flatnonzero(self._row_widths == width)
         leaves = self._leaves
         return positions, np.array([leaves[k] for k in positions], np.float64).reshape(len(positions), width)
 
@@ -422,7 +456,7 @@ class Outcomes:
         """The types of the parts of outcomes that could not be read, by expression."""
         if self.rows.dtype != object or self.summary is not None:
             return {}
-        return {path: kind for flat in self._flats[0] for path, kind in flat.unread.items()}
+        return {path: kind for flat in self._flats for path, kind in flat.unread.items()}
 
     @property
     def partly(self) -> dict[str, str]:
@@ -432,9 +466,9 @@ class Outcomes:
         if self.rows.dtype != object:
             vectors: Any = self.rows if self.rows.ndim > 1 else ()
         else:
-            listed = zip(self.rows, self._leaves, strict=True)
-            vectors = (leaves for row, leaves in listed if isinstance(row, tuple) and _shape_of(row))
-        found = {path: what for flat in self._flats[0] for path, what in flat.partly.items()}
+            numeric = self.rows[self._numeric()].tolist()
+            vectors = (_floats_of(row) for row in numeric if isinstance(row, tuple))
+        found = {path: what for flat in self._flats for path, what in flat.partly.items()}
         return found | partly_of_vectors(vectors, LONGEST_ATOM)
 
     @property
@@ -442,8 +476,8 @@ class Outcomes:
         """The number of outcomes of which only the type can be read."""
         if self.rows.dtype != object or self.summary is not None:
             return 0
-        flats, kinds = self._flats
-        return sum(kind >= 0 and not flats[kind].readable for kind in kinds.tolist())
+        blank = [not flat.readable for flat in self._flats]
+        return int(np.count_nonzero(np.array([*blank, False])[self.structured[1]]))
 
     @cached_property
     def is_continuous(self) -> bool:
@@ -536,6 +570,16 @@ def _numbers_of(symbol: Any) -> list[float]:
     if set(map(type, symbol)) <= _NUMBERS:
         return list(symbol)
     return [number for part in symbol for number in _numbers_of(part)]
+
+
+def _floats_of(symbol: Any) -> list[float]:
+    return list(map(to_float, _numbers_of(symbol)))
+
+
+def _repeated(leaves: Sequence[float]) -> int:
+    """Return how many of the numbers of an outcome repeat another one of them."""
+    telling = list(filter(_is_telling, leaves))
+    return len(telling) - len(set(telling))
 
 
 def _tupled(listed: Any) -> Any:

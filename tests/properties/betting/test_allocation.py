@@ -1,28 +1,37 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpassay.properties.betting.allocation import EVERYONES, Allocation
 
+Array = NDArray[np.float64]
 PAIRS, TOTAL = 48, 100_000
 EVERYONE = range(PAIRS)
+
+
+def note(
+    shared: Allocation, pair: int, calls: int, claimed: float, told: float, wealth: Array, foremost: float = 0.0
+) -> None:
+    shared.note(pair, calls, claimed, told)
+    shared.compare(pair, calls, wealth, foremost)
 
 
 def allocation() -> Allocation:
     shared = Allocation(np.full(PAIRS, 1 / PAIRS), 4)
     shared.add(PAIRS)
     for pair in range(PAIRS):
-        shared.note(pair, 1000, -0.1, 0.0, np.full(4, -0.1))
+        note(shared, pair, 1000, -0.1, 0.0, np.full(4, -0.1))
     return shared
 
 
 def test_a_rare_leak_beyond_the_claim_gets_its_part_beside_an_ordinary_signal_below_it() -> None:
     shared = allocation()
     # the references grow from next to nothing to the claim and beyond it
-    shared.note(3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
+    note(shared, 3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
     before = shared.shares(TOTAL, EVERYONE)
     assert before[3] > 1 / 2
     # what its learners lost to chance counts against next to nothing most
-    shared.note(7, 2000, 4.0, 0.5, np.array([0.5, 2.0, 4.0, 3.5]))
+    note(shared, 7, 2000, 4.0, 0.5, np.array([0.5, 2.0, 4.0, 3.5]))
     after = shared.shares(TOTAL, EVERYONE)
     assert after[7] > 1 / 4 > before[7]
     assert after[3] > 1 / 4
@@ -30,18 +39,18 @@ def test_a_rare_leak_beyond_the_claim_gets_its_part_beside_an_ordinary_signal_be
 
 def test_chance_makes_no_leader_beyond_the_claim() -> None:
     shared = allocation()
-    shared.note(3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
+    note(shared, 3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
     before = shared.shares(TOTAL, EVERYONE)
-    shared.note(7, 2000, 1.0, 1.0, np.full(4, -0.1))
+    note(shared, 7, 2000, 1.0, 1.0, np.full(4, -0.1))
     np.testing.assert_allclose(shared.shares(TOTAL, EVERYONE), before, atol=0.02)
 
 
 def test_first_rare_events_raise_the_part_of_a_pair_before_its_wealth_shows_them() -> None:
     shared = allocation()
-    shared.note(3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
+    note(shared, 3, 20_000, -0.1, 4000.0, np.array([4000.0, 900.0, 0.0, -0.1]))
     before = shared.shares(TOTAL, EVERYONE)
     # the share of the bets on rare events still hides what they won
-    shared.note(7, 2000, 0.2, 0.2, np.full(4, 0.1), foremost=3.0)
+    note(shared, 7, 2000, 0.2, 0.2, np.full(4, 0.1), foremost=3.0)
     after = shared.shares(TOTAL, EVERYONE)
     assert after[7] > 5 * before[7]
     assert after.min() >= EVERYONES / TOTAL
@@ -53,12 +62,28 @@ def test_while_no_pair_is_proven_the_first_ones_share_the_calls() -> None:
     assert np.sort(shares)[-8] > 1 / 100
 
 
+def test_while_no_pair_is_proven_the_first_one_is_not_all_that_is_looked_at() -> None:
+    weights = 1 / np.arange(3.0, PAIRS + 3)
+    shared = Allocation(weights / weights.sum(), 4)
+    shared.add(PAIRS)
+    for pair in range(PAIRS):
+        note(shared, pair, 2000, -0.1, 0.0, np.full(4, -0.1))
+    shares = shared.shares(TOTAL, EVERYONE)
+    assert np.all(np.diff(shares) <= 0)
+    assert shares[0] < 1 / 4
+    # two nats of rare events on a pair make it the first one, as far as there is to go
+    note(shared, 6, 2000, -0.1, 0.0, np.full(4, -0.1), foremost=2.0)
+    shares = shared.shares(TOTAL, EVERYONE)
+    assert int(shares.argmax()) == 6
+    assert shares[6] > 1 / 6
+
+
 def test_a_pair_that_promises_no_bound_takes_no_lead() -> None:
     shared = allocation()
     # told from equality in 40,000 calls by a nat more than chance: all calls so far would refute nothing
-    shared.note(7, 40_000, -0.1, 4.0, np.array([4.0, 0.0, 0.0, 0.0]))
+    note(shared, 7, 40_000, -0.1, 4.0, np.array([4.0, 0.0, 0.0, 0.0]))
     assert shared.shares(TOTAL, EVERYONE)[7] < 1 / 10
-    shared.note(7, 80_000, -0.1, 40.0, np.array([40.0, 0.0, 0.0, 0.0]))
+    note(shared, 7, 80_000, -0.1, 40.0, np.array([40.0, 0.0, 0.0, 0.0]))
     assert shared.shares(TOTAL, EVERYONE)[7] > 1 / 2
 
 
@@ -66,14 +91,14 @@ def test_pairs_that_the_screening_chose_are_looked_at_as_much_as_others() -> Non
     shared = Allocation(np.array([0.9, *[0.005] * 20]), 4)
     shared.add(7)
     for pair in range(7):
-        shared.note(pair, 2000, -0.1, 3000.0 if pair == 0 else 5.0, np.array([3000.0 if pair == 0 else 5.0, 0, 0, 0]))
+        note(shared, pair, 2000, -0.1, 3000.0 if pair == 0 else 5.0, np.array([3000.0 if pair == 0 else 5.0, 0, 0, 0]))
     assert shared.shares(TOTAL, range(7))[1:].min() > 1 / 100
 
 
 def test_everyone_keeps_a_share_and_the_best_is_named() -> None:
     shared = allocation()
-    shared.note(5, 2000, 30.0, 30.0, np.full(4, 30.0))
-    shared.note(6, 2000, 20.0, 20.0, np.full(4, 20.0))
+    note(shared, 5, 2000, 30.0, 30.0, np.full(4, 30.0))
+    note(shared, 6, 2000, 20.0, 20.0, np.full(4, 20.0))
     assert shared.shares(TOTAL, EVERYONE).min() >= EVERYONES / TOTAL
     assert shared.best(EVERYONE) == 5
     assert shared.foremost(2) == [5, 6]
@@ -83,15 +108,15 @@ def test_everyone_keeps_a_share_and_the_best_is_named() -> None:
 def test_of_two_leaks_the_one_that_wins_faster_leads(rates: tuple[float, float]) -> None:
     shared = allocation()
     for pair, won in zip((1, 2), rates, strict=True):
-        shared.note(pair, 2000, won, won, np.full(4, won))
+        note(shared, pair, 2000, won, won, np.full(4, won))
     shares = shared.shares(TOTAL, EVERYONE)
     assert (shares[2] > shares[1]) == (rates[1] > rates[0])
 
 
 def test_a_pair_about_rounding_leads_nothing() -> None:
     shared, others = allocation(), [pair for pair in EVERYONE if pair != 5]
-    shared.note(5, 2000, 30.0, 30.0, np.full(4, 30.0))
-    shared.note(6, 2000, 20.0, 20.0, np.full(4, 20.0))
+    note(shared, 5, 2000, 30.0, 30.0, np.full(4, 30.0))
+    note(shared, 6, 2000, 20.0, 20.0, np.full(4, 20.0))
     assert shared.best(others) == 6
     assert shared.beyond(others) == [6]
     shares = shared.shares(TOTAL, others)

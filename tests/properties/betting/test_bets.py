@@ -183,7 +183,8 @@ def test_the_wealth_follows_from_the_counts_and_ledgers_add_up() -> None:
         left, right = log_factors(LEVELS[levels], 0.7)
         expected += float(np.where(sides, left, right).sum())
     merged = first + second
-    np.testing.assert_array_equal(merged.left, together.left)
+    np.testing.assert_array_equal(merged.places, together.places)
+    np.testing.assert_array_equal(merged.sides, together.sides)
     assert merged.calls == 100
     wealth = log_wealth(merged, 0.7)[0]
     assert expected - 2 * ERROR_PER_CALL * merged.calls < wealth <= expected
@@ -208,7 +209,8 @@ def test_the_sums_from_both_ends_are_those_of_the_factors(seed: int) -> None:
     for row, weight in enumerate(WEIGHTS):
         logits = LEVELS + math.log(weight) - math.log1p(-weight)
         on_left, on_right = log_factors(logits, claims[:, None], weight=weight)
-        expected += on_left @ ledger.left[row] + on_right @ ledger.right[row]
+        left, right = ledger.at_weight(row)
+        expected += on_left @ left + on_right @ right
     found = log_wealth(ledger, claims)
     assert np.all(found <= expected)
     np.testing.assert_allclose(found, expected, rtol=0, atol=2 * ERROR_PER_CALL * ledger.calls)

@@ -6,7 +6,6 @@ besides, so that nothing flakes.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,11 @@ from scipy.special import logsumexp
 
 from dpassay.claims import ApproximateDP, PureDP, UsageError
 from dpassay.properties.betting.allocation import Allocation
+from dpassay.properties.betting.bets import to_levels
+from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound
 from dpassay.properties.betting.campaign import Campaign, RunDraws
+from dpassay.properties.betting.game import KEPT, PairGame
+from dpassay.properties.betting.wealth import Ledger
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler
 
@@ -74,19 +77,20 @@ def test_a_larger_leak_overtakes_a_smaller_one_found_first() -> None:
 
 
 def test_calls_follow_rare_events_that_their_share_of_the_wealth_still_hides(monkeypatch: pytest.MonkeyPatch) -> None:
-    noted, note = [], Allocation.note
+    compared, compare = [], Allocation.compare
 
-    def noting(self: Allocation, *told: Any) -> None:
-        noted.append(told)
-        note(self, *told)
+    def comparing(self: Allocation, index: int, calls: int, wealth: Array, foremost: float = 0.0) -> None:
+        compared.append((campaign._claim_wealth(index), foremost))
+        compare(self, index, calls, wealth, foremost)
 
     def leaks_rarely(data: Array, size: int, rng: np.random.Generator) -> Array:
         noisy = data[0] + rng.laplace(0, 5, size)
         return np.where((rng.random(size) < 0.02) & (data[0] == 0.5), np.nan, noisy)
 
-    monkeypatch.setattr(Allocation, "note", noting)
-    play(campaign_on(PAIRS[:2]), runs(leaks_rarely), 2000)
-    assert any(foremost > max(claimed, 0.0) + 2 for _, _, claimed, _, _, foremost in noted)
+    monkeypatch.setattr(Allocation, "compare", comparing)
+    campaign = campaign_on(PAIRS[:2])
+    play(campaign, runs(leaks_rarely), 2000)
+    assert any(foremost > max(claimed, 0.0) + 2 for claimed, foremost in compared)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 48, 1000])
@@ -237,3 +241,40 @@ def test_evidence_counts_calls_that_were_entered_in_a_game_directly() -> None:
         campaign.games[0].enter(batch, [sample_side(sampler, draw) for draw in batch.draws])
     assert campaign.log_evidence() > math.log(1e9)
     assert campaign.bounds(1e-9)["epsilon"] > CLAIM.epsilon
+
+
+def test_the_first_batch_of_a_pair_is_learnt_from_when_the_second_one_is_bet_on() -> None:
+    campaign = Campaign(ApproximateDP(0.1, 0.1), PAIRS[:1], seed=0)
+    (game,) = campaign.games
+    run = runs(leaks_on(0, chance=1.0))
+    campaign.play_round(run)
+    # a bet on it would have paid its fee
+    assert game.log_wealth(0.1, 0.1)[0] == pytest.approx(math.log1p(-KEPT), abs=1e-9)
+    assert "_ensemble" not in vars(game)
+    seen = game.archive[0]
+    campaign.play_round(run)
+    batch, is_left = game.archive[1]
+    taught = PairGame(game.left, game.right, seed=0, index=0)
+    taught._ensemble.observe(*seen)
+    levels = to_levels(taught._ensemble.logits(batch))
+    assert levels.any()
+    expected = Ledger()
+    expected.record(levels, is_left)
+    np.testing.assert_array_equal(game._books.ledger.places, expected.places)
+    np.testing.assert_array_equal(game._books.ledger.sides, expected.sides)
+
+
+def test_a_bound_of_nothing_asks_for_the_strongest_claim_alone() -> None:
+    campaign = campaign_on()
+    asked = []
+
+    def own(rows: slice) -> Array:
+        asked.append(rows)
+        return np.zeros(rows.stop - rows.start)
+
+    family = campaign._families[0]
+    assert lower_bound(family, math.log(20), 0.0, own) == 0.0
+    assert asked == [slice(0, 1)]
+    refuted_to_the_third = np.where(np.arange(len(family.grid)) < 3, 10.0, 0.0)
+    found = lower_bound(family, math.log(20), -math.inf, lambda rows: refuted_to_the_third[rows] - math.log(OWN_SHARE))
+    assert found == family.grid[2]

@@ -9,6 +9,7 @@ from dpassay.claims import UsageError
 from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.learners.side_tree import fit_side_tree, quantile_edges
+from dpassay.properties.learners.structural import EventLearner
 from dpassay.properties.outcomes.events import Interval, Symbols, best_event, parse_event
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, WrongCountError, call
 
@@ -113,3 +114,22 @@ def test_intervals_of_clopper_and_pearson_cover_at_their_ends() -> None:
     assert binom.sf(2, 20, low) == pytest.approx(0.025)
     assert binom.cdf(3, 20, high) == pytest.approx(0.025)
     assert clopper_pearson(0, 0) == (0.0, 1.0)
+
+
+def test_structured_outcomes_are_told_apart_by_what_they_say_and_numbers_are_none() -> None:
+    raw = ["a", 1.0, "b", "a", ("a", 0.0), ("a", -0.0), (1, 2), ("a", 0.0), math.nan, b"a"]
+    outcomes = Outcomes.of(raw)
+    different, kinds = outcomes.structured
+    assert kinds.tolist() == [0, -1, 1, 0, 2, 3, -1, 2, -1, 4]
+    assert [repr(symbol) for symbol in different] == ["'a'", "'b'", "('a', 0.0)", "('a', -0.0)", "b'a'"]
+    # whatever is found once for all that are the same is what each outcome says by itself
+    for place, symbol in enumerate(raw):
+        alone, together = Outcomes.of([symbol, "another"]), outcomes.taken(np.array([place]))
+        for name in together.features:
+            np.testing.assert_array_equal(together.features[name], alone.feature(name)[:1], name)
+    events = {name: sorted(places.tolist()) for name, places in EventLearner()._events(outcomes)}
+    assert events["word", "a"] == [0, 3]
+    assert events["word", b"a"] == [9]
+    assert events["word", "<nan>"] == [8]
+    assert events["form", ("numbers", 2)] == [6]
+    assert events["form", ("a", "<number>")] == [4, 5, 7]
