@@ -5,7 +5,7 @@ Each is held against the definition, by hand, on rational pairs; the searches of
 
 import math
 from collections.abc import Hashable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
@@ -55,6 +55,7 @@ PAIRS: dict[str, Pair] = {
     "narrow": (FiniteDistribution.of(11, 9, 10), FiniteDistribution.of(10, 10, 10)),
     "largest in the middle": (FiniteDistribution.of(3, 6, 1), FiniteDistribution.of(4, 1, 5)),
     "left only": (FiniteDistribution.of(1, 8, 1), FiniteDistribution.of(0, 9, 1)),
+    "left only, without zeros": (FiniteDistribution({0: Fraction(1, 2), 1: Fraction(1, 2)}), FiniteDistribution.of(1)),
     "right only": (FiniteDistribution.of(0, 9, 1), FiniteDistribution.of(1, 8, 1)),
 }
 ALL: list[Claim] = [*BOUNDED.values(), *(claim for claim, _ in IMPLIED.values()), EX_POST]
@@ -141,6 +142,25 @@ def test_what_holds_survives_in_cells(claim: Claim, name: str) -> None:
     assert followed == expected
     if notion.decide(claim, left, right).outcome is Outcome.HOLDS:
         assert find_notion(followed).decide(followed, *merged).outcome is Outcome.HOLDS
+
+
+TIGHT = ("epsilon", "delta", "range", "tail", "order", "mu")
+"""Notions whose decisions report how tight a claim is on a pair; over all orders none does."""
+
+
+@pytest.mark.parametrize("kind", TIGHT)
+@pytest.mark.parametrize("name", ["uneven", "narrow", "largest in the middle"])
+def test_the_tightness_of_a_decision_is_bound_over_divergence(kind: str, name: str) -> None:
+    claim: Any = BOUNDED[kind]
+    notion, (left, right) = find_notion(claim), PAIRS[name]
+    claim = replace(claim, epsilon=0.05) if kind in ("delta", "tail") else claim
+    truth = notion.divergence(claim, left, right)
+    share = 1.25
+    last = list(asdict(claim))[-1]
+    larger = replace(claim, **{last: share * float(truth.mid())})
+    verdict = notion.decide(larger, left, right)
+    assert verdict.outcome is Outcome.HOLDS
+    assert verdict.tightness == pytest.approx(share, rel=1e-9)
 
 
 @pytest.mark.parametrize(
