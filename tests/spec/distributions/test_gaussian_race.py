@@ -250,7 +250,7 @@ def test_the_edge_integral_is_not_below_the_integral_of_the_modulus(number: int)
 @pytest.mark.parametrize("number", range(len(RACES)))
 @pytest.mark.parametrize("side", [-1, 1])
 def test_the_tail_of_the_edge_is_bounded(number: int, side: int) -> None:
-    """Against a midpoint sum over the beginning of the tail, which is below the integral where the modulus is convex."""
+    """Against a midpoint sum over the beginning of the tail; it is below the integral of a convex modulus."""
     race, step = RACES[number], arb(1) / 128
     with precision(128):
         for end, height in itertools.product((0, 6, 60), (Fraction(1, 8), Fraction(1, 2))):
