@@ -74,7 +74,7 @@ def truth(claim: Claim, pair: NoisePair) -> float:
     if isinstance(claim, RenyiDP):
         return renyi(p, q, weights, claim.alpha)
     if isinstance(claim, ZCDP):
-        return max(renyi(p, q, weights, order) / order for order in 1 + np.geomspace(1e-3, 1e3, 61))
+        return max(renyi(p, q, weights, order) / order for order in (1 + np.geomspace(1e-3, 1e3, 61)).tolist())
     largest = float(np.max(p - q))
     return largest if isinstance(claim, PureDP) else largest + float(np.max(q - p))
 

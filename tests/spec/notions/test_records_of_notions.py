@@ -33,6 +33,11 @@ from dpassay.spec.verdict import Outcome
 
 Pair = tuple[FiniteDistribution, FiniteDistribution]
 
+
+def fields_of(claim: Any) -> dict[str, Any]:
+    return asdict(claim)
+
+
 BOUNDED: dict[str, Claim] = {
     "epsilon": PureDP(1.2),
     "delta": ApproximateDP(0.5, 0.2),
@@ -48,7 +53,8 @@ IMPLIED: dict[str, tuple[Claim, set[str]]] = {
     "CDP": (ConcentratedDP(0.3, 1.0), {"mu", "tau"}),
 }
 """Claims that bound an excess by 0, and the parameters that their allowance enlarges."""
-EX_POST = ExPost(lambda outcome: {0: 0.25, 1: 1.0, 2: math.inf}[outcome], "a bound for each outcome")
+BOUNDS: dict[Hashable, float] = {0: 0.25, 1: 1.0, 2: math.inf}
+EX_POST = ExPost(BOUNDS.__getitem__, "a bound for each outcome")
 
 PAIRS: dict[str, Pair] = {
     "uneven": (FiniteDistribution.of(6, 3, 1), FiniteDistribution.of(2, 3, 5)),
@@ -68,24 +74,24 @@ def test_every_notion_is_asked() -> None:
 @pytest.mark.parametrize("claim", BOUNDED.values(), ids=repr)
 def test_the_bound_is_the_parameter_and_the_allowance_a_share_of_it(claim: Claim) -> None:
     notion = find_notion(claim)
-    *others, (name, value) = asdict(claim).items()
+    *others, (name, value) = fields_of(claim).items()
     assert notion.bound(claim).overlaps(ball(value))
-    assert asdict(notion.enlarged(claim)) == dict([*others, (name, Fraction(value) * (1 + Fraction(1, 2**50)))])
+    assert fields_of(notion.enlarged(claim)) == dict([*others, (name, Fraction(value) * (1 + Fraction(1, 2**50)))])
     with precision(128):
         assert abs(allowed(claim) / ball(value) - 1 - ball(ALLOWANCE)) < 1e-30
 
 
 @pytest.mark.parametrize("claim", [ApproximateDP(0.5, 1.0), ProbabilisticDP(0.5, 1.0)], ids=repr)
 def test_a_delta_is_enlarged_to_1_at_most(claim: Claim) -> None:
-    assert asdict(find_notion(claim).enlarged(claim)) == {"epsilon": 0.5, "delta": 1}
+    assert fields_of(find_notion(claim).enlarged(claim)) == {"epsilon": 0.5, "delta": 1}
 
 
 @pytest.mark.parametrize(("claim", "enlarged"), IMPLIED.values(), ids=IMPLIED)
 def test_an_excess_is_bounded_by_0_and_its_claim_enlarged(claim: Claim, enlarged: set[str]) -> None:
     notion = find_notion(claim)
     assert notion.bound(claim) == 0
-    expected = {k: Fraction(v) * (1 + ALLOWANCE) if k in enlarged else v for k, v in asdict(claim).items()}
-    assert asdict(notion.enlarged(claim)) == expected
+    expected = {k: Fraction(v) * (1 + ALLOWANCE) if k in enlarged else v for k, v in fields_of(claim).items()}
+    assert fields_of(notion.enlarged(claim)) == expected
 
 
 def test_an_ex_post_claim_is_enlarged_outcome_by_outcome() -> None:
@@ -156,7 +162,7 @@ def test_the_tightness_of_a_decision_is_bound_over_divergence(kind: str, name: s
     claim = replace(claim, epsilon=0.05) if kind in ("delta", "tail") else claim
     truth = notion.divergence(claim, left, right)
     share = 1.25
-    last = list(asdict(claim))[-1]
+    last = list(fields_of(claim))[-1]
     larger = replace(claim, **{last: share * float(truth.mid())})
     verdict = notion.decide(larger, left, right)
     assert verdict.outcome is Outcome.HOLDS
