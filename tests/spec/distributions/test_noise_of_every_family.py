@@ -74,7 +74,8 @@ def truth(claim: Claim, pair: NoisePair) -> float:
     if isinstance(claim, RenyiDP):
         return renyi(p, q, weights, claim.alpha)
     if isinstance(claim, ZCDP):
-        return max(renyi(p, q, weights, order) / order for order in (1 + np.geomspace(1e-3, 1e3, 61)).tolist())
+        orders = [1 + 10 ** (k / 10) for k in range(-30, 31)]
+        return max(renyi(p, q, weights, order) / order for order in orders)
     largest = float(np.max(p - q))
     return largest if isinstance(claim, PureDP) else largest + float(np.max(q - p))
 
