@@ -1,14 +1,15 @@
 """Random one-point mutants of `spec` and `impl`, judged by the statements, errata and tests that reach them.
 
 Run with ``python -m benchmarks.mutation [--count N] [--seed S] [--budget B] [--store DIR]``. The first run measures
-which checks reach which code (as long as the whole test suite; later runs repeat what a change concerns). All checks
-are collected once, and each mutant is tried in a child of that process, in the order of the draw: the mutants that an
-interrupted run has tried are a random sample as well. Results go to a file of JSON lines in the store, and
-a run that was interrupted resumes where it stopped. ``--again`` asks the survivors again, after checks have changed;
-any other change of the sources makes another draw.
-``--budget`` limits the CPU seconds of the checks of one mutant; a survivor of a limited trial is ``open``, and is
-tried with every check by a run without a limit. Survivors are sorted by hand in ``survivors.toml``; ``--report``
-writes the table to ``RESULTS.md``.
+which checks reach which code (later runs repeat what a change concerns). It does so in two stages: the statements and
+the tests of `spec`, of `impl` and of the harness come first and kill most mutants; the other tests, which take longer,
+are measured and tried for the survivors only. The checks of a stage are collected once, and each mutant is tried in a
+child of that process, in the order of the draw: the mutants that an interrupted run has tried in both stages are a
+random sample as well. Results go to a file of JSON lines in the store, and a run that was interrupted resumes where it
+stopped. ``--again`` asks the survivors again, after checks have changed; any other change of the sources makes another
+draw. ``--budget`` limits the CPU seconds of the checks of one mutant in each stage; a survivor of a limited trial is
+``open``, and is tried with every check by a run without a limit. Survivors are sorted by hand in ``survivors.toml``;
+``--report`` writes the table to ``RESULTS.md``.
 
 Why not a kept library. mutmut 3 keeps every mutant of a function beside it behind a dispatcher, which hides the
 signatures from which statements take their quantifiers, and changes nothing outside functions. cosmic-ray edits the
@@ -18,6 +19,7 @@ operators for rounding directions, dropped terms and swapped arguments, or draws
 
 import argparse
 import math
+import multiprocessing
 import os
 import tempfile
 from collections.abc import Callable, Mapping
@@ -26,9 +28,9 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.mutation.mutants import Mutant, draw, find
-from benchmarks.mutation.overlay import Overlay
+from benchmarks.mutation.overlay import STATEMENT_CHECKS, Overlay
 from benchmarks.mutation.reach import Check, Reach, load, measure
-from benchmarks.mutation.records import Record, append, read
+from benchmarks.mutation.records import PART, Record, append, read
 from benchmarks.mutation.report import rate_of, rates_line, section
 from benchmarks.mutation.schedule import Judge, with_checks_collected
 from benchmarks.mutation.sorting import read_sorting
@@ -37,7 +39,8 @@ from benchmarks.results import machine, write_section
 
 TREE = Path(__file__).parents[2]
 SEED = 20261122
-TESTS = ("tests",)
+FIRST = ("tests/spec", "tests/impl", "tests/meta")
+ALL = ("tests",)
 NOT_REACHING = (
     "tests/third_party",
     "tests/plugin",
@@ -77,48 +80,67 @@ def _path(text: str) -> Path:
 
 
 def _run(options: argparse.Namespace, results: Path, console: Console) -> None:
-    todo = _todo(options, read(results))
-    if not todo:
-        return
+    """Run the stages, each in a process of its own: pytest collects once in a process."""
+    for last in (False, True):
+        todo = _todo(options, read(results), last)
+        if todo:
+            context = multiprocessing.get_context("fork")
+            process = context.Process(target=_run_stage, args=(options, todo, results, console, last))
+            process.start()
+            process.join()
+            if process.exitcode != 0:
+                raise SystemExit("the stage ended with an error, which stands above")
+
+
+def _run_stage(options: argparse.Namespace, todo: list[Mutant], results: Path, console: Console, last: bool) -> None:
+    before = {key: record for key, record in read(results).items() if record.status == PART}
     with tempfile.TemporaryDirectory(prefix="mutation-") as directory:
-        reach = _measured(options, Path(directory), console)
+        reach = _measured(options, Path(directory), console, ALL if last else FIRST)
         files = {check.path for checks in reach.by_file.values() for check in checks}
 
         def judge(bench: Bench) -> None:
-            for trial in Judge(bench, reach, _chooser(reach, options.budget)).run_all(todo):
-                record = Record.of(trial)
+            for trial in Judge(bench, reach, _chooser(reach, options.budget, before)).run_all(todo):
+                record = Record.of(trial).after(before.get(trial.mutant.key), last)
                 append(results, record)
                 console.print(f"{record.status:9} {record.seconds:7.1f} s  {record.path}:{record.line}", *record.diff)
 
         with_checks_collected(Overlay.of(options.tree, Path(directory) / "copy"), files, judge)
 
 
-def _todo(options: argparse.Namespace, done: Mapping[str, Record]) -> list[Mutant]:
+def _todo(options: argparse.Namespace, done: Mapping[str, Record], last: bool) -> list[Mutant]:
     if options.again:
-        return find(options.tree, {key: (each.path, each.function) for key, each in done.items() if each.alive})
+        alive = {key: each for key, each in done.items() if each.alive and (each.status == PART or not last)}
+        return find(options.tree, {key: (each.path, each.function) for key, each in alive.items()})
     drawn = draw(options.tree, options.count, options.seed)
-    return [mutant for mutant in drawn if is_due(done.get(mutant.key), options.budget)]
+    return [mutant for mutant in drawn if is_due(done.get(mutant.key), options.budget, last)]
 
 
-def is_due(record: Record | None, budget: float | None) -> bool:
-    """Return whether a drawn mutant with this last record is tried."""
-    return record is None or record.status == "error" or (record.status == "open" and budget is None)
+def is_due(record: Record | None, budget: float | None, last: bool) -> bool:
+    """Return whether a drawn mutant with this last record is tried in the first or the last stage."""
+    if record is None or record.status == "error":
+        return True
+    return (record.status == "open" and budget is None) or (record.status == PART and last)
 
 
-def _measured(options: argparse.Namespace, directory: Path, console: Console) -> Reach:
+def _measured(options: argparse.Namespace, directory: Path, console: Console, tests: tuple[str, ...]) -> Reach:
     path = options.store / "reach.jsonl"
-    console.print("measuring which checks reach which code ...")
+    console.print(f"measuring which checks of {', '.join(tests)} reach which code ...")
     ignored = [f"--ignore={each}" for each in NOT_REACHING]
-    measure(Overlay.of(options.tree, directory / "reach"), [*TESTS, *ignored], path)
+    there = [each for each in tests if (options.tree / each).exists()]
+    measure(Overlay.of(options.tree, directory / "reach"), [*there, *ignored], path)
     reach, failed = load(options.tree, path)
     if failed:
         console.print(f"{failed} checks fail without a mutant and are left out")
     return reach
 
 
-def _chooser(reach: Reach, budget: float | None) -> Callable[[Mutant], tuple[list[Check], int]]:
+def _chooser(
+    reach: Reach, budget: float | None, before: Mapping[str, Record]
+) -> Callable[[Mutant], tuple[list[Check], int]]:
     def choose(mutant: Mutant) -> tuple[list[Check], int]:
         checks, left = reach.checks(mutant), math.inf if budget is None else budget
+        if mutant.key in before:
+            checks = [check for check in checks if not is_of_first_stage(check)]
         chosen = []
         for check in checks:
             if check.cost <= left:
@@ -129,9 +151,14 @@ def _chooser(reach: Reach, budget: float | None) -> Callable[[Mutant], tuple[lis
     return choose
 
 
+def is_of_first_stage(check: Check) -> bool:
+    """Return whether the first stage has tried a check."""
+    return check.path == STATEMENT_CHECKS or check.path.startswith(tuple(f"{each}/" for each in FIRST))
+
+
 def _report(options: argparse.Namespace, results: Path, console: Console) -> None:
     sorting = read_sorting()
-    records = [record for record in read(results).values() if record.status != "error"]
+    records = [record for record in read(results).values() if record.status not in ("error", PART)]
     console.print(f"{len(records)} mutants, kill rate of those that are not equivalent: {rate_of(records, sorting)}")
     if options.report:
         first = read(results, first=True)

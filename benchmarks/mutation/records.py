@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.mutation.schedule import Trial
 
-__all__ = ["ALIVE", "Record", "append", "read"]
+__all__ = ["ALIVE", "PART", "Record", "append", "read"]
 
-ALIVE = ("survived", "unreached", "open")
+PART = "part"
+"""Alive after the first stage: the other checks are due."""
+ALIVE = ("survived", "unreached", "open", PART)
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,17 @@ class Record:
             trial.status, trial.killer, trial.checks, trial.planned, trial.seconds,
         )  # fmt: skip
 
+    def after(self, before: "Record | None", last: bool) -> "Record":
+        """Return the record of this stage and of the one before it, if any."""
+        checks = self.checks + (before.checks if before else 0)
+        planned = self.planned + (before.planned if before else 0)
+        status = self.status
+        if self.alive:
+            missing = "open" if checks < planned else "survived" if planned else "unreached"
+            status = missing if last else PART
+        seconds = self.seconds + (before.seconds if before else 0.0)
+        return replace(self, status=status, checks=checks, planned=planned, seconds=seconds)
+
     @property
     def alive(self) -> bool:
         """Whether no check failed."""
@@ -50,7 +63,9 @@ def append(path: Path, record: Record) -> None:
 
 
 def read(path: Path, *, first: bool = False) -> Mapping[str, Record]:
-    """Return the last record of each mutant by its key, or the first one."""
+    """Return the last record of each mutant by its key, or that of its first complete trial."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     records = [Record(**json.loads(line)) for line in lines]
-    return {record.key: record for record in (reversed(records) if first else records)}
+    if first:
+        return {each.key: each for each in reversed(records) if each.status not in ("error", PART)}
+    return {each.key: each for each in records}

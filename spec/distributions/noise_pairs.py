@@ -72,20 +72,23 @@ def _largest_loss(left: NoiseDistribution, right: NoiseDistribution) -> arb:
     if distance == 0:
         return arb(0)
     if left.family == right.family and left.family.endswith("gaussian"):
-        return arb.pos_inf() if distance is not None else _loss_of_gaussians(left, right)
+        return _loss_of_gaussians(left, right)
     if distance is not None and (left.family == "laplace" or (left.is_discrete and _between_integers(left, right))):
         return ball(distance)
     if left.family == right.family == "laplace":
         return _loss_of_laplaces(left, right)
     if left.has_ends and left.family == right.family and (left.low, left.high) == (right.low, right.high):
         return _loss_between_ends(left, right)
-    return max_balls(_log_ratio(cell) for cell in _common_cells(left, right))
+    return _largest_of_cells(left, right)
 
 
 def _loss_of_gaussians(left: NoiseDistribution, right: NoiseDistribution) -> arb:
-    if left.is_discrete or exact("scale", left.scale) > exact("scale", right.scale):
-        return arb.pos_inf() if exact("scale", left.scale) > exact("scale", right.scale) else arb(0)
+    """Return the largest loss of different Gaussians; it is finite where the left one is the narrower one."""
     a, b = exact("scale", left.scale), exact("scale", right.scale)
+    if a >= b:
+        return arb.pos_inf()
+    if left.is_discrete:
+        return _largest_of_cells(left, right)
     gap = exact("location", left.location) - exact("location", right.location)
     return ball(b / a).log() + ball(gap * gap / (2 * (b * b - a * a)))
 
@@ -120,6 +123,10 @@ def _loss_between_ends(left: NoiseDistribution, right: NoiseDistribution) -> arb
         return largest + (inside[1] / inside[0]).log()
     ends = ((None, low), (high, None))
     return max_balls([largest, *((free[0].interval(*end) / free[1].interval(*end)).log() for end in ends)])
+
+
+def _largest_of_cells(left: NoiseDistribution, right: NoiseDistribution) -> arb:
+    return max_balls(_log_ratio(cell) for cell in _common_cells(left, right))
 
 
 def _log_ratio(cell: Cell) -> arb:

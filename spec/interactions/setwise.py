@@ -86,6 +86,8 @@ class Parameter:
         """
         if self.kind == "pure":
             return FiniteDistribution.of(self.ratio, 1), FiniteDistribution.of(1, self.ratio)
+        if not 0 < share < 1:
+            raise UsageError(f"share must lie in (0, 1), got {share!r}")
         top = 1 + share * (self.ratio - 1)
         high = (self.ratio - top) / (self.ratio - 1)
         low = high / top

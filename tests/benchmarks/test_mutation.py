@@ -17,7 +17,7 @@ from benchmarks.mutation.patching import functions_below, patch
 from benchmarks.mutation.places import Place, places
 from benchmarks.mutation.probes import instrumented
 from benchmarks.mutation.reach import load, measure
-from benchmarks.mutation.records import Record
+from benchmarks.mutation.records import Record, append, read
 from benchmarks.mutation.report import Rate, rate_of
 from benchmarks.mutation.sorting import Sorted, read_sorting
 
@@ -182,10 +182,14 @@ TOY = {
     "def test_pinned():\n    assert [pinned(x) for x in (0, 1, 2)] == [-3, 2, 7]\n    SEEN.append(7)\n\n\n"
     "def test_one_sided():\n    assert one_sided(2) <= 7\n\n\n"
     "def test_that_needs_the_first():\n    unseen(2)\n    assert SEEN\n",
-    "tests/test_table.py": "from dpassay.spec.table import entry\n\n\n"
+    "tests/spec/test_table.py": "from dpassay.spec.table import entry\n\n\n"
     "def test_table():\n    assert [entry(k) for k in (0, 1, 2)] == [-3, 2, 7]\n",
     "pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n',
 }
+
+
+FIRST_STAGE = ("step", "entry")
+"""The functions that a test in ``tests/spec`` reaches: the first stage kills their mutants."""
 
 
 @pytest.fixture
@@ -210,6 +214,8 @@ def test_a_toy_project_has_the_survivors_that_it_must_have(toy: Path) -> None:
     """A formula pinned by values loses every mutant; a one-sided check sees those that rise; the third is unseen."""
     before = (toy / "spec/formula.py").read_text()
     found = mutate(toy)
+    first, found = [r for r in found if r.status == "part"], [r for r in found if r.status != "part"]
+    assert {record.key for record in first} == {record.key for record in found if record.function not in FIRST_STAGE}
     assert len({record.key for record in found}) == len(found)
     of = {
         name: [r for r in found if r.function == name] for name in ("pinned", "one_sided", "unseen", "step", "entry")
@@ -243,7 +249,7 @@ def test_a_change_is_measured_anew_and_nothing_else_is(toy: Path, tmp_path: Path
     (toy / "spec/table.py").write_text("# moved\n" + TOY["spec/table.py"])
     after = measured()
     assert set(after) == set(before)
-    assert after[-2:] == ["collection", "tests/test_table.py::test_table"]
+    assert after[-2:] == ["collection", "tests/spec/test_table.py::test_table"]
     (toy / "tests/test_formula.py").write_text(
         TOY["tests/test_formula.py"].replace("SEEN.append(7)", "SEEN.append(8)")
     )
@@ -292,20 +298,53 @@ def test_functions_change_in_place(tmp_path: Path, before: str, after: str, expe
 
 
 @pytest.mark.parametrize(
-    ("status", "budget", "due"),
+    ("status", "budget", "stages"),
     [
-        (None, None, True),
-        ("killed", None, False),
-        ("hung", None, False),
-        ("survived", None, False),
-        ("open", 5.0, False),
-        ("open", None, True),
-        ("error", 5.0, True),
+        (None, None, [True, True]),
+        ("killed", None, [False, False]),
+        ("hung", None, [False, False]),
+        ("survived", None, [False, False]),
+        ("open", 5.0, [False, False]),
+        ("open", None, [True, True]),
+        ("part", 5.0, [False, True]),
+        ("error", 5.0, [True, True]),
     ],
 )
-def test_what_a_resumed_run_tries(status: str | None, budget: float | None, due: bool) -> None:
-    record = None if status is None else Record("k", "spec/a.py", 1, "f", "sign", (), status, None, 0, 0, 0.0)
-    assert is_due(record, budget) is due
+def test_what_a_resumed_run_tries(status: str | None, budget: float | None, stages: list[bool]) -> None:
+    record = None if status is None else trial(status, 0, 0)
+    assert [is_due(record, budget, last) for last in (False, True)] == stages
+
+
+def trial(status: str, checks: int, planned: int) -> Record:
+    return Record("k", "spec/a.py", 1, "f", "sign", (), status, None, checks, planned, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (("unreached", 0, 0), ("unreached", 0, 0), "unreached"),
+        (("survived", 3, 3), ("unreached", 0, 0), "survived"),
+        (("unreached", 0, 0), ("survived", 2, 2), "survived"),
+        (("open", 3, 4), ("survived", 2, 2), "open"),
+        (("survived", 3, 3), ("open", 2, 5), "open"),
+        (("survived", 3, 3), ("killed", 1, 2), "killed"),
+        (("survived", 3, 3), ("error", 0, 2), "error"),
+    ],
+)
+def test_two_stages_make_one_trial(
+    first: tuple[str, int, int], second: tuple[str, int, int], expected: str, tmp_path: Path
+) -> None:
+    part = trial(*first).after(None, last=False)
+    both = trial(*second).after(part, last=True)
+    assert (part.status, both.status, both.seconds) == ("part", expected, 2.0)
+    for record in (part, both):
+        append(tmp_path / "results.jsonl", record)
+    assert read(tmp_path / "results.jsonl")["k"].status == expected
+    assert ("k" in read(tmp_path / "results.jsonl", first=True)) is (expected != "error")
+
+
+def test_a_kill_of_the_first_stage_is_final() -> None:
+    assert trial("killed", 1, 5).after(None, last=False) == trial("killed", 1, 5)
 
 
 def test_a_mutant_is_found_again_after_other_code_has_moved(toy: Path) -> None:

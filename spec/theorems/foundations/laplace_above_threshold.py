@@ -151,7 +151,7 @@ def epsilon_of_laplace_above_threshold_is_approached(epsilon: Epsilon, halvings:
     The height is needed: with all answers equal at first, many queries are needed besides (k = 5: 0.9217 epsilon).
     """
     budget = exact("epsilon", epsilon)
-    stream = _rising_then_falling(8, 4 * (halvings + 1) / budget, Fraction(0))
+    stream = _rising_then_falling(8, 4 * halvings / budget, Fraction(0))
     noise = calibrated(stream, budget)
     left, right = (LaplaceAboveThresholdDistribution(answers, noise) for answers in stream.sides)
     return at_least(

@@ -155,7 +155,12 @@ def ex_post_dp_does_not_survive_averaging() -> Proof:
         computed(
             "comparison",
             "6 is at most the square of the ratio, 49/4.",
-            lambda: at_most_exact(Fraction(6), ratio**2, "e^(twice the mean) against the ratio squared"),
+            lambda: conjunction(
+                [
+                    equal_exact(ratio**2, Fraction(49, 4), "the ratio squared"),
+                    at_most_exact(Fraction(6), Fraction(49, 4), "e^(twice the mean) against the ratio squared"),
+                ]
+            ),
             given=["merged ratio", "mean bound"],
             scope=Scope.ALL,
         ),

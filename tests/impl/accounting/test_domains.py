@@ -153,6 +153,35 @@ def test_ratios_that_float64_cannot_resolve_are_refused(bound: Callable[..., Any
         bound(**{"alpha": 2.0} | STREAM | change)
 
 
+ARRAY_GUARDS: list[tuple[Callable[..., Any], dict[str, float]]] = [
+    (bound, arguments) for bound, arguments in (*BOUNDS, *FURTHER_BOUNDS) if "threshold" in arguments
+]
+
+
+@pytest.mark.parametrize(("bound", "arguments"), ARRAY_GUARDS, ids=lambda x: getattr(x, "__name__", None))
+@pytest.mark.parametrize("change", [{"threshold": 1e20}, {"low": -1e20}])
+def test_one_bad_entry_of_an_array_is_enough_for_a_refusal(
+    bound: Callable[..., Any], arguments: dict[str, float], change: dict[str, float]
+) -> None:
+    """What relates several arguments is asked of every entry, as what concerns one argument is."""
+    [(name, bad)] = change.items()
+    for entries in ([arguments[name], bad], [bad, arguments[name]]):
+        with pytest.raises(UsageError, match=r"must|is too"):
+            bound(**arguments | {name: entries})
+
+
+@pytest.mark.parametrize(
+    ("bound", "arguments"),
+    [(b, a) for b, a in ARRAY_GUARDS if "high" in a],
+    ids=lambda x: getattr(x, "__name__", None),
+)
+def test_one_range_of_an_array_that_is_upside_down_is_refused(
+    bound: Callable[..., Any], arguments: dict[str, float]
+) -> None:
+    with pytest.raises(UsageError, match=r"^low must (not exceed|be below) high"):
+        bound(**arguments | {"low": [0.0, 1.5]})
+
+
 def test_calibration_names_the_target_that_it_cannot_meet() -> None:
     for epsilon in (1e-20, 1e20):
         with pytest.raises(UsageError, match=r"^epsilon is too"):

@@ -21,6 +21,17 @@ def once(outcome: Any) -> Any:
     return drawn.pop
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "common"),
+    [((0, 2), (1, 3), True), ((0, 1), (1, 2), False), ((0, 1), (2, 3), False), ((0, 9), (2, 3), True)],
+)
+def test_intervals_meet_where_they_have_a_number_in_common(
+    one: tuple[float, float], other: tuple[float, float], common: bool
+) -> None:
+    first, second = Interval(*one), Interval(*other)
+    assert (first.meets(second), second.meets(first)) == (common, common)
+
+
 def test_an_outcome_is_drawn_once_and_released_where_it_first_fits() -> None:
     store = releases()
     first = store.release(once("b"), frozenset({"a"}))

@@ -247,6 +247,20 @@ def test_the_edge_integral_is_not_below_the_integral_of_the_modulus(number: int)
         assert often <= once
 
 
+@pytest.mark.parametrize("number", range(len(RACES)))
+@pytest.mark.parametrize("side", [-1, 1])
+def test_the_tail_of_the_edge_is_bounded(number: int, side: int) -> None:
+    """Against a midpoint sum over the beginning of the tail; it is below the integral of a convex modulus."""
+    race, step = RACES[number], arb(1) / 128
+    with precision(128):
+        for end, height in itertools.product((0, 6, 60), (Fraction(1, 8), Fraction(1, 2))):
+            x, y = arb(side * end), ball(height)
+            nodes = [x + side * step * (2 * k + 1) / 2 for k in range(256)]
+            plain = step * sum_balls(modulus(race, node, y).exp() for node in nodes)
+            bound = race.log_edge_tail(x, y, side)
+            assert bound > plain.log() - arb("1e-2")
+
+
 def test_a_plan_whose_error_is_no_number_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """The strip is narrowed after each plan; the best of the errors that are numbers is kept."""
     race = GaussianRace(Hurdle.of(1, 0, 2))

@@ -21,7 +21,11 @@ from dpassay.spec.distributions.composed_responses import (
     heterogeneous_delta,
     response_renyi_divergence,
 )
-from dpassay.spec.distributions.discrete_gaussian import DiscreteGaussian, discrete_gaussian_hockey_stick
+from dpassay.spec.distributions.discrete_gaussian import (
+    DiscreteGaussian,
+    discrete_gaussian_cells,
+    discrete_gaussian_hockey_stick,
+)
 from dpassay.spec.distributions.laplace_pair import laplace_hockey_stick, laplace_renyi_divergence
 from dpassay.spec.distributions.noise import NoiseDistribution
 from dpassay.spec.distributions.subsampled_gaussian import (
@@ -302,6 +306,31 @@ def test_a_subsampled_gaussian_at_its_undecided_largest_loss_has_a_delta_from_0_
         found = subsampled_gaussian_hockey_stick(1, Fraction(1, 2), largest, removed=False)
     assert found.contains(0)
     assert -0.001 < found.lower() < found.upper() < 1.001
+
+
+@pytest.mark.parametrize("order", [1.5, 2.0, 7.0])
+@pytest.mark.parametrize("sigma", [Fraction(1, 2), Fraction(3)])
+def test_a_step_that_always_or_never_takes_the_record_is_a_gaussian_or_nothing(sigma: Fraction, order: float) -> None:
+    both = (True, False)
+    assert subsampled_gaussian_renyi_divergence(sigma, 0, order) == 0
+    assert [subsampled_gaussian_hockey_stick(sigma, 0, Fraction(1, 4), removed=removed) for removed in both] == [0, 0]
+    renyi = subsampled_gaussian_renyi_divergence(sigma, 1, order)
+    assert approx(renyi) == pytest.approx(order / (2 * float(sigma) ** 2), rel=1e-13)
+    loss, shift = 0.25, 1 / float(sigma)
+    tails = stats.norm.cdf(shift / 2 - loss / shift) - math.exp(loss) * stats.norm.cdf(-shift / 2 - loss / shift)
+    for removed in both:
+        found = subsampled_gaussian_hockey_stick(sigma, 1, Fraction(1, 4), removed=removed)
+        assert approx(found) == pytest.approx(tails, rel=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1, 2), Fraction(2), Fraction(9, 2)])
+def test_cells_of_a_discrete_gaussian_hold_all_of_it_but_far_tails(sigma: Fraction) -> None:
+    cells = discrete_gaussian_cells(DiscreteGaussian(sigma))
+    for side in ("left", "right"):
+        assert float_upper(sum((getattr(cell, side) for cell in cells), arb(0))) > 1 - 1e-25
+        assert float_lower(1 - sum((getattr(cell, side) for cell in cells), arb(0))) < 1e-15
+    losses = [cell.loss - float((cell.left / cell.right).log().mid()) for cell in cells]
+    assert np.ptp(losses) < 1e-12 * max(1, np.max(np.abs(losses)))
 
 
 @pytest.mark.parametrize("families", [("laplace", "gaussian"), ("gaussian", "laplace")])

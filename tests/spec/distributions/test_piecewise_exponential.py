@@ -1,7 +1,7 @@
 """Products and integrals of piecewise exponential functions against quadrature on every piece."""
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import mpmath
 import pytest
@@ -51,6 +51,16 @@ def product_value(t: mpmath.mpf) -> mpmath.mpf:
 
 def test_a_product_is_integrated_in_closed_form() -> None:
     close(product(Line(CENTRES, STEP)).integral(), quadrature(product_value))
+
+
+def test_factors_of_a_product_may_change_places() -> None:
+    line = Line(CENTRES, STEP)
+    density, below, above = (
+        line.laplace_density(CENTRES[1], RATE), line.laplace_cdf(CENTRES[0]), line.laplace_sf(CENTRES[3])
+    )  # fmt: skip
+    for factors in permutations((density, below, below, above)):
+        first, second, third, last = factors
+        close((first * second * third * last).integral(), quadrature(product_value))
 
 
 @pytest.mark.parametrize(("low", "high"), [(None, 2), (1, 3), (2, None), (3, 3)])
