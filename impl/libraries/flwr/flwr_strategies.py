@@ -1,0 +1,309 @@
+"""Modifiers and strategies of flwr: what a client sends with local noise, and what the server releases after a round.
+
+Local DP: all updates of a client are neighbours, and the sensitivity is the diameter of what clipping leaves. Central
+DP: one client sends another update. Noise of the documented size, the norm times the multiplier over the number of
+clients, suffices for half of this change: the claim is mu-GDP with mu twice the inverse of the multiplier, or what it
+implies for concentrated privacy.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from flwr_rounds import (
+    DIRECTION,
+    MODEL,
+    SCALARS,
+    clipped,
+    flat,
+    moved,
+    norm,
+    one_round,
+    recorded,
+    strategy,
+    through_mod,
+)
+
+from dpassay.adapter import Family, Mechanism, Relations
+from dpassay.impl.libraries.references import near
+
+_APIS, _SIDES = ["message", "legacy"], ["Server", "Client"]
+_MULTIPLIER, _NORM = (0.8, 3.0), (0.3, 6.0)
+
+
+def _seed(number):
+    np.random.seed(number % 2**32)  # noqa: NPY002  # the generator that the library draws from
+
+
+def _gaussian(location, noises):
+    """Return the distribution of arrays with noise, as the suite reads it; all have the noise of one size."""
+    means, scales = {mean for mean, _ in noises}, {scale for _, scale in noises}
+    if len(noises) < 2 or means != {0.0} or len(scales) != 1:
+        raise ValueError(f"the arrays must get noise of one size each, got {noises}")
+    return {"family": "gaussian", "location": [float(x) for x in location], "scale": scales.pop()}
+
+
+# --- local ------------------------------------------------------------------------------------------------------
+
+
+def _local(epsilon, delta, norm_bound, api):
+    make = (norm_bound, 2 * norm_bound, epsilon, delta)
+
+    def send(data):
+        return flat(through_mod(api, "LocalDpMod", moved(data[0]), make=make)[0])
+
+    def noiseless(data):
+        return recorded(lambda: send(data))[0]
+
+    return Mechanism(
+        "",
+        f"vector:size=1,linf={8 * norm_bound!r},low={-4 * norm_bound!r},high={4 * norm_bound!r}",
+        f"approx:{epsilon!r},{delta!r}",
+        sample_one=send,
+        seed=_seed,
+        law=lambda data: _gaussian(clipped(data[0], norm_bound), recorded(lambda: send(data))[1]),
+        noiseless=noiseless,
+        sensitivity=2 * norm_bound,
+        floats=False,
+        relative_error=1e-9,
+        slow=True,
+        call=_call_of_mod(api, make),
+    )
+
+
+def _call_of_mod(api, make):
+    place = "flwr.clientapp.mod" if api == "message" else "flwr.client.mod"
+    return (
+        f"from {place} import LocalDpMod\n"
+        f"# asked on an update with the norm {norm(DIRECTION):.6g} * abs({{data}}[0])\n"
+        f"LocalDpMod{make!r}"
+    )
+
+
+def _local_scalar(api):
+    """Return the case of a model whose only parameter is an array without dimensions, as that of a temperature."""
+    model, direction = SCALARS
+    bound, epsilon, delta = 0.4, 0.6, 1e-4
+    make = (bound, 2 * bound, epsilon, delta)
+    return Mechanism(
+        f"LocalDpMod, a scalar parameter, {api}",
+        "vector:size=1,linf=80,low=-40,high=40",
+        f"approx:{epsilon!r},{delta!r}",
+        sample_one=lambda data: flat(through_mod(api, "LocalDpMod", moved(data[0], model, direction), model, make)[0]),
+        seed=_seed,
+        floats=False,
+        slow=True,
+        call=_call_of_mod(api, make),
+    )
+
+
+def _unchanged(api):
+    """Return the case of clients whose update may be 0."""
+    bound, epsilon, delta = 0.4, 0.6, 1e-4
+
+    def send(data):
+        arrays = moved(data[0]) if data[0] else [np.array(part) for part in MODEL]
+        return flat(through_mod(api, "LocalDpMod", arrays, make=(bound, 2 * bound, epsilon, delta))[0])
+
+    return Mechanism(
+        f"LocalDpMod, updates of 0, {api}",
+        "vector:size=1,linf=1,low=0,high=1,integer",
+        f"approx:{epsilon!r},{delta!r}",
+        sample_one=send,
+        seed=_seed,
+        floats=False,
+        slow=True,
+    )
+
+
+def local_cases():
+    """Yield the cases of local noise."""
+    parameters = {"delta": (1e-5, 0.05), "norm_bound": _NORM, "api": _APIS}
+    yield Family("LocalDpMod", _local, {"epsilon": (0.4, 0.95), **parameters})
+    yield Family(
+        "LocalDpMod, large epsilon",
+        lambda epsilon, norm_bound, api: _local(epsilon, 1e-5, norm_bound, api),
+        {"epsilon": (9.0, 30.0), "norm_bound": _NORM, "api": _APIS},
+    )
+    for api in _APIS:
+        yield _local_scalar(api)
+        yield _unchanged(api)
+
+
+# --- central, fixed clipping ------------------------------------------------------------------------------------
+
+
+def _neighbours(clients, bound):
+    reach = 6 * bound
+    return f"vector:size={clients},l0=1,linf={2 * reach!r},low={-reach!r},high={reach!r}"
+
+
+def _name(side, kind):
+    return f"DifferentialPrivacy{side}Side{kind}Clipping"
+
+
+def _fixed(multiplier, norm_bound, clients, side, api, weights=None):
+    def release(data):
+        wrapped = strategy(api, _name(side, "Fixed"), multiplier, norm_bound, clients)
+        return flat(one_round(api, wrapped, data, weights)[0])
+
+    def law(data):
+        shares = np.full(clients, 1 / clients) if weights is None else np.array(weights) / sum(weights)
+        mean = sum(share * clipped(x, norm_bound) for share, x in zip(shares, data))
+        return _gaussian(mean, recorded(lambda: release(data))[1])
+
+    place = "flwr.serverapp.strategy" if api == "message" else "flwr.server.strategy"
+    return Mechanism(
+        "",
+        _neighbours(clients, norm_bound),
+        f"zcdp:{2 / multiplier**2!r}",
+        sample_one=release,
+        seed=_seed,
+        law=law,
+        noiseless=lambda data: recorded(lambda: release(data))[0],
+        sensitivity=2 * norm_bound / clients,
+        floats=False,
+        relative_error=1e-9,
+        slow=True,
+        call=(
+            f"from {place} import {_name(side, 'Fixed')}, FedAvg\n"
+            f"# asked on updates with norms {norm(DIRECTION):.6g} * abs(x) for x in {{data}}, "
+            f"weights {weights or 'equal'}\n"
+            f"{_name(side, 'Fixed')}(FedAvg(), {multiplier!r}, {norm_bound!r}, {clients})"
+        ),
+    )
+
+
+def _weighted(multiplier, norm_bound, side, api):
+    return _fixed(multiplier, norm_bound, 3, side, api, weights=[11, 600, 23])
+
+
+def _fixed_scalar(side, api):
+    model, direction = SCALARS
+    multiplier, bound, clients = 1.6, 0.4, 2
+
+    def release(data):
+        wrapped = strategy(api, _name(side, "Fixed"), multiplier, bound, clients)
+        return flat(one_round(api, wrapped, data, None, model, direction)[0])
+
+    return Mechanism(
+        f"{_name(side, 'Fixed')}, a scalar parameter, {api}",
+        _neighbours(clients, 5.0),
+        f"zcdp:{2 / multiplier**2!r}",
+        sample_one=release,
+        seed=_seed,
+        noiseless=lambda data: recorded(lambda: release(data))[0],
+        sensitivity=2 * bound / clients,
+        floats=False,
+        slow=True,
+    )
+
+
+def fixed_cases():
+    """Yield the cases of fixed clipping."""
+    parameters = {"multiplier": _MULTIPLIER, "norm_bound": _NORM, "side": _SIDES, "api": _APIS}
+    for side in _SIDES:
+        parameters["side"] = [side]
+        yield Family(_name(side, "Fixed"), _fixed, {**parameters, "clients": (2, 4) if side == "Server" else [2]})
+        yield Family(f"{_name(side, 'Fixed')}, weights by the number of examples", _weighted, parameters)
+    yield from (_fixed_scalar("Server", api) for api in _APIS)
+
+
+# --- central, adaptive clipping ---------------------------------------------------------------------------------
+
+
+def _adaptive_strategy(api, side, multiplier, clients, bound, quantile, rate, deviation):
+    return strategy(
+        api,
+        _name(side, "Adaptive"),
+        multiplier,
+        clients,
+        initial_clipping_norm=bound,
+        target_clipped_quantile=quantile,
+        clip_norm_lr=rate,
+        clipped_count_stddev=deviation,
+    )
+
+
+def _adaptive(multiplier, norm_bound, quantile, rate, side, api):
+    """Return the case of the model and of the norm of the next round, which clients receive."""
+    clients, deviation = 3, 0.8 * multiplier
+
+    def release(data):
+        wrapped = _adaptive_strategy(api, side, multiplier, clients, norm_bound, quantile, rate, deviation)
+        return [*flat(one_round(api, wrapped, data)[0]), float(wrapped.clipping_norm)]
+
+    return Mechanism(
+        "",
+        _neighbours(clients, norm_bound),
+        f"gdp:{2 / multiplier!r}",
+        sample_one=release,
+        seed=_seed,
+        floats=False,
+        slow=True,
+    )
+
+
+def _adapted(random):
+    """Compare the noise of a round of adaptive clipping, and the norm after it, with their definitions."""
+    api, side = random.choice(_APIS), random.choice(_SIDES)
+    multiplier, bound, clients = random.uniform(*_MULTIPLIER), random.uniform(*_NORM), random.randint(2, 5)
+    quantile, rate, deviation = random.uniform(0.1, 0.9), random.uniform(0.1, 0.9), multiplier * random.uniform(0.6, 3)
+    xs = [random.uniform(-2, 2) * bound for _ in range(clients)]
+    wrapped = _adaptive_strategy(api, side, multiplier, clients, bound, quantile, rate, deviation)
+    (arrays, _), noises = recorded(lambda: one_round(api, wrapped, xs))
+    words = f"{api}, {side}, {multiplier!r}, {bound!r}, {xs!r}, {quantile!r}, {rate!r}, {deviation!r}"
+    count = sum(abs(x) * norm(DIRECTION) > bound for x in xs)
+    counted = [pair for pair in noises if abs(pair[1] - deviation) < 1e-12 and pair[0] == count]
+    yield f"one noisy count of {count}, {words}", 1, len(counted), 1
+    moved_by = abs(math.log(wrapped.clipping_norm / bound))
+    yield (f"step of the norm, {words}", *near(moved_by, rate * abs(count / clients - quantile)))
+    mean = sum(clipped(x, bound) for x in xs) / clients
+    for place, (found, exact) in enumerate(zip(flat(arrays), mean)):
+        yield (f"entry {place}, {words}", *near(found, float(exact), 1e-9, 1e-8))
+    effective = (multiplier**-2 - (2 * deviation) ** -2) ** -0.5
+    # the norm after the round may be the larger one, for which the noise is larger than necessary
+    least = effective * min(bound, wrapped.clipping_norm) / clients
+    for place, (mean, found) in enumerate(pair for pair in noises if pair not in counted):
+        yield f"noise of array {place}, {words}", least * (1 - 1e-9), found, math.inf
+        yield (f"mean of noise {place}, {words}", *near(mean, 0.0))
+    yield f"arrays with noise, {words}", len(MODEL), len(noises) - len(counted), len(MODEL)
+
+
+def _after_a_round(xs, quantile, side="Server"):
+    """Return the strategy after a round without noise on the count, its release and the noise."""
+    wrapped = _adaptive_strategy("message", side, 0.9, len(xs), 0.5, quantile, 0.7, 2.0)
+    (_, metrics), noises = recorded(lambda: one_round("message", wrapped, xs))
+    return wrapped, metrics, noises
+
+
+def _noise_of_the_norm_in_use():
+    wrapped, _, noises = _after_a_round([3.0, -4.0, 5.0], 0.3)
+    return all(scale >= wrapped.noise_multiplier * 0.5 / 3 * (1 - 1e-9) for mean, scale in noises[1:])
+
+
+def adaptive_cases():
+    """Yield the cases of adaptive clipping."""
+    parameters = {
+        "multiplier": _MULTIPLIER,
+        "norm_bound": _NORM,
+        "quantile": (0.1, 0.9),
+        "rate": (0.15, 1.4),
+        "api": _APIS,
+    }
+    # a round with clients that clip takes several times as long: what is random is the server's, and the same
+    yield Family(_name("Server", "Adaptive"), _adaptive, {**parameters, "side": ["Server"]})
+    yield Relations(
+        "adaptive clipping",
+        {"a round has the noise of its parameters": _adapted},
+        {
+            "noise is that of the norm to which updates were clipped": _noise_of_the_norm_in_use,
+            "the norm grows if more updates are clipped than the target": (
+                lambda: _after_a_round([3.0, -4.0, 5.0], 0.5)[0].clipping_norm > 0.5
+            ),
+            "the metrics do not repeat the norm bits without noise": (
+                lambda: "norm_bit" not in _after_a_round([3.0, 0.01, 5.0], 0.5, "Client")[1]
+            ),
+        },
+    )
