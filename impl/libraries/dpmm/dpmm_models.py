@@ -17,7 +17,7 @@ from dpmm.models.base.mechanisms import cdp_rho as _cdp_rho
 from dpmm.models.base.mechanisms import mechanism
 from dpmm_noise import recorded
 
-from dpassay.adapter import Family, Mechanism, Nonsense, Relations
+from dpassay.adapter import Mechanism, Nonsense, Relations
 from dpassay.impl.libraries.references import near
 
 _COLUMNS, _SIZES = ("a", "b", "c"), (2, 3, 2)
@@ -208,9 +208,12 @@ def _information_moves_as_stated():
     return abs(_information([*codes[1:], 7]) - _information(codes)) <= stated  # 7 has other values in a and c
 
 
-def _chosen_marginals(epsilon, delta, size):
+_EQUAL_ROWS = 300
+"""Rows without rare values, beside which one record is replaced."""
+
+
+def _chosen_marginals(epsilon, delta):
     """Return the case of the marginals that PrivBayes chooses; the number of records is fixed, and so is the root."""
-    half = epsilon / 2
     source = np.random.RandomState(0)
 
     class _Random:
@@ -220,22 +223,21 @@ def _chosen_marginals(epsilon, delta, size):
         def choice(options, **named):
             return source.choice(options, **named) if named else _COLUMNS[0]
 
-    def data_of(values):
-        return dataset([*_codes(values), *[0] * size])
+    model = priv_bayes.PrivBayes(epsilon, delta, n_jobs=1, prng=_Random())
+    data_of = functools.lru_cache(None)(lambda code: dataset([code, *[0] * _EQUAL_ROWS]))
 
     def select(values):
-        model = priv_bayes.PrivBayes(epsilon, delta, n_jobs=1, prng=_Random())
-        return "".join("".join(clique) for clique in model.select(data_of(values))[:2])
+        return "".join("".join(clique) for clique in model.select(data_of(*_codes(values)))[:2])
 
     def law(values):
-        data = data_of(values)
+        data = data_of(*_codes(values))
         scores = [priv_bayes.MI(data)(("a",), other) for other in "bc"]
-        scale = 2 * priv_bayes.ExponentialMechanism(data, half).delta
+        scale = 2 * priv_bayes.ExponentialMechanism(data, epsilon / 2).delta
         weights = [math.exp((score - max(scores)) / scale) for score in scores]
         return {"family": "finite", "symbols": ["aab", "aac"], "probabilities": weights}
 
     return Mechanism(
-        "",
+        f"PrivBayes.select({epsilon=}, {delta=})",
         "records:low=0,high=11,size=1,relation=replace",
         f"approx:{epsilon!r},{delta!r}",
         sample_one=select,
@@ -245,42 +247,31 @@ def _chosen_marginals(epsilon, delta, size):
         slow=True,
         call=(
             "from dpmm.models.priv_bayes import PrivBayes\n"
-            f"PrivBayes({epsilon!r}, {delta!r}, n_jobs=1).select(...)  # of {size} equal rows and the rows {{data}}"
+            f"# asked about {_EQUAL_ROWS} equal rows and the rows {{data}}\n"
+            f"PrivBayes({epsilon!r}, {delta!r}, n_jobs=1).select"
         ),
     )
 
 
-def _marginals(epsilon, delta, compress):
-    """Return the case of the marginals that MST measures first; a record is in one cell of each column."""
-    model = mst.MST(epsilon, delta, compress=compress, n_jobs=1)
-    model.cliques = cliques = [(name,) for name in _COLUMNS]
-
-    def measure(data):
-        found = model.measure(dataset(_codes(data)), cliques)
-        return [float(x) for _, y, _, _ in found for x in np.ravel(y)]
-
-    def law(data):
-        values, scales = recorded(lambda: measure(data))
-        kinds = {sigma for sigma, _ in scales}
-        if len(kinds) != 1 or sum(count for _, count in scales) != sum(_SIZES):
-            raise ValueError(f"every count must get noise of one size, got {scales}")
-        table = rows(_codes(data))
-        counts = [int((table[name] == k).sum()) for name, size in zip(_COLUMNS, _SIZES) for k in range(size)]
-        assert len(values) == len(counts)
-        return {"family": "gaussian", "location": [float(x) for x in counts], "scale": kinds.pop()}
-
-    return Mechanism(
-        "",
-        _RECORDS,
-        f"zcdp:{cdp_rho(epsilon, delta) / 3!r}",
-        sample_one=measure,
-        law=law,
-        noiseless=lambda data: recorded(lambda: measure(data))[0],
-        sensitivity=math.sqrt(len(_COLUMNS)),
-        floats=False,
-        relative_error=1e-9,
-        slow=True,
-    )
+def _measured(random):
+    """Compare noisy counts with the counts, and their change with that of one record in each column."""
+    epsilon, delta, codes = _parameters(random)
+    model = mst.MST(epsilon, delta, compress=random.random() < 0.5, n_jobs=1)
+    model.cliques = cliques = [("a",), ("b", "c")]
+    words = f"epsilon {epsilon!r}, delta {delta!r}, {codes!r}"
+    table = rows(codes)
+    found, scales = recorded(lambda: model.measure(dataset(codes), cliques))
+    exact = [
+        [int((table["a"] == k).sum()) for k in range(_SIZES[0])],
+        [int(((table["b"] == k) & (table["c"] == m)).sum()) for k in range(_SIZES[1]) for m in range(_SIZES[2])],
+    ]
+    for (_, noisy, _, clique), counts, (sigma, size) in zip(found, exact, scales):
+        yield f"counts of {clique}, {words}", 1.0, float(np.ravel(noisy).tolist() == counts), 1.0
+        yield f"cells of {clique} with noise, {words}", len(counts), size, len(counts)
+        yield (f"noise of {clique}, {words}", *near(sigma, model.sigma * math.sqrt(len(cliques))))
+    other, _ = recorded(lambda: model.measure(dataset([*codes, random.randrange(12)]), cliques))
+    moved = math.fsum(float(np.sum((x[1] - y[1]) ** 2)) for x, y in zip(found, other))
+    yield (f"squares of the change, {words}", *near(moved, len(cliques)))
 
 
 # --- what depends on the data -----------------------------------------------------------------------------------
@@ -334,10 +325,8 @@ def model_cases():
             "records in structural zeros are replaced one by one": _records_changed_by_zeros,
         },
     )
-    yield Family("MST.measure", _marginals, {"epsilon": (2.0, 6.0), "delta": (1e-5, 1e-2), "compress": [False, True]})
-    yield Family(
-        "PrivBayes.select", _chosen_marginals, {"epsilon": (0.4, 3.0), "delta": (1e-9, 1e-4), "size": (60, 900)}
-    )
+    yield Relations("MST.measure", {"noisy counts are those of records": _measured})
+    yield _chosen_marginals(2.5, 1e-6)
     yield _shapes(True)
     yield _shapes(False)
 

@@ -143,9 +143,9 @@ def _with_measure(random):
 
 def noise_cases():
     """Yield the cases of noise and of selection."""
-    yield Family("gaussian_noise", _gaussian, {"sigma": (0.4, 2.5), "size": [2, 3]})
-    yield Family("laplace_noise", _laplace, {"scale": (0.2, 1.6), "size": [2, 3]})
-    parameters = {"epsilon": (0.7, 4.0), "sensitivity": (0.3, 7.0), "size": [3, 5]}
+    yield Family("gaussian_noise", _gaussian, {"sigma": (0.3, 0.9), "size": [2, 3]})
+    yield Family("laplace_noise", _laplace, {"scale": (0.2, 0.6), "size": [2, 3]})
+    parameters = {"epsilon": (1.2, 4.0), "sensitivity": (0.3, 7.0), "size": [3, 5]}
     yield Family("MST.exponential_mechanism", _selection(_of_mst), parameters)
     yield Family("AIM.exponential_mechanism", _selection(_of_aim), parameters)
     yield Relations(

@@ -56,7 +56,7 @@ def _approx_bounds(epsilon, size, kind):
         return [None if bound is None else float(bound) for bound in found]
 
     return Mechanism(
-        "",
+        f"approx_bounds({epsilon=}, {kind})",
         f"records:low=-3e10,high=3e10,size={size},max-size={size + 2},relation=add-remove",
         f"pure:{epsilon!r}",
         sample_one=bounds,
@@ -69,6 +69,30 @@ def _approx_bounds(epsilon, size, kind):
             f"approx_bounds(np.array({{data}}), {epsilon!r})"
         ),
     )
+
+
+def _bins_of_bounds(random):
+    """Compare what reaches the noise on neighbours: one bin moves by 1, and all have noise of one scale."""
+    epsilon, size = random.uniform(0.3, 5), random.randint(1, 9)
+    values = [random.choice([-1.0, 1.0]) * 2 ** random.uniform(-3, 36) for _ in range(size + 1)]
+    noises = []
+    for table in (values, values[1:]):
+        seen = []
+        kept, _Noise.add = (
+            _Noise.add,
+            staticmethod(lambda value, scale, seen=seen: seen.append((value, scale)) or value),
+        )
+        try:
+            utils.approx_bounds(np.array(table), epsilon)
+        finally:
+            _Noise.add = staticmethod(kept)
+        noises.append(seen)
+    words = f"epsilon {epsilon!r}, {values!r}"
+    moved = [abs(x - y) for (x, _), (y, _) in zip(*noises)]
+    yield f"bins that move, {words}", 0.0, math.fsum(moved), 1.0
+    yield f"bins with noise, {words}", 64, len(noises[0]), 64
+    for scale in sorted({scale for seen in noises for _, scale in seen}):
+        yield (f"scale, {words}", *near(scale, 1 / epsilon))
 
 
 # --- trees of bins ----------------------------------------------------------------------------------------------
@@ -315,9 +339,10 @@ def processing_cases():
             "a given domain is kept": _fixed_bins,
         },
     )
-    yield Family("approx_bounds", _approx_bounds, {"epsilon": (0.3, 5.0), "size": (3, 8), "kind": ["float", "int"]})
+    yield Relations("approx_bounds", {"a record is in one bin": _bins_of_bounds})
+    yield _approx_bounds(3.5, 3, "float")
     yield Family(
-        "PrivTreeBinner", _tree, {"epsilon": (1.5, 6.0), "low": (-30.0, 20.0), "width": (3.0, 50.0), "size": (4, 40)}
+        "PrivTreeBinner", _tree, {"epsilon": (2.5, 6.0), "low": (-30.0, 20.0), "width": (3.0, 50.0), "size": (4, 40)}
     )
     yield _columns("a column in which a value is rare", lambda x: "x" if x < 0.5 else "y")
     yield _columns("a column in which a value may be missing", lambda x: "x" if x < 0.2 else "y" if x < 0.6 else None)
