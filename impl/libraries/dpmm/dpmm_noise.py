@@ -47,7 +47,7 @@ def _in_place_of(silent):
 
 def _gaussian(sigma, size):
     return Mechanism(
-        "",
+        f"gaussian_noise({sigma=}, {size=})",
         f"vector:size={size},l2=0.7",
         f"zcdp:{0.49 / (2 * sigma**2)!r}",
         sample_one=lambda data: (np.array(data) + np.ravel(gaussian_noise(sigma=sigma, size=(size, 1)))).tolist(),
@@ -59,7 +59,7 @@ def _gaussian(sigma, size):
 
 def _laplace(scale, size):
     return Mechanism(
-        "",
+        f"laplace_noise({scale=}, {size=})",
         f"vector:size={size},l1=0.7",
         f"pure:{0.7 / scale!r}",
         sample_one=lambda data: (np.array(data) + np.array(laplace_noise(scale=scale, size=size))).tolist(),
@@ -143,9 +143,9 @@ def _with_measure(random):
 
 def noise_cases():
     """Yield the cases of noise and of selection."""
-    yield Family("gaussian_noise", _gaussian, {"sigma": (0.3, 0.9), "size": [2, 3]})
-    yield Family("laplace_noise", _laplace, {"scale": (0.2, 0.6), "size": [2, 3]})
-    parameters = {"epsilon": (1.2, 4.0), "sensitivity": (0.3, 7.0), "size": [3, 5]}
+    yield _gaussian(0.4, 2)
+    yield _laplace(0.35, 2)
+    parameters = {"epsilon": (1.2, 2.5), "sensitivity": (0.3, 7.0), "size": [3]}
     yield Family("MST.exponential_mechanism", _selection(_of_mst), parameters)
     yield Family("AIM.exponential_mechanism", _selection(_of_aim), parameters)
     yield Relations(

@@ -15,7 +15,7 @@ from dpmm.processing.table_binner import TableBinner
 from opendp.mod import enable_features
 from opendp.prelude import absolute_distance, atom_domain
 
-from dpassay.adapter import Family, Mechanism, NoisePrimitive, Nonsense, Relations
+from dpassay.adapter import Family, Mechanism, Nonsense, Relations
 from dpassay.impl.libraries.references import near
 
 logging.getLogger("dpmm").setLevel(logging.CRITICAL)
@@ -39,36 +39,6 @@ def _measurement(*_, scale):
 
 
 utils.make_laplace = _measurement
-
-
-def _read(value, scale):
-    return {"value": float(value), "family": "laplace", "sensitivity": 1.0, "epsilon": 1 / float(scale)}
-
-
-NOISE = (NoisePrimitive(_Noise, "add", _read),)
-
-
-def _approx_bounds(epsilon, size, kind):
-    """Return the case of the bounds of a column; a record is in one bin of the histogram that is searched."""
-
-    def bounds(data):
-        found = utils.approx_bounds(np.array(data, np.float64 if kind == "float" else np.int64), epsilon)
-        return [None if bound is None else float(bound) for bound in found]
-
-    return Mechanism(
-        f"approx_bounds({epsilon=}, {kind})",
-        f"records:low=-3e10,high=3e10,size={size},max-size={size + 2},relation=add-remove",
-        f"pure:{epsilon!r}",
-        sample_one=bounds,
-        noise=NOISE,
-        splits_budget=False,
-        floats=False,
-        slow=True,
-        call=(
-            "import numpy as np\nfrom dpmm.processing.utils import approx_bounds\n"
-            f"approx_bounds(np.array({{data}}), {epsilon!r})"
-        ),
-    )
 
 
 def _bins_of_bounds(random):
@@ -285,7 +255,7 @@ def _columns(words, value):
         "pure:0.7",
         sample_one=fit,
         floats=False,
-        slow=True,
+        calls=600,
         notes="all columns have a domain",
     )
 
@@ -340,9 +310,8 @@ def processing_cases():
         },
     )
     yield Relations("approx_bounds", {"a record is in one bin": _bins_of_bounds})
-    yield _approx_bounds(3.5, 3, "float")
     yield Family(
-        "PrivTreeBinner", _tree, {"epsilon": (2.5, 6.0), "low": (-30.0, 20.0), "width": (3.0, 50.0), "size": (4, 40)}
+        "PrivTreeBinner", _tree, {"epsilon": (2.0, 3.0), "low": (-30.0, 20.0), "width": (3.0, 50.0), "size": (4, 20)}
     )
     yield _columns("a column in which a value is rare", lambda x: "x" if x < 0.5 else "y")
     yield _columns("a column in which a value may be missing", lambda x: "x" if x < 0.2 else "y" if x < 0.6 else None)
