@@ -15,7 +15,7 @@ from dpmm.processing.table_binner import TableBinner
 from opendp.mod import enable_features
 from opendp.prelude import absolute_distance, atom_domain
 
-from dpassay.adapter import Family, Mechanism, Nonsense, Relations
+from dpassay.adapter import Mechanism, Nonsense, Relations
 from dpassay.impl.libraries.references import near
 
 logging.getLogger("dpmm").setLevel(logging.CRITICAL)
@@ -101,15 +101,15 @@ def _tree(epsilon, low, width, size):
     def bins(data):
         binner = binners.PrivTreeBinner(n_bins=3, epsilon=epsilon, lower=low, upper=low + width)
         binner.fit(np.array(data))
-        return [float(edge) for edge in binner.bins]
+        return " ".join(repr(float(edge)) for edge in binner.bins)
 
     def law(data):
         found = _leaves(data, low, width, epsilon, 3)
-        symbols = [[float(edge) for edge in edges] for edges in found]
+        symbols = [" ".join(repr(float(edge)) for edge in edges) for edges in found]
         return {"family": "finite", "symbols": symbols, "probabilities": list(found.values())}
 
     return Mechanism(
-        "",
+        f"PrivTreeBinner({epsilon=}, {low=}, {width=}, {size=})",
         f"records:low={low - width!r},high={low + 2 * width!r},size={size},max-size={size + 1},relation=add-remove",
         f"pure:{epsilon!r}",
         sample_one=bins,
@@ -241,23 +241,12 @@ def _table(data, value):
     })  # fmt: skip
 
 
-def _columns(words, value):
-    """Return the case of the columns and sizes of a fitted table: the model, and so the release, has them."""
-
-    def fit(data):
-        binner = TableBinner("uniform", {"epsilon": 0.7, "n_bins": 4}, domain=dict(_DOMAIN))
-        binner.fit(_table(data, value))
-        return sorted(f"{name}: {size}" for name, size in binner.bin_domain.items())
-
-    return Mechanism(
-        f"TableBinner, {words}",
-        "records:low=0,high=1,size=6,relation=replace",
-        "pure:0.7",
-        sample_one=fit,
-        floats=False,
-        calls=600,
-        notes="all columns have a domain",
-    )
+def _columns(values):
+    """Return the columns and sizes of a fitted table: the model, and so what it releases, has them."""
+    table = pd.DataFrame({"a": values, "b": ["u", "v"] * 3, "n": np.arange(6.0)})
+    binner = TableBinner("uniform", {"epsilon": 0.7, "n_bins": 4}, domain=dict(_DOMAIN))
+    binner.fit(table)
+    return sorted(f"{name}: {size}" for name, size in binner.bin_domain.items())
 
 
 def _fixed_bins(random):
@@ -310,11 +299,15 @@ def processing_cases():
         },
     )
     yield Relations("approx_bounds", {"a record is in one bin": _bins_of_bounds})
-    yield Family(
-        "PrivTreeBinner", _tree, {"epsilon": (2.0, 3.0), "low": (-30.0, 20.0), "width": (3.0, 50.0), "size": (4, 20)}
+    yield _tree(2.5, -12.5, 20.0, 6)
+    yield Relations(
+        "TableBinner, columns",
+        {},
+        {
+            "a column with one value is kept": lambda: _columns([*"xxxxxx"]) == _columns([*"xxxxxy"]),
+            "a missing value adds no column": lambda: _columns([*"xxxyy", None]) == _columns([*"xxxyyy"]),
+        },
     )
-    yield _columns("a column in which a value is rare", lambda x: "x" if x < 0.5 else "y")
-    yield _columns("a column in which a value may be missing", lambda x: "x" if x < 0.2 else "y" if x < 0.6 else None)
 
 
 def processing_refusals():
