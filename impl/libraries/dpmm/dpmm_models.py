@@ -318,6 +318,12 @@ def model_cases():
         },
         {
             "AIM with two rounds spends no more": _budget_of_few_rounds,
+        },
+    )
+    yield Relations(
+        "MSTGM, sizes",
+        {},
+        {
             "a model measures its domain": _keeps_its_domain,
             "sizes without a domain are not those of the records": lambda: len(_sizes(None)) == 1,
         },
