@@ -24,10 +24,12 @@ def cases() -> list[Any]:
     from opendp_conversions import conversion_answers
     from opendp_families import family_cases
     from opendp_histograms import histogram_cases
+    from opendp_maps import map_cases
     from opendp_noise import noise_cases
     from opendp_nonsense import nonsense_cases
     from opendp_response import response_cases
     from opendp_selection import selection_cases
+    from opendp_stability import stability_cases
 
     collect = Collector()
     for chapter in (
@@ -39,6 +41,8 @@ def cases() -> list[Any]:
         aggregate_cases,
         composition_cases,
         conversion_answers,
+        stability_cases,
+        map_cases,
         nonsense_cases,
     ):
         chapter(collect)

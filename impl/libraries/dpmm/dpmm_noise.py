@@ -1,0 +1,186 @@
+"""Noise, exponential mechanisms and conversions of dpmm, and the record of both while a model is fitted."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+from dpmm.models import aim, mst
+from dpmm.models.base.mechanisms import cdp2adp, mechanism
+from dpmm.models.base.utils import gaussian_noise, laplace_noise
+
+from dpassay.adapter import Answer, Family, Mechanism, Relations
+from dpassay.impl.libraries.references import gaussian_delta, near
+
+warnings.simplefilter("ignore")
+
+
+def recorded(call):
+    """Return what a call returns without Gaussian noise, and the standard deviations with their numbers of entries."""
+    scales = []
+
+    def silent(sigma, size=None):
+        scales.append((float(sigma), int(np.prod(size)) if size is not None else 1))
+        return np.zeros(size) if size is not None else 0.0
+
+    with _in_place_of(silent):
+        return call(), scales
+
+
+@contextmanager
+def _in_place_of(silent):
+    owners = (mechanism, aim, mst)
+    kept = [owner.gaussian_noise for owner in owners]
+    for owner in owners:
+        owner.gaussian_noise = silent
+    try:
+        yield
+    finally:
+        for owner, function in zip(owners, kept):
+            owner.gaussian_noise = function
+
+
+# --- primitives -------------------------------------------------------------------------------------------------
+
+
+def _gaussian(sigma, size):
+    return Mechanism(
+        f"gaussian_noise({sigma=}, {size=})",
+        f"vector:size={size},l2=0.7",
+        f"zcdp:{0.49 / (2 * sigma**2)!r}",
+        sample_one=lambda data: (np.array(data) + np.ravel(gaussian_noise(sigma=sigma, size=(size, 1)))).tolist(),
+        law=lambda data: {"family": "gaussian", "location": list(data), "scale": sigma},
+        floats=False,
+        slow=True,
+    )
+
+
+def _laplace(scale, size):
+    return Mechanism(
+        f"laplace_noise({scale=}, {size=})",
+        f"vector:size={size},l1=0.7",
+        f"pure:{0.7 / scale!r}",
+        sample_one=lambda data: (np.array(data) + np.array(laplace_noise(scale=scale, size=size))).tolist(),
+        law=lambda data: {"family": "laplace", "location": list(data), "scale": scale},
+        floats=False,
+        slow=True,
+    )
+
+
+# --- selection --------------------------------------------------------------------------------------------------
+
+_SEEDED = np.random.RandomState(0)
+
+
+def _seed(number):
+    _SEEDED.seed(number % 2**32)
+
+
+def _weights(qualities, epsilon, sensitivity):
+    """Return the probabilities of an exponential mechanism, up to a factor."""
+    top = max(qualities)
+    return [math.exp(epsilon * (quality - top) / (2 * sensitivity)) for quality in qualities]
+
+
+def _of_mst(epsilon, sensitivity):
+    model = mst.MST(epsilon=1.0, delta=1e-5, prng=_SEEDED, n_jobs=1, compress=False)
+    return lambda qualities: model.exponential_mechanism(np.array(qualities), epsilon, sensitivity)
+
+
+def _of_aim(epsilon, sensitivity):
+    model = aim.AIM(epsilon=1.0, delta=1e-5, prng=_SEEDED, n_jobs=1)
+
+    def choose(qualities):
+        return model.exponential_mechanism(dict(enumerate(qualities)), epsilon, sensitivity)
+
+    return choose
+
+
+def _selection(make):
+    def member(epsilon, sensitivity, size):
+        choose = make(epsilon, sensitivity)
+        return Mechanism(
+            "",
+            f"vector:size={size},linf={sensitivity!r},low={-20 * sensitivity!r},high={20 * sensitivity!r}",
+            f"pure:{epsilon!r}",
+            sample_one=lambda data: int(choose(data)),
+            seed=_seed,
+            law=lambda data: {
+                "family": "finite",
+                "symbols": list(range(size)),
+                "probabilities": _weights(data, epsilon, sensitivity),
+            },
+            relative_error=1e-9,
+            calls=4000,
+        )
+
+    return member
+
+
+def _with_measure(random):
+    """Compare what AIM passes to its choice, with a base measure, with the exponential mechanism."""
+    model = aim.AIM(epsilon=1.0, delta=1e-5, n_jobs=1)
+    qualities = {name: random.uniform(-4, 4) for name in "abcd"}
+    measure = {name: random.uniform(0.2, 5) for name in "abcd"}
+    epsilon, sensitivity = random.uniform(0.3, 4), random.uniform(0.3, 3)
+    seen = []
+
+    class _Choices:
+        @staticmethod
+        def choice(_, p):
+            seen.append(p)
+            return 0
+
+    model._prng = _Choices()
+    model.exponential_mechanism(qualities, epsilon, sensitivity, base_measure=measure)
+    exact = [measure[name] * math.exp(epsilon * qualities[name] / (2 * sensitivity)) for name in "abcd"]
+    for name, found, value in zip("abcd", seen[0], exact):
+        words = f"probability of {name}, {qualities!r}, {measure!r}, {epsilon!r}, {sensitivity!r}"
+        yield (words, *near(float(found), value / math.fsum(exact)))
+
+
+def noise_cases():
+    """Yield the cases of noise and of selection."""
+    yield _gaussian(0.4, 2)
+    yield _laplace(0.35, 2)
+    parameters = {"epsilon": (1.2, 2.5), "sensitivity": (0.3, 7.0), "size": [3]}
+    yield Family("MST.exponential_mechanism", _selection(_of_mst), parameters)
+    yield Family("AIM.exponential_mechanism", _selection(_of_aim), parameters)
+    yield Relations(
+        "AIM.exponential_mechanism, base measure", {"probabilities are those of the measure": _with_measure}
+    )
+
+
+# --- conversions ------------------------------------------------------------------------------------------------
+
+
+def _standard(random):
+    """Compare both bounds on delta with that of Gaussian noise, and rho with the delta that it is found for."""
+    rho, epsilon = 10 ** random.uniform(-4, 1), random.uniform(0.01, 20)
+    standard, found = cdp2adp.cdp_delta_standard(rho, epsilon), cdp2adp.cdp_delta(rho, epsilon)
+    words = f"rho={rho!r}, epsilon={epsilon!r}"
+    exact = gaussian_delta(1 / math.sqrt(2 * rho), epsilon)
+    if epsilon > rho:
+        yield f"cdp_delta_standard, {words}", exact * (1 - 1e-9), standard, 1.0
+        yield f"cdp_delta, {words}", exact * (1 - 1e-9), found, min(1.0, standard) * (1 + 1e-9)
+        yield (f"cdp_delta_standard, {words}, formula", *near(standard, math.exp(-((epsilon - rho) ** 2) / 4 / rho)))
+    delta = 10 ** random.uniform(-12, -1)
+    chosen = cdp2adp.cdp_rho(epsilon, delta)
+    yield f"cdp_rho({epsilon!r}, {delta!r})", 0.0, cdp2adp.cdp_delta(chosen, epsilon), delta * (1 + 1e-9)
+    if cdp2adp.cdp_delta(epsilon + 1, epsilon) > delta:
+        larger = cdp2adp.cdp_delta(chosen * 1.001, epsilon)
+        yield f"cdp_rho({epsilon!r}, {delta!r}) is the largest", delta, larger, math.inf
+
+
+def conversion_cases():
+    """Yield the conversions of concentrated privacy."""
+    domain = {"rho": (1e-6, 50.0), "epsilon": (1e-3, 60.0), "delta": (1e-15, 0.9)}
+    for name, question, compute in (
+        ("cdp_delta", "zcdp_delta", lambda rho, epsilon: float(cdp2adp.cdp_delta(rho, epsilon))),
+        ("cdp_eps", "zcdp_epsilon", lambda rho, delta: float(cdp2adp.cdp_eps(rho, delta))),
+        ("cdp_rho", "zcdp_rho", lambda epsilon, delta: float(cdp2adp.cdp_rho(epsilon, delta))),
+    ):
+        yield Answer(name, question, compute, domain=domain, relative_error=1e-9, calls=60)
+    yield Relations("dpmm.models.base.mechanisms.cdp2adp", {"bounds are those of their proofs": _standard})

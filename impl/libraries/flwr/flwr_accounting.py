@@ -1,0 +1,236 @@
+"""The accountant of flwr, its configuration, and the strategies that count rounds with it."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from flwr.app import ConfigRecord
+from flwr.serverapp.exception import PrivacyBudgetExhausted
+from flwr.serverapp.strategy import DifferentialPrivacyServerSideFixedClipping, FedAvg, FedMedian
+from flwr.supercore.privacy_accounting import (
+    GaussianPrivacyEvent,
+    NeighboringRelation,
+    PrivacyConfig,
+    SamplingMethod,
+)
+from flwr.supercore.privacy_accounting.rdp_accountant import RdpAccountant
+from flwr_rounds import MODEL, answer, moved, record
+
+from dpassay.adapter import Answer, Nonsense, Relations
+from dpassay.impl.libraries.references import gaussian_epsilon, near
+
+_CLIENTS = 10**6
+_DOMAIN = {"count": (1, 300), "sigma": (0.5, 100.0), "rate": (1e-5, 1.0), "delta": (1e-12, 0.5)}
+_ADD, _REPLACE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE
+_ALL, _POISSON, _WITHOUT = (
+    SamplingMethod.NO_AMPLIFICATION,
+    SamplingMethod.POISSON,
+    SamplingMethod.WITHOUT_REPLACEMENT,
+)
+
+
+def _accountant(sampling=_ALL, relation=_ADD, *, clients=_CLIENTS, delta=1e-5, most=None):
+    return RdpAccountant(PrivacyConfig(delta, clients, relation, sampling, most))
+
+
+def _spent(sigma, count, rate=None):
+    """Return an account of rounds; the number of sampled clients is rounded up."""
+    account = _accountant(_ALL if rate is None else _POISSON)
+    sampled = _CLIENTS if rate is None else math.ceil(rate * _CLIENTS)
+    for part in count if isinstance(count, tuple) else (count,):
+        account.compose(
+            GaussianPrivacyEvent(float(sigma), sampled, _CLIENTS), int(part) if part == int(part) else part
+        )
+    return account
+
+
+def accounting_answers():
+    """Yield the answers of the accountant."""
+    for stem in ("gaussian", "subsampled_gaussian"):
+        yield Answer(
+            f"RdpAccountant, {stem}, epsilon",
+            f"{stem}_epsilon",
+            lambda sigma, count, delta, rate=None: _spent(sigma, count, rate).get_epsilon(delta),
+            domain=_DOMAIN,
+            relative_error=1e-9,
+            absolute_error=1e-12,
+            calls=40,
+            splits=stem == "gaussian",
+        )
+        yield Answer(
+            f"RdpAccountant, {stem}, delta",
+            f"{stem}_delta",
+            lambda sigma, count, epsilon, rate=None: _spent(sigma, count, rate).get_delta(epsilon),
+            domain=_DOMAIN,
+            relative_error=1e-9,
+            absolute_error=1e-12,
+            calls=40,
+        )
+
+
+def _composed(random):
+    """Check what an account says of itself, and that no question changes it."""
+    sigmas = [random.uniform(1, 6) for _ in range(3)]
+    counts = [random.randint(2, 9) for _ in sigmas]
+    delta, target = 10 ** random.uniform(-9, -3), 10 ** random.uniform(-9, -3)
+    account = _accountant(clients=700, delta=target)
+    for sigma, count in zip(sigmas, counts):
+        account.compose(GaussianPrivacyEvent(sigma, 30, 700), count)
+    words = f"{sigmas!r}, {counts!r}, delta {delta!r}, {target!r}"
+    exact = gaussian_epsilon(math.fsum(n / s**2 for s, n in zip(sigmas, counts)) ** -0.5, delta)
+    found = account.get_epsilon(delta)
+    yield f"epsilon, {words}", exact * (1 - 1e-9), found, 2 * exact + 1
+    yield f"releases, {words}", sum(counts), account.num_releases, sum(counts)
+    spent = account.get_privacy_spent()
+    yield (f"epsilon of privacy_spent, {words}", *near(spent.epsilon, account.get_epsilon(target)))
+    yield (f"delta of privacy_spent, {words}", *near(spent.delta, target))
+    yield (f"epsilon of privacy_spent(delta), {words}", *near(account.get_privacy_spent(delta).epsilon, found))
+    restored = _accountant(clients=700, delta=target)
+    restored.load_state_dict(json.loads(json.dumps(account.state_dict())))
+    yield (f"epsilon of a loaded state, {words}", *near(restored.get_epsilon(delta), found))
+    yield f"releases of a loaded state, {words}", sum(counts), restored.num_releases, sum(counts)
+    event, count = GaussianPrivacyEvent(random.uniform(1, 6), 30, 700), random.randint(2, 5)
+    once_more = _accountant(clients=700, delta=target)
+    once_more.load_state_dict(account.state_dict())
+    once_more.compose(event, count)
+    after = once_more.get_epsilon(target)
+    for factor, exceeds in ((0.999, 1.0), (1.001, 0.0)):
+        verdict = float(account.would_exceed(event, after * factor, count))
+        yield f"would_exceed({factor} times what it costs), {words}", exceeds, verdict, exceeds
+    yield (f"epsilon after would_exceed, {words}", *near(account.get_epsilon(delta), found))
+
+
+def _sampled(random):
+    """Compare a sample of all clients with no sampling, and what replacing costs with what adding costs."""
+    sigma, count, delta = random.uniform(1, 5), random.randint(2, 20), 10 ** random.uniform(-8, -3)
+    words = f"noise {sigma!r}, {count} releases, delta {delta!r}"
+    plain = _spent(sigma, count).get_epsilon(delta)
+    yield (f"a sample of all, {words}", *near(_spent(sigma, count, 1.0).get_epsilon(delta), plain, 1e-6))
+    sampled = random.randint(30, 300)
+    replaced = _accountant(_WITHOUT, _REPLACE, clients=500)
+    replaced.compose(GaussianPrivacyEvent(sigma, sampled, 500), count)
+    added = _accountant(_POISSON, clients=500)
+    added.compose(GaussianPrivacyEvent(sigma, sampled, 500), count)
+    low = added.get_epsilon(delta)
+    yield f"a sample of {sampled} of 500, {words}", low * (1 - 1e-9), replaced.get_epsilon(delta), math.inf
+
+
+class _Grid:
+    """As many nodes as a strategy samples."""
+
+    def __init__(self, clients):
+        self.clients = clients
+
+    def get_node_ids(self):
+        return list(range(1, self.clients + 1))
+
+
+def _counted(clients=3, most=None, inner=None, multiplier=1.4):
+    account = _accountant(clients=clients, most=most)
+    inner = FedAvg(min_train_nodes=clients, min_available_nodes=clients) if inner is None else inner
+    wrapped = DifferentialPrivacyServerSideFixedClipping(inner, multiplier, 0.7, clients, accountant=account)
+    return wrapped, account
+
+
+def _play(wrapped, number, xs, weights=(5, 5, 5)):
+    messages = list(wrapped.configure_train(number, record(MODEL), ConfigRecord(), _Grid(len(xs))))
+    replies = [answer(moved(x), weight) for x, weight in zip(xs, weights)]
+    return messages, wrapped.aggregate_train(number, replies)
+
+
+def _rounds_are_counted():
+    wrapped, account = _counted()
+    for number in (1, 2, 3, 4):
+        _play(wrapped, number, [1.0, 2.0, -3.0])
+    expected = _accountant(clients=3)
+    expected.compose(GaussianPrivacyEvent(1.4, 3, 3), 4)
+    return account.num_releases == 4 and wrapped.privacy_spent() == expected.get_privacy_spent()
+
+
+def _budget_ends():
+    wrapped, account = _counted(most=9.0)
+    number = 0
+    try:
+        for number in range(1, 200):
+            _play(wrapped, number, [1.0, 2.0, -3.0])
+    except PrivacyBudgetExhausted:
+        one_more = account.would_exceed(GaussianPrivacyEvent(1.4, 3, 3))
+        return account.get_privacy_spent().epsilon <= 9.0 and one_more and account.num_releases == number - 1
+    return False
+
+
+def _unequal():
+    wrapped, _ = _counted()
+    return _play(wrapped, 1, [1.0, 2.0, -3.0], weights=(5, 5, 6))
+
+
+def _too_few_replies():
+    """Return whether a round with a missing reply releases nothing; it must not be released without an account."""
+    wrapped, account = _counted()
+    wrapped.configure_train(1, record(MODEL), ConfigRecord(), _Grid(3))
+    released, _ = wrapped.aggregate_train(1, [answer(moved(1.0)), answer(moved(2.0))])
+    return released is None and account.num_releases == 0
+
+
+def accounting_relations():
+    """Yield relations and facts of the accountant, and of the strategy that uses it."""
+    yield Relations(
+        "RdpAccountant, relations",
+        {"accounts add up": _composed, "samples cost less": _sampled},
+        {
+            "the strategy counts its rounds": _rounds_are_counted,
+            "the strategy stops within max_epsilon": _budget_ends,
+            "a round without a reply releases nothing": _too_few_replies,
+        },
+    )
+
+
+def accounting_refusals():
+    """Yield invalid calls."""
+    nan = math.nan
+
+    def config(delta=1e-5, clients=10, relation=_ADD, sampling=_ALL, most=None):
+        return lambda: PrivacyConfig(delta, clients, relation, sampling, most)
+
+    def event(sigma=1.4, sampled=3, clients=10):
+        return lambda: _accountant(clients=10).compose(GaussianPrivacyEvent(sigma, sampled, clients))
+
+    account = _spent(2.0, 3)
+    other = _accountant(clients=11)
+    yield Nonsense(
+        "flwr.supercore.privacy_accounting",
+        {
+            **{f"target_delta={value}": config(delta=value) for value in (0.0, 1.0, -0.1, nan)},
+            "population_size=0": config(clients=0),
+            "max_epsilon=-1": config(most=-1.0),
+            "max_epsilon=nan": config(most=nan),
+            "Poisson with replacement": config(relation=_REPLACE, sampling=_POISSON),
+            "fixed size with removal": config(relation=_ADD, sampling=_WITHOUT),
+            "no sampling with replacement": config(relation=_REPLACE),
+            **{f"noise_multiplier={value}": event(sigma=value) for value in (0.0, -1.0, nan, math.inf)},
+            "sample_size=11 of 10": event(sampled=11),
+            "sample_size=0": event(sampled=0),
+            "another population": event(clients=9),
+            **{f"count={value}": _compose(value) for value in (0, -1, 1.5)},
+            **{f"get_epsilon({value})": _ask("get_epsilon", value) for value in (0.0, 1.0, nan)},
+            **{f"get_delta({value})": _ask("get_delta", value) for value in (-1.0, nan)},
+            "orders=(1.0,)": lambda: RdpAccountant(account.config, (1.0,)),
+            "a state of another configuration": lambda: other.load_state_dict(account.state_dict()),
+            "would_exceed without a limit": lambda: account.would_exceed(GaussianPrivacyEvent(1.0, 2, _CLIENTS)),
+            "unequal weights with an accountant": _unequal,
+            "a median with an accountant": lambda: _counted(inner=FedMedian()),
+            "no noise with an accountant": lambda: _counted(multiplier=0.0),
+            "Poisson sampling with an accountant": lambda: DifferentialPrivacyServerSideFixedClipping(
+                FedAvg(), 1.4, 0.7, 3, accountant=_accountant(_POISSON, clients=3)
+            ),
+        },
+    )
+
+
+def _compose(count):
+    return lambda: _accountant(clients=10).compose(GaussianPrivacyEvent(1.4, 3, 10), count)
+
+
+def _ask(method, value):
+    return lambda: getattr(_spent(2.0, 3), method)(value)
