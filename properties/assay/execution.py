@@ -31,6 +31,9 @@ _LEAST_PATIENCE = 60.0
 _PART_OF_COMPUTED, _LEAST_SECONDS = 1 / 12, 5.0
 """Part of the time, and seconds at least, that a computed check has: it then passes with the points that it had."""
 
+_GRACE = 5.0
+"""Seconds after the end of a run at which a request that is not answered is given up."""
+
 _CHUNK = 16
 """Checks for each process that are sent at once to a backend that returns all results together."""
 
@@ -154,12 +157,14 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
     """Run one check in this process, with its open worker."""
     left = limits.left(check.law)
     if left <= 0:
-        return Result(check, Finding(FindingKind.UNDECIDED, NOT_STARTED))
-    start = time.perf_counter()
+        return Result(check, Finding(FindingKind.NOT_RUN, NOT_STARTED))
+    start = began = time.perf_counter()
     losses: tuple[str, ...] = ()
     try:
         session = _session_of(target)
-        session.worker.deadline = time.monotonic() + max(_PATIENCE * left, _LEAST_PATIENCE)
+        began = time.perf_counter()
+        patience = max(_PATIENCE * left, _LEAST_PATIENCE)
+        session.worker.deadline = time.monotonic() + min(patience, limits.deadline - time.time() + _GRACE)
         lost_before = len(session.worker.losses)
         try:
             finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))
@@ -169,7 +174,16 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
         finding = Finding(
             FindingKind.UNDECIDED, losses[-1] if losses else f"the check raised {type(error).__name__}: {error}"
         )
-    return Result(check, finding, time.perf_counter() - start, losses)
+    end = time.perf_counter()
+    is_cut = time.time() >= limits.deadline or (end - began >= left and not losses)
+    return Result(check, _not_run(finding) if is_cut else finding, end - start, losses)
+
+
+def _not_run(finding: Finding) -> Finding:
+    """Return the finding of a check that used all of its time: what it leaves undecided was not run at its depth."""
+    if finding.kind is not FindingKind.UNDECIDED:
+        return finding
+    return replace(finding, kind=FindingKind.NOT_RUN, detail=f"its time was too short: {finding.detail}")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import joblib
 
 from dpassay.claims import UsageError, require_positive
-from dpassay.properties.assay.deepening import Place, Round, deeper, in_round, next_round, place_of
+from dpassay.properties.assay.deepening import OPEN, Place, Round, deeper, in_round, next_round, place_of
 from dpassay.properties.assay.execution import NOT_STARTED, Budget, close_session, run_check, run_checks
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.journal import Journal
@@ -77,7 +77,7 @@ def run_plan(
         Time limit in seconds.
     overrun : float
         Factor on the time within which the first round ends; no check starts after it, and the remaining checks are
-        undecided.
+        not run.
     jobs : int
         Number of processes, each with its own worker; -1 for one per core, or for all that a cluster has.
     backend : str
@@ -111,7 +111,8 @@ def run_plan(
             for result in run.first(
                 checks, Budget.of(budget, len(checks), processes, overrun=overrun), deepens=plan.deepens
             ):
-                rounds.append(Round(result))
+                if result.finding.detail != NOT_STARTED:  # the time is over
+                    rounds.append(Round(result))
                 yield result
             if plan.deepens:
                 yield from run.further(rounds, start + budget, start + overrun * budget, wanted)
@@ -170,7 +171,7 @@ class _Run:
 
 def _undecided(rounds: Collection[Round]) -> list[Check]:
     """Return the checks of sampled tests that are too weak so far; more calls may decide them."""
-    return [one.check for one in rounds if one.check.law.sampled and one.result.finding.kind is FindingKind.UNDECIDED]
+    return [one.check for one in rounds if one.check.law.sampled and one.result.finding.kind in OPEN]
 
 
 def _in_running_order(checks: Sequence[Check]) -> list[Check]:

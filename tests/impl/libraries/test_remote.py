@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dpassay.claims import ZCDP, Mechanism, PureDP, SamplerLostError, UsageError, VectorNeighbours
+from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.remote import (
     BrokenCase,
     RefusedError,
@@ -135,6 +136,19 @@ def test_law_and_noiseless_answer(cases: dict[str, RemoteCase]) -> None:
     assert case.law(ONE) == {"family": "gaussian", "location": 1.0, "scale": 1.0}
     assert case.noiseless(ONE) == 1.0
     assert case.description["sensitivity"] == 1.0
+    assert case.laws([ONE, ONE]) == [case.law(ONE)] * 2
+    assert list(case.noiseless_values([ONE] * 40)) == [1.0] * 40
+
+
+def test_of_several_requests_each_has_its_own_reply(cases: dict[str, RemoteCase]) -> None:
+    case = mechanism(cases, "described")
+    requests = [
+        {"do": do, "case": "described", "data": encode([1.0])} for do in ("noiseless", "nonsense", "noiseless")
+    ]
+    first, raised, last = case._worker.each(requests)
+    assert first == last == encode(1.0)
+    assert isinstance(raised, WorkerError)
+    assert "nonsense" in str(raised)
 
 
 @pytest.mark.parametrize(("name", "words"), [("unable", "RuntimeError: no claim"), ("unreadable", "'very private'")])
