@@ -46,7 +46,11 @@ def unasked(lines: Sequence[Assessment], command: str) -> str | None:
         return None
     laws = Counter(line.law for line in missed).most_common()
     words = ", ".join(f"{law} ({count})" for law, count in laws)
-    return f"{len(missed)} checks were not run, for want of time: {words}; `{command}` runs them"
+    applied = [line for line in lines if line.finding.kind is not FindingKind.NOT_APPLICABLE]
+    cases = {line.mechanism for line in applied}
+    untouched = len(cases - {line.mechanism for line in applied if line.finding.kind is not FindingKind.NOT_RUN})
+    whole = f"; no law was run on {untouched} of {len(cases)} cases" if untouched else ""
+    return f"{len(missed)} checks were not run, for want of time: {words}{whole}; `{command}` runs them"
 
 
 def shown_witnesses(lines: Sequence[Assessment]) -> list[str]:

@@ -164,6 +164,24 @@ def test_what_the_time_leaves_undecided_is_not_run(some: Target, kind: FindingKi
     close_session()
 
 
+def test_a_computed_check_leaves_the_others_their_time_unless_a_finding_is_expected(some: Target) -> None:
+    seconds: dict[str, float] = {}
+
+    def ask(case: RemoteCase, settings: Settings) -> Finding:
+        seconds.setdefault(case.name, settings.seconds)
+        return Finding(FindingKind.OK, "asked", power=POINT)
+
+    law = Law("any", "Nothing.", lambda case: None, ask, sampled=False, deepens=False)
+    plan = make_plan(some, [law])
+    list(run_plan(plan, budget=40.0, wanted=lambda _: {("liar", "any")}))
+    assert seconds["liar"] == pytest.approx(5.0, abs=1)
+    first = Budget.of(8.0, 48, 1)
+    assert first.shared(48, 1).left(law) == 1.0
+    assert first.shared(4, 1).left(law) == pytest.approx(3.0, abs=0.5)
+    assert first.shared(1, 1).left(law) == 5.0
+    assert replace(first, wished=math.inf).shared(48, 1).left(law) == 5.0
+
+
 def test_a_worker_that_hangs_is_undecided_unless_the_run_ends(fake: Target) -> None:
     law = Law("draws", "Nothing.", lambda case: None, lambda case, _: drawn(case), turn=Turn.SAMPLED)
     (check,) = make_plan(replace(fake, timeout=0.5), [law], calls=10, mechanism="hang").checks
