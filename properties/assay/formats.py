@@ -83,7 +83,8 @@ def _notices(runs: Runs, adapter: str) -> Iterator[str]:
         count = sum(line.finding.kind is FindingKind.NOT_RUN for line in run)
         if count:
             title = f"{run[0].library} {run[0].version or ''}".strip() + f": {FindingKind.NOT_RUN}"
-            yield f"::notice file={_property(adapter)},title={_property(title)}::{count} checks, for want of time"
+            message = f"{count} checks, because of the time limit"
+            yield f"::notice file={_property(adapter)},title={_property(title)}::{message}"
 
 
 def _annotation(line: Assessment, adapter: str) -> str:

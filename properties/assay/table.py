@@ -50,7 +50,7 @@ def unasked(lines: Sequence[Assessment], command: str) -> str | None:
     cases = {line.mechanism for line in applied}
     untouched = len(cases - {line.mechanism for line in applied if line.finding.kind is not FindingKind.NOT_RUN})
     whole = f"; no law was run on {untouched} of {len(cases)} cases" if untouched else ""
-    return f"{len(missed)} checks were not run, for want of time: {words}{whole}; `{command}` runs them"
+    return f"{len(missed)} checks were not run, because of the time limit: {words}{whole}; `{command}` runs them"
 
 
 def shown_witnesses(lines: Sequence[Assessment]) -> list[str]:

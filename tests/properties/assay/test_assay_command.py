@@ -80,7 +80,7 @@ def test_checks_without_time_fail_no_run_but_are_told(
     assert run(capsys, *arguments)[0] == 0
     status, records, err = run(capsys, *arguments)
     assert (status, [one["finding"] for one in records]) == (1, ["not run"])
-    told = "1 checks were not run, for want of time: sound (1); no law was run on 1 of 1 cases"
+    told = "1 checks were not run, because of the time limit: sound (1); no law was run on 1 of 1 cases"
     assert f"{told}; `dpassay assay {adapter} --mechanism 'h*' --law 's*' --profile thorough` runs them" in err
     ends[:0] = [time.time() + 3600]
     status, records, _ = run(capsys, str(adapter), "--mechanism", "[hl]*", "--law", "s*")

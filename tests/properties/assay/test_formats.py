@@ -49,7 +49,7 @@ def test_annotations_are_one_line_each_with_escaped_properties() -> None:
 def test_what_was_not_run_is_told_once_and_passes_nowhere() -> None:
     run = [*RUN, *[line("not run", law) for law in ("privacy_of_claim", "coordinates")]]
     (notice,) = [text for text in rendered("github", [run]).split("\n") if "not run" in text]
-    assert notice.endswith("::2 checks, for want of time")
+    assert notice.endswith("::2 checks, because of the time limit")
     (suite,) = ET.fromstring(rendered("junit", [run]))  # noqa: S314  # our own text
     assert [[element.tag for element in case] for case in suite][-2:] == [["skipped"], ["skipped"]]
     assert len(json.loads(rendered("sarif", [run]))["runs"][0]["results"]) == 3
