@@ -143,7 +143,7 @@ def test_law_and_noiseless_answer(cases: dict[str, RemoteCase]) -> None:
 
 
 def test_the_code_of_a_sampler_in_a_worker_says_nothing_about_generators(cases: dict[str, RemoteCase]) -> None:
-    """Reading the code of the harness for each hunt took a quarter of its own time."""
+    """Nor is it read, for each hunt anew."""
 
     class Here:
         def __init__(self) -> None:
