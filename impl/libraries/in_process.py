@@ -8,12 +8,12 @@
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from types import CodeType, FunctionType
 from typing import Any, Self
 
-from dpassay.impl.libraries.remote import Worker, error_named
+from dpassay.impl.libraries.remote import Worker, WorkerError, error_named
 from dpassay.impl.libraries.worker import Adapter, blame_for
 from dpassay.keyboard import noting_interruptions
 
@@ -54,6 +54,14 @@ class InProcessWorker(Worker):
                 blame = blame_for(error, self._own_files, self._adapter.refused_by(fields))
                 raise error_named(type(error).__name__, str(error), **blame) from None
         return json.loads(json.dumps(value))
+
+    def each(self, requests: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
+        """Handle several requests and yield the value of each, or the `WorkerError` that it raised."""
+        for request in requests:
+            try:
+                yield self.request(**request)
+            except WorkerError as error:
+                yield error
 
 
 def _codes(case: Any) -> Iterator[CodeType]:

@@ -56,6 +56,7 @@ _STARTUP_SECONDS = 120.0  # a library may import for a long time when its files 
 _KEPT_LINES = 20
 _LEAST_PATIENCE = 1.0
 _PORTION_SECONDS, _FIRST_PORTION, _LARGEST_PORTION = 1.0, 64, 100_000
+_FIRST_TOGETHER, _MOST_TOGETHER = 16, 256  # requests in one message
 _SEEDS = 2**32  # what every generator of random numbers accepts
 
 
@@ -205,6 +206,33 @@ class Worker:
         if "error" in reply:
             raise error_named(**reply["error"])
         return reply["value"]
+
+    def each(self, requests: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
+        """Send several requests together and yield the value of each, or the `WorkerError` that it raised.
+
+        They are sent in portions of about a second: many slow requests are no hung worker.
+
+        Parameters
+        ----------
+        requests : sequence of mapping
+            The fields of each request, ``do`` included.
+
+        Raises
+        ------
+        WorkerLostError, UsageError
+            As for `request`.
+        """
+        waiting, portion = list(requests), _FIRST_TOGETHER
+        while waiting:
+            start = time.perf_counter()
+            for reply in self._replies_to(waiting[:portion]):
+                yield error_named(**reply["error"]) if "error" in reply else reply["value"]
+            seconds, waiting = max(time.perf_counter() - start, 1e-6), waiting[portion:]
+            portion = max(1, min(int(portion * _PORTION_SECONDS / seconds), 4 * portion, _MOST_TOGETHER))
+
+    def _replies_to(self, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        about = {"case": requests[0]["case"]} if "case" in requests[0] else {}
+        return list(self.request("each", requests=list(requests), **about))
 
     def _start(self) -> None:
         python = self._command[0]
@@ -444,6 +472,21 @@ class RemoteMechanism(_Remote):
         value: dict[str, Any] = numbers_of(decode(self._worker.request("law", case=self.name, data=_sent(data))))
         return value
 
+    def laws(self, inputs: Sequence[Array]) -> list[dict[str, Any]]:
+        """Return the ideal distributions of the outcomes on some inputs, asked together; see :meth:`law`.
+
+        Raises
+        ------
+        WorkerError
+            If the adapter raised.
+        """
+        found = []
+        for value in self._worker.each([{"do": "law", "case": self.name, "data": _sent(data)} for data in inputs]):
+            if isinstance(value, WorkerError):
+                raise value
+            found.append(numbers_of(decode(value)))
+        return found
+
     def replay(self, pairs: Sequence[tuple[Array, Array]], shifts: Sequence[float]) -> list[dict[str, Any]]:
         """Replay runs on neighbours, as :func:`dpassay.impl.libraries.replaying.replay` does, for each pair and shift.
 
@@ -462,6 +505,12 @@ class RemoteMechanism(_Remote):
         """Return the value to which noise is added: a number or a sequence of numbers."""
         return numbers_of(decode(self._worker.request("noiseless", case=self.name, data=_sent(data))))
 
+    def noiseless_values(self, inputs: Sequence[Array]) -> Iterator[Any]:
+        """Yield the values to which noise is added on some inputs, asked together, or what the library raised."""
+        requests = [{"do": "noiseless", "case": self.name, "data": _sent(data)} for data in inputs]
+        for value in self._worker.each(requests):
+            yield value if isinstance(value, WorkerError) else numbers_of(decode(value))
+
 
 @dataclass(frozen=True)
 class RemoteSampler:
@@ -474,6 +523,9 @@ class RemoteSampler:
     """
 
     mechanism: RemoteMechanism
+
+    is_elsewhere = True
+    """The code that draws is that of the library, in the worker."""
 
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Sequence[Any] | NDArray[Any]:
         """Draw `size` outcomes as :meth:`RemoteMechanism.sample` does."""
@@ -693,7 +745,9 @@ def _open_case(worker: Worker, description: dict[str, Any]) -> RemoteCase:
 
 
 def _sent(data: Array) -> Any:
-    return encode(np.asarray(data, dtype=np.float64).tolist())
+    """Return the form in which `encode` sends a list of floats, without a look at each of them."""
+    values = np.ascontiguousarray(data, dtype="<f8")
+    return {"fs": values.tobytes().hex()} if values.ndim == 1 and len(values) > 1 else encode(values.tolist())
 
 
 def _raised_symbol(raised: Raised) -> str:

@@ -10,7 +10,7 @@ with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``rep
 ``relate`` (case, relation, seed); ``audit`` (case, scores, numbers, seed);
 ``public`` (modules: their public functions) and ``reached`` (a request about a case: the public functions that it
 reaches); ``call`` (a request about a case: the library's own call behind it, if the worker was started with
-``--record``). A reply
+``--record``); ``each`` (requests: a list of requests without ids; the value is a list of replies). A reply
 holds ``value`` or ``error`` (type, message, `is_own`: whether the adapter's own code is broken, and `is_unasked`:
 whether the adapter's own code raised, so that the library was not asked or did not refuse).
 """
@@ -301,14 +301,29 @@ def serve(adapter: Adapter, requests: queue.SimpleQueue[str | None], replies: An
     """
     for line in iter(requests.get, None):
         request = json.loads(line)
-        try:
-            reply: dict[str, Any] = {"id": request["id"], "value": adapter.answer(request)}
-        except BaseException as error:  # noqa: BLE001  # whatever a library raises goes to the parent, a panic too
-            told = {"type": type(error).__name__, "message": str(error)[:2000]}
-            blame = blame_for(error, own_files, adapter.refused_by(request))
-            reply = {"id": request["id"], "error": {**told, **blame}}
-        replies.write(json.dumps(reply) + "\n")
+        if request["do"] == "each":
+            reply = {"value": [answered(adapter, one, own_files) for one in request["requests"]]}
+        else:
+            reply = answered(adapter, request, own_files)
+        replies.write(json.dumps({"id": request["id"], **reply}) + "\n")
         replies.flush()
+
+
+def answered(adapter: Adapter, request: dict[str, Any], own_files: set[str]) -> dict[str, Any]:
+    """Return the ``value`` of a request, or the ``error`` that its answer raised.
+
+    Parameters
+    ----------
+    adapter, own_files
+        As for `serve`.
+    request : dict
+        The request.
+    """
+    try:
+        return {"value": adapter.answer(request)}
+    except BaseException as error:  # noqa: BLE001  # whatever a library raises goes to the parent, a panic too
+        told = {"type": type(error).__name__, "message": str(error)[:2000]}
+        return {"error": {**told, **blame_for(error, own_files, adapter.refused_by(request))}}
 
 
 def _recorder_of(adapter: Path) -> Any:

@@ -78,8 +78,9 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
     """Return a line for each check, case by case, and one for each entry that matches nothing.
 
     A check without a result was interrupted. A case is an error if every law that was checked turned out not to
-    apply, so that nothing was tested. An entry is judged if all checks that it covers were run: its finding must
-    then appear in at least one of its lines; otherwise each of these lines is unexpected.
+    apply, so that nothing was tested. A check for which there was no time has no result, and fails no run. An entry is
+    judged if all checks that it covers were run: its finding must then appear in at least one of its lines; otherwise
+    each of these lines is unexpected.
     """
     found = {(result.check.mechanism, result.check.law.name): result for result in results}
     lines = {}
@@ -95,7 +96,7 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
             strangers.append(_stranger(plan, entry))
         elif (
             entry.occasional is None
-            and all(place in lines for place in covered)
+            and all(place in lines and lines[place].finding.kind is not FindingKind.NOT_RUN for place in covered)
             and not any(lines[place].finding.kind == entry.finding for place in covered)
         ):
             for place in covered:
@@ -142,7 +143,7 @@ def _line(plan: Plan, result: Result, entries: Sequence[ExpectedFailure]) -> Ass
         check.settings.alpha if check.law.sampled and check.reason is None else None,
         result.seconds,
         None if entry is None else str(entry),
-        finding.kind in FINE or entry is not None,
+        finding.kind in FINE or finding.kind is FindingKind.NOT_RUN or entry is not None,
         None if entry is None else entry.severity,
     )
 

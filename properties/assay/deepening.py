@@ -24,7 +24,7 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, Result, seed_of
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 
-__all__ = ["GROWTH", "LEAST_GROWTH", "Place", "Round", "deeper", "in_round", "next_round", "place_of"]
+__all__ = ["GROWTH", "LEAST_GROWTH", "OPEN", "Place", "Round", "deeper", "in_round", "next_round", "place_of"]
 
 GROWTH = 4
 """Factor on the depth from round to round: a smaller one repeats more calls, a larger one overshoots the time."""
@@ -43,6 +43,9 @@ _MOST_DEPTH = 4**10
 
 _MOST_ATTEMPTS = 4
 """Rounds after which a check that stays undecided is not repeated: more calls decide a weak test, nothing else."""
+
+OPEN: frozenset[FindingKind] = frozenset({FindingKind.UNDECIDED, FindingKind.NOT_RUN})
+"""Kinds without a result, which more calls or more time may decide."""
 
 Place = tuple[str, str]
 
@@ -132,7 +135,7 @@ def _fitting(candidates: Sequence[Round], seconds: float, processes: int, growth
 
 def _may_gain(one: Round) -> bool:
     kind = one.result.finding.kind
-    is_open = kind is FindingKind.OK or (kind is FindingKind.UNDECIDED and one.number < _MOST_ATTEMPTS)
+    is_open = kind is FindingKind.OK or (kind in OPEN and one.number < _MOST_ATTEMPTS)
     return is_open and one.check.law.deepens and one.depth < _MOST_DEPTH
 
 
@@ -158,7 +161,7 @@ def deeper(before: Round, after: Result, number: int, depth: int) -> Round:
 
 def _says_more(before: Finding, after: Finding) -> bool:
     """Return whether the finding of a deeper round replaces the one before; what is not decided does not."""
-    if after.kind in {FindingKind.UNDECIDED, FindingKind.NOT_APPLICABLE}:
+    if after.kind in OPEN or after.kind is FindingKind.NOT_APPLICABLE:
         return False
     if after.kind is not FindingKind.OK or before.kind is not FindingKind.OK:
         return True

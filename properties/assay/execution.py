@@ -1,9 +1,11 @@
 """Execution of checks in processes, each with its own open worker."""
 
+import itertools
+import math
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,17 +33,36 @@ _LEAST_PATIENCE = 60.0
 _PART_OF_COMPUTED, _LEAST_SECONDS = 1 / 12, 5.0
 """Part of the time, and seconds at least, that a computed check has: it then passes with the points that it had."""
 
+_GRACE = 5.0
+"""Seconds after the end of a run at which a request that is not answered is given up."""
+
 _CHUNK = 16
 """Checks for each process that are sent at once to a backend that returns all results together."""
 
 
+_SHARE, _LEAST_SHARE = 1.5, 1.0
+"""Equal parts of the time left that a computed check of the first round has at most, and seconds that it has at least:
+the time is for all checks, and a computed one passes with the points that it had, and is repeated if time is left."""
+
+
 @dataclass(frozen=True)
 class Budget:
-    """Time limits in seconds: the deadline of a run (as `time.time`), and those of a sampled and a computed check."""
+    """Time limits of checks, in seconds.
+
+    Parameters
+    ----------
+    deadline : float
+        When the run ends, on the clock of `time.time`.
+    sampled, computed : float
+        Limits of a sampled and a computed check.
+    wished : float
+        When all checks should have been asked, on the same clock; infinite if there is no hurry.
+    """
 
     deadline: float
     sampled: float
     computed: float
+    wished: float = math.inf
 
     @classmethod
     def of(cls, seconds: float, checks: int, jobs: int, *, overrun: float = 1.0) -> "Budget":
@@ -59,13 +80,25 @@ class Budget:
         longest = overrun * seconds
         if checks <= jobs:
             return cls(time.time() + longest, longest, longest)
-        return cls(time.time() + longest, longest / 2, max(_PART_OF_COMPUTED * seconds, _LEAST_SECONDS))
+        computed = max(_PART_OF_COMPUTED * seconds, _LEAST_SECONDS)
+        return cls(time.time() + longest, longest / 2, computed, time.time() + seconds)
 
     @classmethod
     def until(cls, deadline: float) -> "Budget":
         """Return the limits of checks that may take all of the time until a deadline."""
         left = deadline - time.time()
         return cls(deadline, left, left)
+
+    def shared(self, checks: int, processes: int) -> "Budget":
+        """Return the limits of the next check, where a computed one leaves their parts to the others.
+
+        Parameters
+        ----------
+        checks, processes : int
+            Numbers of checks that are still to be asked, and of processes.
+        """
+        part = _SHARE * processes * (self.wished - time.time()) / checks
+        return replace(self, computed=min(self.computed, max(part, _LEAST_SHARE)))
 
     def left(self, law: Law) -> float:
         """Return the time limit of the next check; not positive after the deadline."""
@@ -74,7 +107,13 @@ class Budget:
 
 
 def run_checks(
-    target: Target, checks: Sequence[Check], limits: Budget, *, processes: int, backend: str = "loky"
+    target: Target,
+    checks: Sequence[Check],
+    limits: Budget,
+    *,
+    processes: int,
+    backend: str = "loky",
+    unhurried: Collection[tuple[str, str]] = (),
 ) -> Iterator[Result]:
     """Run checks and yield their results in the order of the checks.
 
@@ -90,17 +129,28 @@ def run_checks(
         Number of processes; with one, the checks run in this process.
     backend : str
         The backend of joblib; it must be the active one.
+    unhurried : collection of (mechanism, law)
+        Checks that have their whole limit, since they must show a finding that is expected.
     """
+
+    def limits_of(place: int, check: Check) -> Budget:
+        is_unhurried = (check.mechanism, check.law.name) in unhurried
+        return limits if is_unhurried else limits.shared(len(checks) - place, processes)
+
     if processes == 1 and backend == "loky":
-        yield from _run_here(target, checks, limits)
+        yield from _run_here(target, checks, limits_of)
     else:
-        yield from _run_elsewhere(target, checks, limits, processes, backend)
+        yield from _run_elsewhere(target, checks, limits_of, processes, backend)
 
 
-def _run_here(target: Target, checks: Sequence[Check], limits: Budget) -> Iterator[Result]:
+_LimitsOf = Callable[[int, Check], Budget]
+"""Returns the limits of a check by its place; it is asked when the check is about to start."""
+
+
+def _run_here(target: Target, checks: Sequence[Check], limits_of: _LimitsOf) -> Iterator[Result]:
     with _interruptions() as noticed:
-        for check in checks:
-            result = run_check(target, check, limits)
+        for place, check in enumerate(checks):
+            result = run_check(target, check, limits_of(place, check))
             if not noticed or result.finding.kind not in FINE:  # an interrupted check is not a pass
                 yield result
             if noticed:  # a hunt that is interrupted returns normally
@@ -127,7 +177,7 @@ def _interruptions() -> Iterator[list[int]]:
 
 
 def _run_elsewhere(
-    target: Target, checks: Sequence[Check], limits: Budget, processes: int, backend: str
+    target: Target, checks: Sequence[Check], limits_of: _LimitsOf, processes: int, backend: str
 ) -> Iterator[Result]:
     done = 0
     try:
@@ -136,7 +186,10 @@ def _run_elsewhere(
             pool = joblib.Parallel(
                 n_jobs=processes, batch_size=1, return_as="list" if backend == "ray" else "generator"
             )
-            for result in pool(joblib.delayed(run_check)(target, check, limits) for check in chunk):
+            begun = itertools.count(done)
+            for result in pool(
+                joblib.delayed(run_check)(target, check, limits_of(next(begun), check)) for check in chunk
+            ):
                 done += 1
                 yield result
     except BrokenExecutor as error:
@@ -154,12 +207,14 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
     """Run one check in this process, with its open worker."""
     left = limits.left(check.law)
     if left <= 0:
-        return Result(check, Finding(FindingKind.UNDECIDED, NOT_STARTED))
-    start = time.perf_counter()
+        return Result(check, Finding(FindingKind.NOT_RUN, NOT_STARTED))
+    start = began = time.perf_counter()
     losses: tuple[str, ...] = ()
     try:
         session = _session_of(target)
-        session.worker.deadline = time.monotonic() + max(_PATIENCE * left, _LEAST_PATIENCE)
+        began = time.perf_counter()
+        patience = max(_PATIENCE * left, _LEAST_PATIENCE)
+        session.worker.deadline = time.monotonic() + min(patience, limits.deadline - time.time() + _GRACE)
         lost_before = len(session.worker.losses)
         try:
             finding = check.law.check(session.cases[check.mechanism], replace(check.settings, seconds=left))
@@ -169,7 +224,16 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
         finding = Finding(
             FindingKind.UNDECIDED, losses[-1] if losses else f"the check raised {type(error).__name__}: {error}"
         )
-    return Result(check, finding, time.perf_counter() - start, losses)
+    end = time.perf_counter()
+    is_cut = time.time() >= limits.deadline or (end - began >= left and not losses)
+    return Result(check, _not_run(finding) if is_cut else finding, end - start, losses)
+
+
+def _not_run(finding: Finding) -> Finding:
+    """Return the finding of a check that used all of its time: what it leaves undecided was not run at its depth."""
+    if finding.kind is not FindingKind.UNDECIDED:
+        return finding
+    return replace(finding, kind=FindingKind.NOT_RUN, detail=f"its time was too short: {finding.detail}")
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ __all__ = ["DIRECTIONS", "FINE", "Direction", "ExpectedFailure", "covering", "lo
 FINE: frozenset[FindingKind] = frozenset({FindingKind.OK, FindingKind.NOT_APPLICABLE})
 """Kinds of finding that need no entry."""
 
+_FAILURES = tuple(kind for kind in FindingKind if kind not in FINE and kind is not FindingKind.NOT_RUN)
+"""Kinds of finding that an entry may expect."""
+
 Direction = Literal["below", "above"]
 """Side of the certified number on which the claimed number lies."""
 
@@ -176,9 +179,9 @@ def _read(path: Path, entry: dict[str, Any]) -> ExpectedFailure:
     if missing:
         raise UsageError(f"{path}: the failure of {entry.get('mechanism')!r} lacks {', '.join(missing)}")
     parse_specifier(entry["versions"], f"{path}: ")
-    kind = next((kind for kind in FindingKind if kind == entry["finding"] and kind not in FINE), None)
+    kind = next((kind for kind in FindingKind if kind == entry["finding"] and kind in _FAILURES), None)
     if kind is None:
-        accepted = ", ".join(kind for kind in FindingKind if kind not in FINE)
+        accepted = ", ".join(_FAILURES)
         raise UsageError(f"{path}: finding must be one of {accepted}, got {entry['finding']!r}")
     severity = entry.get("severity")
     if severity is not None and severity not in list(FindingSeverity):

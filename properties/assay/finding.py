@@ -1,10 +1,11 @@
-"""Findings of laws about cases of a library; there are seven kinds.
+"""Findings of laws about cases of a library; there are eight kinds.
 
 *violation*: the certified privacy loss of a mechanism exceeds the claim of the library. *unsound number*: an
 accountant, calibrator or converter states less than the certified value. *wrong answer*: the result is private but
 not what the library documents, or an invalid argument is accepted silently. *error*: a mistake in the adapter, so that
 the library was not tested. *ok*: no fault found, with the power of the check. *undecided* and *not applicable*: no
-result. Violations, unsound numbers and wrong answers are always certified.
+result. *not run*: no result either, because the time of the run did not allow the check, or not at the depth that it
+needs. Violations, unsound numbers and wrong answers are always certified.
 """
 
 from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import xml.etree.ElementTree as ET  # it only writes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from typing import Any, Literal, get_args
 
@@ -56,7 +56,8 @@ def render(name: Format, runs: Runs, adapter: str, seconds: Sequence[float]) -> 
 
 
 def _is_finding(line: Assessment) -> bool:
-    return line.finding.kind not in FINE or not line.as_expected
+    """Return whether a line is a result to report; checks that were not run are counted in the summary."""
+    return not line.as_expected or not (line.finding.kind in FINE or line.finding.kind is FindingKind.NOT_RUN)
 
 
 def _title(line: Assessment) -> str:
@@ -73,7 +74,17 @@ def _message(line: Assessment) -> str:
 
 def _github(runs: Runs, adapter: str, seconds: Sequence[float]) -> str:  # noqa: ARG001  # as the others
     lines = [line for run in runs for line in run if _is_finding(line)]
-    return "\n".join(_annotation(line, adapter) for line in lines)
+    return "\n".join([*(_annotation(line, adapter) for line in lines), *_notices(runs, adapter)])
+
+
+def _notices(runs: Runs, adapter: str) -> Iterator[str]:
+    """Yield an annotation for each run with checks that were not run, one for all of them."""
+    for run in runs:
+        count = sum(line.finding.kind is FindingKind.NOT_RUN for line in run)
+        if count:
+            title = f"{run[0].library} {run[0].version or ''}".strip() + f": {FindingKind.NOT_RUN}"
+            message = f"{count} checks, because of the time limit"
+            yield f"::notice file={_property(adapter)},title={_property(title)}::{message}"
 
 
 def _annotation(line: Assessment, adapter: str) -> str:
@@ -147,7 +158,7 @@ def _junit(runs: Runs, adapter: str, seconds: Sequence[float]) -> str:
 
 
 def _suite(root: ET.Element, run: Sequence[Assessment], adapter: str, spent: float) -> None:
-    lines = [line for line in run if _is_finding(line) or line.finding.kind is FindingKind.OK]
+    lines = [line for line in run if _is_finding(line) or line.finding.kind is not FindingKind.NOT_APPLICABLE]
     outcomes = [_outcome(line) for line in lines]
     suite = ET.SubElement(
         root,
@@ -170,7 +181,7 @@ def _suite(root: ET.Element, run: Sequence[Assessment], adapter: str, spent: flo
 def _outcome(line: Assessment) -> str | None:
     """Return the element of a test case that says how it ended; None if it passed."""
     if line.as_expected:
-        return "skipped" if _is_finding(line) else None
+        return None if line.finding.kind in FINE else "skipped"
     return "error" if line.finding.kind is FindingKind.ERROR else "failure"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from dpassay.claims import UsageError
 from dpassay.impl.libraries.codec import decode, encode
+from dpassay.properties.assay.deepening import OPEN
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, Plan, Result
@@ -73,8 +74,8 @@ class Journal:
         return Result(check, finding, record["seconds"], tuple(record["losses"]))
 
     def add(self, result: Result) -> None:
-        """Record a result; one that is undecided may be decided when the run continues."""
-        if self._path is None or result.finding.kind is FindingKind.UNDECIDED:
+        """Record a result; one that is undecided or not run may be decided when the run continues."""
+        if self._path is None or result.finding.kind in OPEN:
             return
         found = result.finding
         record = {name: encode(_simple(getattr(found, name))) for name in _FIELDS}

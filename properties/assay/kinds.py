@@ -14,6 +14,7 @@ class FindingKind(StrEnum):
     WRONG_ANSWER = "wrong answer"
     NOT_APPLICABLE = "not applicable"
     UNDECIDED = "undecided"
+    NOT_RUN = "not run"
     ERROR = "error"
 
 

@@ -15,7 +15,7 @@ from dpassay.properties.assay.families import FITTED
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.fit_power import WEAK_DISTORTION
 from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence, joint_power
-from dpassay.properties.assay.ideal_distributions import IdealDistribution, ideal_distribution, is_decided
+from dpassay.properties.assay.ideal_distributions import ideal_distribution, is_decided
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import (
     bound_of,
@@ -177,7 +177,6 @@ def _parameters_condition(case: RemoteMechanism) -> str | None:
 def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
     claim, start = case.claims[0], time.monotonic()
     relative_error = float(case.description["relative_error"])
-    laws: dict[bytes, IdealDistribution] = {}
     worst: tuple[float, Pair] | None = None
     compared, violated = 0, False
     limit = _PARAMETER_PAIRS if settings.confirms else _FAMILY_PAIRS
@@ -185,12 +184,12 @@ def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
         *adversarial_pairs(case.neighbours, seed=settings.seed, limit=limit),
         *boundary_pairs(case.neighbours, seed=settings.seed, limit=limit),
     ]
+    inputs = {side.tobytes(): side for pair in pairs for side in pair}
+    stated = zip(inputs, case.laws(list(inputs.values())), strict=True)
+    laws = {key: ideal_distribution(law) for key, law in stated}
     for pair in pairs:
         if time.monotonic() - start > settings.seconds:
             break
-        for data in pair:
-            if data.tobytes() not in laws:
-                laws[data.tobytes()] = ideal_distribution(case.law(data))
         for left, right in (pair, pair[::-1]):
             exceeds, figure = exceeds_claim(claim, laws[left.tobytes()], laws[right.tobytes()], relative_error)
             compared += 1

@@ -211,7 +211,7 @@ def make_plan(
             Settings(
                 share,
                 seed_of(seed, case.name, one.name),
-                depth.calls_of(case, one, share),
+                depth.calls_of(case, one, share) if reason is None else depth.calls,
                 float("inf"),
                 pairs=depth.pairs,
             ),
@@ -275,8 +275,7 @@ class _Depth:
         if not self.given and law.place is Turn.FITTED and isinstance(case, RemoteMechanism):
             allowed = _FIT_CALLS
         elif not self.given and law.sampled and isinstance(case, RemoteMechanism):
-            pairs = self.pairs if law.hunts else MOST_SAMPLED_PAIRS
-            enough = sufficient_calls(case.claims[0], alpha / 2, pairs=pairs)
+            enough = sufficient_calls(case.claims[0], alpha / 2, pairs=self.pairs)
             if enough is not None and (limit is not None or enough <= MOST_CALLS):
                 allowed = enough if case.description["slow"] else max(self.calls, enough)
         return allowed if limit is None else min(allowed, limit)

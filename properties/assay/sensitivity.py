@@ -1,7 +1,7 @@
 """Search for the largest change of the noiseless value of a mechanism between neighbours."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -14,17 +14,21 @@ from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 
-__all__ = ["WidestGap", "as_vector", "certain_gap", "widest_gap"]
+__all__ = ["Compute", "WidestGap", "as_vector", "certain_gap", "widest_gap"]
 
 Array = NDArray[np.float64]
-Compute = Callable[[Array], Array | None]
-"""Function that returns the noiseless value on an input as a vector, or None if it cannot be computed."""
+Compute = Callable[[Sequence[Array]], list[Array | None]]
+"""Function that returns the noiseless values on some inputs as vectors, with None where one cannot be computed."""
 
 _DESIGNED = 48
 """Adversarial pairs that are tried before the search; there are four times as many at the boundaries of the domain."""
 
+_TOGETHER = 16
+"""Pairs whose values are asked for together: more save messages, fewer learn sooner which pair is best."""
+
 _REPEATS = 8
 """Repeated evaluations that show whether a function is random."""
+
 NOISE_FACTOR = 1000
 """Bound on remaining noise, as a multiple of the range of eight evaluations: noise with an exponential tail exceeds it
 with probability below 1e-11."""
@@ -60,7 +64,7 @@ def widest_gap(
     Parameters
     ----------
     compute : callable
-        Returns the noiseless value.
+        Returns the noiseless values.
     relation : NeighbourRelation
         The neighbour relation.
     norm : {1, 2}
@@ -79,36 +83,31 @@ def widest_gap(
     """
     known: dict[bytes, Array | None] = {}
     start = time.monotonic()
-
-    def value(data: Array) -> Array | None:
-        key = data.tobytes()
-        if key not in known:
-            known[key] = compute(data)
-        return known[key]
-
     best: WidestGap | None = None
 
     def is_over() -> bool:
         return len(known) >= evaluations or time.monotonic() - start > seconds
 
-    def consider(pair: Pair) -> None:
+    def consider(pairs: Sequence[Pair]) -> None:
         nonlocal best
-        gap = _gap(value(pair[0]), value(pair[1]), norm)
-        if gap is not None and (best is None or gap > best.gap):
-            best = WidestGap(pair, gap, 0)
+        sides = {side.tobytes(): side for pair in pairs for side in pair}
+        unknown = {key: side for key, side in sides.items() if key not in known}
+        known.update(zip(unknown, compute(list(unknown.values())), strict=True))
+        for left, right in pairs:
+            gap = _gap(known[left.tobytes()], known[right.tobytes()], norm)
+            if gap is not None and (best is None or gap > best.gap):
+                best = WidestGap((left, right), gap, 0)
 
-    for pair in _designed(relation, seed):
-        if is_over():
-            break
-        consider(pair)
+    designed = _designed(relation, seed)
+    while not is_over() and (some := list(islice(designed, _TOGETHER))):
+        consider(some)
     rng = np.random.default_rng([seed, 6])
     idle = 0
     while best is not None and not is_over() and idle < 20 * evaluations:
         before = len(known)
-        for changed in islice(nearby_pairs(relation, best.pair, rng), 1):
-            if are_neighbours(relation, *changed) and not np.array_equal(*changed):
-                consider(changed)
-        idle += len(known) == before
+        changed = islice(nearby_pairs(relation, best.pair, rng), _TOGETHER)
+        consider([pair for pair in changed if are_neighbours(relation, *pair) and not np.array_equal(*pair)])
+        idle += _TOGETHER if len(known) == before else 0
     if best is None:
         return None
     values = {value.tobytes() for value in known.values() if value is not None}
@@ -138,7 +137,7 @@ def certain_gap(compute: Compute, found: WidestGap, *, norm: int) -> tuple[float
     is_deterministic : bool
         Whether repeated evaluations agree.
     """
-    sides = [[compute(data) for _ in range(_REPEATS)] for data in found.pair]
+    sides = [compute([data] * _REPEATS) for data in found.pair]
     known = [[value for value in side if value is not None] for side in sides]
     if any(len(side) < _REPEATS or len({value.shape for value in side}) > 1 for side in known):
         return 0.0, False

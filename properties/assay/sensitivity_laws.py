@@ -1,5 +1,7 @@
 """The law of sensitivity: between neighbours the noiseless value changes by at most the stated sensitivity."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,15 +55,13 @@ def _check_sensitivity(case: RemoteMechanism, settings: Settings) -> Finding:
     failures: list[str] = []
     returned = 0
 
-    def compute(data: Array) -> Array | None:
+    def compute(inputs: Sequence[Array]) -> list[Array | None]:
         nonlocal returned
-        try:
-            value = case.noiseless(data)
-        except WorkerError as error:
-            failures.append(str(error))
-            return None
-        returned += 1
-        return as_vector(value)
+        values = list(case.noiseless_values(inputs))
+        raised = [str(value) for value in values if isinstance(value, WorkerError)]
+        failures.extend(raised)
+        returned += len(values) - len(raised)
+        return [None if isinstance(value, WorkerError) else as_vector(value) for value in values]
 
     found = widest_gap(
         compute,

@@ -1,7 +1,7 @@
 """Laws that compare answers with certified values.
 
 A number is unsound if it lies on the unsafe side of a certified value by more than a relative 2^-50 plus the
-documented error of the library.
+documented error of the library, and by more than the smallest normal float64.
 """
 
 import math
@@ -36,6 +36,9 @@ __all__ = ["SOUNDNESS_LAWS"]
 ALLOWANCE = 2.0**-50
 """Relative error allowed for rounding to float64."""
 
+UNDERFLOW = 2.0**-1022
+"""Absolute error allowed for rounding to float64: smaller numbers lose their relative precision, or are 0."""
+
 EXACT_ALLOWANCE = 2.0**-30
 """Relative error allowed for a number that the library documents as exact up to rounding."""
 
@@ -65,11 +68,11 @@ def _compare(case: RemoteAnswer, question: Question, arguments: dict[str, Any], 
     if question.safe == "above":
         if truth.lower is None:
             return None
-        most = claimed * (1 + ALLOWANCE) * (1 + relative) + absolute
+        most = claimed * (1 + ALLOWANCE) * (1 + relative) + absolute + UNDERFLOW
         return _Compared(arguments, claimed, truth, truth.lower, most < truth.lower)
     if truth.upper is None:
         return None
-    least = claimed * (1 - ALLOWANCE) * (1 - relative) - absolute
+    least = claimed * (1 - ALLOWANCE) * (1 - relative) - absolute - UNDERFLOW
     return _Compared(arguments, claimed, truth, truth.upper, least > truth.upper)
 
 

@@ -1,9 +1,11 @@
 """The suite: runs the checks of a plan, first all at their least depth, then deeper ones in the time that is left.
 
-The first round depends on the seed, the level and the calls, not on the selection of mechanisms and laws, the number
-of processes or the time. Further rounds depend on the time; the power of a finding says how deep they went.
+The first round depends on the seed, the level and the calls, not on the selection of mechanisms and laws or the number
+of processes; only a computed check that takes more than its part of the time is cut short. Further rounds depend on
+the time; the power of a finding says how deep they went.
 """
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
@@ -12,7 +14,7 @@ from dataclasses import dataclass, replace
 import joblib
 
 from dpassay.claims import UsageError, require_positive
-from dpassay.properties.assay.deepening import Place, Round, deeper, in_round, next_round, place_of
+from dpassay.properties.assay.deepening import OPEN, Place, Round, deeper, in_round, next_round, place_of
 from dpassay.properties.assay.execution import NOT_STARTED, Budget, close_session, run_check, run_checks
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.journal import Journal
@@ -77,7 +79,7 @@ def run_plan(
         Time limit in seconds.
     overrun : float
         Factor on the time within which the first round ends; no check starts after it, and the remaining checks are
-        undecided.
+        not run.
     jobs : int
         Number of processes, each with its own worker; -1 for one per core, or for all that a cluster has.
     backend : str
@@ -108,10 +110,10 @@ def run_plan(
             processes = joblib.effective_n_jobs(jobs)
             run = _Run(plan.target, processes, backend, Journal() if journal is None else journal)
             rounds = []
-            for result in run.first(
-                checks, Budget.of(budget, len(checks), processes, overrun=overrun), deepens=plan.deepens
-            ):
-                rounds.append(Round(result))
+            limits = Budget.of(budget, len(checks), processes, overrun=overrun)
+            for result in run.first(checks, limits, deepens=plan.deepens, unhurried=wanted([])):
+                if result.finding.detail != NOT_STARTED:  # the time is over
+                    rounds.append(Round(result))
                 yield result
             if plan.deepens:
                 yield from run.further(rounds, start + budget, start + overrun * budget, wanted)
@@ -128,11 +130,13 @@ class _Run:
     backend: str
     journal: Journal
 
-    def first(self, checks: Sequence[Check], limits: Budget, *, deepens: bool) -> Iterator[Result]:
+    def first(
+        self, checks: Sequence[Check], limits: Budget, *, deepens: bool, unhurried: Collection[Place]
+    ) -> Iterator[Result]:
         """Yield the results of the first round, at the least depth; it has the whole level if there is no other."""
         asked = [in_round(check, 0, 1) if deepens else check for check in checks]
         whole = {place_of(check): check for check in checks}
-        for result in self._results(asked, limits):
+        for result in self._results(asked, limits if deepens else replace(limits, wished=math.inf), unhurried):
             yield replace(result, check=whole[place_of(result.check)])
 
     def further(self, rounds: Sequence[Round], deadline: float, latest: float, wanted: Wanted) -> Iterator[Result]:
@@ -158,19 +162,21 @@ class _Run:
             if after.finding.detail != NOT_STARTED:
                 yield after, planned[place_of(after.check)]
 
-    def _results(self, checks: Sequence[Check], limits: Budget) -> Iterator[Result]:
+    def _results(self, checks: Sequence[Check], limits: Budget, unhurried: Collection[Place] = ()) -> Iterator[Result]:
         """Yield the results of the journal, then those of the other checks, which it records."""
         known = {place_of(check): self.journal.find(check) for check in checks}
         yield from (result for result in known.values() if result is not None)
         rest = [check for check in checks if known[place_of(check)] is None]
-        for result in run_checks(self.target, rest, limits, processes=self.processes, backend=self.backend):
+        for result in run_checks(
+            self.target, rest, limits, processes=self.processes, backend=self.backend, unhurried=unhurried
+        ):
             self.journal.add(result)
             yield result
 
 
 def _undecided(rounds: Collection[Round]) -> list[Check]:
     """Return the checks of sampled tests that are too weak so far; more calls may decide them."""
-    return [one.check for one in rounds if one.check.law.sampled and one.result.finding.kind is FindingKind.UNDECIDED]
+    return [one.check for one in rounds if one.check.law.sampled and one.result.finding.kind in OPEN]
 
 
 def _in_running_order(checks: Sequence[Check]) -> list[Check]:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpassay.properties.assay.assessment import Assessment
-from dpassay.properties.assay.execution import NOT_STARTED
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.versions import Change
 
@@ -28,22 +27,30 @@ CHANGE_COLUMNS = ("mechanism", "law", "before", "after", "detail")
 
 def rows(lines: Sequence[Assessment]) -> list[dict[str, Any]]:
     """Return the rows of the table: laws that apply and were asked, and unexpected findings."""
-    return [
-        _row(line)
-        for line in lines
-        if (line.finding.kind is not FindingKind.NOT_APPLICABLE or not line.as_expected)
-        and line.finding.detail != NOT_STARTED
-    ]
+    hidden = {FindingKind.NOT_APPLICABLE, FindingKind.NOT_RUN}
+    return [_row(line) for line in lines if line.finding.kind not in hidden or not line.as_expected]
 
 
-def unasked(lines: Sequence[Assessment]) -> str | None:
-    """Return one line about the checks for which no time was left; None if there are none."""
-    missed = [line for line in lines if line.finding.detail == NOT_STARTED]
+def unasked(lines: Sequence[Assessment], command: str) -> str | None:
+    """Return one line about the checks for which the time was too short; None if there are none.
+
+    Parameters
+    ----------
+    lines : sequence of Assessment
+        The lines of a run.
+    command : str
+        The command that asks them.
+    """
+    missed = [line for line in lines if line.finding.kind is FindingKind.NOT_RUN]
     if not missed:
         return None
     laws = Counter(line.law for line in missed).most_common()
     words = ", ".join(f"{law} ({count})" for law, count in laws)
-    return f"{len(missed)} checks were not asked before the time limit: {words}; increase --budget or use a --profile"
+    applied = [line for line in lines if line.finding.kind is not FindingKind.NOT_APPLICABLE]
+    cases = {line.mechanism for line in applied}
+    untouched = len(cases - {line.mechanism for line in applied if line.finding.kind is not FindingKind.NOT_RUN})
+    whole = f"; no law was run on {untouched} of {len(cases)} cases" if untouched else ""
+    return f"{len(missed)} checks were not run, because of the time limit: {words}{whole}; `{command}` runs them"
 
 
 def shown_witnesses(lines: Sequence[Assessment]) -> list[str]:

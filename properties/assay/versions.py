@@ -52,6 +52,6 @@ def _worst(lines: Sequence[Assessment], mechanism: str) -> FindingKind:
     kinds = {line.finding.kind for line in lines if line.mechanism == mechanism}
     order = (
         FindingKind.VIOLATION, FindingKind.UNSOUND_NUMBER, FindingKind.WRONG_ANSWER, FindingKind.UNDECIDED,
-        FindingKind.OK,
+        FindingKind.NOT_RUN, FindingKind.OK,
     )  # fmt: skip
     return next((kind for kind in order if kind in kinds), FindingKind.NOT_APPLICABLE)

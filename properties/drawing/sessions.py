@@ -118,8 +118,13 @@ def in_sessions(sampler: Sampler | RemoteSampler, length: int) -> Sampler | Remo
 
 
 def generators_of(sampler: Sampler) -> set[Habit]:
-    """Return the habit of a sampler, or of the target of its sessions, that holds a random generator of its own."""
+    """Return the habit of a sampler, or of the target of its sessions, that holds a random generator of its own.
+
+    A sampler that says `is_elsewhere` stands for code of another interpreter: its own code tells nothing.
+    """
     target = sampler.inner if isinstance(sampler, SessionSampler) else sampler
+    if getattr(target, "is_elsewhere", False):
+        return set()
     return {Habit.OWN_GENERATOR} if holds_generator(target) else set()
 
 

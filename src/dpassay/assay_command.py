@@ -1,5 +1,6 @@
 """The command ``dpassay assay``: check a library against the laws of mechanisms and accountants."""
 
+import shlex
 import time
 from collections.abc import Sequence
 from itertools import pairwise
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["assay"]
 
+_LEAST_PART = 1 / 2
+"""Part of the time of a profile that checks have, however long the plan took."""
+
 
 @click.command()
 @click.argument("library", metavar="LIBRARY", required=False, shell_complete=completion.libraries)
@@ -61,7 +65,8 @@ __all__ = ["assay"]
     type=click.Choice(["quick", "thorough", "nightly"]),
     default="quick",
     show_default=True,
-    help="Time of a whole run: two minutes, twenty minutes or eight hours; a selection has its part of it.",
+    help="Time of a whole run: two minutes, twenty minutes or eight hours; a selection has its part of it. On a "
+    "slow machine quick takes three minutes at most.",
 )
 @click.option(
     "--budget", metavar="SECONDS", help="Time limit instead of that of the profile; no new check starts after it."
@@ -118,7 +123,8 @@ def assay(
     """Assay a library: check its mechanisms and accountants against the laws that they must obey.
 
     Every law of every case is asked; the rest of the time of the profile goes to more calls and points, where a check
-    gains most. A run with --calls does not use the rest of the time, and is the same on every machine.
+    gains most. Checks for which the time is too short are not run: the last lines count them. A run with --calls does
+    not use the rest of the time, and is the same on every machine.
 
     LIBRARY is the name of a supported library or the file of an adapter; without LIBRARY the supported libraries are
     listed. A supported library is installed into a separate environment, by default in its newest release; the adapter
@@ -139,18 +145,20 @@ def assay(
     if coverage:
         _print_coverage(found, list(targets_of(found, versions, python, _tell)), as_json=as_json)
         return EXPECTED
-    plans = [
-        make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls, mechanism=mechanism, law=law)
-        for target in targets_of(found, versions, python, _tell)
-    ]
+    plans, planned = [], []
+    for target in targets_of(found, versions, python, _tell):
+        start = time.monotonic()
+        plans.append(make_plan(target, LAWS, alpha=alpha, seed=seed, calls=calls, mechanism=mechanism, law=law))
+        planned.append(time.monotonic() - start)
     if resume is not None and len(plans) > 1:
         raise UsageError("--resume keeps one run; give one --version with it")
     form = _form_of(form, as_json=as_json)
     runs, times = [], []
-    for plan in plans:
-        start = time.monotonic()
-        options = {**_time_limits(plan, profile, seconds), "jobs": jobs, "backend": backend}
-        lines, interrupted = _run(plan, found, options, resume, form)
+    for plan, spent in zip(plans, planned, strict=True):
+        start = time.monotonic() - spent
+        options = {**_time_limits(plan, profile, seconds, spent), "jobs": jobs, "backend": backend}
+        asking = _asking(library, mechanism, law, profile)
+        lines, interrupted = _run(plan, found, options, resume, form, asking, start)
         runs.append(lines)
         times.append(time.monotonic() - start)
         if interrupted:
@@ -187,16 +195,40 @@ def _coverage_row(record: "FunctionRecord") -> dict[str, Any]:
     }
 
 
-def _time_limits(plan: "Plan", profile: str, seconds: float | None) -> dict[str, Any]:
-    """Return the time limits of a run; a limit that the user gave is not exceeded."""
+def _time_limits(plan: "Plan", profile: str, seconds: float | None, spent: float) -> dict[str, Any]:
+    """Return the time limits of a run; a limit that the user gave is not exceeded.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    profile : str
+        The profile.
+    seconds : float or None
+        The limit that the user gave.
+    spent : float
+        Seconds that the plan took, which belong to the time of the profile.
+    """
     from dpassay.properties.assay.profiles import PROFILES
     from dpassay.properties.assay.suite import time_of
 
     if seconds is not None:
         return {"budget": seconds}
     chosen = PROFILES[profile]
-    part = time_of(plan, chosen.seconds)
-    return {"budget": part, "overrun": chosen.overrun * chosen.seconds / part}
+    left = max(chosen.seconds - spent, _LEAST_PART * chosen.seconds)
+    part = time_of(plan, left)
+    return {"budget": part, "overrun": (left + (chosen.overrun - 1) * chosen.seconds) / part}
+
+
+def _asking(library: str, mechanism: str, law: str, profile: str) -> str:
+    """Return the command that runs what a run had no time for: the same selection with the next longer profile."""
+    from dpassay.properties.assay.profiles import PROFILES
+
+    names = list(PROFILES)
+    longer = names[min(names.index(profile) + 1, len(names) - 1)]
+    selection = [("--mechanism", mechanism), ("--law", law)]
+    options = [word for name, glob in selection if glob != "*" for word in (name, glob)]
+    return shlex.join(["dpassay", "assay", library, *options, "--profile", longer])
 
 
 def _form_of(form: str, *, as_json: bool) -> str:
@@ -223,8 +255,11 @@ def _relative(path: Path) -> str:
 
 
 def _status_of(lines: Sequence["Assessment"]) -> int:
-    """Return the exit status; an error in the adapter counts as wrong usage."""
+    """Return the exit status; an error in the adapter counts as wrong usage, and a run that ran nothing fails."""
     unexpected = [line for line in lines if not line.as_expected]
+    applied = {line.finding.kind for line in lines} - {FindingKind.NOT_APPLICABLE}
+    if applied == {FindingKind.NOT_RUN}:
+        return UNEXPECTED
     if any(line.finding.kind is FindingKind.ERROR for line in unexpected):
         return USAGE
     return UNEXPECTED if unexpected else EXPECTED
@@ -235,9 +270,33 @@ def _tell(message: str) -> None:
 
 
 def _run(
-    plan: "Plan", library: "Library", options: dict[str, Any], resume: Path | None, form: str
+    plan: "Plan",
+    library: "Library",
+    options: dict[str, Any],
+    resume: Path | None,
+    form: str,
+    asking: str,
+    start: float,
 ) -> tuple[list["Assessment"], bool]:
-    """Run a plan, and print its findings as a table or JSON; also return whether the keyboard interrupted it."""
+    """Run a plan, and print its findings as a table or JSON; also return whether the keyboard interrupted it.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    library : Library
+        The library.
+    options : dict
+        Of `run_plan`.
+    resume : Path or None
+        The file of the journal.
+    form : str
+        Form of the report.
+    asking : str
+        The command that runs what this run has no time for.
+    start : float
+        When the run began, on the clock of `time.monotonic`.
+    """
     from dpassay.properties.assay import table
     from dpassay.properties.assay.assessment import assess, not_found
     from dpassay.properties.assay.expected import load_expected
@@ -247,7 +306,6 @@ def _run(
     from dpassay.properties.progress import progress_bar
 
     entries = load_expected(library.expected_failures, plan.version)
-    start = time.monotonic()
     results, interrupted = [], False
     options |= {
         "wanted": lambda results: not_found(plan, results, entries),
@@ -268,7 +326,7 @@ def _run(
         print_table(table.rows(lines), table.COLUMNS)
         for text in table.shown_witnesses(lines):
             click.echo(f"\n{text}")
-    if (unasked := table.unasked(lines)) is not None:
+    if (unasked := table.unasked(lines, asking)) is not None:
         _tell(unasked)
     for loss in dict.fromkeys(loss for result in results for loss in result.losses):
         _tell(f"{loss}; the worker was restarted")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dpassay.claims import ZCDP, Mechanism, PureDP, SamplerLostError, UsageError, VectorNeighbours
+from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.remote import (
     BrokenCase,
     RefusedError,
@@ -25,7 +26,9 @@ from dpassay.impl.libraries.remote import (
     WorkerLostError,
     open_library,
 )
+from dpassay.properties.drawing.call_guard import Habit
 from dpassay.properties.drawing.draws import Draw, sample_side
+from dpassay.properties.drawing.sessions import generators_of
 from dpassay.properties.outcomes.symbols import CallFailedError, call
 
 ADAPTER = Path(__file__).parents[2] / "fake_library" / "adapter.py"
@@ -135,6 +138,37 @@ def test_law_and_noiseless_answer(cases: dict[str, RemoteCase]) -> None:
     assert case.law(ONE) == {"family": "gaussian", "location": 1.0, "scale": 1.0}
     assert case.noiseless(ONE) == 1.0
     assert case.description["sensitivity"] == 1.0
+    assert case.laws([ONE, ONE]) == [case.law(ONE)] * 2
+    assert list(case.noiseless_values([ONE] * 40)) == [1.0] * 40
+
+
+def test_the_code_of_a_sampler_in_a_worker_says_nothing_about_generators(cases: dict[str, RemoteCase]) -> None:
+    """Nor is it read, for each hunt anew."""
+
+    class Here:
+        def __init__(self) -> None:
+            self.generator = np.random.default_rng(0)
+
+        def __call__(self, _data: Any, size: int, _rng: np.random.Generator) -> Any:
+            return self.generator.laplace(size=size)
+
+    class Elsewhere(Here):
+        is_elsewhere = True
+
+    assert generators_of(Here()) == {Habit.OWN_GENERATOR}
+    assert generators_of(Elsewhere()) == set()
+    assert mechanism(cases, "correct").sampler.is_elsewhere
+
+
+def test_of_several_requests_each_has_its_own_reply(cases: dict[str, RemoteCase]) -> None:
+    case = mechanism(cases, "described")
+    requests = [
+        {"do": do, "case": "described", "data": encode([1.0])} for do in ("noiseless", "nonsense", "noiseless")
+    ]
+    first, raised, last = case._worker.each(requests)
+    assert first == last == encode(1.0)
+    assert isinstance(raised, WorkerError)
+    assert "nonsense" in str(raised)
 
 
 @pytest.mark.parametrize(("name", "words"), [("unable", "RuntimeError: no claim"), ("unreadable", "'very private'")])

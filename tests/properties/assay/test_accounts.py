@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dpassay.adapter import Answer, Refused
+from dpassay.impl.accounting.gaussian import gaussian_delta
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import RemoteAnswer, open_library
 from dpassay.properties.assay.accountant_laws import ACCOUNTANT_LAWS
@@ -224,3 +225,14 @@ def test_a_slow_library_gives_as_many_answers_as_a_law_compares() -> None:
     assert found.kind == "ok", found.detail
     assert found.power is not None
     assert 1 <= found.power["points"] < 8
+
+
+@pytest.mark.parametrize(("least", "found"), [(2.0**-1022, "ok"), (1e-290, "unsound number")])
+def test_only_a_number_below_the_normal_ones_of_float64_may_be_0(least: float, found: str) -> None:
+    def delta(sigma: float, epsilon: float, count: int) -> float:  # the count is 1
+        safe = float(gaussian_delta(epsilon, sigma))
+        return safe if safe > least else 0.0  # never below the least normal number
+
+    domain = {"sigma": (50.0, 52.0), "epsilon": (0.7, 0.74), "count": (1, 1)}
+    told = check("soundness", Answer("delta", "gaussian_delta", delta, domain=domain))
+    assert told.kind == found, told

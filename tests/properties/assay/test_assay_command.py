@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from dpassay.cli import main
 from dpassay.properties.assay import laws as shipped
 from dpassay.properties.assay.finding import Finding, Law
-from dpassay.properties.assay.suite import Target
+from dpassay.properties.assay.suite import Budget, Target
 
 Capture = pytest.CaptureFixture[str]
 FAILURE = (
@@ -66,6 +67,27 @@ def test_findings_with_entries_exit_0(adapter: Path, capsys: Capture) -> None:
     status, records, _ = run(capsys, str(adapter))
     assert status == 0
     assert {one["expected"] for one in records} == {None, "known (-)"}
+
+
+def test_checks_without_time_fail_no_run_but_are_told(
+    adapter: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last lines name them and the command that runs them; where nothing was run, the run fails."""
+    ends = [time.time() + 3600, *[0.0] * 8]
+    monkeypatch.setattr(Budget, "left", lambda self, law: ends.pop(0) - time.time())
+    arguments = (str(adapter), "--mechanism", "h*", "--law", "s*")
+    expect(adapter, KNOWN)
+    assert run(capsys, *arguments)[0] == 0
+    status, records, err = run(capsys, *arguments)
+    assert (status, [one["finding"] for one in records]) == (1, ["not run"])
+    told = "1 checks were not run, because of the time limit: sound (1); no law was run on 1 of 1 cases"
+    assert f"{told}; `dpassay assay {adapter} --mechanism 'h*' --law 's*' --profile thorough` runs them" in err
+    ends[:0] = [time.time() + 3600]
+    status, records, _ = run(capsys, str(adapter), "--mechanism", "[hl]*", "--law", "s*")
+    assert (status, [(one["finding"], one["as_expected"]) for one in records]) == (
+        0,
+        [("unsound number", True), ("not run", True)],
+    )
 
 
 @pytest.mark.parametrize(

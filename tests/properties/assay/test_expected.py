@@ -64,7 +64,7 @@ def judged(entries: Sequence[ExpectedFailure], *found: tuple[str, str, str]) -> 
 
 @pytest.mark.parametrize("kind", FindingKind)
 def test_without_entries_only_what_is_fine_is_expected(kind: FindingKind) -> None:
-    assert judged([], ("any", "law", kind)) == [kind in {"ok", "not applicable"}]
+    assert judged([], ("any", "law", kind)) == [kind in {"ok", "not applicable", "not run"}]
 
 
 def test_an_entry_excuses_its_kind_of_finding_alone() -> None:
@@ -101,6 +101,12 @@ def test_an_entry_is_not_judged_where_something_was_left_out() -> None:
     plan, results = plan_of(("bad1", "law", "ok"), ("bad2", "law", "violation"))
     part = replace(plan, checks=plan.checks[:1])
     assert [line.as_expected for line in assess(part, results[:1], [ENTRY])] == [True]
+
+
+def test_an_entry_is_not_judged_where_the_time_was_too_short() -> None:
+    assert judged([ENTRY], ("bad1", "law", "ok"), ("bad2", "law", "not run")) == [True, True]
+    assert judged([ENTRY], ("bad1", "law", "violation"), ("bad2", "law", "not run")) == [True, True]
+    assert judged([ENTRY], ("bad1", "law", "ok"), ("bad2", "law", "undecided")) == [False, False]
 
 
 def test_what_was_interrupted_is_undecided() -> None:

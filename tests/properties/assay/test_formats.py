@@ -46,6 +46,17 @@ def test_annotations_are_one_line_each_with_escaped_properties() -> None:
     assert message.startswith("100 %25 <b>|`sure`, ok: yes%0Aand")
 
 
+def test_what_was_not_run_is_told_once_and_passes_nowhere() -> None:
+    run = [*RUN, *[line("not run", law) for law in ("privacy_of_claim", "coordinates")]]
+    (notice,) = [text for text in rendered("github", [run]).split("\n") if "not run" in text]
+    assert notice.endswith("::2 checks, because of the time limit")
+    (suite,) = ET.fromstring(rendered("junit", [run]))  # noqa: S314  # our own text
+    assert [[element.tag for element in case] for case in suite][-2:] == [["skipped"], ["skipped"]]
+    assert len(json.loads(rendered("sarif", [run]))["runs"][0]["results"]) == 3
+    assert "2 not run" in rendered("markdown", [run])
+    assert "coordinates" not in rendered("markdown", [run])
+
+
 def test_sarif_has_a_result_for_each_finding_and_suppresses_the_expected() -> None:
     log = json.loads(rendered("sarif", [RUN, RUN]))
     assert log["version"] == "2.1.0"

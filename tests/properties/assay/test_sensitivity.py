@@ -6,7 +6,7 @@ import pytest
 
 from dpassay.claims import parse_neighbours
 from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
-from dpassay.properties.assay.sensitivity import WidestGap, as_vector, certain_gap, widest_gap
+from dpassay.properties.assay.sensitivity import Compute, WidestGap, as_vector, certain_gap, widest_gap
 from dpassay.properties.neighbours.pairs import are_neighbours
 
 RELATIONS = [
@@ -39,11 +39,14 @@ def test_changes_of_a_pair_are_often_neighbours(words: str) -> None:
     assert sum(are_neighbours(relation, *next(changes)) for _ in range(100)) > 20
 
 
+def on_all(compute: Callable[[Any], Any]) -> Compute:
+    """Return the function that computes the values on several inputs."""
+    return lambda inputs: [as_vector(compute(data)) for data in inputs]
+
+
 def searched(compute: Callable[[Any], Any], words: str, *, norm: int = 1, evaluations: int = 250) -> WidestGap | None:
     relation = parse_neighbours(words)
-    return widest_gap(
-        lambda data: as_vector(compute(data)), relation, norm=norm, seed=0, evaluations=evaluations, seconds=60
-    )
+    return widest_gap(on_all(compute), relation, norm=norm, seed=0, evaluations=evaluations, seconds=60)
 
 
 def found(compute: Callable[[Any], Any], words: str, *, norm: int = 1, evaluations: int = 250) -> WidestGap:
@@ -84,7 +87,7 @@ def test_what_cannot_be_computed_is_left_out() -> None:
 
 def test_remaining_noise_is_not_taken_for_a_gap() -> None:
     rng = np.random.default_rng(0)
-    noisy = lambda data: as_vector(data[0] + 1e-3 * rng.laplace())
+    noisy = on_all(lambda data: data[0] + 1e-3 * rng.laplace())
     widest = widest_gap(noisy, parse_neighbours(RELATIONS[0]), norm=1, seed=0, evaluations=200, seconds=60)
     assert widest is not None
     assert widest.gap > 1
@@ -92,4 +95,4 @@ def test_remaining_noise_is_not_taken_for_a_gap() -> None:
     assert not is_deterministic
     assert gap < 1
     exact = found(lambda data: 3 * data[0], RELATIONS[0])
-    assert certain_gap(lambda data: as_vector(3 * data[0]), exact, norm=1) == (exact.gap, True)
+    assert certain_gap(on_all(lambda data: 3 * data[0]), exact, norm=1) == (exact.gap, True)

@@ -4,16 +4,18 @@ import math
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpassay.claims import UsageError
-from dpassay.impl.libraries.remote import RemoteCase
+from dpassay.impl.libraries.remote import RemoteCase, RemoteMechanism
 from dpassay.properties.assay.assessment import assess
-from dpassay.properties.assay.finding import Finding, Law, Settings
+from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
 from dpassay.properties.assay.suite import (
@@ -136,8 +138,64 @@ def test_a_law_that_cannot_tell_whether_it_applies_is_asked(some: Target) -> Non
 def test_a_check_without_time_is_not_started(some: Target) -> None:
     law = Law("any", "Nothing.", lambda case: None, lambda *_: Finding(FindingKind.OK, "asked", power=POINT))
     (check,) = make_plan(some, [law], calls=10, mechanism="correct").checks
-    assert run_check(some, check, Budget(0.0, 1.0, 1.0)).finding == Finding(FindingKind.UNDECIDED, NOT_STARTED)
+    assert run_check(some, check, Budget(0.0, 1.0, 1.0)).finding == Finding(FindingKind.NOT_RUN, NOT_STARTED)
     close_session()
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits", "told"),
+    [
+        (FindingKind.UNDECIDED, True, "not run"),
+        (FindingKind.UNDECIDED, False, "undecided"),
+        (FindingKind.VIOLATION, True, "violation"),
+    ],
+)
+def test_what_the_time_leaves_undecided_is_not_run(some: Target, kind: FindingKind, waits: bool, told: str) -> None:
+    """A test that is weak with all of its calls stays undecided; one that used up its time was not run."""
+
+    def ask(_: RemoteCase, settings: Settings) -> Finding:
+        time.sleep(settings.seconds if waits else 0.0)
+        return Finding(kind, "weak test", power=POINT)
+
+    law = Law("any", "Nothing.", lambda case: None, ask)
+    (check,) = make_plan(some, [law], calls=10, mechanism="correct").checks
+    found = run_check(some, check, Budget(math.inf, 1.0, 1.0)).finding
+    assert (found.kind, "weak test" in found.detail) == (told, True)
+    close_session()
+
+
+def test_a_computed_check_leaves_the_others_their_time_unless_a_finding_is_expected(some: Target) -> None:
+    seconds: dict[str, float] = {}
+
+    def ask(case: RemoteCase, settings: Settings) -> Finding:
+        seconds.setdefault(case.name, settings.seconds)
+        return Finding(FindingKind.OK, "asked", power=POINT)
+
+    law = Law("any", "Nothing.", lambda case: None, ask, sampled=False, deepens=False)
+    plan = make_plan(some, [law])
+    list(run_plan(plan, budget=40.0, wanted=lambda _: {("liar", "any")}))
+    assert seconds["liar"] == pytest.approx(5.0, abs=1)
+    first = Budget.of(8.0, 48, 1)
+    assert first.shared(48, 1).left(law) == 1.0
+    assert first.shared(4, 1).left(law) == pytest.approx(3.0, abs=0.5)
+    assert first.shared(1, 1).left(law) == 5.0
+    assert replace(first, wished=math.inf).shared(48, 1).left(law) == 5.0
+
+
+def test_a_worker_that_hangs_is_undecided_unless_the_run_ends(fake: Target) -> None:
+    law = Law("draws", "Nothing.", lambda case: None, lambda case, _: drawn(case), turn=Turn.SAMPLED)
+    (check,) = make_plan(replace(fake, timeout=0.5), [law], calls=10, mechanism="hang").checks
+    for seconds, told in ((math.inf, "undecided"), (0.4, "not run")):
+        limits = Budget(time.time() + seconds, 0.1, 0.1)
+        found = run_check(replace(fake, timeout=0.5), check, limits).finding
+        assert (found.kind, "did not answer" in found.detail) == (told, True)
+    close_session()
+
+
+def drawn(case: RemoteCase) -> Finding:
+    assert isinstance(case, RemoteMechanism)
+    case.sample(np.zeros(1), 2, np.random.default_rng(0))
+    return Finding(FindingKind.OK, "drawn", power=POINT)
 
 
 def test_a_process_of_the_harness_that_dies_leaves_the_rest_undecided(some: Target) -> None:
