@@ -183,7 +183,8 @@ def calls_of(monkeypatch: pytest.MonkeyPatch, failing: str = "") -> list[list[st
 
 def test_a_locked_version_is_installed_as_locked(index: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("dpassay.impl.libraries.environments.shutil.which", without_uv)
-    commands, said = calls_of(monkeypatch), []
+    commands = calls_of(monkeypatch)
+    said: list[str] = []
     locked = locked_library(tmp_path, lock_of("0"))
     build_environment(locked, "1.5", said.append)
     assert said[0].startswith("building the locked environment for fakedp 1.5")
