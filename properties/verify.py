@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +30,7 @@ from dpassay.claims import UsageError
 from dpassay.properties.contract import ConsequenceRecord, ErratumRecord, StatementRecord
 from dpassay.properties.records import plain
 from dpassay.properties.strategies import all_points, quantifier_strategies
+from dpassay.spec.ball import ATTAINED
 from dpassay.spec.statement import Erratum, Fault, Statement, faults, find_statement, load_statements
 from dpassay.spec.verdict import Evidence, Outcome, Scope, Verdict
 
@@ -66,6 +68,12 @@ class StatementReport:
     detail: str
     prose_steps: int
     exhausted: bool = False
+    slack: Fraction = Fraction(0)
+
+    @property
+    def allowance(self) -> str:
+        """The relative slack of the comparisons, where it is more than that of an attained bound; else empty."""
+        return f"slack {float(self.slack):.6g}" if self.slack > ATTAINED else ""
 
     @property
     def as_expected(self) -> bool:
@@ -172,6 +180,7 @@ class _Tally:
     prose_steps: int = 0
     seen: list[tuple[Mapping[str, Any], Verdict]] = field(default_factory=list)
     exhausted: bool = False
+    slack: Fraction = Fraction(0)
 
     def decide(self, statement: Statement, values: Mapping[str, Any]) -> Verdict:
         """Decide one point, and remember it if it is among the first, or a violation."""
@@ -186,6 +195,7 @@ class _Tally:
         self.evidence = min(self.evidence, verdict.evidence)
         self.scope = min(self.scope, verdict.scope)
         self.prose_steps = max(self.prose_steps, verdict.prose_steps)
+        self.slack = max(self.slack, verdict.slack)
         if verdict.outcome is Outcome.VIOLATED:
             self.violation = verdict, values
         elif verdict.outcome is Outcome.UNDECIDED:
@@ -243,6 +253,7 @@ def verify_statement(statement: Statement, profile: Profile = "quick", seed_valu
         detail=violated.detail if violated is not None else tally.open_case or "; ".join(tally.details),
         prose_steps=tally.prose_steps,
         exhausted=tally.exhausted,
+        slack=tally.slack,
     )
 
 

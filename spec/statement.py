@@ -19,7 +19,7 @@ from dpassay.registry import Registry
 from dpassay.spec.domains.base import Domain
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
-from dpassay.spec.proof.recording import Comparison, recorded
+from dpassay.spec.proof.recording import Comparison, note_outcome, recorded
 from dpassay.spec.proof.steps import Proof
 from dpassay.spec.sources import ItemRow, Source, item_row, items_of
 from dpassay.spec.verdict import Verdict
@@ -166,6 +166,7 @@ class Statement:
             raise UsageError(
                 f"{self.name} must return a verdict, as at_most, at_most_exact or proof make it, got {shown(found)}"
             )
+        note_outcome(self.name, found.outcome)
         return found
 
     def proof(self) -> Proof | None:

@@ -80,7 +80,7 @@ def test_an_exception_at_one_point_of_a_finite_domain_is_seen() -> None:
     assert caught.value.__notes__ == ["at {'shift': 31}"]
 
 
-@pytest.mark.parametrize("draw", [lambda: random.random(), lambda: np.random.random()])  # noqa: NPY002, PLW0108
+@pytest.mark.parametrize("draw", [lambda: random.random(), lambda: np.random.random()])  # noqa: NPY002, PLW0108, S311
 def test_a_statement_that_draws_at_random_is_an_error(draw: Callable[[], float]) -> None:
     def rarely_false(x: X) -> Verdict:
         """A number is not negative, mostly."""
@@ -105,7 +105,7 @@ def test_a_statement_may_seed_a_shared_generator() -> None:
     def seeded(x: X) -> Verdict:
         """A random number is at most 1."""
         random.seed(int(x))
-        return at_most_exact(Fraction(random.random()), Fraction(1), "the number")
+        return at_most_exact(Fraction(random.random()), Fraction(1), "the number")  # noqa: S311
 
     assert verify_statement(make(seeded)).as_expected
 
