@@ -38,7 +38,7 @@ def test_a_proof_holds_if_its_steps_do_and_counts_the_prose() -> None:
 
 @pytest.mark.parametrize("scope", [None, Scope.ALL])
 def test_a_check_that_returns_no_verdict_is_named(scope: Scope | None) -> None:
-    nothing: Any = lambda: None  # noqa: E731
+    nothing: Any = lambda: None
     with pytest.raises(UsageError, match="check of the step 'nothing' must return a verdict, got None"):
         proof(computed("nothing", "Nothing.", nothing, scope=scope)).decide()
 
