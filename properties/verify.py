@@ -48,7 +48,7 @@ EXHAUSTIVE_FACTOR = 10
 _REMEMBERED = 50
 """Points that may be decided again."""
 
-_REPEATING_SECONDS = 0.05
+_REPEATING_SECONDS = 0.02
 """Time for which points are decided again; one is decided again in any case."""
 
 
