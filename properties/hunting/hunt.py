@@ -27,7 +27,7 @@ from dpassay.properties.hunting.confirming import Exactly
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.float64 import sampled_float64, with_certified_float64
 from dpassay.properties.hunting.formatting import relation_words
-from dpassay.properties.hunting.idle import require_count
+from dpassay.properties.hunting.idle import notes_on_calls
 from dpassay.properties.hunting.result import HuntResult, refuted_claims
 from dpassay.properties.hunting.task import (
     Task,
@@ -284,8 +284,12 @@ def investigate(
         if decision is not None:
             result = _exact(task, *decision)
             if result is not None:
+                inputs = [
+                    data for pair in adversarial_pairs(relation, seed=task.seed)[:_CALLED_PAIRS] for data in pair
+                ]
                 with kept_global_generators():
-                    ask(opened.sampler, require_count, adversarial_pairs(relation, seed=task.seed)[0][0])
+                    notes = ask(opened.sampler, notes_on_calls, inputs)
+                result = replace(result, notes=(*result.notes, *notes))
             if result is not None and decision[0].low_bits_open:
                 result = _with_float64(result, task, opened)
         if result is None:
@@ -295,6 +299,10 @@ def investigate(
             result = result if decision is None else _with_exact_figures(result, decision[0])
             result = result if decision is None else with_certified_float64(result, task, decision[0])
     return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours, stated)
+
+
+_CALLED_PAIRS = 3
+"""Pairs of inputs on which a target is called that a trace decided."""
 
 
 class _Limits(NamedTuple):
