@@ -219,7 +219,8 @@ def statement(
     examples : tuple of Mapping
         Points that are always tried: worst cases, corners, former counterexamples.
     cases : int
-        How many further points the quick profile draws (the thorough one draws ten times as many).
+        How many further points the quick profile draws (the thorough one draws ten times as many). A finite domain of
+        at most ten times as many points is decided at all of them.
     also : tuple of (source key, name)
         Items of other documents that say the same.
     pins : tuple of Pin
