@@ -90,7 +90,8 @@ def test_a_statement_that_draws_at_random_is_an_error(draw: Callable[[], float])
         verify_statement(make(rarely_false))
 
 
-def test_a_statement_that_does_not_repeat_its_verdict_is_an_error() -> None:
+def test_a_statement_that_does_not_repeat_its_verdict_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpassay.properties.verify._REPEATING_SECONDS", 60.0)  # it ends at the first difference
     calls = itertools.count()
 
     def changes(x: X) -> Verdict:
