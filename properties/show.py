@@ -60,7 +60,7 @@ def _statement_record(statement: Statement) -> ShownStatementRecord:
         cases=report.cases,
         undecided=report.undecided,
         tightness=plain(report.tightness),
-        argument=report.detail or None,
+        argument="; ".join(filter(None, (report.detail, report.allowance))) or None,
         errata=[_erratum_line(record.record()) for record in verify_errata([statement])],
     )
 

@@ -1,29 +1,36 @@
 """Verification: every statement against adversarial members of its domains, every erratum at its witness.
 
-A statement without quantifiers is a proof and is asked once. One with quantifiers is decided at its examples
-and at points that hypothesis draws, climbing towards the bound where the statement reports a tightness; a
-violation is shrunk to a minimal point. An undecided point is counted as such and never as a pass.
+A statement without quantifiers is a proof and is asked once. One with quantifiers is decided at its examples, and
+then at every point of a small finite domain; of a larger one at points that hypothesis draws, climbing towards the
+bound where the statement reports a tightness. A violation is shrunk to a minimal point. An undecided point is counted
+as such and never as a pass. Points are decided again: a statement that does not repeat its verdict is an error.
 """
 
 import inspect
+import itertools
 import math
 import os
+import random
 import signal
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings, target
+from hypothesis.errors import Flaky
 from joblib import Parallel, delayed
 
 from dpassay.claims import UsageError
 from dpassay.properties.contract import ConsequenceRecord, ErratumRecord, StatementRecord
 from dpassay.properties.records import plain
-from dpassay.properties.strategies import quantifier_strategies
+from dpassay.properties.strategies import all_points, quantifier_strategies
+from dpassay.spec.ball import ATTAINED
 from dpassay.spec.statement import Erratum, Fault, Statement, faults, find_statement, load_statements
 from dpassay.spec.verdict import Evidence, Outcome, Scope, Verdict
 
@@ -34,6 +41,15 @@ Profile = Literal["quick", "thorough"]
 
 THOROUGH_FACTOR = 10
 """Cases of the thorough profile for each case of the quick one."""
+
+EXHAUSTIVE_FACTOR = 10
+"""A domain with at most this many points for each case is decided at all of them."""
+
+_REMEMBERED = 50
+"""Points that may be decided again."""
+
+_REPEATING_SECONDS = 0.02
+"""Time for which points are decided again; one is decided again in any case."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,13 @@ class StatementReport:
     witness: Mapping[str, Any]
     detail: str
     prose_steps: int
+    exhausted: bool = False
+    slack: Fraction = Fraction(0)
+
+    @property
+    def allowance(self) -> str:
+        """The relative slack of the comparisons, where it is more than that of an attained bound; else empty."""
+        return f"slack {float(self.slack):.6g}" if self.slack > ATTAINED else ""
 
     @property
     def as_expected(self) -> bool:
@@ -59,10 +82,13 @@ class StatementReport:
 
     @property
     def reach(self) -> str:
-        """The scope, qualified by the number of prose steps where there are any: `all` alone needs none."""
-        if not self.prose_steps:
-            return self.scope
-        return f"{self.scope}, {self.prose_steps} prose step{'s' if self.prose_steps > 1 else ''}"
+        """The scope, with the number of prose steps (`all` alone has none), and whether these are all points."""
+        words = [str(self.scope)]
+        if self.exhausted:
+            words.append("the whole domain")
+        if self.prose_steps:
+            words.append(f"{self.prose_steps} prose step{'s' if self.prose_steps > 1 else ''}")
+        return ", ".join(words)
 
     def record(self) -> StatementRecord:
         """Return the record of the result."""
@@ -152,12 +178,24 @@ class _Tally:
     open_case: str = ""
     details: list[str] = field(default_factory=list)
     prose_steps: int = 0
+    seen: list[tuple[Mapping[str, Any], Verdict]] = field(default_factory=list)
+    exhausted: bool = False
+    slack: Fraction = Fraction(0)
+
+    def decide(self, statement: Statement, values: Mapping[str, Any]) -> Verdict:
+        """Decide one point, and remember it if it is among the first, or a violation."""
+        verdict = statement(**values)
+        self.add(verdict, values)
+        if verdict.outcome is Outcome.VIOLATED or len(self.seen) < _REMEMBERED:
+            self.seen.append((values, verdict))
+        return verdict
 
     def add(self, verdict: Verdict, values: Mapping[str, Any]) -> None:
         self.cases += 1
         self.evidence = min(self.evidence, verdict.evidence)
         self.scope = min(self.scope, verdict.scope)
         self.prose_steps = max(self.prose_steps, verdict.prose_steps)
+        self.slack = max(self.slack, verdict.slack)
         if verdict.outcome is Outcome.VIOLATED:
             self.violation = verdict, values
         elif verdict.outcome is Outcome.UNDECIDED:
@@ -188,11 +226,17 @@ def verify_statement(statement: Statement, profile: Profile = "quick", seed_valu
         tally.add(verdict, verdict.witness if verdict.outcome is Outcome.VIOLATED else {})
     else:
         for example in statement.examples:
-            tally.add(statement(**example), example)
+            tally.decide(statement, example)
         for pin in statement.pins:
             tally.add(pin.check(statement), pin.at)
         if tally.violation is None:
-            _attack(statement, tally, statement.cases * (THOROUGH_FACTOR if profile == "thorough" else 1), seed_value)
+            cases = statement.cases * (THOROUGH_FACTOR if profile == "thorough" else 1)
+            points = all_points(statement, cases * EXHAUSTIVE_FACTOR)
+            if points is None:
+                _attack(statement, tally, cases, seed_value)
+            else:
+                _exhaust(statement, tally, points)
+        _require_repeatable(statement, tally)
         widest = Scope.SAMPLES if tally.evidence is Evidence.SAMPLED else Scope.POINTS
         tally.scope = min(tally.scope, widest)
     violated, witness = tally.violation or (None, {})
@@ -208,7 +252,82 @@ def verify_statement(statement: Statement, profile: Profile = "quick", seed_valu
         witness=witness,
         detail=violated.detail if violated is not None else tally.open_case or "; ".join(tally.details),
         prose_steps=tally.prose_steps,
+        exhausted=tally.exhausted,
+        slack=tally.slack,
     )
+
+
+def _exhaust(statement: Statement, tally: _Tally, points: Sequence[Mapping[str, Any]]) -> None:
+    """Decide all points, up to the first violation: the points are in order, so that it is the simplest one."""
+    for values in points:
+        try:
+            verdict = tally.decide(statement, values)
+        except Exception as error:
+            error.add_note(f"at {plain(values)}")
+            raise
+        if verdict.outcome is Outcome.VIOLATED:
+            return
+    tally.exhausted = True
+
+
+def _require_repeatable(statement: Statement, tally: _Tally) -> None:
+    """Decide remembered points again, the last ones first (a violation is the last), and require the same verdicts.
+
+    Generators that code shares start elsewhere: a statement that draws from them, unseeded, is seen at once.
+
+    Raises
+    ------
+    UsageError
+        If a verdict differs, or depends on a shared generator of random numbers.
+    """
+    start = time.perf_counter()
+    for values, verdict in itertools.cycle(reversed(tally.seen)):
+        again, states = _decide_elsewhere(statement, values, seed_value=1)
+        if states and states & _decide_elsewhere(statement, values, seed_value=2)[1] != states:
+            raise UsageError(
+                f"statement {statement.name} must be deterministic, but draws from the generator that `random` or "
+                f"`numpy.random` shares, at {plain(values)}; accepted is a generator with a fixed seed"
+            )
+        if _compared(again) != _compared(verdict):
+            raise UsageError(
+                f"statement {statement.name} must be deterministic, but at {plain(values)} its verdict was "
+                f"{_in_words(verdict)}, and decided again {_in_words(again)}"
+            )
+        if time.perf_counter() - start > _REPEATING_SECONDS:
+            return
+
+
+def _decide_elsewhere(
+    statement: Statement, values: Mapping[str, Any], seed_value: int
+) -> tuple[Verdict, set[Hashable]]:
+    """Decide a point with the shared generators at a seed; return the states of those that the code moved."""
+    saved = random.getstate(), np.random.get_state()  # noqa: NPY002  # the generators that a statement may not use
+    try:
+        random.seed(seed_value)
+        np.random.seed(seed_value)  # noqa: NPY002
+        before = _shared_states()
+        verdict = statement(**values)
+        after = _shared_states()
+    finally:
+        random.setstate(saved[0])
+        np.random.set_state(saved[1])  # noqa: NPY002
+    return verdict, after - before
+
+
+def _shared_states() -> set[Hashable]:
+    _, key, *rest = np.random.get_state()  # noqa: NPY002
+    return {("random", random.getstate()), ("numpy", np.asarray(key).tobytes(), tuple(rest))}
+
+
+def _compared(verdict: Verdict) -> tuple[object, ...]:
+    return verdict.outcome, verdict.evidence, verdict.scope, repr(verdict.tightness), verdict.detail
+
+
+def _in_words(verdict: Verdict) -> str:
+    said = f"{verdict.outcome} ({verdict.evidence}" + (
+        f", tightness {verdict.tightness!r}" if verdict.tightness else ""
+    )
+    return f"{said}){f': {verdict.detail}' if verdict.detail else ''}"
 
 
 def _attack(statement: Statement, tally: _Tally, cases: int, seed_value: int) -> None:
@@ -224,8 +343,7 @@ def _attack(statement: Statement, tally: _Tally, cases: int, seed_value: int) ->
     )
     @given(**quantifier_strategies(statement))
     def attack(**values: Any) -> None:
-        verdict = statement(**values)
-        tally.add(verdict, values)
+        verdict = tally.decide(statement, values)
         if verdict.tightness is not None and 0 < verdict.tightness < math.inf:
             target(-math.log(verdict.tightness))
         if verdict.outcome is Outcome.VIOLATED:
@@ -235,6 +353,10 @@ def _attack(statement: Statement, tally: _Tally, cases: int, seed_value: int) ->
         attack()
     except _RefutedError:  # the tally holds the shrunk point: hypothesis runs it last
         return
+    except Flaky:
+        raise UsageError(
+            f"statement {statement.name} must be deterministic, but was violated and did not repeat that"
+        ) from None
 
 
 def verify(

@@ -5,6 +5,7 @@ A statement is made by the decorator `statement` from a typed function: its para
 always the *corrected* claim; what the document says instead is an `Erratum`, executable too.
 """
 
+import dis
 import importlib.metadata
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +19,7 @@ from dpassay.registry import Registry
 from dpassay.spec.domains.base import Domain
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin
-from dpassay.spec.proof.recording import Comparison, recorded
+from dpassay.spec.proof.recording import Comparison, note_outcome, recorded
 from dpassay.spec.proof.steps import Proof
 from dpassay.spec.sources import ItemRow, Source, item_row, items_of
 from dpassay.spec.verdict import Verdict
@@ -156,13 +157,16 @@ class Statement:
         for quantifier, domain in self.quantifiers.items():
             if not domain.contains(values[quantifier]):
                 raise UsageError(f"{self.name}: {quantifier} must be {domain.sentence}, got {values[quantifier]!r}")
-        found: object = self.claim(**values)
-        if isinstance(found, Proof):
-            return found.decide()
+        try:
+            claimed: object = self.claim(**values)
+            found = claimed.decide() if isinstance(claimed, Proof) else claimed
+        except UsageError as error:
+            raise UsageError(f"{self.name}: {error}") from error
         if not isinstance(found, Verdict):
             raise UsageError(
                 f"{self.name} must return a verdict, as at_most, at_most_exact or proof make it, got {shown(found)}"
             )
+        note_outcome(self.name, found.outcome)
         return found
 
     def proof(self) -> Proof | None:
@@ -215,7 +219,8 @@ def statement(
     examples : tuple of Mapping
         Points that are always tried: worst cases, corners, former counterexamples.
     cases : int
-        How many further points the quick profile draws (the thorough one draws ten times as many).
+        How many further points the quick profile draws (the thorough one draws ten times as many). A finite domain of
+        at most ten times as many points is decided at all of them.
     also : tuple of (source key, name)
         Items of other documents that say the same.
     pins : tuple of Pin
@@ -226,7 +231,8 @@ def statement(
     Raises
     ------
     ValueError
-        If the name is taken (both places are named), an item does not exist, or a quantifier has no domain.
+        If the name is taken (both places are named), an item does not exist, a quantifier has no domain or an empty
+        one, or the code does not read a quantifier.
     """
 
     def register(claim: Callable[..., Verdict | Proof]) -> Statement:
@@ -266,8 +272,39 @@ def _quantifiers(claim: Callable[..., Verdict | Proof], where: str) -> dict[str,
         domains = [x for x in get_args(hint)[1:] if isinstance(x, Domain)] if get_origin(hint) is Annotated else []
         if len(domains) != 1:
             raise ValueError(f"{where}: the quantifier {parameter!r} needs exactly one domain, by Annotated")
+        complaint = domains[0].complaint()
+        if complaint:
+            raise UsageError(
+                f"{where}: the domain of the quantifier {parameter!r}, {domains[0].sentence}, {complaint}"
+            )
         quantifiers[parameter] = domains[0]
+    unread = [name for name in quantifiers if name not in _names_read(claim)]
+    if unread:
+        raise UsageError(
+            f"{where}: the code must read every quantifier, but does not read {', '.join(unread)}: it cannot decide a "
+            "claim about all values without them"
+        )
     return quantifiers
+
+
+def _names_read(claim: Callable[..., Verdict | Proof]) -> set[str]:
+    """Return the local variables that the code of a function reads, itself or in functions inside it."""
+    code = inspect.unwrap(claim).__code__
+    if "locals" in code.co_names:
+        return set(code.co_varnames)
+    names = set(code.co_cellvars)
+    for instruction in dis.get_instructions(code):
+        names.update(name for verb, name in _accesses(instruction) if verb == "LOAD")
+    return names
+
+
+def _accesses(instruction: dis.Instruction) -> Iterable[tuple[str, str]]:
+    # LOAD_FAST n; LOAD_FAST_CHECK n; STORE_FAST_LOAD_FAST (m, n), whose two verbs belong to its two names
+    verbs = [word for word in instruction.opname.split("_") if word in {"LOAD", "STORE", "DELETE"}]
+    if "_FAST" not in instruction.opname:
+        return []
+    names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+    return list(zip(verbs, names, strict=False))
 
 
 def all_statements() -> tuple[Statement, ...]:

@@ -10,6 +10,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Never
 
+from dpassay.claims import UsageError, shown
+
 __all__ = ["Evidence", "Holds", "Outcome", "Scope", "Undecided", "Verdict", "Violated", "conjunction"]
 
 
@@ -143,12 +145,15 @@ def conjunction(verdicts: Iterable[Verdict]) -> Verdict:
 
     Raises
     ------
-    ValueError
-        If there are none: a claim about nothing is a mistake of the caller.
+    UsageError
+        If there are none, because a claim about nothing is a mistake of the caller, or one is no verdict.
     """
     parts = list(verdicts)
     if not parts:
-        raise ValueError("a conjunction needs at least one verdict")
+        raise UsageError("a conjunction needs at least one verdict")
+    for number, part in enumerate(parts, 1):
+        if not isinstance(part, Verdict):
+            raise UsageError(f"the parts of a conjunction must be verdicts, got {shown(part)} as part {number}")
     for kind in (Violated, Undecided):
         for part in parts:
             if isinstance(part, kind):

@@ -67,10 +67,11 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     places = config.getoption("--dpassay-statements")
     if places:
         from dpassay.claims import UsageError
-        from dpassay.properties.suite.statement_suite import statement_items
+        from dpassay.properties.suite.statement_suite import MutantWatch, statement_items
 
         try:
             items.extend(statement_items(session, places, items))
+            config.pluginmanager.register(MutantWatch(places), "dpassay-mutants")
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
 

@@ -144,6 +144,13 @@ def test_a_pipe_receives_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ("some words " * 20).strip() in lines[1]
 
 
+def test_a_pipe_receives_no_blanks_for_long_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    heading, long, short = printed(monkeypatch, ("value", "name", "text"), width=None)
+    assert heading == f"value  {'name':40}  text"
+    assert long == f"0.5    {NAME}  {('some words ' * 20).strip()}"
+    assert short == f"1      {'b':40}  -"
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_a_terminal_never_receives_broken_names(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     lines = printed(monkeypatch, ("name", "text", "value"), width=width)

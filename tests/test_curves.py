@@ -51,6 +51,27 @@ def test_errors_of_use(curve: Any, message: str) -> None:
         profile(curve)
 
 
+def test_a_curve_that_raises_is_wrong_use() -> None:
+    with pytest.raises(UsageError, match=r"it raises ZeroDivisionError: .* at epsilon 0$"):
+        profile(lambda epsilon: 1 / epsilon)
+    with pytest.raises(UsageError, match=r"trade_off must .* it raises ZeroDivisionError: .* at alpha 0$"):
+        trade_off(lambda alpha: 1 / alpha)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda alpha: None, "got None at alpha 0$"),
+        (lambda alpha: -alpha, "got -.* at alpha"),
+        (lambda alpha: math.nan, "got nan at alpha 0$"),
+        (lambda alpha: min(alpha, 1 - alpha) / 2, r"got \S+ at alpha \S+ and \S+ at \S+$"),
+    ],
+)
+def test_a_wrong_trade_off_function_is_shown_with_its_value(function: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        trade_off(function)
+
+
 def test_a_trade_off_function_above_the_diagonal_is_refused() -> None:
     with pytest.raises(UsageError, match="1 - alpha"):
         trade_off(lambda alpha: 1.0)

@@ -27,6 +27,43 @@ def counts_are_small(count: Count) -> Verdict:
 """
 
 
+GENEROUS = """
+@statement(OTHER, "Remark 8", examples=({"count": 1},), cases=1)
+def counts_are_not_large(count: Count) -> Verdict:
+    \"\"\"Every count is at most 500, with room to spare.\"\"\"
+    return at_most(lambda: ball(count), lambda: ball(500), slack=Fraction(5))
+"""
+
+
+def test_a_slack_is_shown(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "generous.py"
+    file.write_text(FALSE + GENEROUS, encoding="utf-8")
+    assert main(["verify", str(file), "--name", "counts_are_not_large", "--jobs", "1"]) == 0
+    assert "enclosed, slack 5" in capsys.readouterr().out
+    assert main(["show", "counts_are_not_large", "--module", str(file)]) == 0
+    assert "slack 5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("0, 1000)", "7, 5)", "quantifier 'count', a count, must have low <= high, got low 7 and high 5: it is empty"),
+        ("0, 1000)", "0, 9, (3, 10))", "quantifier 'count', a count, must have its corners in [0, 9], got 10"),
+        ("ball(count)", "ball(3)", "must read every quantifier, but does not read count"),
+        ("return at_most(lambda: ball(count), lambda: ball(41))", "count", "must return a verdict, as at_most"),
+    ],
+)
+def test_a_statement_that_says_nothing_is_refused(
+    before: str, after: str, message: str, tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "vacuous.py"
+    file.write_text(FALSE.replace(before, after), encoding="utf-8")
+    assert main(["verify", str(file), "--jobs", "1"]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "counts_are_small" in err
+
+
 @pytest.fixture
 def paper(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     name = f"paper_{abs(hash(request.node.name)) % 10**8}"  # a module name of its own for every test

@@ -38,6 +38,7 @@ __all__ = [
     "PROBES",
     "CallTimeoutError",
     "Habit",
+    "WatchedSampler",
     "carry_out",
     "habits_of",
     "is_constant",
@@ -146,11 +147,11 @@ def carry_out(sampler: Sampler, draw: Draw, call_timeout: float = CALL_TIMEOUT) 
         If the target returns something else than the outcomes asked for.
     """
     seed_global_generators(draw.seed)
-    watched = _Watched(sampler)
+    watched = WatchedSampler(sampler)
     return _sample(watched, draw, call_timeout), watched.habits
 
 
-class _Watched:
+class WatchedSampler:
     """A sampler that keeps the time of its current call, and compares inputs before and after."""
 
     def __init__(self, sampler: Sampler) -> None:
@@ -171,6 +172,7 @@ class _Watched:
         return bool(getattr(self._sampler, "never_raises_for_many", False))
 
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Any:
+        """Return what the sampler returns."""
         return self._watch(self._sampler, data, size, rng)
 
     def _watch(self, sampler: Sampler, data: Array, size: int, rng: np.random.Generator) -> Any:
@@ -187,7 +189,7 @@ class _Watched:
                 self.habits.add(Habit.EDITS_INPUT)
 
 
-def _sample(watched: _Watched, draw: Draw, call_timeout: float) -> Outcomes | None:
+def _sample(watched: WatchedSampler, draw: Draw, call_timeout: float) -> Outcomes | None:
     if math.isinf(call_timeout):
         return sample_side(watched, draw)
     results: list[Outcomes | None] = []
@@ -290,7 +292,7 @@ def habits_of(sampler: Sampler, data: Array, seed: int, call_timeout: float = CA
         draw = Draw(data, PROBED_CALLS, np.random.SeedSequence(seed, spawn_key=(_PROBE, key)), one_by_one=False)
         seed_global_generators(draw.seed)
         before = global_state()
-        outcomes = _sample(_Watched(sampler), draw, call_timeout)
+        outcomes = _sample(WatchedSampler(sampler), draw, call_timeout)
         return None if outcomes is None else outcomes.atoms(), global_state() != before
 
     (first, touches), (again, _) = probe(0), probe(0)

@@ -13,10 +13,21 @@ from dpassay.spec.verdict import Evidence
 if TYPE_CHECKING:
     from dpassay.properties.hunting.result import Float64Result
 
-__all__ = ["WEAK_TEST", "figures_words", "float64_lines", "power_words", "relation_words", "weakness_words"]
+__all__ = [
+    "WEAK_TEST",
+    "event_words",
+    "figures_words",
+    "float64_lines",
+    "power_words",
+    "relation_words",
+    "weakness_words",
+]
 
 WEAK_TEST = "weak test: "
 """Beginning of the sentence about a weak test."""
+
+_LONGEST_EVENT = 300
+"""Characters of an event that a terminal shows."""
 
 
 def relation_words(relation: AnyNeighbours) -> str:
@@ -42,6 +53,26 @@ def relation_words(relation: AnyNeighbours) -> str:
             return "records:" + ",".join([*words, f"relation={relation.relation}"])
         case EncodedNeighbours():
             return relation.words
+
+
+def event_words(event: str) -> str:
+    """Return an event as a terminal shows it: a long one is cut between its alternatives, with a word on the rest.
+
+    Examples
+    --------
+    >>> event_words("outcome <= 0.5")
+    'outcome <= 0.5'
+    >>> event_words(" or ".join(f"outcome == {number}" for number in range(500)))[-70:]
+    'outcome == 17 or ... (482 of 500 alternatives; --json prints them all)'
+    """
+    if len(event) <= _LONGEST_EVENT:
+        return event
+    count = event.count(" or ") + 1
+    kept = event[:_LONGEST_EVENT].split(" or ")[:-1]
+    if not kept:
+        return f"{event[:_LONGEST_EVENT]} ... ({len(event):,} characters; --json prints them all)"
+    rest = f"{count - len(kept):,} of {count:,} alternatives; --json prints them all"
+    return f"{' or '.join(kept)} or ... ({rest})"
 
 
 def figures_words(power: Power) -> str:
@@ -88,7 +119,7 @@ def float64_lines(found: "Float64Result") -> list[str]:
         words,
         f"  left   {found.witness.shown[0]}",
         f"  right  {found.witness.shown[1]}",
-        f"  event  {found.witness.event}",
+        f"  event  {event_words(found.witness.event)}",
         *told,
         f"  Pr[event | left] in {low}, Pr[event | right] in {high}",
     ]

@@ -7,6 +7,7 @@ import numpy as np
 
 from dpassay.claims import SamplerLostError, UsageError
 from dpassay.properties.betting.game import PairGame
+from dpassay.properties.drawing.call_guard import Habit, WatchedSampler
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, WrongCountError, call
 
 __all__ = [
@@ -16,9 +17,9 @@ __all__ = [
     "EveryCallRaisesError",
     "exception_of",
     "is_one_exception",
+    "notes_on_calls",
     "only_outcome",
     "raise_exception_of",
-    "require_count",
 ]
 
 CONSTANT_OUTCOME = (
@@ -64,14 +65,23 @@ _ASKED = 3
 """Outcomes for which a target is asked to see whether it returns as many: a trace asks for one at a time."""
 
 
-def require_count(sampler: Sampler, data: Any) -> None:
-    """Raise `UsageError` if a target returns another number of outcomes than it is asked for."""
-    try:
-        call(sampler, data, _ASKED, np.random.default_rng(0))
-    except WrongCountError as error:
-        raise UsageError(error.complaint) from None
-    except CallFailedError:
-        return  # itself an outcome
+def notes_on_calls(sampler: Sampler, inputs: Sequence[Any]) -> tuple[str, ...]:
+    """Call a target that a trace decided, once on each input, and return notes on what the trace does not show.
+
+    Raises
+    ------
+    UsageError
+        If the target returns another number of outcomes than it is asked for.
+    """
+    watched = WatchedSampler(sampler)
+    for data in inputs:
+        try:
+            call(watched, data, _ASKED, np.random.default_rng(0))
+        except WrongCountError as error:
+            raise UsageError(error.complaint) from None
+        except CallFailedError:
+            continue  # itself an outcome
+    return (Habit.EDITS_INPUT.value,) if Habit.EDITS_INPUT in watched.habits else ()
 
 
 def raise_exception_of(sampler: Sampler, data: Any) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpassay.spec.domains.base import Choices, Domain, Integers, Reals
 
-__all__ = ["exact_reals", "log_integers", "strategy_for"]
+__all__ = ["exact_reals", "log_integers", "members_of", "strategy_for"]
 
 
 @singledispatch
@@ -35,6 +35,35 @@ def _(domain: Reals) -> st.SearchStrategy[Any]:
     plain = exact_reals(low, high, logarithmic=domain.logarithmic)
     corners = [Fraction(corner) for corner in domain.corners]
     return st.one_of(st.sampled_from(corners), plain) if corners else plain
+
+
+@singledispatch
+def members_of(domain: Domain, most: int) -> list[Any] | None:
+    """Return the members of a finite domain, the simplest first; None if it is infinite or has more than `most`.
+
+    Examples
+    --------
+    >>> members_of(Integers("a shift", -2, 1), 100)
+    [0, 1, -1, -2]
+    """
+    return None
+
+
+@members_of.register
+def _(domain: Choices, most: int) -> list[Any] | None:
+    return list(domain.values) if len(domain.values) <= most else None
+
+
+@members_of.register
+def _(domain: Integers, most: int) -> list[Any] | None:
+    if domain.high - domain.low >= most:
+        return None
+    return sorted(range(domain.low, domain.high + 1), key=lambda member: (abs(member), member < 0))
+
+
+@members_of.register
+def _(domain: Reals, most: int) -> list[Any] | None:
+    return [Fraction(domain.low)] if most and domain.low == domain.high else None
 
 
 def log_integers(low: int, high: int) -> st.SearchStrategy[int]:

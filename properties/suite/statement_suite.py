@@ -1,6 +1,6 @@
-"""Statements of a module as pytest items: one test each, and one that asks for mutants."""
+"""Statements of a module as pytest items: one test each, and one that asks for mutants, whose tests are watched."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +8,11 @@ import pytest
 
 from dpassay.properties.checks.statements import assert_errata, assert_holds
 from dpassay.properties.verify import Profile
+from dpassay.spec.proof.recording import recorded_outcomes
 from dpassay.spec.statement import Statement, load_statements
+from dpassay.spec.verdict import Outcome
 
-__all__ = ["statement_items"]
+__all__ = ["MutantWatch", "statement_items"]
 
 
 def statement_items(session: pytest.Session, places: Sequence[str], tests: Iterable[pytest.Item]) -> list[pytest.Item]:
@@ -37,6 +39,38 @@ def _items_of(session: pytest.Session, place: str, killed: set[str]) -> Iterator
     names = frozenset(one.name for one in statements)
     missing = names - killed if killed & names else None
     yield KillsItem.from_parent(session, name=f"{label}::every statement detects a fault", missing=missing)
+
+
+class MutantWatch:
+    """A plugin that fails a test with the marker ``kills`` unless it decides the statements that the marker names.
+
+    Each of them must come out violated or undecided at least once: that is what detects the fault.
+
+    Parameters
+    ----------
+    places : sequence of str
+        Modules whose statements are meant, as for `load_statements`.
+    """
+
+    def __init__(self, places: Sequence[str]) -> None:
+        self.names = {one.name for place in places for one in load_statements(place)}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
+        """Watch the outcomes of statements while a test runs."""
+        named = {name for mark in item.iter_markers("kills") for name in mark.args} & self.names
+        with recorded_outcomes() as outcomes:
+            yield
+        missed = named - {name for name, outcome in outcomes if outcome is not Outcome.HOLDS}
+        if missed:
+            never = sorted(missed - {name for name, _ in outcomes})
+            pytest.fail(
+                f"the test is marked kills({', '.join(map(repr, sorted(missed)))}), but no verdict on "
+                f"{'it' if len(missed) == 1 else 'them'} was violated or undecided during the test"
+                + (f" ({', '.join(never)}: not decided at all)" if never else "")
+                + ": plant a fault with dpassay.statements.assert_kills",
+                pytrace=False,
+            )
 
 
 class _DpassayItem(pytest.Item):

@@ -24,6 +24,10 @@ class Domain:
         """Return whether `value` is a member."""
         raise NotImplementedError
 
+    def complaint(self) -> str:
+        """Return what is wrong with the data of the domain and what is accepted; empty if nothing is."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Reals(Domain):
@@ -48,6 +52,10 @@ class Reals(Domain):
         """Return whether `value` is an exact number between the bounds."""
         return isinstance(value, (int, float, Fraction)) and self.low <= value <= self.high
 
+    def complaint(self) -> str:
+        """Return what is wrong with the bounds or the corners."""
+        return _interval_complaint(self)
+
 
 @dataclass(frozen=True)
 class Integers(Domain):
@@ -62,6 +70,10 @@ class Integers(Domain):
         """Return whether `value` is an integer between the bounds."""
         return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
 
+    def complaint(self) -> str:
+        """Return what is wrong with the bounds or the corners."""
+        return _interval_complaint(self)
+
 
 @dataclass(frozen=True)
 class Choices(Domain):
@@ -72,3 +84,18 @@ class Choices(Domain):
     def contains(self, value: Any) -> bool:
         """Return whether `value` is one of them."""
         return value in self.values
+
+    def complaint(self) -> str:
+        """Return whether there are no values, in words."""
+        return "" if self.values else "must have at least one value, got none"
+
+
+def _interval_complaint(domain: Reals | Integers) -> str:
+    if not domain.low <= domain.high:
+        return f"must have low <= high, got low {domain.low} and high {domain.high}: it is empty"
+    outside = [corner for corner in domain.corners if not domain.contains(corner)]
+    if outside:
+        return f"must have its corners in [{domain.low}, {domain.high}], got {', '.join(map(str, outside))}"
+    if isinstance(domain, Reals) and domain.logarithmic and domain.low <= 0:
+        return f"must have low > 0 to be logarithmic, got low {domain.low}"
+    return ""

@@ -1,4 +1,6 @@
-"""A record of the comparisons that a claim decides: pins and figures of errata read it.
+"""Records of the comparisons that a claim decides, and of the outcomes of statements.
+
+Pins and figures of errata read the comparisons; the tests of mutants, which must decide a statement, the outcomes.
 
 Decisions report every comparison here; it is kept only inside a `recorded` block. Pins
 (:mod:`dpassay.spec.proof.pins`) read the inequalities, figures (:mod:`dpassay.spec.proof.figures`) the
@@ -12,7 +14,9 @@ from dataclasses import dataclass
 
 from flint import arb
 
-__all__ = ["Comparison", "note", "recorded"]
+from dpassay.spec.verdict import Outcome
+
+__all__ = ["Comparison", "note", "note_outcome", "recorded", "recorded_outcomes"]
 
 
 @dataclass(frozen=True)
@@ -43,3 +47,24 @@ def recorded() -> Iterator[list[Comparison]]:
         yield record
     finally:
         _RECORD.reset(token)
+
+
+_OUTCOMES: ContextVar[list[tuple[str, Outcome]] | None] = ContextVar("record of outcomes", default=None)
+
+
+def note_outcome(statement: str, outcome: Outcome) -> None:
+    """Append the outcome of a statement to the record, if there is one."""
+    record = _OUTCOMES.get()
+    if record is not None:
+        record.append((statement, outcome))
+
+
+@contextmanager
+def recorded_outcomes() -> Iterator[list[tuple[str, Outcome]]]:
+    """Collect the names and outcomes of the statements decided inside the block, in order."""
+    record: list[tuple[str, Outcome]] = []
+    token = _OUTCOMES.set(record)
+    try:
+        yield record
+    finally:
+        _OUTCOMES.reset(token)

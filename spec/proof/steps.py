@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
+from dpassay.claims import UsageError, shown
 from dpassay.spec.verdict import Evidence, Outcome, Scope, Undecided, Verdict, conjunction
 
 __all__ = [
@@ -94,7 +95,7 @@ class Step:
         """Compute the verdict of a checked step or a lemma, named after the step; None for the other kinds."""
         if self.check is None:
             return None
-        found = self.check()
+        found = _required_verdict(self.name, self.check())
         detail = self.name if found.outcome is Outcome.HOLDS else f"{self.name}: {found.detail}"
         return replace(found, detail=detail, tightness=None)
 
@@ -258,8 +259,14 @@ def computed(name: str, sentence: str, check: Check, *, given: Sequence[str] = (
         sentence,
         tuple(given),
         Kind.CHECKED,
-        check if scope is None else lambda: replace(check(), scope=scope),
+        check if scope is None else lambda: replace(_required_verdict(name, check()), scope=scope),
     )
+
+
+def _required_verdict(name: str, found: object) -> Verdict:
+    if not isinstance(found, Verdict):
+        raise UsageError(f"the check of the step {name!r} must return a verdict, got {shown(found)}")
+    return found
 
 
 def lemma(name: str, sentence: str, statement: Decided) -> Step:

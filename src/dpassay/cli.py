@@ -209,10 +209,13 @@ def _print_card(record: dict[str, Any]) -> None:
 
 
 def _card_lines(key: str, value: Any) -> list[str]:
+    from dpassay.properties.hunting.formatting import event_words
+
     if key == "ratio":
         return [f"within [{value[0]}, {value[1]}]"]
     if isinstance(value, dict):
-        return [f"{name}: {part}" for name, part in value.items() if part is not None]
+        shown = {name: event_words(part) if name == "event" else part for name, part in value.items()}
+        return [f"{name}: {part}" for name, part in shown.items() if part is not None]
     if isinstance(value, list):
         return [", ".join(map(str, part)) if isinstance(part, tuple | list) else str(part) for part in value]
     return str(value).splitlines()
@@ -418,13 +421,13 @@ _ABOUT_THE_IDEAL = "the verdict is on the ideal mechanism, in real arithmetic"
 
 
 def _print_hunt(result: "HuntResult") -> None:
-    from dpassay.properties.hunting.formatting import float64_lines, power_words
+    from dpassay.properties.hunting.formatting import event_words, float64_lines, power_words
 
     click.echo(str(result))
     if result.witness is not None:
         click.echo(f"  left   {result.witness.shown[0]}")
         click.echo(f"  right  {result.witness.shown[1]}")
-        click.echo(f"  event  {result.witness.event}")
+        click.echo(f"  event  {event_words(result.witness.event)}")
         intervals = (result.witness.p_left, result.witness.p_right)
         left, right = (f"[{low:.6g}, {high:.6g}]" for low, high in intervals)
         click.echo(f"  Pr[event | left] in {left}, Pr[event | right] in {right}")

@@ -4,7 +4,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +85,9 @@ def print_records(records: Iterable[msgspec.Struct]) -> None:
 def print_table(records: Sequence[dict[str, Any]], columns: Sequence[str], title: str | None = None) -> None:
     """Print a table on standard output.
 
-    A pipe or a file receives one line for each record, however long. A terminal receives a table whose cells break
-    between words; where one that is too narrow would break names, it receives a block for each record.
+    A pipe or a file receives one line for each record, however long, padded in narrow columns only. A terminal
+    receives a table whose cells break between words; where one that is too narrow would break names, it receives a
+    block for each record.
     """
     from rich.console import Console
 
@@ -94,20 +95,36 @@ def print_table(records: Sequence[dict[str, Any]], columns: Sequence[str], title
     rows = [[_cell(record.get(column)) for column in columns] for record in records]
     headings = [column.replace("_", " ") for column in columns]
     if not console.is_terminal:
-        rows = [[" ".join(cell.split()) for cell in row] for row in rows]
-        _print_as_table(Console(width=_width([headings, *rows], str.splitlines)), headings, rows, title)
-    elif _width([headings, *rows], str.split) <= console.width:
+        _print_as_lines(console, headings, [[" ".join(cell.split()) for cell in row] for row in rows], title)
+    elif _width([headings, *rows]) <= console.width:
         _print_as_table(console, headings, rows, title)
     else:
         _print_as_blocks(console, headings, rows, title)
 
 
-def _width(rows: Sequence[Sequence[str]], parts: Callable[[str], list[str]]) -> int:
-    """Return the width of a table whose columns are as wide as the longest part of a cell."""
+_WIDEST_PADDED = 40
+"""Cells of a pipe are padded up to this width; a longer cell moves the rest of its line."""
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    """Return the width of a table whose columns are as wide as the longest word of a cell."""
     from rich.cells import cell_len
 
     columns = zip(*rows, strict=True)
-    return sum(max((cell_len(part) for cell in column for part in parts(cell)), default=0) + 2 for column in columns)
+    return sum(max((cell_len(word) for cell in column for word in cell.split()), default=0) + 2 for column in columns)
+
+
+def _print_as_lines(console: Any, headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None) -> None:
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    lines = [headings, *rows]
+    widths = [min(max(map(cell_len, column)), _WIDEST_PADDED) for column in zip(*lines, strict=True)]
+    if title is not None:
+        console.print(Text(title), soft_wrap=True)
+    for line in lines:
+        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True))
+        console.print(Text("  ".join(padded).rstrip()), soft_wrap=True)
 
 
 def _print_as_table(console: Any, headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None) -> None:

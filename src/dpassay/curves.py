@@ -45,7 +45,8 @@ def profile(delta_of: Callable[[float], float]) -> tuple[ApproximateDP, ...]:
     Raises
     ------
     UsageError
-        If a value is no probability, or the curve claims nothing at any epsilon up to 100.
+        If the curve raises an exception, has a value that is no probability, or claims nothing at any epsilon up
+        to 100.
     """
     epsilons = [0.0, *(_first_below(delta_of, level) for level in LEVELS)]
     points = {epsilon: _delta(delta_of, epsilon) for epsilon in sorted(epsilons) if epsilon < math.inf}
@@ -70,13 +71,19 @@ def trade_off(beta_of: Callable[[float], float]) -> tuple[ApproximateDP, ...]:
     Raises
     ------
     UsageError
-        If a value is out of its range, or the function rises.
+        If the function raises an exception or rises, or a value is out of its range.
     """
     alphas = np.concatenate([[0.0], np.geomspace(_SMALLEST_ALPHA, 1.0, _ALPHAS)])
-    betas = np.array([float(beta_of(alpha)) for alpha in alphas.tolist()])
+    sentence = "trade_off must be given a function beta(alpha) in [0, 1 - alpha] that does not increase"
+    betas = np.array([_number(beta_of, alpha, "alpha", sentence) for alpha in alphas.tolist()])
     slack = 1e-12  # float64 evaluates a function that a user writes to about this
-    if not (np.all(betas >= -slack) and np.all(betas <= 1 - alphas + slack) and np.all(np.diff(betas) <= slack)):
-        raise UsageError("trade_off must be given a function beta(alpha) in [0, 1 - alpha] that does not increase")
+    inside = (betas >= -slack) & (betas <= 1 - alphas + slack)
+    falls = np.concatenate([[True], np.diff(betas) <= slack])
+    wrong = np.flatnonzero(~(inside & falls))
+    if wrong.size:
+        place = wrong[0]
+        before = "" if falls[place] or not inside[place] else f" and {betas[place - 1]:.12g} at {alphas[place - 1]:g}"
+        raise UsageError(f"{sentence}, got {betas[place]:.12g} at alpha {alphas[place]:g}{before}")
 
     def delta_of(epsilon: float) -> float:
         return float(np.clip(np.max(1 - betas[1:] - math.exp(epsilon) * alphas[:-1]) + slack, 0.0, 1.0))
@@ -98,11 +105,22 @@ def _first_below(delta_of: Callable[[float], float], level: float) -> float:
 
 
 def _delta(delta_of: Callable[[float], float], epsilon: float) -> float:
-    value = delta_of(epsilon)
-    try:
-        delta = float(value)
-    except (TypeError, ValueError):
-        delta = math.nan
+    sentence = "claim must be a curve delta(epsilon) in [0, 1]"
+    delta = _number(delta_of, epsilon, "epsilon", sentence)
     if not 0 <= delta <= 1:
-        raise UsageError(f"claim must be a curve delta(epsilon) in [0, 1], got {shown(value)} at epsilon {epsilon:g}")
+        raise UsageError(f"{sentence}, got {shown(delta)} at epsilon {epsilon:g}")
     return delta
+
+
+def _number(function: Callable[[float], float], argument: float, name: str, sentence: str) -> float:
+    """Return the value of a function of the user at an argument; errors begin with the sentence of what it must be."""
+    try:
+        value = function(argument)
+    except Exception as error:  # whatever it raises
+        raise UsageError(
+            f"{sentence}, but it raises {type(error).__name__}: {error} at {name} {argument:g}"
+        ) from error
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"{sentence}, got {shown(value)} at {name} {argument:g}") from None

@@ -192,13 +192,17 @@ def _watched(what: str, reports: Iterable[R], count: int) -> Iterator[R]:
 
 def _print_statements(reports: Iterator["StatementReport"], as_json: bool) -> int:
     columns = ("statement", "item", "verdict", "evidence", "scope", "cases", "tightness", "seconds")
-    printed, interrupted = _print("statements", reports, columns, as_json, lambda report: {"scope": report.reach})
+    printed, interrupted = _print("statements", reports, columns, as_json, _statement_cells)
     unexpected = _unexpected(printed)
     for report in unexpected:
         click.echo(f"{report.outcome}: {report.statement.name}: {report.detail}", err=True)
         if report.witness:
             click.echo(f"  at {json.dumps(report.record().witness, ensure_ascii=False)}", err=True)
     return UNEXPECTED if unexpected else INTERRUPTED if interrupted else EXPECTED
+
+
+def _statement_cells(report: "StatementReport") -> dict[str, Any]:
+    return {"scope": report.reach, "evidence": ", ".join(filter(None, (report.evidence, report.allowance)))}
 
 
 def _print_errata(reports: Iterator["ErratumReport"], as_json: bool) -> int:

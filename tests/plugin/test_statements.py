@@ -36,6 +36,29 @@ def test_each_statement_is_a_test_and_needs_a_mutant(pytester: pytest.Pytester, 
     ])  # fmt: skip
 
 
+def test_a_mutant_must_be_detected_during_its_test(pytester: pytest.Pytester, paper: Path) -> None:
+    tests = paper / "test_tested_paper.py"
+    tests.write_text(
+        "import pytest, tested_paper\n"
+        "from fractions import Fraction\n"
+        "@pytest.mark.kills('pure_dp_of_randomised_response', 'estimate_is_unbiased')\n"
+        "def test_nothing():\n"
+        "    tested_paper.estimate_is_unbiased()\n"
+        "@pytest.mark.kills('epsilon_of_randomised_response_is_attained')\n"
+        "def test_a_fault(monkeypatch):\n"
+        "    monkeypatch.setattr(tested_paper, 'largest_ratio', lambda truth: Fraction(2))\n"
+        "    tested_paper.epsilon_of_randomised_response_is_attained(truth=Fraction(3, 4))\n",
+        encoding="utf-8",
+    )
+    file = str(paper / "tested_paper.py")
+    result = pytester.runpytest_subprocess("-v", "-k", "test_", "--dpassay-statements", file, str(paper))
+    result.stdout.fnmatch_lines([
+        "*::test_nothing FAILED*",
+        "*::test_a_fault PASSED*",
+        "the test is marked kills('estimate_is_unbiased', *), but no verdict*(pure_dp_of_*: not decided at all)*",
+    ])  # fmt: skip
+
+
 def test_a_false_statement_fails_with_its_witness(pytester: pytest.Pytester, paper: Path) -> None:
     file = paper / "tested_paper.py"
     text = file.read_text(encoding="utf-8")

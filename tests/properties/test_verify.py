@@ -1,7 +1,11 @@
+import itertools
+import random
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
+import numpy as np
 import pytest
 import sympy as sp
 
@@ -10,10 +14,11 @@ from dpassay.properties.verify import ErratumReport, verify, verify_errata, veri
 from dpassay.registry import Registry
 from dpassay.spec import statement as registry
 from dpassay.spec.ball import at_most, ball
-from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.domains.base import Choices, Integers, Reals
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.steps import Proof, checked, proof, prose
 from dpassay.spec.proof.symbolic import nonnegative
+from dpassay.spec.rational import at_most_exact, below_exact
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, Severity, Statement, all_statements, statement
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Scope, Undecided, Verdict, Violated
@@ -44,6 +49,68 @@ def test_a_false_statement_is_refuted_and_shrunk() -> None:
     assert not report.as_expected
 
 
+Few = Annotated[int, Integers("a shift", -40, 59)]
+Either = Annotated[bool, Choices("a truth value", (False, True))]
+
+
+def test_a_small_finite_domain_is_exhausted() -> None:
+    def false_at_one_point(shift: Few, flag: Either) -> Verdict:
+        """No shift is 57, or the flag is not set."""
+        return at_most_exact(int(shift == 57 and flag), 0, "whether it is")
+
+    def true(shift: Few, flag: Either) -> Verdict:
+        """All shifts are below 60, whatever the flag."""
+        return below_exact(shift - flag, 60, "the shift")
+
+    report = verify_statement(make(false_at_one_point))
+    assert (report.outcome, report.witness) == (Outcome.VIOLATED, {"shift": 57, "flag": True})
+    assert not report.exhausted
+    report = verify_statement(make(true))
+    assert (report.outcome, report.scope, report.cases) == (Outcome.HOLDS, Scope.POINTS, 200)
+    assert report.reach == "points, the whole domain"
+
+
+def test_an_exception_at_one_point_of_a_finite_domain_is_seen() -> None:
+    def raises_at_one_point(shift: Few) -> Verdict:
+        """1/(shift - 31) is at most 1."""
+        return at_most_exact(Fraction(1, shift - 31), Fraction(1), "ratio")
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        verify_statement(make(raises_at_one_point))
+    assert caught.value.__notes__ == ["at {'shift': 31}"]
+
+
+@pytest.mark.parametrize("draw", [lambda: random.random(), lambda: np.random.random()])  # noqa: NPY002, PLW0108, S311
+def test_a_statement_that_draws_at_random_is_an_error(draw: Callable[[], float]) -> None:
+    def rarely_false(x: X) -> Verdict:
+        """A number is not negative, mostly."""
+        return at_most_exact(int(draw() < 1e-9), x, "whether it fails")
+
+    with pytest.raises(UsageError, match="rarely_false must be deterministic, but draws from the generator"):
+        verify_statement(make(rarely_false))
+
+
+def test_a_statement_that_does_not_repeat_its_verdict_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpassay.properties.verify._REPEATING_SECONDS", 60.0)  # it ends at the first difference
+    calls = itertools.count()
+
+    def changes(x: X) -> Verdict:
+        """A number is not negative, at first."""
+        return at_most_exact(int(next(calls) > 100), x / 1000, "whether it fails")
+
+    with pytest.raises(UsageError, match=r"changes must be deterministic, but at \{.*decided again violated"):
+        verify_statement(make(changes))
+
+
+def test_a_statement_may_seed_a_shared_generator() -> None:
+    def seeded(x: X) -> Verdict:
+        """A random number is at most 1."""
+        random.seed(int(x))
+        return at_most_exact(Fraction(random.random()), Fraction(1), "the number")  # noqa: S311
+
+    assert verify_statement(make(seeded)).as_expected
+
+
 def test_undecided_cases_are_counted_and_not_expected() -> None:
     def sometimes(n: N) -> Verdict:
         """Decided for even counts only."""
@@ -59,7 +126,7 @@ def test_undecided_cases_are_counted_and_not_expected() -> None:
 def test_points_are_never_taken_for_a_proof() -> None:
     def trivial(x: X) -> Verdict:
         """Claims to hold for all, at one point."""
-        return Holds(evidence=Evidence.SYMBOLIC, scope=Scope.ALL)
+        return Holds(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=f"at {x}")
 
     assert verify_statement(make(trivial)).scope is Scope.POINTS
 

@@ -1,10 +1,11 @@
 from collections.abc import Callable
 from dataclasses import replace
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 import sympy as sp
 
+from dpassay.claims import UsageError
 from dpassay.spec.proof.rules import (
     at_least_by,
     largest_at,
@@ -33,6 +34,13 @@ def test_a_proof_holds_if_its_steps_do_and_counts_the_prose() -> None:
     verdict = proof(SQUARE, IDEA, all_of("both", "square", "idea")).decide()
     assert (verdict.outcome, verdict.evidence, verdict.scope) == (Outcome.HOLDS, Evidence.SYMBOLIC, Scope.ALL)
     assert verdict.prose_steps == 1
+
+
+@pytest.mark.parametrize("scope", [None, Scope.ALL])
+def test_a_check_that_returns_no_verdict_is_named(scope: Scope | None) -> None:
+    nothing: Any = lambda: None
+    with pytest.raises(UsageError, match="check of the step 'nothing' must return a verdict, got None"):
+        proof(computed("nothing", "Nothing.", nothing, scope=scope)).decide()
 
 
 def test_prose_steps_of_a_lemma_are_counted() -> None:

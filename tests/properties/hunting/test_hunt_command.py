@@ -24,6 +24,10 @@ def half(data, size, rng):
 def edits(data, size, rng):
     data[:] = 0
     return rng.random(size).round(3)
+def empties(data, size, rng):
+    first = data[0] + rng.laplace(0, 2.0, size)
+    data[:] = 0
+    return first
 def constant(data, size, rng):
     return [0.0] * size
 def hangs(data, size, rng):
@@ -113,6 +117,25 @@ def test_notes_are_warnings_on_standard_error(capsys: Capture, as_json: bool) ->
     assert err == f"dpassay: {note}\n"
     if as_json:
         assert json.loads(out)["notes"] == [note]
+
+
+@pytest.mark.traced
+def test_a_traced_target_that_changes_its_input_is_named(capsys: Capture) -> None:
+    assert hunt("empties", "--float64", "ignore", "--calls", "1000", "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["verdict"], record["traced"]) == ("holds", True)
+    assert record["notes"] == ["the target changes its input in place; each call received a copy"]
+
+
+def test_a_long_event_is_abridged_in_the_terminal_only(capsys: Capture) -> None:
+    assert main(["hunt", "SVT3", "--seed", "0"]) == 1
+    (event,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("  event  "))
+    assert len(event) < 400
+    assert event.endswith("alternatives; --json prints them all)")
+    assert main(["hunt", "SVT3", "--seed", "0", "--json"]) == 1
+    whole = json.loads(capsys.readouterr().out)["witness"]["event"]
+    assert len(whole) > 1000
+    assert whole.startswith(event.removeprefix("  event  ").partition(" or ...")[0])
 
 
 def test_a_hang_is_bad_input_and_what_was_found_is_printed(capsys: Capture) -> None:

@@ -126,7 +126,9 @@ def test_structured_outcomes_are_told_apart_by_what_they_say_and_numbers_are_non
     for place, symbol in enumerate(raw):
         alone, together = Outcomes.of([symbol, "another"]), outcomes.taken(np.array([place]))
         for name in together.features:
-            np.testing.assert_array_equal(together.features[name], alone.feature(name)[:1], name)
+            own = alone.feature(name)
+            assert own is not None
+            np.testing.assert_array_equal(together.features[name], own[:1], name)
     events = {name: sorted(places.tolist()) for name, places in EventLearner()._events(outcomes)}
     assert events["word", "a"] == [0, 3]
     assert events["word", b"a"] == [9]
