@@ -27,12 +27,8 @@ from dpassay.properties.hunting.confirming import Exactly
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.float64 import sampled_float64, with_certified_float64
 from dpassay.properties.hunting.formatting import relation_words
-<<<<<<< HEAD
-from dpassay.properties.hunting.idle import require_count
-from dpassay.properties.hunting.many_at_once import asked_for_many
-=======
 from dpassay.properties.hunting.idle import notes_on_calls
->>>>>>> statements
+from dpassay.properties.hunting.many_at_once import asked_for_many
 from dpassay.properties.hunting.result import HuntResult, refuted_claims
 from dpassay.properties.hunting.task import (
     Task,
@@ -288,19 +284,11 @@ def investigate(
         if decision is not None:
             result = _exact(task, *decision)
             if result is not None:
-<<<<<<< HEAD
                 pairs = adversarial_pairs(relation, seed=task.seed)
-                with kept_global_generators():
-                    ask(opened.sampler, require_count, pairs[0][0])
-                result = asked_for_many(result, task, opened.sampler, pairs)
-=======
-                inputs = [
-                    data for pair in adversarial_pairs(relation, seed=task.seed)[:_CALLED_PAIRS] for data in pair
-                ]
+                inputs = [data for pair in pairs[:_CALLED_PAIRS] for data in pair]
                 with kept_global_generators():
                     notes = ask(opened.sampler, notes_on_calls, inputs)
-                result = replace(result, notes=(*result.notes, *notes))
->>>>>>> statements
+                result = asked_for_many(replace(result, notes=(*result.notes, *notes)), task, opened.sampler, pairs)
             if result is not None and decision[0].low_bits_open:
                 result = _with_float64(result, task, opened)
         if result is None:
