@@ -21,11 +21,8 @@ _RANK_POWER = 3.0
 """The shares of the leaders fall with this power of the rank: a smaller power finds the best pair more surely and
 gives it fewer calls."""
 
-_OPEN_RANK_POWER = 1.0
-"""The same while no pair promises a bound above 0: the order of the list and the first rare events rank them. The
-size of a leak is unknown over orders of magnitude, so that the next call on a pair finds one with a chance that falls
-as the number of its calls: calls in proportion to the chance of a leak find most. A larger power gives the first pair
-half of all calls."""
+_OPEN_RANK_POWER = 2.0
+"""The same while no pair promises a bound above 0: the order of the list ranks them, and the leak may be on any."""
 
 _MOST_LIKELY = 100.0
 """The largest factor by which wealth against the claim raises the part of a pair in the calls that look: the odds of a

@@ -36,7 +36,7 @@ _LIBRARIES = frozenset({"numpy", "scipy", "dpassay"})
 
 
 class Clock:
-    """Whether the code under test asked for the time."""
+    """A note that the code under test asked for the time."""
 
     was_read = False
 

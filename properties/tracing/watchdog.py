@@ -75,8 +75,8 @@ def _end(finished: threading.Event, is_over: threading.Event, lock: threading.Lo
             if not is_over.is_set():
                 return
             is_sent = True
-            _raise_in(thread, OutOfTime)  # in place of the other one
-            while True:
+            while True:  # one that arrives in a callback is lost
+                _raise_in(thread, OutOfTime)
                 time.sleep(0)
         except OutOfTime:
             if is_sent:

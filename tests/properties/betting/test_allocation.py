@@ -62,22 +62,6 @@ def test_while_no_pair_is_proven_the_first_ones_share_the_calls() -> None:
     assert np.sort(shares)[-8] > 1 / 100
 
 
-def test_while_no_pair_is_proven_the_first_one_is_not_all_that_is_looked_at() -> None:
-    weights = 1 / np.arange(3.0, PAIRS + 3)
-    shared = Allocation(weights / weights.sum(), 4)
-    shared.add(PAIRS)
-    for pair in range(PAIRS):
-        note(shared, pair, 2000, -0.1, 0.0, np.full(4, -0.1))
-    shares = shared.shares(TOTAL, EVERYONE)
-    assert np.all(np.diff(shares) <= 0)
-    assert shares[0] < 1 / 4
-    # two nats of rare events on a pair make it the first one, as far as there is to go
-    note(shared, 6, 2000, -0.1, 0.0, np.full(4, -0.1), foremost=2.0)
-    shares = shared.shares(TOTAL, EVERYONE)
-    assert int(shares.argmax()) == 6
-    assert shares[6] > 1 / 6
-
-
 def test_a_pair_that_promises_no_bound_takes_no_lead() -> None:
     shared = allocation()
     # told from equality in 40,000 calls by a nat more than chance: all calls so far would refute nothing
