@@ -94,12 +94,16 @@ def _state(generator: Any) -> Hashable:
 
 
 def _generators_of(sampler: Any) -> Iterator[Any]:
+    """Yield the generators among all global names, and those within what the functions of the target name."""
     seen: set[int] = set()
     for space in spaces_of(sampler):
         for value in list(space.values()):
-            yield from _in_value(value, seen, _DEEPEST)
+            if isinstance(value, _GENERATORS):
+                yield from _in_value(value, seen, 1)
     for function in functions_in(sampler, _DEEPEST):
-        yield from _in_value(function, seen, _DEEPEST)
+        named = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
+        for value in (function, *named):
+            yield from _in_value(value, seen, _DEEPEST)
     yield from _in_value(sampler, seen, _DEEPEST)
 
 
