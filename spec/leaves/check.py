@@ -29,6 +29,7 @@ __all__ = [
     "digest",
     "extreme_boxes",
     "faults_found",
+    "parameter_faults",
     "read_count",
     "read_flag",
     "read_form",
@@ -65,7 +66,7 @@ def check_alignment(certificate: Mapping[str, Any]) -> list[str]:
 def faults_found(
     certificate: Mapping[str, Any], form: str, name: str, faults: Callable[[Mapping[str, Any]], Iterator[str]]
 ) -> list[str]:
-    """Return what a checker finds in a certificate of its format.
+    """Return what a checker finds in a certificate of its format, and whether the content was changed.
 
     Parameters
     ----------
@@ -84,19 +85,25 @@ def faults_found(
     if not isinstance(certificate, Mapping) or certificate.get("format") != form:
         raise MalformedCertificateError(f"not {name}: its format is not {form!r}")
     try:
-        return list(faults(certificate))
+        is_changed = certificate["digest"] != digest(certificate)
+        changed = ["the content was changed: it does not have its digest"] if is_changed else []
+        return [*changed, *faults(certificate)]
     except MalformedCertificateError:
         raise
     except (KeyError, ValueError, TypeError, AttributeError, ArithmeticError, IndexError, RecursionError) as error:
         raise MalformedCertificateError(f"malformed certificate: {type(error).__name__}: {error}") from None
 
 
-def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
-    if certificate["digest"] != digest(certificate):
-        yield "the content was changed: it does not have its digest"
+def parameter_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a fault if epsilon or delta is outside its domain."""
     epsilon, delta = read_rational(certificate["epsilon"]), read_rational(certificate["delta"])
     if epsilon < 0 or not 0 <= delta <= 1:
         yield f"({epsilon}, {delta}) are no privacy parameters"
+
+
+def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
+    epsilon = read_rational(certificate["epsilon"])
+    yield from parameter_faults(certificate)
     boxes = [[(read_rational(low), read_rational(high)) for low, high in box] for box in certificate["boxes"]]
     yield from (f"the boxes lack {box_words(box)}" for box in _missing(certificate, boxes))
     if not certificate["leaves"]:

@@ -20,9 +20,9 @@ from dpassay.spec.leaves.check import (
     MalformedCertificateError,
     box_words,
     change_of,
-    digest,
     extreme_boxes,
     faults_found,
+    parameter_faults,
     read_count,
     read_flag,
     read_form,
@@ -55,11 +55,8 @@ def check_lattice(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _all_faults(certificate: Mapping[str, Any]) -> Iterator[str]:
-    if certificate["digest"] != digest(certificate):
-        yield "the content was changed: it does not have its digest"
-    epsilon, delta = read_rational(certificate["epsilon"]), read_rational(certificate["delta"])
-    if epsilon < 0 or not 0 <= delta <= 1:
-        yield f"({epsilon}, {delta}) are no privacy parameters"
+    epsilon = read_rational(certificate["epsilon"])
+    yield from parameter_faults(certificate)
     if not read_flag(certificate["relation"]["integer"]):
         yield "the data are not integers"
     boxes = [[(read_rational(low), read_rational(high)) for low, high in box] for box in certificate["boxes"]]
