@@ -26,6 +26,7 @@ from dpassay.properties.hunting.task import Task, fresh_seed
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.outcomes.symbols import Outcomes, Sampler, WrongCountError
+from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["DIFFERS_IN_BATCHES", "asked_for_many"]
 
@@ -82,7 +83,16 @@ def asked_for_many(
 
 
 def _undecided(result: HuntResult, note: str) -> HuntResult:
-    return replace(result, verdict=HuntVerdict.UNDECIDED, notes=(*result.notes, note), certificate=None)
+    bounds = tuple(replace(bound, upper=None) for bound in result.bounds)  # they are of one outcome at a time
+    return replace(
+        result,
+        verdict=HuntVerdict.UNDECIDED,
+        evidence=Evidence.SAMPLED,
+        scope=Scope.SAMPLES,
+        bounds=bounds,
+        notes=(*result.notes, note),
+        certificate=None,
+    )
 
 
 def _goes_call_by_call(sampler: Any) -> bool:

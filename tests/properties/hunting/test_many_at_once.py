@@ -51,6 +51,8 @@ def test_a_target_that_differs_in_batches_is_undecided(target: Any) -> None:
     assert result.verdict is HuntVerdict.UNDECIDED
     assert DIFFERS_IN_BATCHES in result.notes
     assert result.certificate is None
+    assert result.epsilon_upper is None
+    assert str(result).startswith("undecided (sampled, scope samples)")
 
 
 @pytest.mark.parametrize(
