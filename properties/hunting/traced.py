@@ -69,7 +69,7 @@ from dpassay.spec.leaves.moves import UndecidedMovesError
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, has_open_bits, released_numbers
 from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
-from dpassay.spec.verdict import Outcome
+from dpassay.spec.verdict import Outcome, Scope
 
 __all__ = ["decide", "refuted_exactly"]
 
@@ -299,7 +299,7 @@ class _Work:
             return _Known(self, None, symbolic)
         known = _Known(self, symbolic.model, "")
         known.proof = self._proof(known)
-        known.is_whole = symbolic.unity.outcome is Outcome.HOLDS
+        known.is_whole = symbolic.unity.outcome is Outcome.HOLDS and symbolic.unity.scope is Scope.ALL
         if not isinstance(self.claim, PureDP | BoundedRange) and not known.implies(self.claim):
             known.square = self._gaussian(symbolic.model)
         return known

@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
@@ -10,7 +11,7 @@ from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.distribution import partition_of_unity
 from dpassay.spec.leaves.model import LeafModel
 from dpassay.spec.leaves.siblings import joined_siblings
-from dpassay.spec.verdict import Evidence, Undecided, Verdict
+from dpassay.spec.verdict import Evidence, Scope, Undecided, Verdict
 
 __all__ = ["Domain", "checked_unity", "point_of"]
 
@@ -46,14 +47,18 @@ def checked_unity(model: LeafModel, domain: Domain, seed: int, deadline: float) 
     Returns
     -------
     Verdict
-        Undecided, with the reason, if a probability has no rule or takes too long.
+        Undecided, with the reason, if a probability has no rule or takes too long. The scope is that of all data in
+        the domain if no constraint is left after siblings were joined; otherwise it is the point.
     """
     try:
         with time_limit(max(0.0, _SHARE * (deadline - time.monotonic()))):
             if not model.size:
                 return partition_of_unity(model)
             point = point_of(random.Random(seed), domain, model.size)  # noqa: S311
-            return partition_of_unity(at_data(joined_siblings(model), point))
+            joined = joined_siblings(model)
+            found = partition_of_unity(at_data(joined, point))
+            is_constant = not any(leaf.constraints for leaf in joined.leaves)
+            return replace(found, scope=Scope.ALL) if is_constant else found
     except OutOfTime:
         return Undecided(evidence=Evidence.ENCLOSED, detail="the probabilities of the leaves take too long")
 

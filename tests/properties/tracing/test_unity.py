@@ -2,12 +2,12 @@ import math
 import time
 
 import pytest
-from tests.spec.leaves.models import noisy_max_loop, sparse_vector
+from tests.spec.leaves.models import at_least, leaf, noise, noisy_max_loop, number, sparse_vector
 
 from dpassay.properties.tracing import unity
 from dpassay.properties.tracing.unity import checked_unity
 from dpassay.spec.leaves.model import LeafModel, NoiseKind
-from dpassay.spec.verdict import Outcome
+from dpassay.spec.verdict import Outcome, Scope
 
 EVERYWHERE = -math.inf, math.inf
 
@@ -23,6 +23,15 @@ def test_a_lost_or_doubled_leaf_on_symbolic_data_is_seen(model: LeafModel) -> No
         rest = (*model.leaves[:i], *model.leaves[i + 1 :])
         assert outcome_of(LeafModel(rest, size=model.size)) is Outcome.VIOLATED
         assert outcome_of(LeafModel((*rest, one, one), size=model.size)) is Outcome.VIOLATED
+
+
+def test_a_sum_that_is_known_at_a_point_says_nothing_of_other_data() -> None:
+    """Each leaf has the probability 1/2, at this point and at others: only what was joined shows that."""
+    whole = sparse_vector(4, 2, 4, 1)
+    assert checked_unity(whole, EVERYWHERE, 0, time.monotonic() + 60).scope is Scope.ALL
+    halves = [leaf(place, at_least(noise(NoiseKind.LAPLACE, place), number(0))) for place in range(2)]
+    found = checked_unity(LeafModel(tuple(halves), size=1), EVERYWHERE, 0, time.monotonic() + 60)
+    assert (found.outcome, found.scope) == (Outcome.HOLDS, Scope.POINTS)
 
 
 def test_the_probabilities_of_leaves_on_numbers_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
