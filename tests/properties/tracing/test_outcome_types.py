@@ -9,7 +9,7 @@ import pytest
 from dpassay.claims import PureDP, VectorNeighbours
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.tracing.outcome_types import Typed, may_tell, types_of_parts
-from dpassay.spec.leaves.model import Affine, Noise, NoiseKind
+from dpassay.spec.leaves.model import Affine, Image, Noise, NoiseKind
 
 BIT = VectorNeighbours(size=1, linf=1, low=0, high=1)
 NOISE = Affine(Fraction(0), {Noise(NoiseKind.LAPLACE, 0): Fraction(1)})
@@ -51,6 +51,7 @@ def test_types_that_tell_nothing_are_proved(release: Any) -> None:
     assert decision.reason is None
 
 
+ROUNDED = Image((("rint",),), NOISE)
 LISTED, TUPLED = ("list", "number", "int"), ("tuple", "number", "int")
 NONE: frozenset[str] = frozenset()
 
@@ -63,6 +64,8 @@ NONE: frozenset[str] = frozenset()
         (Typed(NOISE, "number", frozenset({"float"})), Typed(NOISE, "number", frozenset({"int"})), True),
         (Typed(NOISE, "number", frozenset({"float"})), Typed(NOISE, "number", NONE), False),
         (Typed(NOISE, "number", NONE), Typed(0, "int", NONE), False),
+        (Typed(ROUNDED, "number", frozenset({"int"})), Typed(1, "float", frozenset({"float"})), True),
+        (Typed(NOISE, "number", frozenset({"int", "float"})), Typed("", "str", NONE), True),
         (Typed((NOISE, 1), LISTED, NONE), Typed((NOISE, 1), TUPLED, NONE), True),
         (Typed((NOISE, 1), LISTED, NONE), Typed((NOISE, 2), TUPLED, NONE), False),
     ],
