@@ -278,7 +278,8 @@ def _quantifiers(claim: Callable[..., Verdict | Proof], where: str) -> dict[str,
                 f"{where}: the domain of the quantifier {parameter!r}, {domains[0].sentence}, {complaint}"
             )
         quantifiers[parameter] = domains[0]
-    unread = [name for name in quantifiers if name not in _names_read(claim)]
+    read = _names_read(claim)
+    unread = [name for name in quantifiers if name not in read]
     if unread:
         raise UsageError(
             f"{where}: the code must read every quantifier, but does not read {', '.join(unread)}: it cannot decide a "

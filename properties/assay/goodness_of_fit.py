@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from dpassay.properties.assay.fit_power import THETAS, WIDENING, smallest_distortion
@@ -111,6 +110,8 @@ def learnt_evidence(counts: NDArray[np.int64], probabilities: Array) -> float:
 
 
 def _edges(distribution: NoiseDistribution) -> Array:
+    from scipy import stats  # takes half a second to import
+
     location, scale = float(exact("location", distribution.location)), float(exact("scale", distribution.scale))
     family = stats.norm if distribution.family.endswith("gaussian") else stats.laplace
     far = family.isf(np.array(_TAILS))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betainccinv, betaincinv
 
 from dpassay.claims import Claim, Mechanism
 from dpassay.discovery import import_all_below
@@ -88,8 +88,8 @@ def privacy_at_known_events(mechanism: Mechanism, *, draws: int = DRAWS, seed: i
             int(known.event(np.asarray(mechanism.sample(data, draws, rng))).sum())
             for data in (known.left, known.right)
         )
-        least = beta.ppf(level, left, draws - left + 1) if left else 0.0
-        most = beta.isf(level, right + 1, draws - right) if right < draws else 1.0
+        least = betaincinv(left, draws - left + 1, level) if left else 0.0
+        most = betainccinv(right + 1, draws - right, level) if right < draws else 1.0
         with np.errstate(over="ignore"):
             if any(least > np.exp(epsilon) * most + delta for epsilon, delta in points):
                 return False

@@ -1,5 +1,6 @@
 """Target charging: exact distributions of its mechanisms on bits."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -62,7 +63,8 @@ def _finished_distribution(mechanism: FinishedLevel, data: Array) -> FiniteDistr
 
 def _shared_counters(records: Sequence[Fraction], left: Sequence[int]) -> list[int]:
     costs = one_for_each_record(records, left)
-    return [cost * records.count(record) for cost, record in zip(costs, records, strict=True)]
+    number = Counter(records)
+    return [cost * number[record] for cost, record in zip(costs, records, strict=True)]
 
 
 def _distribution_of_shared_counters(mechanism: CountsByValue, data: Array) -> RepeatedSumsDistribution:

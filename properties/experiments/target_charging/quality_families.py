@@ -12,7 +12,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from scipy.stats import laplace
 
 from dpassay.impl.accounting.target_quality import (
     between_thresholds_quality,
@@ -160,6 +159,8 @@ def _between(gap: float, epsilon: float, count: int, rng: np.random.Generator) -
 
 
 def _between_probabilities(value: Array, gap: float, epsilon: float) -> Array:
+    from scipy.stats import laplace  # takes half a second to import
+
     below, above = laplace.cdf(-value * epsilon), laplace.sf((gap - value) * epsilon)
     outside = 0.5 * np.exp(-epsilon * np.maximum(-value, value - gap)) * -np.expm1(-gap * epsilon)
     between = np.where((value < 0) | (value > gap), outside, 1 - below - above)

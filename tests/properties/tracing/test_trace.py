@@ -460,7 +460,7 @@ def test_ties_of_discrete_noise_have_no_order_of_their_own() -> None:
     def sorted_places(data: Any, size: Any, rng: Any) -> Any:
         return [tuple(map(int, np.argsort(data + rng.geometric(0.5, 2)))) for _ in range(size)]
 
-    found = trace(sorted_places, None, size=2, on_lattice=True, limits=Limits(seconds=1.0))
+    found = trace(sorted_places, None, size=2, on_lattice=True, limits=Limits(negligible=Fraction(1, 64)))
     assert not isinstance(found, Refusal)
     assert all(leaf.choices for leaf in found.model.leaves)
 
