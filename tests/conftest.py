@@ -1,5 +1,6 @@
 """The suite is deterministic: hypothesis draws the same examples in every run; and it can be interrupted anywhere."""
 
+import gc
 import signal
 import sys
 import threading
@@ -30,6 +31,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in SLOW:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of later garbage collections, which took an eighth of the time of the tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
