@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.results import machine, markdown_table, write_section
 from benchmarks.traced_figures import Figures, figures
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "checkdp.py"
 SIZES = (2, 3, 5, 8)

@@ -20,7 +20,8 @@ from rich.progress import track
 from benchmarks.results import machine, markdown_table, write_section
 from benchmarks.rows import ROWS
 from benchmarks.user_mechanisms import CASES
-from dpassay.claims import AnyNeighbours, Claim, PureDP
+from dpassay.claims import Claim, PureDP
+from dpassay.neighbours import AnyNeighbours
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.drawing.decoding import decoding_sampler

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_round, pure_round
+from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_mechanism, pure_mechanism
 from dpassay.impl.accounting.gaussian import gaussian_delta
 from dpassay.impl.accounting.mixed_composition import BoundedRangeBatch, MixedBatch
 from dpassay.impl.accounting.optimal_composition import PureComposition
@@ -38,8 +38,8 @@ def own_times() -> None:
     """Print how long the accountants take, beside what is required of them."""
     tenths = [0.1 * (1 + k % 7) for k in range(50)]
     irrational = [float(x) for x in np.random.default_rng(1).uniform(0.01, 1, 50)]
-    ranges = [bounded_range_round(0.1)] * 20
-    mixed = [pure_round(0.1), bounded_range_round(0.1)] * 10
+    ranges = [bounded_range_mechanism(0.1)] * 20
+    mixed = [pure_mechanism(0.1), bounded_range_mechanism(0.1)] * 10
     cases: list[tuple[str, float | None, Callable[[], float]]] = [
         ("Thm 3, k = 100", 0.05, lambda: MixedBatch(pure=50, bounded_range=50, mechanism_epsilon=0.1).delta(2.0)),
         ("Thm 3, k = 1000", 5.0, lambda: MixedBatch(pure=300, bounded_range=700, mechanism_epsilon=0.1).delta(15.0)),

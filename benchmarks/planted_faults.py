@@ -30,7 +30,7 @@ import numpy as np
 from benchmarks.mutation.mutants import Mutant, Source
 from benchmarks.mutation.places import places
 from benchmarks.privacy_faults import faults
-from dpassay.claims import SamplerLostError, UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.environments import build_environment, newest_version
 from dpassay.impl.libraries.registry import find_library
@@ -46,6 +46,7 @@ from dpassay.impl.libraries.remote import (
     WorkerLostError,
     open_library,
 )
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.audited_scores import scores_of
 from dpassay.properties.assay.execution import open_session
@@ -54,7 +55,7 @@ from dpassay.properties.assay.inquiry import domain_of, typical_point
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
 from dpassay.properties.assay.questions import QUESTIONS, points_of
-from dpassay.properties.assay.suite import Plan, Result, Target, close_session, make_plan, run_plan
+from dpassay.properties.assay.suite import CheckResult, Plan, Target, close_session, make_plan, run_plan
 
 CAUSES = Path(__file__).with_suffix(".toml")
 PACKAGES = {
@@ -363,7 +364,7 @@ class Coverage:
 
 
 def _unexpected(
-    plan: Plan, result: Result, entries: Sequence[ExpectedFailure], known: frozenset[tuple[str, str]]
+    plan: Plan, result: CheckResult, entries: Sequence[ExpectedFailure], known: frozenset[tuple[str, str]]
 ) -> Iterator[tuple[str, str, str]]:
     names = (result.check.mechanism, result.check.law.name)
     if names in known or result.finding.kind not in _FOUND:

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.registry import find_library
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS

@@ -4,7 +4,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpassay.claims import MOST_SECONDS
+from dpassay.arguments import MOST_SECONDS
 from dpassay.properties.drawing.target import load_target
 from dpassay.properties.hunting.black_box import Progress, sample_pairs
 from dpassay.properties.hunting.result import HuntResult

@@ -27,8 +27,8 @@ import numpy as np
 
 from benchmarks.mutation.mutants import Mutant, Source, read_sources
 from benchmarks.mutation.operators import Signatures
-from dpassay.claims import Mechanism
 from dpassay.impl.catalogue import entries
+from dpassay.mechanism import ClaimedMechanism
 from dpassay.properties.checks.traced_distribution import Theorem, theorem_inputs, traced_distribution
 from dpassay.properties.tracing.tree import Limits
 from dpassay.spec.verdict import Holds, Violated
@@ -44,7 +44,7 @@ class Subject:
     """A mechanism whose law holds, its theorems, and the functions that only its sampler runs, by file and name."""
 
     where: str
-    mechanism: Mechanism
+    mechanism: ClaimedMechanism
     theorems: tuple[Theorem, ...]
     functions: dict[tuple[str, str], CodeType]
 
@@ -71,7 +71,7 @@ def _draw(mechanism: Any) -> None:
         mechanism.sample(theorem.data, 3, np.random.default_rng(0))
 
 
-def _tell(mechanism: Mechanism) -> None:
+def _tell(mechanism: ClaimedMechanism) -> None:
     for theorem in theorem_inputs(mechanism, pairs=1):
         for outcome in theorem.distribution.outcomes:
             theorem.distribution.log_probability(outcome)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from dpassay.claims import NeighbourRelation, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.properties.tracing.factors import independent_parts
 from dpassay.properties.tracing.refusal import Refusal

@@ -14,8 +14,8 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.results import markdown_table
-from dpassay.claims import Mechanism
 from dpassay.impl.catalogue import entries
+from dpassay.mechanism import ClaimedMechanism
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import trace
@@ -28,13 +28,13 @@ NEGLIGIBLE = 1e-9
 """A mechanism is traced if no more probability than this is left undecided."""
 
 
-def input_of(mechanism: Mechanism) -> list[float]:
+def input_of(mechanism: ClaimedMechanism) -> list[float]:
     """Return the left side of the first pair that a search would try."""
     [(left, _)] = adversarial_pairs(mechanism.neighbours, seed=0, limit=1)
     return [float(value) for value in left]
 
 
-def row(mechanism: Mechanism, limits: Limits) -> tuple[str, str]:
+def row(mechanism: ClaimedMechanism, limits: Limits) -> tuple[str, str]:
     """Return how far a mechanism is traced, and the figures or the reason."""
     began = time.process_time()
     result = trace(mechanism.sample, input_of(mechanism), limits=limits, replays=16)

@@ -23,7 +23,8 @@ import numpy as np
 from benchmarks.results import RESULTS, machine, markdown_table, write_section
 from benchmarks.rows import ROWS, Row
 from benchmarks.traced_figures import Figures, figures
-from dpassay.claims import PureDP, VectorNeighbours
+from dpassay.claims import PureDP
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.drawing.target import load_target
 from dpassay.properties.hunting.hunt import hunt
 

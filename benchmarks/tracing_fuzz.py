@@ -19,7 +19,7 @@ from typing import Any
 
 from flint import arb
 
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import trace
 from dpassay.spec.ball import ball, precision

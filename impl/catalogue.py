@@ -7,12 +7,12 @@ A mechanism enters it by :func:`catalogue`, as a module-level object with concre
 from dataclasses import dataclass
 from typing import TypeVar
 
-from dpassay.claims import Item, Mechanism
-from dpassay.registry import Registry, address_in
+from dpassay.mechanism import ClaimedMechanism
+from dpassay.registry import Item, Registry, address_in
 
 __all__ = ["Entry", "Mutation", "catalogue", "entries"]
 
-M = TypeVar("M", bound=Mechanism)
+M = TypeVar("M", bound=ClaimedMechanism)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Entry:
     """One mechanism of the catalogue: its module, the items that it implements, and its fault if it is broken."""
 
     module: str
-    mechanism: Mechanism
+    mechanism: ClaimedMechanism
     items: tuple[Item, ...]
     mutation: Mutation | None
 
@@ -58,7 +58,7 @@ def catalogue(module: str, mechanism: M, *, items: tuple[Item, ...] = (), mutati
     ----------
     module : str
         ``__name__`` of the module.
-    mechanism : Mechanism
+    mechanism : ClaimedMechanism
         The mechanism.
     items : tuple of (str, str)
         Items that the mechanism implements.

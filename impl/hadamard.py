@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 
 __all__ = ["walsh_hadamard"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 
 __all__ = [
     "broadcast",

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dpassay.claims import Item
 from dpassay.impl.catalogue import entries
 from dpassay.properties.contract import CoverageKind, ItemRecord
 from dpassay.properties.experiments.base import all_experiments
+from dpassay.registry import Item
 from dpassay.spec.notions.base import all_notions
 from dpassay.spec.sources import ItemRow, item_table, items_of
 from dpassay.spec.statement import Statement, all_statements

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.benchmark_names import address_of, all_names
 from dpassay.impl.catalogue import entries
 from dpassay.properties.contract import ErratumRecord, ShownMechanismRecord, ShownStatementRecord
@@ -10,7 +10,7 @@ from dpassay.properties.records import plain
 from dpassay.properties.shown_mechanism import shown_mechanism
 from dpassay.properties.verify import verify_errata, verify_statement
 from dpassay.registry import similar_words
-from dpassay.spec.proof.steps import Kind, Step
+from dpassay.spec.proof.steps import Step, StepKind
 from dpassay.spec.statement import Statement, all_statements
 
 __all__ = ["proof_lines", "show_record", "statement_words"]
@@ -87,7 +87,7 @@ def proof_lines(statement: Statement) -> list[str]:
 
 
 def _step_line(step: Step) -> str:
-    given = f" (from: {'; '.join(step.given)})" if step.given and step.kind is not Kind.CONJUNCTION else ""
+    given = f" (from: {'; '.join(step.given)})" if step.given and step.kind is not StepKind.CONJUNCTION else ""
     kind = f"{step.kind} {step.cites}" if step.cites else str(step.kind)
     return f"[{kind}] {step.name}: {step.sentence}{given}"
 

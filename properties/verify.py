@@ -26,7 +26,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings, target
 from hypothesis.errors import Flaky
 from joblib import Parallel, delayed
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.contract import ConsequenceRecord, ErratumRecord, StatementRecord
 from dpassay.properties.records import plain
 from dpassay.properties.strategies import all_points, quantifier_strategies

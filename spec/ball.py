@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from flint import acb, arb, ctx, fmpq
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated
 

@@ -11,7 +11,7 @@ from numbers import Rational
 
 import numpy as np
 
-from dpassay.claims import UsageError, shown
+from dpassay.arguments import UsageError, shown
 from dpassay.spec.ball import ball
 from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated

@@ -11,7 +11,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from dpassay.claims import Item, UsageError
+from dpassay.arguments import UsageError
+from dpassay.registry import Item
 
 __all__ = ["SOURCES", "ItemRow", "Source", "item_row", "item_table", "items_of", "register_items"]
 

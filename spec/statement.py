@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from dpassay.claims import Item, UsageError, shown
+from dpassay.arguments import UsageError, shown
 from dpassay.discovery import import_all_below, load_module
-from dpassay.registry import Registry
+from dpassay.registry import Item, Registry
 from dpassay.spec.domains.base import Domain
 from dpassay.spec.proof.figures import Figures
 from dpassay.spec.proof.pins import Pin

@@ -10,7 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Never
 
-from dpassay.claims import UsageError, shown
+from dpassay.arguments import UsageError, shown
 
 __all__ = ["Evidence", "Holds", "Outcome", "Scope", "Undecided", "Verdict", "Violated", "conjunction"]
 

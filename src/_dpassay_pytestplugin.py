@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     """Add the tests of the statements that ``--dpassay-statements`` names."""
     places = config.getoption("--dpassay-statements")
     if places:
-        from dpassay.claims import UsageError
+        from dpassay.arguments import UsageError
         from dpassay.properties.suite.statement_suite import MutantWatch, statement_items
 
         try:

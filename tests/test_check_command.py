@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import parse_claim, parse_neighbours
+from dpassay.claims import parse_claim
 from dpassay.cli import main
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting.traced import decide
 from dpassay.spec.leaves.certificates import sealed
 

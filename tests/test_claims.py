@@ -10,18 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpassay.claims import (
-    Claim,
-    PureDP,
-    RecordNeighbours,
-    RenyiDP,
-    UsageError,
-    VectorNeighbours,
-    parse_claim,
-    parse_neighbours,
-    rounded_down,
-    rounded_up,
-)
+from dpassay.arguments import UsageError, rounded_down, rounded_up
+from dpassay.claims import Claim, PureDP, RenyiDP, parse_claim
+from dpassay.neighbours import RecordNeighbours, VectorNeighbours, parse_neighbours
 
 WITH_FORM = [each for each in Claim.__subclasses__() if each.form]
 WRITINGS: list[Callable[[Fraction], Any]] = [

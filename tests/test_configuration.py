@@ -11,7 +11,7 @@ import pytest
 import rich.console
 from click.shell_completion import BashComplete
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.cli import cli, main
 from dpassay.command_line import print_table
 from dpassay.configuration import defaults_of, read_defaults

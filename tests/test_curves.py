@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import GaussianDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import GaussianDP
 from dpassay.curves import profile, trade_off
 from dpassay.spec.notions.gdp_conversions import gaussian_to_approximate
 from dpassay.testing import assert_private

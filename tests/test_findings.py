@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.findings import FOLDER, INDEX, LEVELS, SECTIONS, Page, index, outcome, pages
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.registry import find_library, known_libraries, parse_specifier
 from dpassay.properties.assay.expected import ExpectedFailure, load_expected
 from dpassay.properties.assay.kinds import FindingKind, FindingSeverity

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dpassay.claims import PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import PureDP
 from dpassay.impl.catalogue import catalogue, entries
 from dpassay.properties.notions.base import all_audited
 from dpassay.properties.notions.base import register as register_audited

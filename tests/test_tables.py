@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpassay.claims import UsageError, parse_relation
+from dpassay.arguments import UsageError
+from dpassay.neighbours import parse_relation
 from dpassay.properties.neighbours.pairs import adversarial_pairs, further_pairs
 from dpassay.tables import Interval, TableNeighbours, Values
 

@@ -7,7 +7,7 @@ streams and for queries chosen adaptively.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.gaussian_products import LARGEST_RATIO, SAFETY, Factor, log_expectation
 from dpassay.impl.accounting.gaussian_tails import log_cdf_gain
 from dpassay.impl.accounting.quadrature import log_trapezoid

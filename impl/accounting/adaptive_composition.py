@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError, require_positive
+from dpassay.arguments import UsageError, require_positive
 from dpassay.impl.accounting.composition import (
     AdaptiveAccountant,
     delta_lower,
@@ -30,7 +30,7 @@ from dpassay.impl.accounting.composition import (
 from dpassay.impl.accounting.optimal_composition import Grid, common_grid
 from dpassay.impl.validation import require_count
 
-__all__ = ["AdaptiveComposition", "Round", "bounded_range_round", "pure_round"]
+__all__ = ["AdaptiveComposition", "ComposedMechanism", "bounded_range_mechanism", "pure_mechanism"]
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ SLOPE_ERROR = 2.0**-49
 
 
 @dataclass(frozen=True)
-class Round:
+class ComposedMechanism:
     """One mechanism of a sequence: any epsilon-DP, or any epsilon-bounded-range one.
 
     Parameters
@@ -67,14 +67,14 @@ class Round:
         require_positive("epsilon", self.epsilon)
 
 
-def pure_round(epsilon: float) -> Round:
+def pure_mechanism(epsilon: float) -> ComposedMechanism:
     """Return the round of any epsilon-DP mechanism."""
-    return Round("pure", epsilon)
+    return ComposedMechanism("pure", epsilon)
 
 
-def bounded_range_round(epsilon: float) -> Round:
+def bounded_range_mechanism(epsilon: float) -> ComposedMechanism:
     """Return the round of any mechanism of bounded range epsilon."""
-    return Round("bounded range", epsilon)
+    return ComposedMechanism("bounded range", epsilon)
 
 
 class AdaptiveComposition(AdaptiveAccountant):
@@ -82,7 +82,7 @@ class AdaptiveComposition(AdaptiveAccountant):
 
     Parameters
     ----------
-    rounds : sequence of Round
+    rounds : sequence of ComposedMechanism
         At least one, in the order in which they run.
     cells : int
         Lattice units in the sum of the epsilons, about. Work grows with its square, the gap between `delta` and
@@ -101,7 +101,7 @@ class AdaptiveComposition(AdaptiveAccountant):
     (0.46707, 0.4622)
     """
 
-    def __init__(self, rounds: Sequence[Round], *, cells: int = CELLS) -> None:
+    def __init__(self, rounds: Sequence[ComposedMechanism], *, cells: int = CELLS) -> None:
         if len(rounds) == 0:
             raise UsageError("rounds must hold at least one round, got none")
         self.rounds = tuple(rounds)
@@ -150,7 +150,7 @@ class _Curve:
     high: Array
 
     @classmethod
-    def of(cls, rounds: Sequence[Round], grid: Grid) -> "_Curve":
+    def of(cls, rounds: Sequence[ComposedMechanism], grid: Grid) -> "_Curve":
         curve = cls(grid.unit, 0, np.zeros(1), np.zeros(1))
         for each, steps in zip(reversed(rounds), grid.steps[::-1].tolist(), strict=True):
             if steps:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.above_threshold import gaussian_above_threshold_loss
 from dpassay.impl.accounting.gaussian import gaussian_log_delta
 from dpassay.impl.accounting.gaussian_products import LARGEST_RATIO

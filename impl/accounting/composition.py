@@ -13,7 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpassay.claims import ApproximateDP, UsageError, require_probability
+from dpassay.arguments import UsageError, require_probability
+from dpassay.claims import ApproximateDP
 
 __all__ = [
     "AdaptiveAccountant",

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError, require_positive
+from dpassay.arguments import UsageError, require_positive
 from dpassay.impl.accounting.composition import BatchAccountant, delta_upper, level_margin, require_epsilon, sum_upper
 from dpassay.impl.validation import require_count
 

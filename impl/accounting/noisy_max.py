@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.gaussian_products import LARGEST_RATIO, Factor, lifted_loss, rounded_up
 from dpassay.impl.accounting.gaussian_tails import log_cdf_gain
 from dpassay.impl.validation import broadcast, real_array

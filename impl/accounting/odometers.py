@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 
-from dpassay.claims import ApproximateDP, UsageError, require_at_least, require_positive
+from dpassay.arguments import UsageError, require_at_least, require_positive
+from dpassay.claims import ApproximateDP
 from dpassay.impl.accounting.filters.interface import (
     ConcentratedOffer,
     NoiseReductionOffer,

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError, require_positive
+from dpassay.arguments import UsageError, require_positive
 from dpassay.impl.accounting.composition import (
     AdaptiveAccountant,
     delta_lower,

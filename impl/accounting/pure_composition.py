@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, kl_div
 
-from dpassay.claims import UsageError, require_at_least, require_positive, require_probability
+from dpassay.arguments import UsageError, require_at_least, require_positive, require_probability
 from dpassay.impl.validation import require_count
 
 __all__ = ["LARGEST_COUNT", "advanced_composition_epsilon", "response_delta", "response_epsilon"]

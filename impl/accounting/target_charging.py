@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincc
 
-from dpassay.claims import UsageError, require_at_least, require_positive, require_probability
+from dpassay.arguments import UsageError, require_at_least, require_positive, require_probability
 from dpassay.impl.accounting.pure_composition import (
     LARGEST_COUNT,
     advanced_composition_epsilon,

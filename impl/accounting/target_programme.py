@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
-from dpassay.claims import UsageError, require_positive, require_probability
+from dpassay.arguments import UsageError, require_positive, require_probability
 from dpassay.impl.validation import real_array
 
 __all__ = ["quality_by_programme"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.validation import broadcast, real_array
 
 __all__ = [

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.gaussian_tails import log_cdf, log_cdf_gain
 from dpassay.impl.accounting.search import smallest_accepted
 from dpassay.impl.validation import broadcast, real_array

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.validation import real_array
 
 __all__ = ["f1_score", "selection_accuracy"]

@@ -6,7 +6,7 @@ that epsilon allows sqrt(rho) = sqrt(L + epsilon) - sqrt(L). Written as a quotie
 
 import math
 
-from dpassay.claims import require_at_least, require_positive
+from dpassay.arguments import require_at_least, require_positive
 from dpassay.impl.validation import require_open_probability
 
 __all__ = ["epsilon_of_rho", "largest_rho"]

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack, identity, vstack
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.hadamard import walsh_hadamard
 from dpassay.impl.validation import real_array, require_count
 

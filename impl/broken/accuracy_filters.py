@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, VectorNeighbours
+from dpassay.claims import ApproximateDP
 from dpassay.impl.accounting.filters import (
     ConcentratedOffer,
     ExPostFilter,
@@ -22,6 +22,7 @@ from dpassay.impl.accounting.filters import (
 from dpassay.impl.catalogue import Mutation, catalogue
 from dpassay.impl.mechanisms.filtered_stars import FilteredStars, Star
 from dpassay.impl.mechanisms.gumbel_selection import GumbelSelection
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "charges_only_the_last_step",

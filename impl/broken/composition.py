@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, BoundedRange, Claim, VectorNeighbours
+from dpassay.claims import ApproximateDP, BoundedRange, Claim
 from dpassay.impl.accounting.mixed_composition import BoundedRangeBatch, MixedBatch
 from dpassay.impl.accounting.optimal_composition import PureComposition
 from dpassay.impl.catalogue import Mutation, catalogue
@@ -19,6 +19,7 @@ from dpassay.impl.mechanisms.generalized_randomized_response import (
     best_second,
     the_bit,
 )
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "BareExponent",

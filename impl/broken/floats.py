@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, Claim, PureDP, VectorNeighbours
+from dpassay.claims import ApproximateDP, Claim, PureDP
 from dpassay.impl.catalogue import Mutation, catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "BoxMullerGaussian",

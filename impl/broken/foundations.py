@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, VectorNeighbours
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import Mutation, catalogue
 from dpassay.impl.hadamard import walsh_hadamard
 from dpassay.impl.mechanisms.dual_query import DualQuery
@@ -18,6 +18,7 @@ from dpassay.impl.mechanisms.posterior_sampling import PosteriorSample
 from dpassay.impl.mechanisms.randomised_response import RandomisedResponse
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "AllDiffer",

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, Claim, PureDP, RecordNeighbours
+from dpassay.claims import ApproximateDP, Claim, PureDP
 from dpassay.impl.catalogue import Mutation, catalogue
 from dpassay.impl.mechanisms.noisy_mean import records_of
+from dpassay.neighbours import RecordNeighbours
 
 __all__ = [
     "GaussianMeanOfTrueSize",

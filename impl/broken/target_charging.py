@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, Claim, VectorNeighbours
+from dpassay.claims import ApproximateDP, Claim
 from dpassay.impl.catalogue import Mutation, catalogue
 from dpassay.impl.mechanisms.individual_svt import RepeatedSums
 from dpassay.impl.mechanisms.one_shot_top_k import ResponseTopK
 from dpassay.impl.mechanisms.target_charging import LeakyCalls, TargetCharging
 from dpassay.impl.validation import require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "CountedResponses",

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from dpassay.arguments import UsageError
 from dpassay.cache import cache_folder
-from dpassay.claims import UsageError
 from dpassay.impl.libraries.registry import EnvironmentRecipe, Library, parse_specifier, parse_version
 
 __all__ = ["Interpreter", "build_environment", "find_interpreter", "newest_version"]

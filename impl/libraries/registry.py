@@ -10,7 +10,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.registry import similar_words
 
 __all__ = [

@@ -21,17 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.adapter import Raised
-from dpassay.claims import (
-    Claim,
-    NeighbourRelation,
-    SamplerLostError,
-    UsageError,
-    parse_claim,
-    parse_neighbours,
-    require_positive,
-)
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import Claim, parse_claim
 from dpassay.impl.libraries.codec import decode, encode
 from dpassay.impl.libraries.plain import numbers_of
+from dpassay.mechanism import SamplerLostError
+from dpassay.neighbours import NeighbourRelation, parse_neighbours
 
 __all__ = [
     "BrokenCase",
@@ -444,9 +439,9 @@ class RemoteMechanism(_Remote):
         return decode(self._worker.request("draw", case=self.name, data=_sent(data)))
 
     @property
-    def sampler(self) -> "RemoteSampler":
+    def sampler(self) -> "LibrarySampler":
         """The sampler of a hunt, which draws call by call without one request per call."""
-        return RemoteSampler(self)
+        return LibrarySampler(self)
 
     def _seed(self, rng: np.random.Generator) -> int | None:
         return int(rng.integers(_SEEDS)) if self.description["seeded"] else None
@@ -467,13 +462,15 @@ class RemoteMechanism(_Remote):
             size, seed = size - count, None
         self._portion = portion
 
-    def law(self, data: Array) -> dict[str, Any]:
+    def distribution(self, data: Array) -> dict[str, Any]:
         """Return the ideal distribution of an outcome as the adapter states it (``family`` and parameters)."""
-        value: dict[str, Any] = numbers_of(decode(self._worker.request("law", case=self.name, data=_sent(data))))
+        value: dict[str, Any] = numbers_of(
+            decode(self._worker.request("distribution", case=self.name, data=_sent(data)))
+        )
         return value
 
-    def laws(self, inputs: Sequence[Array]) -> list[dict[str, Any]]:
-        """Return the ideal distributions of the outcomes on some inputs, asked together; see :meth:`law`.
+    def distributions(self, inputs: Sequence[Array]) -> list[dict[str, Any]]:
+        """Return the ideal distributions of the outcomes on some inputs, asked together; see :meth:`distribution`.
 
         Raises
         ------
@@ -481,7 +478,9 @@ class RemoteMechanism(_Remote):
             If the adapter raised.
         """
         found = []
-        for value in self._worker.each([{"do": "law", "case": self.name, "data": _sent(data)} for data in inputs]):
+        for value in self._worker.each(
+            [{"do": "distribution", "case": self.name, "data": _sent(data)} for data in inputs]
+        ):
             if isinstance(value, WorkerError):
                 raise value
             found.append(numbers_of(decode(value)))
@@ -513,7 +512,7 @@ class RemoteMechanism(_Remote):
 
 
 @dataclass(frozen=True)
-class RemoteSampler:
+class LibrarySampler:
     """Samples a mechanism in batches, or call by call (`one_by_one`), where exceptions are outcomes.
 
     Parameters

@@ -5,7 +5,7 @@ replies carry an ``id``; the first line that it writes is a greeting with the ve
 to standard error: standard output belongs to the protocol.
 
 Requests: ``describe``; ``sample`` (case, data, size, seed or null, one_by_one); ``draw`` (case, data: one outcome,
-with what it raises as the error); ``law`` and ``noiseless`` (case, data); ``replay`` (case, pairs, shifts);
+with what it raises as the error); ``distribution`` and ``noiseless`` (case, data); ``replay`` (case, pairs, shifts);
 ``member`` (case: the name of a member of a family); ``answer`` (case, arguments); ``attempt`` (case, attempt);
 ``relate`` (case, relation, seed); ``audit`` (case, scores, numbers, seed);
 ``public`` (modules: their public functions) and ``reached`` (a request about a case: the public functions that it
@@ -149,7 +149,7 @@ class Adapter:
             return encode(case.draw(list(decode(request["data"])), request["size"], request.get("one_by_one", False)))
         if what == "draw":
             return encode(case.draw_one(list(decode(request["data"]))))
-        if what in {"law", "noiseless"}:
+        if what in {"distribution", "noiseless"}:
             return encode(getattr(case, what)(list(decode(request["data"]))))
         if what == "answer":
             return encode(case.compute(**decode(request["arguments"])))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, ExPost, UsageError, VectorNeighbours, require_at_least, require_positive
+from dpassay.arguments import UsageError, require_at_least, require_positive
+from dpassay.claims import Claim, ExPost
 from dpassay.impl.accounting.above_threshold import (
     gaussian_above_threshold_all_below_loss,
     gaussian_above_threshold_loss,
@@ -18,6 +19,7 @@ from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.halting import HaltingSession, first_true
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_range, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["AboveThresholdSession", "GaussianAboveThreshold", "gaussian_above_threshold"]
 

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, UsageError, VectorNeighbours, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.accounting.target_quality import between_thresholds_quality
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_range, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["ABOVE", "BELOW", "BETWEEN", "BetweenThresholds", "between_thresholds"]
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, NeighbourRelation, PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.accounting.target_quality import (
     LARGEST_EXCESS,
     boundary_quality,
@@ -17,6 +18,7 @@ from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism
 from dpassay.impl.mechanisms.finite import ProbabilityOracle, pure_epsilon
 from dpassay.impl.validation import require_count
+from dpassay.neighbours import NeighbourRelation
 
 __all__ = ["BOUNDARY", "BoundaryWrapper", "boundary_wrapper"]
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import ZCDP, Claim, VectorNeighbours
+from dpassay.claims import ZCDP, Claim
 from dpassay.impl.accounting.gaussian import gaussian_zcdp
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.noise_reduction import NoiseReduction, RefinedRun, StopsAbove, require_times
 from dpassay.impl.validation import require_count
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "BrownianNoiseReduction",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpassay.claims import UsageError, require_positive
+from dpassay.arguments import UsageError, require_positive
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.mechanisms.target_charging import TargetCharging
 

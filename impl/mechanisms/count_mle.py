@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from dpassay.claims import ZCDP, Claim, UsageError, VectorNeighbours, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import ZCDP, Claim
 from dpassay.impl.accounting.histograms import gaussian_histogram_zcdp
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["CountMLE", "count_mle", "ordered_fit"]
 

@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, Mechanism, NeighbourRelation, PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.accounting.target_quality import double_run_quality
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.finite import FiniteMechanism, pure_epsilon
 from dpassay.impl.validation import require_count
+from dpassay.mechanism import ClaimedMechanism
+from dpassay.neighbours import NeighbourRelation
 
 __all__ = ["DoubleRun", "double_run"]
 
@@ -23,7 +26,7 @@ class DoubleRun:
 
     Parameters
     ----------
-    base : Mechanism
+    base : ClaimedMechanism
         The algorithm; its first claim is pure DP, its outcomes are numbers, one a row.
 
     Raises
@@ -32,7 +35,7 @@ class DoubleRun:
         If the first claim of the algorithm is another one; on sampling, if its outcomes are not single numbers.
     """
 
-    base: Mechanism
+    base: ClaimedMechanism
 
     def __post_init__(self) -> None:
         pure_epsilon(self.base)

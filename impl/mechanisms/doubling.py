@@ -6,11 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, Claim, VectorNeighbours, require_at_least, require_positive
+from dpassay.arguments import require_at_least, require_positive
+from dpassay.claims import ZCDP, Claim
 from dpassay.impl.accounting.filters.interface import exactly
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.noise_reduction import NoiseReduction, require_times
 from dpassay.impl.validation import require_open_probability
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["DoublingMethod", "RelativeError", "doubled_precisions", "doubling_method"]
 

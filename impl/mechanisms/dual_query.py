@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, RecordNeighbours, UsageError, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.noisy_mean import records_of
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count
+from dpassay.neighbours import RecordNeighbours
 
 __all__ = ["DualQuery", "dual_query"]
 

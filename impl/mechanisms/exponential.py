@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from dpassay.claims import BoundedRange, Claim, PureDP, VectorNeighbours, require_positive
+from dpassay.arguments import require_positive
+from dpassay.claims import BoundedRange, Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "ExponentialMechanism",

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, Claim, UsageError, VectorNeighbours, require_probability
+from dpassay.arguments import UsageError, require_probability
+from dpassay.claims import ApproximateDP, Claim
 from dpassay.impl.accounting.filters import (
     AnyOffer,
     ConcentratedOffer,
@@ -20,8 +21,8 @@ from dpassay.impl.accounting.filters import (
     ExPostOffer,
     FullyAdaptiveFilter,
     Offer,
+    OfferedMechanism,
     PrivacyFilter,
-    Round,
     SelfReportingFilter,
     TwoBudgetFilter,
     ZCDPFilter,
@@ -29,6 +30,7 @@ from dpassay.impl.accounting.filters import (
 )
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.validation import require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "SILENT",
@@ -146,12 +148,12 @@ class FilteredStars:
     def released(self, symbols: Sequence[int]) -> tuple[int, ...]:
         """Return the symbols of the stars that the filter releases."""
 
-        def choose(outcomes: Sequence[Any]) -> Round | None:
+        def choose(outcomes: Sequence[Any]) -> OfferedMechanism | None:
             place = len(outcomes)
             if place == len(symbols):
                 return None
             star = self.stream[place]
-            return Round(star.offer, lambda: symbols[place], star.loss_of)
+            return OfferedMechanism(star.offer, lambda: symbols[place], star.loss_of)
 
         return tuple(run_filtered(self.make_filter(), choose))
 

@@ -9,9 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, Mechanism, PureDP, UsageError, VectorNeighbours
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.mechanism import ClaimedMechanism
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["FiniteMechanism", "ProbabilityOracle", "log_ratio_upper", "pure_epsilon", "randomised_bit"]
 
@@ -20,7 +23,7 @@ Array = NDArray[np.float64]
 _UP = 1 + 2.0**-50
 
 
-class ProbabilityOracle(Mechanism, Protocol):
+class ProbabilityOracle(ClaimedMechanism, Protocol):
     """A mechanism with the outcomes 0, ..., n - 1 that knows their probabilities."""
 
     def log_probabilities(self, data: Array) -> Array:
@@ -38,7 +41,7 @@ def log_ratio_upper(ratio: Fraction) -> float:
     return math.log(larger.numerator // larger.denominator + 1) * _UP  # of an integer beyond float64
 
 
-def pure_epsilon(mechanism: Mechanism) -> float:
+def pure_epsilon(mechanism: ClaimedMechanism) -> float:
     """Return the epsilon of the first claim of a mechanism.
 
     Raises

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, Claim, VectorNeighbours, require_at_least, require_positive
+from dpassay.arguments import require_at_least, require_positive
+from dpassay.claims import ZCDP, Claim
 from dpassay.impl.accounting.gaussian import gaussian_zcdp
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["GaussianMechanism", "gaussian_mechanism"]
 

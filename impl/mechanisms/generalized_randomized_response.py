@@ -9,18 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import (
-    BoundedRange,
-    Claim,
-    PureDP,
-    UsageError,
-    VectorNeighbours,
-    require_positive,
-)
-from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_round
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import BoundedRange, Claim, PureDP
+from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_mechanism
 from dpassay.impl.accounting.mixed_composition import MixedBatch
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "GeneralizedRandomizedResponse",
@@ -193,7 +188,7 @@ response_sequence = catalogue(
     ResponseSequence(
         length=2,
         choose=best_second(_EPSILON, _LEVEL, first=0.5),
-        claim=lambda: AdaptiveComposition([bounded_range_round(_EPSILON)] * 2).claim(_LEVEL),
+        claim=lambda: AdaptiveComposition([bounded_range_mechanism(_EPSILON)] * 2).claim(_LEVEL),
     ),
     items=(("cesar2020", "adaptive_delta_recursion"), ("cesar2020", "class_composition_notation")),
 )

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, BoundedRange, Claim, PureDP, UsageError, VectorNeighbours, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import ZCDP, BoundedRange, Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import real_array, require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["GumbelSelection", "gumbel_selection", "peeling_order"]
 

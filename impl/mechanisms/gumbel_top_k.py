@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, Claim, PureDP, UsageError, VectorNeighbours, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import ZCDP, Claim, PureDP
 from dpassay.impl.accounting.setwise import bounded_range_mean_loss
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["GumbelTopK", "gumbel_top_k", "ranked_top_k"]
 

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import Claim, PureDP, UsageError, VectorNeighbours, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.hadamard import walsh_hadamard
 from dpassay.impl.mechanisms.randomised_response import truth_probability
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["HadamardResponse", "hadamard_response"]
 

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, ApproximateDP, Claim, ConcentratedDP, PureDP, VectorNeighbours, require_positive
+from dpassay.arguments import require_positive
+from dpassay.claims import ZCDP, ApproximateDP, Claim, ConcentratedDP, PureDP
 from dpassay.impl.accounting.histograms import gaussian_histogram_zcdp, laplace_histogram_delta
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["GaussianHistogram", "LaplaceHistogram", "gaussian_histogram", "laplace_histogram"]
 

@@ -14,14 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import (
-    ApproximateDP,
-    Claim,
-    RecordNeighbours,
-    UsageError,
-    require_at_least,
-    require_positive,
-)
+from dpassay.arguments import UsageError, require_at_least, require_positive
+from dpassay.claims import ApproximateDP, Claim
 from dpassay.impl.accounting.target_charging import ChargingAccount, target_charging_account
 from dpassay.impl.accounting.target_quality import between_thresholds_quality, not_prior_quality
 from dpassay.impl.catalogue import catalogue
@@ -29,6 +23,7 @@ from dpassay.impl.mechanisms.between_thresholds import ABOVE, BELOW, BETWEEN
 from dpassay.impl.mechanisms.conditional_release import WITHHELD
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_range, require_vector
+from dpassay.neighbours import RecordNeighbours
 
 __all__ = ["IndividualBetween", "IndividualSVT", "RepeatedSums", "individual_svt"]
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import Claim, ExPost, UsageError, VectorNeighbours, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import Claim, ExPost
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.noise_reduction import NoiseReduction, RefinedRun, StopsAbove, require_times
 from dpassay.impl.validation import real_array, require_count
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "LaplaceNoiseReduction",

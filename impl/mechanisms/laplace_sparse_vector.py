@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, UsageError, VectorNeighbours, require_at_least, require_positive
+from dpassay.arguments import UsageError, require_at_least, require_positive
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.laplace_above_threshold import leads_over
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_interval, require_noise, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "LaplaceSparseVector",

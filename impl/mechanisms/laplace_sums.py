@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, VectorNeighbours, require_positive
+from dpassay.arguments import require_positive
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_interval, require_noise, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["LaplaceParallel", "LaplacePrefixSum", "laplace_parallel", "laplace_prefix_sum"]
 

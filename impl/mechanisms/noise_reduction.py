@@ -13,9 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import UsageError, VectorNeighbours, require_positive
+from dpassay.arguments import UsageError, require_positive
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import real_array, require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "NoiseReduction",

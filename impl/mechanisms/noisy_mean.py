@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, RecordNeighbours, UsageError, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_noise, require_range
+from dpassay.neighbours import RecordNeighbours
 
 __all__ = ["NoisyMean", "noisy_mean", "records_of"]
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, Claim, UsageError, VectorNeighbours, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import ApproximateDP, Claim
 from dpassay.impl.accounting.target_charging import one_shot_top_k_account
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.catalogue import catalogue
@@ -24,6 +25,7 @@ from dpassay.impl.mechanisms.finite import log_ratio_upper
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.mechanisms.target_charging import TargetCharging
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "LaplaceTopK",

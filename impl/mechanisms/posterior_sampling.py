@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, RecordNeighbours, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.noisy_mean import records_of
 from dpassay.impl.mechanisms.sampling import in_chunks
+from dpassay.neighbours import RecordNeighbours
 
 __all__ = ["PosteriorSample", "posterior_sample", "posterior_sample_of_any_number"]
 

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from dpassay.claims import Claim, PureDP, UsageError, VectorNeighbours, require_positive
+from dpassay.arguments import UsageError, require_positive
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["RandomisedResponse", "randomised_response", "truth_probability"]
 

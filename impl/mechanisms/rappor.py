@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, UsageError, VectorNeighbours, require_probability
+from dpassay.arguments import UsageError, require_probability
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_interval, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["Rappor", "one_time_rappor", "rappor"]
 

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, Claim, ProbabilisticDP, VectorNeighbours, require_positive
+from dpassay.arguments import require_positive
+from dpassay.claims import ApproximateDP, Claim, ProbabilisticDP
 from dpassay.impl.accounting.above_threshold import gaussian_above_threshold_all_below_loss
 from dpassay.impl.accounting.above_threshold_renyi import above_threshold_rdp
 from dpassay.impl.accounting.conversions import best_probabilistic_epsilon
-from dpassay.impl.accounting.filters import Offer, Round, SelfReportingFilter, run_filtered
+from dpassay.impl.accounting.filters import Offer, OfferedMechanism, SelfReportingFilter, run_filtered
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["GaussianSparseVector", "gaussian_sparse_vector"]
 
@@ -96,11 +98,13 @@ class GaussianSparseVector:
         return list(in_chunks(draw, size, self.run.size))
 
     def _alarms(self, answers: Array, rng: np.random.Generator) -> tuple[int, ...]:
-        def choose(times: Sequence[int]) -> Round | None:
+        def choose(times: Sequence[int]) -> OfferedMechanism | None:
             rest = answers[sum(times) :]
             if rest.size == 0 or 0 in times:
                 return None
-            return Round(self.offer, lambda: self._one_run(rest, rng), lambda time: self._loss(time, rest.size))
+            return OfferedMechanism(
+                self.offer, lambda: self._one_run(rest, rng), lambda time: self._loss(time, rest.size)
+            )
 
         times = run_filtered(SelfReportingFilter(self.epsilon, self.delta), choose)
         return tuple(int(place) for place in np.cumsum([time for time in times if time]))

@@ -13,15 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import (
-    ApproximateDP,
-    Claim,
-    UsageError,
-    VectorNeighbours,
-    require_at_least,
-    require_positive,
-    require_probability,
-)
+from dpassay.arguments import UsageError, require_at_least, require_positive, require_probability
+from dpassay.claims import ApproximateDP, Claim
 from dpassay.impl.accounting.filters import BudgetExceeded, Offer, Remaining
 from dpassay.impl.accounting.filters.interface import float_up
 from dpassay.impl.accounting.target_charging import ChargingAccount, require_quality, target_charging_account
@@ -31,6 +24,7 @@ from dpassay.impl.mechanisms.finite import log_ratio_upper
 from dpassay.impl.mechanisms.halting import HaltedError
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
     "ChargedResponses",

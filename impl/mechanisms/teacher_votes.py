@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import UsageError, require_positive
+from dpassay.arguments import UsageError, require_positive
 from dpassay.impl.accounting.target_charging import ChargingAccount, largest_hits
 from dpassay.impl.mechanisms.boundary_wrapper import BOUNDARY, BoundaryWrapper
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism

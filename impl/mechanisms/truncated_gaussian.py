@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf, erfinv
 
-from dpassay.claims import require_positive
+from dpassay.arguments import require_positive
 
 __all__ = ["truncated_normal"]
 

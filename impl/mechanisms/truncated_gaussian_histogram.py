@@ -7,20 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import (
-    ApproximateZCDP,
-    Claim,
-    UsageError,
-    VectorNeighbours,
-    require_positive,
-    require_probability,
-)
+from dpassay.arguments import UsageError, require_positive, require_probability
+from dpassay.claims import ApproximateZCDP, Claim
 from dpassay.impl.accounting.histograms import gaussian_histogram_zcdp
 from dpassay.impl.accounting.truncation import truncation_half_width
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.mechanisms.truncated_gaussian import truncated_normal
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["TruncatedGaussianCounts", "truncated_gaussian_counts"]
 

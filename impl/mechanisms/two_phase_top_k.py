@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, Claim, VectorNeighbours, require_positive
+from dpassay.arguments import require_positive
+from dpassay.claims import ZCDP, Claim
 from dpassay.impl.accounting.histograms import gaussian_histogram_zcdp
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.gumbel_top_k import GumbelTopK
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_vector
+from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["TwoPhaseTopK", "two_phase_top_k"]
 

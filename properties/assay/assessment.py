@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from dpassay.properties.assay.expected import FINE, ExpectedFailure, covering
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
-from dpassay.properties.assay.suite import Plan, Result
+from dpassay.properties.assay.suite import CheckResult, Plan
 from dpassay.properties.contract import FindingRecord
 from dpassay.properties.records import plain
 
@@ -74,7 +74,7 @@ class Assessment:
         )
 
 
-def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFailure]) -> list[Assessment]:
+def assess(plan: Plan, results: Sequence[CheckResult], entries: Sequence[ExpectedFailure]) -> list[Assessment]:
     """Return a line for each check, case by case, and one for each entry that matches nothing.
 
     A check without a result was interrupted. A case is an error if every law that was checked turned out not to
@@ -86,7 +86,7 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
     lines = {}
     for check in plan.checks:
         place = (check.mechanism, check.law.name)
-        result = found.get(place) or Result(check, Finding(FindingKind.UNDECIDED, "interrupted"))
+        result = found.get(place) or CheckResult(check, Finding(FindingKind.UNDECIDED, "interrupted"))
         lines[place] = _line(plan, result, entries)
     _mark_untested(plan, lines)
     strangers = []
@@ -104,14 +104,16 @@ def assess(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFail
     return [*lines.values(), *strangers]
 
 
-def not_found(plan: Plan, results: Sequence[Result], entries: Sequence[ExpectedFailure]) -> frozenset[tuple[str, str]]:
+def not_found(
+    plan: Plan, results: Sequence[CheckResult], entries: Sequence[ExpectedFailure]
+) -> frozenset[tuple[str, str]]:
     """Return the mechanisms and laws of the entries whose finding did not appear.
 
     Parameters
     ----------
     plan : Plan
         The plan.
-    results : sequence of Result
+    results : sequence of CheckResult
         The results so far.
     entries : sequence of ExpectedFailure
         The expected failures of the version.
@@ -129,7 +131,7 @@ def _covered(plan: Plan, entry: ExpectedFailure) -> list[tuple[str, str]]:
     return [place for place in plan.names if entry.covers(*place)]
 
 
-def _line(plan: Plan, result: Result, entries: Sequence[ExpectedFailure]) -> Assessment:
+def _line(plan: Plan, result: CheckResult, entries: Sequence[ExpectedFailure]) -> Assessment:
     check, finding = result.check, result.finding
     entry, excess = covering(entries, check.mechanism, check.law.name, finding)
     if excess is not None:

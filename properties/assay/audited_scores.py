@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.assay.composition_reference_values import response_epsilon
 from dpassay.properties.assay.enclosures import Truth
 from dpassay.properties.assay.noise_reference_values import gaussian_epsilon, laplace_epsilon

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.remote import RemoteAuditor, RemoteCase, WorkerError
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.audited_scores import Scores, scores_of, telling_scores_of
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.kinds import FindingKind

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import are_neighbours
 

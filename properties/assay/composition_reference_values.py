@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.assay.enclosures import LARGEST, WORKING_BITS, Truth, Truths, exceeds, least_argument
 from dpassay.spec.ball import exact, float_lower, float_upper, precision
 from dpassay.spec.distributions.composed_responses import (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from dpassay.claims import SamplerLostError, UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.remote import (
     RemoteAnswer,
@@ -25,6 +25,7 @@ from dpassay.impl.libraries.remote import (
     WorkerError,
     open_library,
 )
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.audited_scores import scores_of
 from dpassay.properties.assay.families import corners
 from dpassay.properties.assay.inquiry import domain_of, typical_point

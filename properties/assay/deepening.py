@@ -21,10 +21,10 @@ from dataclasses import dataclass, replace
 
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.planning import Check, Result, seed_of
+from dpassay.properties.assay.planning import Check, CheckResult, seed_of
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 
-__all__ = ["GROWTH", "LEAST_GROWTH", "OPEN", "Place", "Round", "deeper", "in_round", "next_round", "place_of"]
+__all__ = ["GROWTH", "LEAST_GROWTH", "OPEN", "CheckState", "Place", "deeper", "in_round", "next_round", "place_of"]
 
 GROWTH = 4
 """Factor on the depth from round to round: a smaller one repeats more calls, a larger one overshoots the time."""
@@ -56,10 +56,10 @@ def place_of(check: Check) -> Place:
 
 
 @dataclass(frozen=True)
-class Round:
+class CheckState:
     """The state of a check between rounds: its result so far, and the depth and the time of its last round."""
 
-    result: Result
+    result: CheckResult
     number: int = 0
     depth: int = 1
 
@@ -99,7 +99,9 @@ def in_round(check: Check, number: int, depth: int) -> Check:
     )
 
 
-def next_round(rounds: Sequence[Round], seconds: float, processes: int, wanted: Collection[Place] = ()) -> list[Round]:
+def next_round(
+    rounds: Sequence[CheckState], seconds: float, processes: int, wanted: Collection[Place] = ()
+) -> list[CheckState]:
     """Return the checks that run again, with the number and the depth of their next round.
 
     Parameters
@@ -123,7 +125,7 @@ def next_round(rounds: Sequence[Round], seconds: float, processes: int, wanted: 
     return next(filter(None, chosen), [])
 
 
-def _fitting(candidates: Sequence[Round], seconds: float, processes: int, growth: int) -> Iterator[Round]:
+def _fitting(candidates: Sequence[CheckState], seconds: float, processes: int, growth: int) -> Iterator[CheckState]:
     """Yield the next rounds that fit into the time, the first candidates first."""
     total = 0.0
     for one in candidates:
@@ -133,20 +135,20 @@ def _fitting(candidates: Sequence[Round], seconds: float, processes: int, growth
             yield replace(one, number=one.number + 1, depth=one.depth * growth)
 
 
-def _may_gain(one: Round) -> bool:
+def _may_gain(one: CheckState) -> bool:
     kind = one.result.finding.kind
     is_open = kind is FindingKind.OK or (kind in OPEN and one.number < _MOST_ATTEMPTS)
     return is_open and one.check.law.deepens and one.depth < _MOST_DEPTH
 
 
-def deeper(before: Round, after: Result, number: int, depth: int) -> Round:
+def deeper(before: CheckState, after: CheckResult, number: int, depth: int) -> CheckState:
     """Return the state of a check after a further round: its fault, or the more powerful of two passes.
 
     Parameters
     ----------
     before : Round
         The state before.
-    after : Result
+    after : CheckResult
         The result of the round.
     number, depth : int
         Of the round.
@@ -155,8 +157,8 @@ def deeper(before: Round, after: Result, number: int, depth: int) -> Round:
     finding = after.finding if _says_more(before.result.finding, after.finding) else before.result.finding
     calls = before.result.finding.calls + after.finding.calls
     told = replace(finding, calls=calls) if finding.kind is FindingKind.OK else finding
-    result = Result(before.check, told, seconds, losses)
-    return Round(result, number, depth)
+    result = CheckResult(before.check, told, seconds, losses)
+    return CheckState(result, number, depth)
 
 
 def _says_more(before: Finding, after: Finding) -> bool:

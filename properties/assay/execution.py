@@ -17,7 +17,7 @@ from dpassay.impl.libraries.remote import RemoteCase, Worker, open_library
 from dpassay.properties.assay.expected import FINE
 from dpassay.properties.assay.finding import Finding, Law, Turn
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.planning import Check, Result, Target
+from dpassay.properties.assay.planning import Check, CheckResult, Target
 
 __all__ = ["NOT_STARTED", "Budget", "close_session", "open_session", "run_check", "run_checks"]
 
@@ -114,7 +114,7 @@ def run_checks(
     processes: int,
     backend: str = "loky",
     unhurried: Collection[tuple[str, str]] = (),
-) -> Iterator[Result]:
+) -> Iterator[CheckResult]:
     """Run checks and yield their results in the order of the checks.
 
     Parameters
@@ -147,7 +147,7 @@ _LimitsOf = Callable[[int, Check], Budget]
 """Returns the limits of a check by its place; it is asked when the check is about to start."""
 
 
-def _run_here(target: Target, checks: Sequence[Check], limits_of: _LimitsOf) -> Iterator[Result]:
+def _run_here(target: Target, checks: Sequence[Check], limits_of: _LimitsOf) -> Iterator[CheckResult]:
     with _interruptions() as noticed:
         for place, check in enumerate(checks):
             result = run_check(target, check, limits_of(place, check))
@@ -178,7 +178,7 @@ def _interruptions() -> Iterator[list[int]]:
 
 def _run_elsewhere(
     target: Target, checks: Sequence[Check], limits_of: _LimitsOf, processes: int, backend: str
-) -> Iterator[Result]:
+) -> Iterator[CheckResult]:
     done = 0
     try:
         # processes, not threads: the working precision of the ball arithmetic belongs to the process
@@ -194,7 +194,7 @@ def _run_elsewhere(
                 yield result
     except BrokenExecutor as error:
         why = f"a process of dpassay ended without an answer: {type(error).__name__}"
-        yield from (Result(check, Finding(FindingKind.UNDECIDED, why)) for check in checks[done:])
+        yield from (CheckResult(check, Finding(FindingKind.UNDECIDED, why)) for check in checks[done:])
 
 
 def _chunks(checks: Sequence[Check], processes: int, backend: str) -> list[Sequence[Check]]:
@@ -203,11 +203,11 @@ def _chunks(checks: Sequence[Check], processes: int, backend: str) -> list[Seque
     return [checks[start : start + size] for start in range(0, len(checks), size)]
 
 
-def run_check(target: Target, check: Check, limits: Budget) -> Result:
+def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
     """Run one check in this process, with its open worker."""
     left = limits.left(check.law)
     if left <= 0:
-        return Result(check, Finding(FindingKind.NOT_RUN, NOT_STARTED))
+        return CheckResult(check, Finding(FindingKind.NOT_RUN, NOT_STARTED))
     start = began = time.perf_counter()
     losses: tuple[str, ...] = ()
     try:
@@ -226,7 +226,7 @@ def run_check(target: Target, check: Check, limits: Budget) -> Result:
         )
     end = time.perf_counter()
     is_cut = time.time() >= limits.deadline or (end - began >= left and not losses)
-    return Result(check, _not_run(finding) if is_cut else finding, end - start, losses)
+    return CheckResult(check, _not_run(finding) if is_cut else finding, end - start, losses)
 
 
 def _not_run(finding: Finding) -> Finding:

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.registry import Type, parse_specifier, read_table, require_fields
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind, FindingSeverity

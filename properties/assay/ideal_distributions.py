@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from dpassay.claims import Claim, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim
 from dpassay.properties.outcomes.symbols import Outcomes, comparable
 from dpassay.spec.ball import exact
 from dpassay.spec.distributions.discrete import FiniteDistribution

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.remote import RefusedError, RemoteAnswer, RemoteCase
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.questions import QUESTIONS, Arguments, Question, points_of

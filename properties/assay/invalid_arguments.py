@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteNonsense, WorkerError
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.spec.verdict import Evidence, Scope

@@ -11,12 +11,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.codec import decode, encode
 from dpassay.properties.assay.deepening import OPEN
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.planning import Check, Plan, Result
+from dpassay.properties.assay.planning import Check, CheckResult, Plan
 from dpassay.spec.verdict import Evidence, Scope
 
 __all__ = ["Journal"]
@@ -62,7 +62,7 @@ class Journal:
         if not text.endswith("\n"):
             self._write({})  # ends the incomplete line of a run that was killed
 
-    def find(self, check: Check) -> Result | None:
+    def find(self, check: Check) -> CheckResult | None:
         """Return the result of a check, if the journal has it."""
         record = self._known.get(_key(check))
         if record is None:
@@ -71,9 +71,9 @@ class Journal:
         evidence = None if record["evidence"] is None else Evidence(record["evidence"])
         scope = None if record["scope"] is None else Scope(record["scope"])
         finding = Finding(FindingKind(record["kind"]), evidence=evidence, scope=scope, **values)
-        return Result(check, finding, record["seconds"], tuple(record["losses"]))
+        return CheckResult(check, finding, record["seconds"], tuple(record["losses"]))
 
-    def add(self, result: Result) -> None:
+    def add(self, result: CheckResult) -> None:
         """Record a result; one that is undecided or not run may be decided when the run continues."""
         if self._path is None or result.finding.kind in OPEN:
             return

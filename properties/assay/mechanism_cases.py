@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 
 from flint import arb
 
-from dpassay.claims import BoundedRange, Claim, NeighbourRelation, PureDP, SamplerLostError, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import BoundedRange, Claim, PureDP
 from dpassay.impl.libraries.remote import RemoteCase, RemoteFamily, RemoteMechanism, WorkerError
+from dpassay.mechanism import SamplerLostError
+from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.assay.families import COMPUTED, SAMPLED, Asking, check_family, unless_member
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.ideal_distributions import IdealDistribution, UnreadableLawError, ideal_loss

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from functools import lru_cache
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.assay.composition_reference_values import responses_delta
 from dpassay.properties.assay.enclosures import WORKING_BITS, Truth, Truths, least_argument
 from dpassay.spec.ball import Real, ball, exact, float_lower, float_upper, precision

@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from dpassay.claims import SamplerLostError
 from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.remote import Worker, WorkerError
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.assay.assessment import Assessment
 from dpassay.properties.assay.planning import Target
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import NeighbourRelation
 from dpassay.impl.libraries.remote import RemoteMechanism
+from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.families import FITTED
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
@@ -56,11 +56,11 @@ _NEARLY_CERTAIN = 0.99
 
 
 def _fit_condition(case: RemoteMechanism) -> str | None:
-    if not case.description["law"]:
+    if not case.description["distribution"]:
         return "the adapter states no ideal distribution"
     return (
         None
-        if case.description["exact_distribution"]
+        if case.description["distribution_is_exact"]
         else "the library documents that the distribution is an approximation"
     )
 
@@ -68,7 +68,7 @@ def _fit_condition(case: RemoteMechanism) -> str | None:
 def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
     start, rng = time.monotonic(), np.random.default_rng([settings.seed, 7])
     inputs = _fit_inputs(case, settings.seed)
-    tests = [FitTest(ideal_distribution(case.law(data))) for data in inputs]
+    tests = [FitTest(ideal_distribution(case.distribution(data))) for data in inputs]
     threshold, evidence = -math.log(settings.alpha), 0.0
     size = min(_FIT_BATCH, max(1, settings.calls // (4 * len(tests))))
     while sum(test.calls for test in tests) + len(tests) * size <= settings.calls:
@@ -84,10 +84,14 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
     if evidence >= threshold:
         worst = max(range(len(tests)), key=lambda k: joint_evidence([tests[k]]))
         test, data = tests[worst], inputs[worst].tolist()
-        detail = f"outcomes do not follow {plain(case.law(inputs[worst]))} ({strength})"
+        detail = f"outcomes do not follow {plain(case.distribution(inputs[worst]))} ({strength})"
         if test.impossible is not None:
-            detail = f"{plain(case.law(inputs[worst]))} cannot produce {test.impossible}, observed on {data}"
-        witness = {"data": data, "law": plain(case.law(inputs[worst])), "impossible": test.impossible}
+            detail = f"{plain(case.distribution(inputs[worst]))} cannot produce {test.impossible}, observed on {data}"
+        witness = {
+            "data": data,
+            "distribution": plain(case.distribution(inputs[worst])),
+            "impossible": test.impossible,
+        }
         wrong = Finding(
             FindingKind.WRONG_ANSWER,
             detail,
@@ -136,20 +140,20 @@ def _fit_inputs(case: RemoteMechanism, seed: int) -> list[Array]:
         *boundary_pairs(relation, seed=seed, limit=2),
     ]
     inputs = list({side.tobytes(): side for pair in pairs for side in pair}.values())
-    chosen, laws = inputs[:2], [case.law(data) for data in inputs[:2]]
+    chosen, distributions = inputs[:2], [case.distribution(data) for data in inputs[:2]]
     passed_over = list[Array]()
     for data in inputs[2:]:
         if len(chosen) == _FIT_INPUTS:
             break
-        law = case.law(data)
-        (passed_over if law in laws or _is_nearly_certain(law) else chosen).append(data)
-        laws.append(law)
+        distribution = case.distribution(data)
+        (passed_over if distribution in distributions or _is_nearly_certain(distribution) else chosen).append(data)
+        distributions.append(distribution)
     return [*chosen, *passed_over][:_FIT_INPUTS]
 
 
-def _is_nearly_certain(law: dict[str, Any]) -> bool:
+def _is_nearly_certain(distribution: dict[str, Any]) -> bool:
     """Return whether one outcome has nearly all of the probability, as that to keep a partition of very many has."""
-    weights = [float(weight) for weight in law.get("probabilities", ())]
+    weights = [float(weight) for weight in distribution.get("probabilities", ())]
     return bool(weights) and max(weights) > _NEARLY_CERTAIN * sum(weights)
 
 
@@ -167,7 +171,7 @@ def _drawn(case: RemoteMechanism, data: Array, size: int, rng: np.random.Generat
 
 
 def _parameters_condition(case: RemoteMechanism) -> str | None:
-    if not case.description["law"]:
+    if not case.description["distribution"]:
         return "the adapter states no ideal distribution"
     if not is_decided(case.claims[0]):
         return f"no certified loss is known for {claim_in_words(case)}"
@@ -185,20 +189,22 @@ def _check_parameters(case: RemoteMechanism, settings: Settings) -> Finding:
         *boundary_pairs(case.neighbours, seed=settings.seed, limit=limit),
     ]
     inputs = {side.tobytes(): side for pair in pairs for side in pair}
-    stated = zip(inputs, case.laws(list(inputs.values())), strict=True)
-    laws = {key: ideal_distribution(law) for key, law in stated}
+    stated = zip(inputs, case.distributions(list(inputs.values())), strict=True)
+    distributions = {key: ideal_distribution(distribution) for key, distribution in stated}
     for pair in pairs:
         if time.monotonic() - start > settings.seconds:
             break
         for left, right in (pair, pair[::-1]):
-            exceeds, figure = exceeds_claim(claim, laws[left.tobytes()], laws[right.tobytes()], relative_error)
+            exceeds, figure = exceeds_claim(
+                claim, distributions[left.tobytes()], distributions[right.tobytes()], relative_error
+            )
             compared += 1
             if (exceeds, figure) > (violated, -math.inf if worst is None else worst[0]):
                 worst, violated = (figure, (left, right)), exceeds
-    if bound_of(claim) > 0 and compared and len(set(map(repr, laws.values()))) == 1:
+    if bound_of(claim) > 0 and compared and len(set(map(repr, distributions.values()))) == 1:
         return Finding(
             FindingKind.UNDECIDED,
-            f"the adapter states the same distribution on all {len(laws)} inputs",
+            f"the adapter states the same distribution on all {len(distributions)} inputs",
             claim_in_words(case),
         )
     if worst is None:
@@ -218,13 +224,13 @@ def _of_parameters(case: RemoteMechanism, pair: Pair, figure: float, compared: i
     witness = {
         "left": left.tolist(),
         "right": right.tolist(),
-        "law_left": plain(case.law(left)),
-        "law_right": plain(case.law(right)),
+        "distribution_left": plain(case.distribution(left)),
+        "distribution_right": plain(case.distribution(right)),
     }
     bound = bound_of(case.claims[0])
     detail = (
-        f"the distributions {witness['law_left']} and {witness['law_right']} on neighbours have loss {figure:.15g},"
-        f" claimed {bound:.15g} ({compared} ordered pairs)"
+        f"the distributions {witness['distribution_left']} and {witness['distribution_right']} on neighbours have "
+        f"loss {figure:.15g}, claimed {bound:.15g} ({compared} ordered pairs)"
     )
     return Finding(
         FindingKind.VIOLATION, detail, claim_in_words(case), bound, figure, Evidence.ENCLOSED, Scope.POINTS, 0, witness

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.remote import (
     BrokenCase,
     RemoteAnswer,
@@ -30,8 +30,8 @@ __all__ = [
     "MOST_CALLS",
     "TESTED",
     "Check",
+    "CheckResult",
     "Plan",
-    "Result",
     "Target",
     "make_plan",
     "seed_of",
@@ -145,7 +145,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Result:
+class CheckResult:
     """The result of a check; `losses` has the reasons for restarts of the worker during the check."""
 
     check: Check

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import NeighbourRelation, VectorNeighbours
 from dpassay.impl.libraries.remote import RemoteMechanism
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.properties.assay.boundaries import boundary_pairs
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.kinds import FindingKind

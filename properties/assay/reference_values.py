@@ -3,7 +3,7 @@
 Every bound comes from an enclosure or from an explicit event.
 """
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.assay.composition_reference_values import COMPOSITION_TRUTHS
 from dpassay.properties.assay.conversion_reference_values import CONVERSION_TRUTHS
 from dpassay.properties.assay.enclosures import Truth, Truths

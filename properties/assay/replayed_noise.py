@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.distributions.noise import NoiseDistribution, NoisePair
 
 __all__ = ["ROUNDING", "does_not_adapt", "moved_noise"]

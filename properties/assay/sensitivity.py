@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import NeighbourRelation
+from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours

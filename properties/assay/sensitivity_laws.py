@@ -44,8 +44,8 @@ def _sensitivity_condition(case: RemoteMechanism) -> str | None:
 
 def _norm(case: RemoteMechanism, data: Array) -> int:
     """Return the norm of the sensitivity, 1 or 2."""
-    if case.description["law"]:
-        return 2 if str(case.law(data).get("family", "")).endswith("gaussian") else 1
+    if case.description["distribution"]:
+        return 2 if str(case.distribution(data).get("family", "")).endswith("gaussian") else 1
     return 1 if isinstance(case.claims[0], PureDP) else 2
 
 
@@ -134,10 +134,10 @@ def _of_gap(
 
 def _loss_of_gap(case: RemoteMechanism, data: Array, gap: float) -> float | None:
     """Return the certified loss of a gap under the noise of the library if it exceeds the claim, else None."""
-    if not case.description["law"]:
+    if not case.description["distribution"]:
         return None
-    law, claim = ideal_distribution(case.law(data)), case.claims[0]
-    scales = {(c.family, c.scale) for c in law.coordinates}
+    distribution, claim = ideal_distribution(case.distribution(data)), case.claims[0]
+    scales = {(c.family, c.scale) for c in distribution.coordinates}
     if len(scales) != 1:
         return None
     ((family, scale),) = scales

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.remote import RemoteAnswer, RemoteCase
 from dpassay.properties.assay.enclosures import Truth
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import joblib
 
-from dpassay.claims import UsageError, require_positive
-from dpassay.properties.assay.deepening import OPEN, Place, Round, deeper, in_round, next_round, place_of
+from dpassay.arguments import UsageError, require_positive
+from dpassay.properties.assay.deepening import OPEN, CheckState, Place, deeper, in_round, next_round, place_of
 from dpassay.properties.assay.execution import NOT_STARTED, Budget, close_session, run_check, run_checks
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.journal import Journal
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.planning import DEFAULT_CALLS, MOST_CALLS, Check, Plan, Result, Target, make_plan
+from dpassay.properties.assay.planning import DEFAULT_CALLS, MOST_CALLS, Check, CheckResult, Plan, Target, make_plan
 from dpassay.properties.drawing.workers import backend_in_use
 
 __all__ = [
@@ -29,8 +29,8 @@ __all__ = [
     "NOT_STARTED",
     "Budget",
     "Check",
+    "CheckResult",
     "Plan",
-    "Result",
     "Target",
     "close_session",
     "make_plan",
@@ -46,7 +46,7 @@ _LEAST_ROUND = 1.0
 """Seconds that a further round needs to be worth the start of processes."""
 
 
-Wanted = Callable[[Sequence[Result]], Collection[Place]]
+Wanted = Callable[[Sequence[CheckResult]], Collection[Place]]
 """Takes the results so far and returns the checks that are deepened first."""
 
 
@@ -65,7 +65,7 @@ def run_plan(
     backend: str = "loky",
     wanted: Wanted = lambda _: (),
     journal: Journal | None = None,
-) -> Iterator[Result]:
+) -> Iterator[CheckResult]:
     """Run the checks and yield their results in a fixed order, then the results of deeper rounds as they end.
 
     The order is law by law, computed laws first, so that every mechanism is checked before the time ends. A later
@@ -103,7 +103,7 @@ def run_plan(
     ordered = _in_running_order(plan.checks)
     for check in ordered:
         if check.reason is not None:
-            yield Result(check, Finding(FindingKind.NOT_APPLICABLE, check.reason))
+            yield CheckResult(check, Finding(FindingKind.NOT_APPLICABLE, check.reason))
     checks = [check for check in ordered if check.reason is None]
     try:
         with nullcontext() if backend == "loky" else backend_in_use(backend, jobs):
@@ -113,7 +113,7 @@ def run_plan(
             limits = Budget.of(budget, len(checks), processes, overrun=overrun)
             for result in run.first(checks, limits, deepens=plan.deepens, unhurried=wanted([])):
                 if result.finding.detail != NOT_STARTED:  # the time is over
-                    rounds.append(Round(result))
+                    rounds.append(CheckState(result))
                 yield result
             if plan.deepens:
                 yield from run.further(rounds, start + budget, start + overrun * budget, wanted)
@@ -132,14 +132,16 @@ class _Run:
 
     def first(
         self, checks: Sequence[Check], limits: Budget, *, deepens: bool, unhurried: Collection[Place]
-    ) -> Iterator[Result]:
+    ) -> Iterator[CheckResult]:
         """Yield the results of the first round, at the least depth; it has the whole level if there is no other."""
         asked = [in_round(check, 0, 1) if deepens else check for check in checks]
         whole = {place_of(check): check for check in checks}
         for result in self._results(asked, limits if deepens else replace(limits, wished=math.inf), unhurried):
             yield replace(result, check=whole[place_of(result.check)])
 
-    def further(self, rounds: Sequence[Round], deadline: float, latest: float, wanted: Wanted) -> Iterator[Result]:
+    def further(
+        self, rounds: Sequence[CheckState], deadline: float, latest: float, wanted: Wanted
+    ) -> Iterator[CheckResult]:
         """Yield the results of deeper rounds until the time is over; what is wanted may take the longer time."""
         current = {place_of(one.check): one for one in rounds}
         while True:
@@ -156,13 +158,15 @@ class _Run:
                 current[place] = deeper(current[place], after, planned.number, planned.depth)
                 yield current[place].result
 
-    def _deeper(self, chosen: Sequence[Round], limits: Budget) -> Iterator[tuple[Result, Round]]:
+    def _deeper(self, chosen: Sequence[CheckState], limits: Budget) -> Iterator[tuple[CheckResult, CheckState]]:
         planned = {place_of(one.check): one for one in chosen}
         for after in self._results([in_round(one.check, one.number, one.depth) for one in chosen], limits):
             if after.finding.detail != NOT_STARTED:
                 yield after, planned[place_of(after.check)]
 
-    def _results(self, checks: Sequence[Check], limits: Budget, unhurried: Collection[Place] = ()) -> Iterator[Result]:
+    def _results(
+        self, checks: Sequence[Check], limits: Budget, unhurried: Collection[Place] = ()
+    ) -> Iterator[CheckResult]:
         """Yield the results of the journal, then those of the other checks, which it records."""
         known = {place_of(check): self.journal.find(check) for check in checks}
         yield from (result for result in known.values() if result is not None)
@@ -174,7 +178,7 @@ class _Run:
             yield result
 
 
-def _undecided(rounds: Collection[Round]) -> list[Check]:
+def _undecided(rounds: Collection[CheckState]) -> list[Check]:
     """Return the checks of sampled tests that are too weak so far; more calls may decide them."""
     return [one.check for one in rounds if one.check.law.sampled and one.result.finding.kind in OPEN]
 

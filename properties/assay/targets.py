@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.environments import build_environment, newest_version
 from dpassay.impl.libraries.registry import Library
 from dpassay.properties.assay.suite import Target

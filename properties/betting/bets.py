@@ -26,7 +26,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpassay.claims import UsageError, require_at_least
+from dpassay.arguments import UsageError, require_at_least
 from dpassay.properties.log_domain import log_expit
 
 __all__ = [

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.properties.betting.bets import last_refuted
-from dpassay.properties.betting.families import Family
+from dpassay.properties.betting.families import ClaimFamily
 
 __all__ = ["OWN_SHARE", "lower_bound"]
 
@@ -20,12 +20,12 @@ _CLAIMS_AT_ONCE = 16
 that refutes none."""
 
 
-def lower_bound(family: Family, needed: float, claimed: float, own: Callable[[slice], Array]) -> float:
+def lower_bound(family: ClaimFamily, needed: float, claimed: float, own: Callable[[slice], Array]) -> float:
     """Return the lower confidence bound; where a claim takes long, those beyond the first that stands are left.
 
     Parameters
     ----------
-    family : Family
+    family : ClaimFamily
         The claims of a parameter.
     needed : float
         The logarithm of the wealth that refutes a claim.

@@ -14,11 +14,12 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, ExPost, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim, ExPost
 from dpassay.properties.betting.allocation import Allocation
 from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound
 from dpassay.properties.betting.exchangeability import shares_noise
-from dpassay.properties.betting.families import Family
+from dpassay.properties.betting.families import ClaimFamily
 from dpassay.properties.betting.game import FIRST_BATCH, LowOrder, PairGame
 from dpassay.properties.betting.screening import Point, Screening
 from dpassay.properties.drawing.draws import Draw
@@ -383,7 +384,12 @@ class Campaign:
         return float(logsumexp(np.add(parts, shares))) - 2.0**-44
 
     def _family_wealth(
-        self, family: Family, game: PairGame, rows: slice | NDArray[np.intp] = slice(None), *, is_rough: bool = False
+        self,
+        family: ClaimFamily,
+        game: PairGame,
+        rows: slice | NDArray[np.intp] = slice(None),
+        *,
+        is_rough: bool = False,
     ) -> Array:
         part = family.rows(rows)
         if self._compares_pairs and not part.delta.any():
@@ -406,7 +412,7 @@ class Campaign:
         """Return the places of the games whose evidence counts for the ideal mechanism; the others are left out."""
         return [k for k, game in enumerate(self.games) if game.calls and not game.is_about_rounding]
 
-    def _rich(self, family: Family, rows: slice) -> list[int]:
+    def _rich(self, family: ClaimFamily, rows: slice) -> list[int]:
         """Return the games that matter to a bound at some claims: the others are left out, on the safe side.
 
         They are as good as the best one, but for `_POOR`, at the first, the middle or the last of the claims.
@@ -455,7 +461,7 @@ class Campaign:
         """Return the lower confidence bound on epsilon alone, which takes far less time than all `bounds`."""
         return next(self._bound(each, -math.log(alpha)) for each in self._families if each.parameter == "epsilon")
 
-    def _bound(self, family: Family, needed: float) -> float:
+    def _bound(self, family: ClaimFamily, needed: float) -> float:
         if not self._ideal:
             return 0.0
 
@@ -480,7 +486,7 @@ class Campaign:
             self._claimed, game, slice(self._claimed.claimed, self._claimed.claimed + 1)
         )
 
-    def _float64_family_wealth(self, family: Family, game: PairGame, rows: slice) -> Array:
+    def _float64_family_wealth(self, family: ClaimFamily, game: PairGame, rows: slice) -> Array:
         part = family.rows(rows)
         return part.mix(game.log_wealth_float64(part.epsilon.ravel(), part.delta.ravel()))
 

@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.log_domain import logsumexp
 
 __all__ = ["detectable", "log_wealth", "lower_bound", "trials_needed"]

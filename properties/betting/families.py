@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpassay.properties.log_domain import logsumexp
 
-__all__ = ["CURVE_DELTAS", "Family", "curve_family", "delta_family", "epsilon_family", "growing", "shifted"]
+__all__ = ["CURVE_DELTAS", "ClaimFamily", "curve_family", "delta_family", "epsilon_family", "growing", "shifted"]
 
 Array = NDArray[np.float64]
 Curve = Callable[[float, float], float]
@@ -36,7 +36,7 @@ _ROUNDING = 2.0**-40
 
 
 @dataclass(frozen=True)
-class Family:
+class ClaimFamily:
     """Claims of growing weakness, each as an equal mixture of (epsilon, delta) hypotheses.
 
     Parameters
@@ -57,9 +57,9 @@ class Family:
     delta: Array
     claimed: int
 
-    def rows(self, rows: slice | NDArray[np.intp]) -> "Family":
+    def rows(self, rows: slice | NDArray[np.intp]) -> "ClaimFamily":
         """Return some of the claims."""
-        return Family(self.parameter, self.grid[rows], self.epsilon[rows], self.delta[rows], -1)
+        return ClaimFamily(self.parameter, self.grid[rows], self.epsilon[rows], self.delta[rows], -1)
 
     def mix(self, log_wealths: Array) -> Array:
         """Mix the wealth against the points of each claim."""
@@ -83,27 +83,27 @@ def _grid(claimed: float | None, low: float, high: float, ratio: float) -> tuple
     return through, below
 
 
-def epsilon_family(claimed: float | None, delta: float) -> Family:
+def epsilon_family(claimed: float | None, delta: float) -> ClaimFamily:
     """Return (epsilon, delta)-DP for growing epsilon; `claimed` is None if the claim is not a member."""
     grid, index = _grid(claimed, 2.0**-10, 20.0, 1.02)
     column = grid[:, None]
-    return Family("epsilon", grid, column, np.full_like(column, delta), index)
+    return ClaimFamily("epsilon", grid, column, np.full_like(column, delta), index)
 
 
-def delta_family(epsilon: float, claimed: float) -> Family:
+def delta_family(epsilon: float, claimed: float) -> ClaimFamily:
     """Return (epsilon, delta)-DP for growing delta."""
     grid, index = _grid(claimed, 1e-8, 1.0, 1.15)
     column = np.minimum(grid, 1.0)[:, None]
-    return Family("delta", column[:, 0], np.full_like(column, epsilon), column, index)
+    return ClaimFamily("delta", column[:, 0], np.full_like(column, epsilon), column, index)
 
 
-def curve_family(parameter: str, claimed: float, curve: Curve) -> Family:
+def curve_family(parameter: str, claimed: float, curve: Curve) -> ClaimFamily:
     """Return the points of the curves of a growing parameter, at `CURVE_DELTAS`; an infinite one claims nothing."""
     grid, index = growing(claimed)
     values = grid.tolist()
     points = [[curve(value, d) if value < math.inf else math.inf for d in CURVE_DELTAS] for value in values]
     epsilon = np.array(points)
-    return Family(parameter, grid, epsilon, np.broadcast_to(CURVE_DELTAS, epsilon.shape), index)
+    return ClaimFamily(parameter, grid, epsilon, np.broadcast_to(CURVE_DELTAS, epsilon.shape), index)
 
 
 def growing(claimed: float) -> tuple[Array, int]:
@@ -111,9 +111,9 @@ def growing(claimed: float) -> tuple[Array, int]:
     return _grid(claimed, claimed / 16 if claimed else 2.0**-12, max(20.0, min(16 * claimed, _LARGEST)), 1.1)
 
 
-def shifted(family: Family, xi: float, delta: float) -> Family:
+def shifted(family: ClaimFamily, xi: float, delta: float) -> ClaimFamily:
     """Return the family with every epsilon moved by xi, for events of probability at least 1 - delta."""
     with np.errstate(over="ignore"):  # an infinite epsilon claims nothing
         epsilon = np.maximum(family.epsilon + xi + _ROUNDING * (family.epsilon + abs(xi)), 0.0)
     spread = np.minimum(delta + (1 - delta) * family.delta * (1 + _ROUNDING), 1.0)
-    return Family(family.parameter, family.grid, epsilon, spread, family.claimed)
+    return ClaimFamily(family.parameter, family.grid, epsilon, spread, family.claimed)

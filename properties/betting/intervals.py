@@ -1,6 +1,6 @@
 """Exact confidence intervals for a probability."""
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 
 __all__ = ["clopper_pearson"]
 

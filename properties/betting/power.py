@@ -49,7 +49,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import MOST_CALLS, Claim
+from dpassay.arguments import MOST_CALLS
+from dpassay.claims import Claim
 from dpassay.properties.betting.allocation import EVERYONES
 from dpassay.properties.betting.bounds import OWN_SHARE
 from dpassay.properties.betting.campaign import MOMENTS_SHARE

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Mechanism, PureDP, UsageError, require_at_least, require_probability
+from dpassay.arguments import UsageError, require_at_least, require_probability
+from dpassay.claims import PureDP
+from dpassay.mechanism import ClaimedMechanism
 from dpassay.properties.log_domain import logsumexp
 
 __all__ = ["Recovery", "audit_reconstruction"]
@@ -69,7 +71,7 @@ def _require_level(alpha: float) -> None:
 
 
 def audit_reconstruction(
-    mechanism: Mechanism,
+    mechanism: ClaimedMechanism,
     attack: Attack,
     bits: int,
     *,
@@ -81,7 +83,7 @@ def audit_reconstruction(
 
     Parameters
     ----------
-    mechanism : Mechanism
+    mechanism : ClaimedMechanism
         Takes vectors of `bits` bits; its first claim is pure DP for neighbours that differ in one bit.
     attack : callable
         Guesses the bits from an outcome.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.properties.betting.bets import LEVELS, PROCESSES, log_factors
-from dpassay.properties.betting.families import Family
+from dpassay.properties.betting.families import ClaimFamily
 from dpassay.properties.betting.reference import Reference, gaussian, laplace, revealing
 from dpassay.properties.betting.wealth import process_shares
 
@@ -97,7 +97,7 @@ class Scale:
         return self.gain(self.allowed) if self.allowed < self.most else (np.empty(0), np.empty(0))
 
 
-def laplace_scale(family: Family, epsilon: float, stated: Callable[[float], dict[str, float]]) -> Scale:
+def laplace_scale(family: ClaimFamily, epsilon: float, stated: Callable[[float], dict[str, float]]) -> Scale:
     """Return the scale of a Laplace mechanism against the claim of a family; `epsilon` is its own at the claim."""
     points = _claimed_points(family)
 
@@ -107,7 +107,7 @@ def laplace_scale(family: Family, epsilon: float, stated: Callable[[float], dict
     return Scale(gain, epsilon, 2 * epsilon + SLACK, _most(epsilon, LARGEST), stated)
 
 
-def gaussian_scale(family: Family, multiplier: float, stated: Callable[[float], dict[str, float]]) -> Scale:
+def gaussian_scale(family: ClaimFamily, multiplier: float, stated: Callable[[float], dict[str, float]]) -> Scale:
     """Return the scale of a Gaussian mechanism against the claim of a family; `multiplier` is its own at the claim."""
     points = _claimed_points(family)
 
@@ -129,7 +129,7 @@ def range_scale(epsilon: float) -> Scale:
     return Scale(gain, half, 2 * half + SLACK / 2, _most(half, LARGEST), lambda e: {"epsilon": 2 * e})
 
 
-def delta_scale(family: Family, epsilon: float, delta: float) -> Scale:
+def delta_scale(family: ClaimFamily, epsilon: float, delta: float) -> Scale:
     """Return the scale of randomised response that reveals its input, against the claim of a family."""
     points = _claimed_points(family)
 
@@ -144,7 +144,7 @@ def _most(claimed: float, largest: float) -> float:
     return claimed + largest + SLACK if claimed < largest else claimed
 
 
-def _claimed_points(family: Family) -> tuple[Array, Array]:
+def _claimed_points(family: ClaimFamily) -> tuple[Array, Array]:
     """Return the (epsilon, delta) statements through which the claim of a family is refuted."""
     return family.epsilon[family.claimed], family.delta[family.claimed]
 

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainccinv, betaincinv
 
-from dpassay.claims import Claim, Mechanism
+from dpassay.claims import Claim
 from dpassay.discovery import import_all_below
+from dpassay.mechanism import ClaimedMechanism
 from dpassay.properties.notions.base import epsilon_delta_of, families_of
 
 __all__ = ["KnownEvent", "implied_points", "known_events", "privacy_at_known_events", "register_events"]
@@ -74,7 +75,7 @@ def implied_points(claim: Claim) -> list[tuple[float, float]]:
     return list(zip(family.epsilon[family.claimed].tolist(), family.delta[family.claimed].tolist(), strict=True))
 
 
-def privacy_at_known_events(mechanism: Mechanism, *, draws: int = DRAWS, seed: int = 0) -> bool:
+def privacy_at_known_events(mechanism: ClaimedMechanism, *, draws: int = DRAWS, seed: int = 0) -> bool:
     """Return whether no known event refutes the first claim.
 
     Clopper and Pearson's limits for each probability; a right mechanism is accused with probability at most 1e-10,

@@ -2,11 +2,8 @@
 
 from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context
 
-from dpassay.claims import (
-    AnyNeighbours,
-    Claim,
-    ExPost,
-)
+from dpassay.claims import Claim, ExPost
+from dpassay.neighbours import AnyNeighbours
 from dpassay.properties.drawing.target import is_program
 from dpassay.properties.hunting.formatting import float64_lines, relation_words
 from dpassay.properties.hunting.result import HuntResult, Witness, also_refutes_words, is_target_name

@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from dpassay.claims import UsageError, shown
+from dpassay.arguments import UsageError, shown
 from dpassay.properties.contract import as_dictionary
 from dpassay.properties.records import plain
 from dpassay.properties.verify import Profile, StatementReport, verify_errata, verify_statement

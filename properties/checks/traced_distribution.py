@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpassay.claims import Mechanism
+from dpassay.mechanism import ClaimedMechanism
 from dpassay.properties.neighbours.pairs import adversarial_pairs
 from dpassay.properties.outcomes.events import AllOf, AnyOf, Interval, NoneOf, Symbols
 from dpassay.properties.pairing.registry import exact_distribution, pair_distribution
@@ -60,7 +60,7 @@ class Theorem:
     distribution: DiscreteDistribution
 
 
-def theorem_inputs(mechanism: Mechanism, *, pairs: int = PAIRS, seed: int = 0) -> Iterator[Theorem]:
+def theorem_inputs(mechanism: ClaimedMechanism, *, pairs: int = PAIRS, seed: int = 0) -> Iterator[Theorem]:
     """Yield inputs with the distributions that are registered for them, both sides of each adversarial pair."""
     for left, right in adversarial_pairs(mechanism.neighbours, seed=seed, limit=pairs):
         yield from distribution_of_theorem(mechanism, left, right)
@@ -77,13 +77,13 @@ def distribution_of_theorem(mechanism: Any, left: Array, right: Array) -> list[T
 
 
 def traced_distribution(
-    mechanism: Mechanism, theorems: Iterable[Theorem] | None = None, *, limits: Limits = LIMITS
+    mechanism: ClaimedMechanism, theorems: Iterable[Theorem] | None = None, *, limits: Limits = LIMITS
 ) -> Verdict:
     """Decide whether the traced code of a mechanism has the distribution of its theorem, at some inputs.
 
     Parameters
     ----------
-    mechanism : Mechanism
+    mechanism : ClaimedMechanism
         Its `sample` is traced.
     theorems : iterable of Theorem, optional
         Inputs with their distributions; by default those of `theorem_inputs`.
@@ -107,7 +107,7 @@ def traced_distribution(
     return Holds(evidence=Evidence.ENCLOSED, slack=ROUNDING, detail=f"{checked} inputs")
 
 
-def _at_input(mechanism: Mechanism, theorem: Theorem, limits: Limits) -> Verdict:
+def _at_input(mechanism: ClaimedMechanism, theorem: Theorem, limits: Limits) -> Verdict:
     traced = trace(mechanism.sample, [float(value) for value in theorem.data], limits=limits, replays=8)
     if isinstance(traced, Refusal):
         return Undecided(evidence=Evidence.ENCLOSED, detail=f"not traced: {traced}")

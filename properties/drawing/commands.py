@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.drawing.json_protocol import LONGEST_COMPLAINT, as_json, filled, outcomes_of
 
 __all__ = ["COMMAND", "Command"]

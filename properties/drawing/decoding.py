@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import AnyNeighbours, EncodedNeighbours
+from dpassay.neighbours import AnyNeighbours, EncodedNeighbours
 from dpassay.properties.drawing.json_protocol import makes_many
 from dpassay.properties.drawing.target_process import RemoteSampler
 from dpassay.properties.outcomes.symbols import Sampler

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import SamplerLostError
 from dpassay.keyboard import noting_interruptions
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, call
 
 __all__ = ["Draw", "released_apart", "sample_side"]

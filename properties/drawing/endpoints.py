@@ -8,7 +8,8 @@ from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 
-from dpassay.claims import SamplerLostError, UsageError, require_flag, shown
+from dpassay.arguments import UsageError, require_flag, shown
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.drawing.json_protocol import LONGEST_COMPLAINT, as_json, filled, outcomes_of
 
 __all__ = ["SCHEMES", "Endpoint", "endpoint"]

@@ -4,18 +4,20 @@ import pickle
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpassay.claims import Claim, NeighbourRelation, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim
+from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.drawing.shipping import pickled
 from dpassay.properties.drawing.target import Declaration, declaration_of
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.decision import Decision
-    from dpassay.properties.hunting.white_box import Finding
+    from dpassay.properties.hunting.white_box import WhiteBoxResult
 
 __all__ = ["certified", "received_declaration", "refuted_exactly", "sent_declaration", "traced"]
 
 
-def certified(target: Any, claim: Claim | None, neighbours: NeighbourRelation, seed: int) -> "Finding | None":
+def certified(target: Any, claim: Claim | None, neighbours: NeighbourRelation, seed: int) -> "WhiteBoxResult | None":
     """Search by the exact distribution of a target; None if it is not known.
 
     Parameters

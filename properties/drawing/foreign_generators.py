@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from dpassay.claims import UsageError, shown
+from dpassay.arguments import UsageError, shown
 
 __all__ = ["Library", "jax_key", "maker_of", "torch_generator"]
 

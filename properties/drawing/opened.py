@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpassay.claims import Claim, NeighbourRelation, UsageError, shown
+from dpassay.arguments import UsageError, shown
+from dpassay.claims import Claim
+from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.drawing.errands import (
     certified,
     received_declaration,
@@ -22,7 +24,7 @@ from dpassay.properties.outcomes.symbols import Sampler, sampler_of
 
 if TYPE_CHECKING:
     from dpassay.properties.hunting.decision import Decision
-    from dpassay.properties.hunting.white_box import Finding
+    from dpassay.properties.hunting.white_box import WhiteBoxResult
 
 __all__ = ["OpenedTarget", "exits_are_refused", "open_target"]
 
@@ -45,7 +47,7 @@ class OpenedTarget:
     sampler: Sampler | RemoteSampler
     loaded: Any = None
 
-    def certified(self, claim: Claim | None, neighbours: NeighbourRelation, seed: int) -> "Finding | None":
+    def certified(self, claim: Claim | None, neighbours: NeighbourRelation, seed: int) -> "WhiteBoxResult | None":
         """Search by the exact distribution; None if it is unknown. Without a claim, take the first one declared."""
         if not self.declaration.may_have_distribution:
             return None

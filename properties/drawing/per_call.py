@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from dpassay.claims import UsageError, shown
+from dpassay.arguments import UsageError, shown
 from dpassay.properties.drawing.draws import released_apart
 from dpassay.properties.drawing.foreign_generators import Library, maker_of
 from dpassay.properties.drawing.own_generators import drawing_from

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError, require_integer
+from dpassay.arguments import UsageError, require_integer
 from dpassay.properties.drawing.call_guard import Habit
 from dpassay.properties.drawing.decoding import through
 from dpassay.properties.drawing.draws import released_apart

@@ -11,7 +11,7 @@ from typing import Any
 
 import cloudpickle
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.drawing.target import absolute, load_target
 
 __all__ = ["Named", "Shipped", "pickled"]

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import AnyNeighbours, Claim, Mechanism, UsageError, shown
+from dpassay.arguments import UsageError, shown
+from dpassay.claims import Claim
 from dpassay.discovery import load_module
 from dpassay.impl.benchmark_names import address_of, all_names
+from dpassay.mechanism import ClaimedMechanism
+from dpassay.neighbours import AnyNeighbours
 from dpassay.properties.drawing.commands import COMMAND, Command
 from dpassay.properties.drawing.endpoints import SCHEMES, Endpoint
 from dpassay.properties.drawing.per_call import PerCall
@@ -119,8 +122,8 @@ def load_target(name: str) -> Any:
     found = _found(name, name)
     if isinstance(found, type):
         raise UsageError(f"target {name!r} is a class; name an instance instead")
-    if not (callable(found) or isinstance(found, Mechanism)):
-        raise UsageError(f"target {name!r} must be a Mechanism or a callable, got {type(found).__name__}")
+    if not (callable(found) or isinstance(found, ClaimedMechanism)):
+        raise UsageError(f"target {name!r} must be a mechanism or a callable, got {type(found).__name__}")
     return found
 
 

@@ -20,9 +20,10 @@ from typing import Any, Self, TypeVar
 
 import cloudpickle
 
-from dpassay.claims import SamplerLostError, UsageError
+from dpassay.arguments import UsageError
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT, CallTimeoutError
-from dpassay.properties.drawing.target_worker import ALIVE_SECONDS, Kind, load
+from dpassay.properties.drawing.target_worker import ALIVE_SECONDS, MessageKind, load
 from dpassay.properties.outcomes.symbols import Sampler, sampler_of
 
 __all__ = ["IMPORT_TIMEOUT", "RemoteSampler", "TargetExitError", "TargetProcess", "WorkersLostError", "ask"]
@@ -79,7 +80,7 @@ class TargetProcess:
         self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and program
             _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        self._inbox: queue.SimpleQueue[tuple[Kind, Any] | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[tuple[MessageKind, Any] | None] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._receive, daemon=True)
         self._reader.start()
         try:
@@ -155,13 +156,13 @@ class TargetProcess:
         except BaseException:  # later answers would belong to other questions
             self._process.kill()
             raise
-        if kind is Kind.REFUSAL:
+        if kind is MessageKind.REFUSAL:
             raise value
-        if kind is Kind.FAULT:
+        if kind is MessageKind.FAULT:
             raise RuntimeError(f"target {self._description!r}: {value}")
         return value
 
-    def _next_message(self, deadline: "_Deadline") -> tuple[Kind, Any]:
+    def _next_message(self, deadline: "_Deadline") -> tuple[MessageKind, Any]:
         while True:
             try:
                 message = self._inbox.get(timeout=ALIVE_SECONDS)
@@ -173,7 +174,7 @@ class TargetProcess:
             if message is None:
                 raise self._lost()
             deadline.heard()
-            if message[0] is not Kind.ALIVE:
+            if message[0] is not MessageKind.ALIVE:
                 return message
             deadline.check()
 

@@ -16,7 +16,7 @@ from enum import Enum
 from io import BytesIO
 from typing import Any, BinaryIO
 
-__all__ = ["ALIVE_SECONDS", "Kind", "main"]
+__all__ = ["ALIVE_SECONDS", "MessageKind", "main"]
 
 ALIVE_SECONDS = 1.0
 """Interval at which the process says that it is alive while it works on a request."""
@@ -26,7 +26,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-class Kind(Enum):
+class MessageKind(Enum):
     """Kinds of messages to the parent."""
 
     ALIVE = "alive"
@@ -49,7 +49,7 @@ def main() -> None:
         function, arguments = inbox.get()
         with outbox.working():
             kind, value = _outcome_of(function, (target, *arguments))
-        if function is load and kind is Kind.ANSWER:
+        if function is load and kind is MessageKind.ANSWER:
             target, value = value, None
         outbox.send(kind, value)
 
@@ -79,16 +79,17 @@ def _receive(requests: BinaryIO, inbox: "queue.SimpleQueue[Any]") -> None:
         inbox.put(message)
 
 
-def _outcome_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Kind, Any]:
-    from dpassay.claims import SamplerLostError, UsageError
+def _outcome_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[MessageKind, Any]:
+    from dpassay.arguments import UsageError
+    from dpassay.mechanism import SamplerLostError
     from dpassay.properties.drawing.call_guard import CallTimeoutError
 
     try:
-        return Kind.ANSWER, function(*arguments)
+        return MessageKind.ANSWER, function(*arguments)
     except (UsageError, CallTimeoutError, SamplerLostError) as error:
-        return Kind.REFUSAL, error
+        return MessageKind.REFUSAL, error
     except BaseException as error:  # noqa: BLE001  # the parent raises it again
-        return Kind.FAULT, f"{type(error).__name__}: {error}"
+        return MessageKind.FAULT, f"{type(error).__name__}: {error}"
 
 
 class _Outbox:
@@ -101,11 +102,11 @@ class _Outbox:
     def working(self) -> "_Working":
         return _Working(self._busy)
 
-    def send(self, kind: Kind, value: Any) -> None:
+    def send(self, kind: MessageKind, value: Any) -> None:
         try:
             message = _packed((kind, value))
         except Exception as error:  # noqa: BLE001  # whatever foreign objects raise when they are pickled
-            message = _packed((Kind.FAULT, f"an answer cannot be sent: {type(error).__name__}: {error}"))
+            message = _packed((MessageKind.FAULT, f"an answer cannot be sent: {type(error).__name__}: {error}"))
         try:
             with self._lock:
                 self._stream.write(message)
@@ -118,7 +119,7 @@ class _Outbox:
             self._busy.wait()
             threading.Event().wait(ALIVE_SECONDS)
             if self._busy.is_set():
-                self.send(Kind.ALIVE, None)
+                self.send(MessageKind.ALIVE, None)
 
 
 class _Working:
@@ -145,7 +146,7 @@ class _Pickler(pickle.Pickler):
         return NotImplemented if plain is None else (plain, (_PLAIN[plain](obj),))
 
 
-def _packed(message: tuple[Kind, Any]) -> bytes:
+def _packed(message: tuple[MessageKind, Any]) -> bytes:
     stream = BytesIO()
     _Pickler(stream, protocol=pickle.HIGHEST_PROTOCOL).dump(message)
     return stream.getvalue()

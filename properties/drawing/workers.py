@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from dpassay.claims import SamplerLostError, UsageError, shown
+from dpassay.arguments import UsageError, shown
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.drawing.shipping import Shipped

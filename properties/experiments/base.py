@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from dpassay.claims import Item, UsageError
-from dpassay.registry import Registry, place_of, similar_words
+from dpassay.arguments import UsageError
+from dpassay.registry import Item, Registry, place_of, similar_words
 
 __all__ = ["Experiment", "Progress", "Runner", "all_experiments", "experiment"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.experiments.base import Progress
 
 __all__ = ["NO_FIGURES", "Table", "can_draw", "draw", "mean_and_error", "repetitions", "table"]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.interactions.transcripts import FilterRule, Round, Transcript
 from dpassay.spec.rational import Ratio, product
 

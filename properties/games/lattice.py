@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Real, ball, float_lower, float_upper, precision, sum_balls
 
 __all__ = ["LatticeGame", "LatticeMove", "LatticeOutcome"]

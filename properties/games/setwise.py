@@ -11,7 +11,7 @@ from typing import Any
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.games.adversary import Game, hockey_stick_payoff
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.interactions.setwise import Parameter, RegisteredRound, SetwiseRule

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError, require_at_least
+from dpassay.arguments import UsageError, require_at_least
 from dpassay.impl.accounting.target_charging import METHODS, target_charging_account
 from dpassay.impl.validation import require_count
 from dpassay.properties.games.adversary import Game, hockey_stick_payoff

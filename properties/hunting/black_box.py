@@ -10,7 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dpassay.claims import SamplerLostError, UsageError
+from dpassay.arguments import UsageError
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.power import Power, power_of
 from dpassay.properties.drawing.call_guard import (

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import AnyNeighbours
 from dpassay.impl.libraries.plain import Record
+from dpassay.neighbours import AnyNeighbours
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.outcomes.flattening import NUMBER
 from dpassay.properties.outcomes.symbols import comparable

@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpassay.claims import EncodedNeighbours, SamplerLostError, UsageError
+from dpassay.arguments import UsageError
+from dpassay.mechanism import SamplerLostError
+from dpassay.neighbours import EncodedNeighbours
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import FIRST_BATCH, PairGame
 from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpassay.properties.hunting.verdicts import HuntVerdict
 
 if TYPE_CHECKING:
-    from dpassay.properties.hunting.white_box import Finding
+    from dpassay.properties.hunting.white_box import WhiteBoxResult
 
 __all__ = ["TRACE_SECONDS", "Decision"]
 
@@ -23,7 +23,7 @@ class Decision:
     ----------
     verdict : HuntVerdict or None
         `HOLDS` for all inputs of the length, `VIOLATED` at the witness of the finding; None: undecided.
-    finding : Finding or None
+    finding : WhiteBoxResult or None
         The worst pair that was found, with certified figures.
     epsilon_upper : float or None
         Bound on epsilon (the range of the losses for bounded range) for all inputs of the length.
@@ -38,16 +38,16 @@ class Decision:
     low_bits_open : bool
         Whether the numbers that are released may hold noise in their low-order bits: then a proof in real arithmetic
         says nothing of these.
-    float64 : Finding or None
+    float64 : WhiteBoxResult or None
         A pair at which floats violate the claim, and exact arithmetic on the same data does not.
     """
 
     verdict: HuntVerdict | None = None
-    finding: "Finding | None" = None
+    finding: "WhiteBoxResult | None" = None
     epsilon_upper: float | None = None
     certificate: Mapping[str, Any] | None = None
     reason: str | None = None
     notes: tuple[str, ...] = ()
     uppers: Mapping[str, float] = field(default_factory=dict)
     low_bits_open: bool = False
-    float64: "Finding | None" = None
+    float64: "WhiteBoxResult | None" = None

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpassay.claims import SamplerLostError, UsageError
+from dpassay.arguments import UsageError
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import PairGame
 from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dpassay.claims import AnyNeighbours, EncodedNeighbours, RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import AnyNeighbours, EncodedNeighbours, RecordNeighbours, VectorNeighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT

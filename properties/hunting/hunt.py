@@ -4,16 +4,10 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpassay.claims import (
-    AnyNeighbours,
-    Claim,
-    EncodedNeighbours,
-    Mechanism,
-    NeighbourRelation,
-    UsageError,
-    require_flag,
-    shown,
-)
+from dpassay.arguments import UsageError, require_flag, shown
+from dpassay.claims import Claim
+from dpassay.mechanism import ClaimedMechanism
+from dpassay.neighbours import AnyNeighbours, EncodedNeighbours, NeighbourRelation
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.decoding import decoding_sampler
 from dpassay.properties.drawing.global_generators import kept_global_generators
@@ -55,13 +49,13 @@ from dpassay.spec.verdict import Evidence, Scope
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from dpassay.properties.hunting.white_box import Finding
+    from dpassay.properties.hunting.white_box import WhiteBoxResult
 
 __all__ = ["Investigation", "hunt", "investigate"]
 
 
 def hunt(
-    target: str | Mechanism | Sampler,
+    target: str | ClaimedMechanism | Sampler,
     claim: Claim | str | None = None,
     neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
@@ -91,13 +85,13 @@ def hunt(
 
     Parameters
     ----------
-    target : str, Mechanism or callable
-        ``package.module:object``, ``path/to/file.py:object``, or the object: a Mechanism, or a callable
+    target : str, ClaimedMechanism or callable
+        ``package.module:object``, ``path/to/file.py:object``, or the object: a mechanism with claims, or a callable
         ``f(data, size, rng)`` that returns `size` independent outcomes, each with fresh noise: the level holds for
         independent outcomes. Where the outcomes of a call are seen to share noise, each is drawn by a call with
         size=1; a target that repeats the outcome of an input gets no verdict.
     claim, neighbours : optional
-        Objects or their words on the command line; by default the first claim and the relation of the Mechanism.
+        Objects or their words on the command line; by default the first claim and the relation of the mechanism.
         `neighbours` may be a hypothesis strategy of pairs (left, right): the target receives what it draws.
     budget_seconds : float
         Time after which no further batch begins.
@@ -206,7 +200,7 @@ class Investigation:
 
 
 def investigate(
-    target: str | Mechanism | Sampler,
+    target: str | ClaimedMechanism | Sampler,
     claim: Claim | str | None,
     neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None",
     *,
@@ -410,7 +404,7 @@ def _with_float64(result: HuntResult, task: Task, opened: OpenedTarget) -> HuntR
 
 
 def _certified(
-    task: Task, verdict: HuntVerdict, scope: Scope, evidence: Evidence, found: "Finding | None", times: _Times
+    task: Task, verdict: HuntVerdict, scope: Scope, evidence: Evidence, found: "WhiteBoxResult | None", times: _Times
 ) -> HuntResult:  # fmt: skip
     is_violated = verdict is HuntVerdict.VIOLATED
     return HuntResult(

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import SamplerLostError, UsageError
+from dpassay.arguments import UsageError
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.betting.game import PairGame
 from dpassay.properties.drawing.call_guard import Habit, WatchedSampler
 from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, Sampler, WrongCountError, call

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import PureDP, SamplerLostError, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import PureDP
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.drawing.call_guard import CallTimeoutError, carry_out
 from dpassay.properties.drawing.decoding import through

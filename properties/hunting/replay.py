@@ -11,16 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import (
-    AnyNeighbours,
-    Claim,
-    ExPost,
-    Mechanism,
-    UsageError,
-    parse_claim,
-    parse_relation,
-    shown,
-)
+from dpassay.arguments import UsageError, shown
+from dpassay.claims import Claim, ExPost, parse_claim
+from dpassay.mechanism import ClaimedMechanism
+from dpassay.neighbours import AnyNeighbours, parse_relation
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.decoding import decoding_sampler, through
 from dpassay.properties.drawing.opened import open_target
@@ -55,7 +49,7 @@ Array = NDArray[np.float64]
 
 def replay(
     witness: Mapping[str, Any] | str | Path,
-    target: str | Mechanism | Sampler,
+    target: str | ClaimedMechanism | Sampler,
     *,
     claim: Claim | None = None,
     neighbours: AnyNeighbours | None = None,
@@ -75,7 +69,7 @@ def replay(
     ----------
     witness : mapping or path
         What `HuntResult.to_json` returned, or a file that holds it.
-    target : str, Mechanism or callable
+    target : str, ClaimedMechanism or callable
         As for `hunt`.
     claim : Claim, optional
         By default what the saved words say, or the claim of the target that is saved in these words.

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from dpassay.claims import Claim, PureDP, RenyiDP, parse_claim, parse_neighbours
+from dpassay.claims import Claim, PureDP, RenyiDP, parse_claim
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.betting.power import Power
 from dpassay.properties.contract import BoundRecord, Float64Record, HuntRecord, WitnessRecord, as_dictionary
 from dpassay.properties.drawing.call_guard import NOT_FRESH, NOT_READ

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from numpy.typing import NDArray
 
-from dpassay.claims import AnyNeighbours, EncodedNeighbours, NeighbourRelation, RecordNeighbours
+from dpassay.neighbours import AnyNeighbours, EncodedNeighbours, NeighbourRelation, RecordNeighbours
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import are_neighbours
 

@@ -7,21 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.claims import (
-    MOST_CALLS,
-    MOST_SECONDS,
-    AnyNeighbours,
-    Claim,
-    UsageError,
-    claim_forms,
-    is_finite,
-    parse_claim,
-    parse_relation,
-    relation_forms,
-    require_integer,
-    require_positive,
-    shown,
-)
+from dpassay.arguments import MOST_CALLS, MOST_SECONDS, UsageError, is_finite, require_integer, require_positive, shown
+from dpassay.claims import Claim, claim_forms, parse_claim
+from dpassay.neighbours import AnyNeighbours, parse_relation, relation_forms
 from dpassay.properties.betting.game import LowOrder
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.target import Declaration, declaration_of, describe_target

@@ -18,15 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import (
-    ApproximateDP,
-    BoundedRange,
-    Claim,
-    ExPost,
-    NeighbourRelation,
-    PureDP,
-    RecordNeighbours,
-)
+from dpassay.claims import ApproximateDP, BoundedRange, Claim, ExPost, PureDP
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import SAME_OUTCOME
 from dpassay.properties.hunting.traced_modes import ModesOfTraces, refutes
@@ -35,14 +28,14 @@ from dpassay.properties.hunting.traced_proofs import (
     BITS,
     BOUNDED,
     MOST_MERGED,
-    Proof,
+    TracedProof,
     gaussian_claim,
     implied,
     proof_of,
     within,
 )
 from dpassay.properties.hunting.verdicts import HuntVerdict
-from dpassay.properties.hunting.white_box import Finding, hunt_known
+from dpassay.properties.hunting.white_box import WhiteBoxResult, hunt_known
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import are_neighbours
@@ -174,7 +167,7 @@ class _Work:
         self.answer: Decision | None = None
         self.error: BaseException | None = None
         self.notes: dict[str, None] = {}
-        self.float64: Finding | None = None
+        self.float64: WhiteBoxResult | None = None
         self.types_tell = False
         self.types: set[Typed] = set()
 
@@ -200,7 +193,7 @@ class _Work:
 
     def _decision(self) -> Decision:
         known = self._proved(derives=True)
-        finding: Finding | str | None = None
+        finding: WhiteBoxResult | str | None = None
         if known.model is None or (known.model.derived and not known.implies(self.claim)):
             finding = self._search(known) if known.has_move else None
             if not _is_violated(finding):
@@ -212,15 +205,15 @@ class _Work:
             if len(outcomes) == 1 and not released_numbers(*outcomes):
                 self.notes[SAME_OUTCOME] = None
         finding = finding or self._search(known)
-        if isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED and known.may_round:
+        if isinstance(finding, WhiteBoxResult) and finding.verdict is HuntVerdict.VIOLATED and known.may_round:
             known, finding = self._without_rounding(known, finding)
         if not known.implies(self.claim) and not (
-            isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
+            isinstance(finding, WhiteBoxResult) and finding.verdict is HuntVerdict.VIOLATED
         ):
             self._exhaust(known)
         return self._judged(known, finding)
 
-    def _without_rounding(self, known: "_Known", finding: Finding) -> "tuple[_Known, Finding | str]":
+    def _without_rounding(self, known: "_Known", finding: WhiteBoxResult) -> "tuple[_Known, WhiteBoxResult | str]":
         """Return a violation if exact data show it as well; otherwise the result of a search on exact data.
 
         Traces on numbers compute in floats what depends on data alone. A violation that exact arithmetic does not
@@ -243,12 +236,12 @@ class _Work:
         if confirmed and not self._is_sound(exactly, found):  # the time is over, or something else was in the way
             return known, finding
         self.float64 = finding
-        is_doubtful = isinstance(found, Finding) and found.verdict is HuntVerdict.VIOLATED
+        is_doubtful = isinstance(found, WhiteBoxResult) and found.verdict is HuntVerdict.VIOLATED
         if is_doubtful and not self._is_sound(exactly, found):
             return exactly, "the pair that was found depends on the rounding of constants"
         return exactly, found
 
-    def _figure_stands(self, known: "_Known", finding: Finding, pair: Pair) -> bool:
+    def _figure_stands(self, known: "_Known", finding: WhiteBoxResult, pair: Pair) -> bool:
         """Return whether exact data lose as much as floats do at a pair, but for the last digits."""
         if audited(self.claim).compares_pairs:
             return True
@@ -257,9 +250,9 @@ class _Work:
         stronger = ApproximateDP(lower, delta) if delta else PureDP(lower)
         return bool(self.is_confirmed(_on_exact_data(known), pair, stronger))
 
-    def _is_sound(self, exactly: "_Known", found: Finding | str) -> bool:
+    def _is_sound(self, exactly: "_Known", found: WhiteBoxResult | str) -> bool:
         """Return whether a search on exact data found a violation that does not rest on the last bits of constants."""
-        if not isinstance(found, Finding) or found.verdict is not HuntVerdict.VIOLATED or found.witness is None:
+        if not isinstance(found, WhiteBoxResult) or found.verdict is not HuntVerdict.VIOLATED or found.witness is None:
             return False
         pair = np.array(found.witness.left), np.array(found.witness.right)
         return bool(self.is_confirmed(_on_exact_data(exactly, joins_close=True), pair))
@@ -349,7 +342,7 @@ class _Work:
             self.types |= {replace(leaf, on_symbols=None) for leaf in typed}
             self.types_tell = may_tell(self.types)
 
-    def _proof(self, known: "_Known") -> "Proof | str":
+    def _proof(self, known: "_Known") -> "TracedProof | str":
         assert known.model is not None
         is_small = len(known.model.leaves) <= MOST_MERGED
         try:
@@ -367,9 +360,9 @@ class _Work:
             return None
         return None if isinstance(found, Unaligned) else found.square
 
-    def _search(self, known: "_Known") -> Finding | str:
+    def _search(self, known: "_Known") -> WhiteBoxResult | str:
         """Return the certified result of a pair far out and of a search close by; a reason if nothing was compared."""
-        found: Finding | str = "no pair of inputs was compared"
+        found: WhiteBoxResult | str = "no pair of inputs was compared"
         if known.model is not None and known.model.on_lattice and known.implies(self.claim):
             return found  # the figures of pairs would have to be traced draw by draw
         most = _FOR_A_PROOF if known.implies(self.claim) else _FOR_A_SEARCH
@@ -379,32 +372,34 @@ class _Work:
                 continue  # there is no direction in which to go far
             if factors == _ACROSS and (not known.has_cells or _is_violated(found)):
                 continue
-            is_settled = isinstance(found, Finding) and (number == _SHOWN or found.verdict is not HuntVerdict.VIOLATED)
-            if is_settled and isinstance(found, Finding) and known.is_met_by(found):
+            is_settled = isinstance(found, WhiteBoxResult) and (
+                number == _SHOWN or found.verdict is not HuntVerdict.VIOLATED
+            )
+            if is_settled and isinstance(found, WhiteBoxResult) and known.is_met_by(found):
                 break
             known.factors = factors
             try:
                 with time_limit(self.left):
                     more = hunt_known(known, self.claim, self.relation, seed=self.seed, most_probabilities=limit)
-                found = _joined(found, more) if isinstance(found, Finding) else more
+                found = _joined(found, more) if isinstance(found, WhiteBoxResult) else more
             except OutOfTime:
-                return found if isinstance(found, Finding) else self._too_long()
+                return found if isinstance(found, WhiteBoxResult) else self._too_long()
             except (UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError) as error:
-                return found if isinstance(found, Finding) else str(error)
+                return found if isinstance(found, WhiteBoxResult) else str(error)
         return found
 
-    def _judged(self, known: "_Known", finding: Finding | str) -> Decision:
-        is_violated = isinstance(finding, Finding) and finding.verdict is HuntVerdict.VIOLATED
+    def _judged(self, known: "_Known", finding: WhiteBoxResult | str) -> Decision:
+        is_violated = isinstance(finding, WhiteBoxResult) and finding.verdict is HuntVerdict.VIOLATED
         proves = not self.types_tell
         holds = proves and known.implies(self.claim)
         verdict = HuntVerdict.VIOLATED if is_violated else HuntVerdict.HOLDS if holds else None
         if is_violated and holds:
             return Decision(reason="the trace contradicts itself: its proof and its witness cannot both be right")
-        proof = known.proof if proves and isinstance(known.proof, Proof) else None
+        proof = known.proof if proves and isinstance(known.proof, TracedProof) else None
         reason = _reason(known, finding) if proves else "outcomes of one value are of different types"
         return Decision(
             verdict,
-            finding if isinstance(finding, Finding) else None,
+            finding if isinstance(finding, WhiteBoxResult) else None,
             known.epsilon_upper() if proves else None,
             None if proof is None else proof.certificate,
             None if verdict else reason,
@@ -415,7 +410,7 @@ class _Work:
         )
 
 
-def _reason(known: "_Known", finding: Finding | str) -> str:
+def _reason(known: "_Known", finding: WhiteBoxResult | str) -> str:
     """Say why nothing was decided."""
     if isinstance(finding, str) and known.model is None:
         return finding  # the code could not be traced on numbers either
@@ -436,11 +431,11 @@ def _reason(known: "_Known", finding: Finding | str) -> str:
     return f"{upper}; {lower}"
 
 
-def _is_violated(found: Finding | str | None) -> bool:
-    return isinstance(found, Finding) and found.verdict is HuntVerdict.VIOLATED
+def _is_violated(found: WhiteBoxResult | str | None) -> bool:
+    return isinstance(found, WhiteBoxResult) and found.verdict is HuntVerdict.VIOLATED
 
 
-def _joined(first: Finding, second: Finding) -> Finding:
+def _joined(first: WhiteBoxResult, second: WhiteBoxResult) -> WhiteBoxResult:
     """Return the second finding with the larger figures of both, and the first witness where only that violates."""
     lower = {bound.quantity: bound.lower for bound in first.bounds}
     bounds = tuple(
@@ -496,7 +491,7 @@ class _Known:
     """The exact distributions of a traced target, and the proved bounds."""
 
     def __init__(
-        self, work: _Work, model: LeafModel | None, proof: "Proof | str", *,
+        self, work: _Work, model: LeafModel | None, proof: "TracedProof | str", *,
         exactness: Mapping[str, bool] | None = None,
     ) -> None:  # fmt: skip
         self.work, self.model, self.proof, self.exactness = work, model, proof, exactness or {}
@@ -590,7 +585,7 @@ class _Known:
     def has_move(self) -> bool:
         """Return whether a worst move of the data, or noise on a lattice, tells which pairs to try."""
         has_noise = self.model is not None and has_geometric_noise(self.model)
-        return has_noise or (isinstance(self.proof, Proof) and self.proof.move is not None)
+        return has_noise or (isinstance(self.proof, TracedProof) and self.proof.move is not None)
 
     def pairs(self, relation: NeighbourRelation) -> list[Pair]:
         """Return pairs in the direction of the worst move, far out first; off the lattice of discrete noise."""
@@ -599,7 +594,7 @@ class _Known:
             step = min(getattr(relation, "largest_step", math.inf), relation.high - relation.low, 1.0)
             moved = [start + _OFF_LATTICE * side * step * np.eye(1, self.model.size)[0] for side in (1, -1)]
             return [(start, end) for end in moved if are_neighbours(relation, start, end)]
-        move = self.proof.move if isinstance(self.proof, Proof) else None
+        move = self.proof.move if isinstance(self.proof, TracedProof) else None
         if move is None:
             return self._pairs_across(relation) if self.factors == _ACROSS else []
         assert self.model is not None
@@ -632,11 +627,11 @@ class _Known:
     @property
     def epsilon(self) -> float:
         """The proved bound; infinite if there is none, or if runs are given up for a delta."""
-        return float(self.proof.epsilon) if isinstance(self.proof, Proof) and not self.proof.delta else math.inf
+        return float(self.proof.epsilon) if isinstance(self.proof, TracedProof) and not self.proof.delta else math.inf
 
     def bound(self, claim: Claim, relation: NeighbourRelation) -> Real | None:  # noqa: ARG002 - there is one relation
         """Return the proved bound on epsilon, or on the range of the losses; None for other figures."""
-        if not isinstance(self.proof, Proof) or self.proof.delta:
+        if not isinstance(self.proof, TracedProof) or self.proof.delta:
             return None
         epsilon = self.proof.epsilon
         if isinstance(claim, PureDP):
@@ -648,7 +643,7 @@ class _Known:
         """Return whether a proof implies a claim, read with its allowance."""
         if self.exhausted is not None and self.exhausted.holds:
             return True
-        known = [] if not isinstance(self.proof, Proof) else [implied(self.proof, claim)]
+        known = [] if not isinstance(self.proof, TracedProof) else [implied(self.proof, claim)]
         known += [] if self.square is None else [gaussian_claim(self.square, claim)]
         return any(within(weaker, claim) for weaker in known if weaker is not None)
 
@@ -658,12 +653,12 @@ class _Known:
         if self.exhausted is not None and math.isfinite(self.exhausted.epsilon) and not audited(claim).compares_pairs:
             return {"epsilon": self.exhausted.epsilon}
         weaker = None if self.square is None else gaussian_claim(self.square, claim)
-        if isinstance(self.proof, Proof) and self.proof.is_partial:
+        if isinstance(self.proof, TracedProof) and self.proof.is_partial:
             weaker = implied(self.proof, claim)
         name = BOUNDED.get(type(claim))
         return {} if weaker is None or name is None else {name[1]: float(getattr(weaker, name[0]))}
 
-    def is_met_by(self, found: Finding) -> bool:
+    def is_met_by(self, found: WhiteBoxResult) -> bool:
         """Return whether a pair loses as much as the proof allows."""
         lower, upper = (getattr(found.bounds[0], end) for end in ("lower", "upper"))
         return lower is not None and upper is not None and lower >= _NEAR * upper

@@ -14,13 +14,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dpassay.claims import rounded_down, rounded_up
+from dpassay.arguments import rounded_down, rounded_up
 from dpassay.impl.libraries.plain import Record, Scalar, attribute, item
 from dpassay.impl.libraries.reading import read
 from dpassay.properties.outcomes.events import AllOf, AnyOf, Event, Interval, Simple, Symbols, Words
 from dpassay.properties.outcomes.flattening import OUTCOME
 from dpassay.properties.outcomes.symbols import RAISES, Outcomes, comparable
-from dpassay.properties.tracing.outcomes import Kind, Members, image_value
+from dpassay.properties.tracing.outcomes import Members, TypeTag, image_value
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.leaves.model import Affine, Constraint, Image, Leaf, LeafModel, Noise, Raised, Relation, Step
 from dpassay.spec.leaves.outcomes import ROUNDINGS, skeleton
@@ -65,7 +65,7 @@ def _plain(outcome: Any, noisy: float | None = None) -> Any:  # noqa: PLR0911 - 
 
 
 def _is_named(outcome: Any) -> bool:
-    return isinstance(outcome, tuple) and len(outcome) == 2 and isinstance(outcome[0], Kind)
+    return isinstance(outcome, tuple) and len(outcome) == 2 and isinstance(outcome[0], TypeTag)
 
 
 def _named_parts(outcome: Any) -> list[tuple[str, Any]]:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpassay.claims import Claim, NeighbourRelation
+from dpassay.claims import Claim
+from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.drawing.rounding_modes import RoundingMode, in_rounding_mode, modes_are_known
 from dpassay.properties.hunting.close_by import agree_but_for_rounding, pairs_next_to
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, symbol_of

@@ -13,7 +13,7 @@ from functools import partial
 
 from flint import arb
 
-from dpassay.claims import rounded_down, rounded_up
+from dpassay.arguments import rounded_down, rounded_up
 from dpassay.properties.hunting.lattice_pairs import SideOnLattice, has_geometric_numbers, on_lattices
 from dpassay.properties.hunting.traced_events import Forms, cell_ranges, event_of_loss, symbol_of
 from dpassay.properties.hunting.traced_rounding import (

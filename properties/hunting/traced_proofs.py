@@ -7,17 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpassay.claims import (
-    ZCDP,
-    ApproximateDP,
-    Claim,
-    ExPost,
-    GaussianDP,
-    NeighbourRelation,
-    PureDP,
-    RenyiDP,
-    rounded_up,
-)
+from dpassay.arguments import rounded_up
+from dpassay.claims import ZCDP, ApproximateDP, Claim, ExPost, GaussianDP, PureDP, RenyiDP
+from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.hunting.traced_pairs import types_of
 from dpassay.spec.ball import ball, float_upper, precision
 from dpassay.spec.leaves.alignment import Aligned, Unaligned, alignment_bound
@@ -35,7 +27,7 @@ from dpassay.spec.leaves.model import LeafModel
 from dpassay.spec.notions.base import find_notion, grown
 from dpassay.spec.notions.implications import IMPLICATIONS
 
-__all__ = ["BITS", "BOUNDED", "MOST_MERGED", "Proof", "gaussian_claim", "implied", "proof_of", "within"]
+__all__ = ["BITS", "BOUNDED", "MOST_MERGED", "TracedProof", "gaussian_claim", "implied", "proof_of", "within"]
 
 MOST_MERGED = 512
 """Models with more leaves are not merged before the proof: merging would take too long."""
@@ -48,7 +40,7 @@ BITS = 128
 
 
 @dataclass(frozen=True)
-class Proof:
+class TracedProof:
     """(epsilon, delta)-DP for all inputs of a length.
 
     Parameters
@@ -72,7 +64,7 @@ class Proof:
 
 def proof_of(
     model: LeafModel, relation: NeighbourRelation, claim: Claim, whole: LeafModel
-) -> "Proof | str":  # fmt: skip
+) -> "TracedProof | str":  # fmt: skip
     """Return what alignments prove of a model on symbolic data, or why they prove nothing.
 
     Without decisions about data alone, by integer shifts, and for mechanisms that are discrete on every cell of data,
@@ -98,16 +90,16 @@ def proof_of(
         spent = cell_bound(whole, relation, grown(claim.epsilon))
     if isinstance(spent, Unaligned):
         return found
-    proof = Proof(spent.epsilon, spent.delta, _of_cells(whole, relation, spent), is_partial=True)
+    proof = TracedProof(spent.epsilon, spent.delta, _of_cells(whole, relation, spent), is_partial=True)
     return proof if isinstance(found, str) or _implies(proof, claim) else found
 
 
-def _implies(proof: "Proof | str", claim: Claim) -> bool:
+def _implies(proof: "TracedProof | str", claim: Claim) -> bool:
     weaker = None if isinstance(proof, str) else implied(proof, claim)
     return weaker is not None and within(weaker, claim)
 
 
-def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | str":
+def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "TracedProof | str":
     """Return what alignments of all leaves prove, or why they prove nothing."""
     found = alignment_bound(whole, relation)
     if isinstance(found, Aligned):
@@ -117,7 +109,7 @@ def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | s
         if isinstance(shifted, Unaligned):
             return shifted.reason
         move = tuple(map(Fraction, shifted.worst_move))
-        return Proof(shifted.epsilon, shifted.delta, _on_lattice(whole, relation, shifted), move)
+        return TracedProof(shifted.epsilon, shifted.delta, _on_lattice(whole, relation, shifted), move)
     if not has_cells(whole):
         return found.reason
     across: AlignedCells | DiscreteCells | Unaligned = discrete_bound(whole, relation)
@@ -125,16 +117,16 @@ def _for_all_events(whole: LeafModel, relation: NeighbourRelation) -> "Proof | s
         across = cell_bound(whole, relation)
     if isinstance(across, Unaligned):
         return across.reason
-    return Proof(across.epsilon, across.delta, _of_cells(whole, relation, across))
+    return TracedProof(across.epsilon, across.delta, _of_cells(whole, relation, across))
 
 
-def _certified(whole: LeafModel, relation: NeighbourRelation, found: Aligned) -> "Proof | str":
+def _certified(whole: LeafModel, relation: NeighbourRelation, found: Aligned) -> "TracedProof | str":
     saved = certificate(whole, relation, found)
     try:
         faults = check_alignment(saved)
     except MalformedCertificateError as error:  # too many boxes
         faults = [str(error)]
-    return faults[0] if faults else Proof(found.epsilon, found.delta, saved, found.worst_move)
+    return faults[0] if faults else TracedProof(found.epsilon, found.delta, saved, found.worst_move)
 
 
 def _of_cells(model: LeafModel, relation: NeighbourRelation, proof: AlignedCells | DiscreteCells) -> Any:
@@ -160,7 +152,7 @@ def _types_differ(model: LeafModel) -> bool:
     return any(types.setdefault(outcome, own) != own for outcome, own in pairs)
 
 
-def implied(proof: Proof, claim: Claim) -> Claim | None:
+def implied(proof: TracedProof, claim: Claim) -> Claim | None:
     """Return a claim of the type of the given one that a proof implies, with the same order, or the same epsilon."""
     epsilon = rounded_up(proof.epsilon)
     if not math.isfinite(epsilon) or (proof.delta and not isinstance(claim, ApproximateDP)):

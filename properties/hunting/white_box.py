@@ -13,14 +13,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpassay.claims import (
-    Claim,
-    ExPost,
-    NeighbourRelation,
-    PureDP,
-    UsageError,
-    VectorNeighbours,
-)
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim, ExPost, PureDP
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.properties.hunting.divergences import (
     Tabulated,
     epsilon_at_lower,
@@ -60,8 +55,8 @@ from dpassay.spec.notions.ex_post import ex_post_bound
 from dpassay.spec.verdict import Evidence, Outcome, Scope
 
 __all__ = [
-    "Finding",
     "Known",
+    "WhiteBoxResult",
     "has_distribution",
     "hunt_known",
     "hunt_white_box",
@@ -133,7 +128,7 @@ class _Registered:
 
 
 @dataclass(frozen=True)
-class Finding:
+class WhiteBoxResult:
     """The result of a white-box search; the fields are those of a `HuntResult`."""
 
     verdict: HuntVerdict
@@ -255,7 +250,7 @@ def hunt_white_box(
     *,
     seed: int = 0,
     most_probabilities: int = MOST_PROBABILITIES,
-) -> Finding:
+) -> WhiteBoxResult:
     """Look for the pair of inputs on which a mechanism with a known distribution is worst, and certify the loss there.
 
     Parameters
@@ -288,7 +283,7 @@ def hunt_known(
     *,
     seed: int = 0,
     most_probabilities: int = MOST_PROBABILITIES,
-) -> Finding:
+) -> WhiteBoxResult:
     """Search as `hunt_white_box` does, with the knowledge given.
 
     Parameters
@@ -412,7 +407,7 @@ def _epsilon_upper(search: _Search, neighbours: NeighbourRelation) -> float | No
 
 def _finding(
     search: _Search, best: _Scored, verdict: HuntVerdict, scope: Scope, neighbours: NeighbourRelation
-) -> Finding:
+) -> WhiteBoxResult:
     """Certify the reported figures with two more words of precision."""
     claim = search.claim
     with precision(2 * START_BITS):
@@ -428,7 +423,7 @@ def _finding(
             certified=verdict is HuntVerdict.VIOLATED,
             is_described=any(isinstance(outcome, Words) for outcome in event),
         )
-        return Finding(
+        return WhiteBoxResult(
             verdict=verdict,
             scope=scope,
             evidence=Evidence.ENCLOSED,

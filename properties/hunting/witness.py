@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import AnyNeighbours, Claim, EncodedNeighbours, ExPost, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim, ExPost
+from dpassay.neighbours import AnyNeighbours, EncodedNeighbours
 from dpassay.properties.betting.campaign import Campaign
 from dpassay.properties.betting.game import FIRST_BATCH, PairGame
 from dpassay.properties.betting.intervals import clopper_pearson

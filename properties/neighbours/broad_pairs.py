@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.properties.neighbours.moves import (
     Pair,
     in_turns,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import RecordNeighbours, VectorNeighbours
 from dpassay.properties.neighbours.moves import (
     Pair,
     largest_common_step,

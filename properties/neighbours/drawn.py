@@ -11,7 +11,8 @@ from hypothesis.errors import HypothesisException
 from hypothesis.strategies import SearchStrategy
 from numpy.typing import NDArray
 
-from dpassay.claims import EncodedNeighbours, UsageError, shown
+from dpassay.arguments import UsageError, shown
+from dpassay.neighbours import EncodedNeighbours
 
 __all__ = ["MOST_DRAWN", "DrawnNeighbours"]
 

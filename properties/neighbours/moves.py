@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import RecordNeighbours, UsageError, VectorNeighbours
+from dpassay.arguments import UsageError
+from dpassay.neighbours import RecordNeighbours, VectorNeighbours
 
 __all__ = [
     "Pair",

@@ -7,7 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import AnyNeighbours, EncodedNeighbours, UsageError, VectorNeighbours
+from dpassay.arguments import UsageError
+from dpassay.neighbours import AnyNeighbours, EncodedNeighbours, VectorNeighbours
 from dpassay.properties.neighbours.broad_pairs import broad_pairs
 from dpassay.properties.neighbours.designed_pairs import designed_records, designed_vectors
 from dpassay.properties.neighbours.finite_pairs import all_pairs

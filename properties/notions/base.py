@@ -12,8 +12,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from dpassay.claims import Claim, UsageError, rounded_up
-from dpassay.properties.betting.families import Family
+from dpassay.arguments import UsageError, rounded_up
+from dpassay.claims import Claim
+from dpassay.properties.betting.families import ClaimFamily
 from dpassay.properties.betting.scales import Scale
 from dpassay.properties.notions.bounds import Bound
 from dpassay.registry import Registry, place_of
@@ -75,11 +76,11 @@ class AuditedNotion(Generic[C]):
     """
 
     claim_type: type[C]
-    families: Callable[[C], list[Family]]
+    families: Callable[[C], list[ClaimFamily]]
     labels: Callable[[C], dict[str, Label]]
     divergence: str
     decisive: Callable[[C, "HuntResult"], Bound]
-    scales: Callable[[C, Family], list[Scale]]
+    scales: Callable[[C, ClaimFamily], list[Scale]]
     reference: str | None
     point: Callable[[C], tuple[float, float] | None] = lambda _: None
     compares_pairs: bool = False
@@ -115,11 +116,11 @@ def audited(claim: Claim) -> "AuditedNotion[Claim]":
 
 
 @lru_cache(maxsize=64)
-def _families(claim: Claim) -> tuple[Family, ...]:
+def _families(claim: Claim) -> tuple[ClaimFamily, ...]:
     return tuple(audited(claim).families(claim))
 
 
-def families_of(claim: Claim) -> list[Family]:
+def families_of(claim: Claim) -> list[ClaimFamily]:
     """Return the families whose lower confidence bounds are reported for a claim."""
     return list(_families(claim.in_float64()))
 

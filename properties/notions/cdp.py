@@ -3,7 +3,7 @@
 import math
 
 from dpassay.claims import ConcentratedDP
-from dpassay.properties.betting.families import Family, epsilon_family, shifted
+from dpassay.properties.betting.families import ClaimFamily, epsilon_family, shifted
 from dpassay.properties.betting.scales import Scale, gaussian_scale
 from dpassay.properties.notions.approximate_zcdp import EXCESS
 from dpassay.properties.notions.base import AuditedNotion, quantity, register, times, times_root
@@ -21,12 +21,12 @@ def _rho(claim: ConcentratedDP) -> float:
     return min(claim.tau * claim.tau / 2, _LARGEST_RHO)
 
 
-def _families(claim: ConcentratedDP) -> list[Family]:
+def _families(claim: ConcentratedDP) -> list[ClaimFamily]:
     rho = _rho(claim)
     return [epsilon_family(None, 0.0), shifted(rho_family(rho), claim.mu - rho, 0.0)]
 
 
-def _scales(claim: ConcentratedDP, family: Family) -> list[Scale]:
+def _scales(claim: ConcentratedDP, family: ClaimFamily) -> list[Scale]:
     least = min(math.sqrt(2 * claim.mu), claim.tau)
     return [gaussian_scale(family, least, lambda m: {"mu": m * m / 2, "tau": m})]
 

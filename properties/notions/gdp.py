@@ -5,7 +5,7 @@ from statistics import NormalDist
 import numpy as np
 
 from dpassay.claims import GaussianDP
-from dpassay.properties.betting.families import CURVE_DELTAS, Family, epsilon_family, growing
+from dpassay.properties.betting.families import CURVE_DELTAS, ClaimFamily, epsilon_family, growing
 from dpassay.properties.betting.scales import gaussian_scale
 from dpassay.properties.notions.base import AuditedNotion, quantity, register, times_root
 from dpassay.spec.notions.gdp_conversions import gaussian_to_approximate
@@ -13,7 +13,7 @@ from dpassay.spec.notions.gdp_conversions import gaussian_to_approximate
 __all__ = ["GAUSSIAN_DP"]
 
 
-def _mu_family(mu: float) -> Family:
+def _mu_family(mu: float) -> ClaimFamily:
     """Return points of the curves of growing mu: at losses that the Gaussian mechanism exceeds with `CURVE_DELTAS`."""
     grid, index = growing(mu)
     quantiles = -np.array([NormalDist().inv_cdf(delta) for delta in CURVE_DELTAS])
@@ -21,7 +21,7 @@ def _mu_family(mu: float) -> Family:
     epsilon = finite**2 / 2 + finite * quantiles
     rows = zip(grid.tolist(), epsilon.tolist(), strict=True)
     delta = np.array([[_delta(mu, level) for level in levels] for mu, levels in rows])
-    return Family("mu", grid, epsilon, delta, index)
+    return ClaimFamily("mu", grid, epsilon, delta, index)
 
 
 def _delta(mu: float, epsilon: float) -> float:

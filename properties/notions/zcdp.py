@@ -3,7 +3,7 @@
 import math
 
 from dpassay.claims import ZCDP
-from dpassay.properties.betting.families import Family, curve_family, epsilon_family
+from dpassay.properties.betting.families import ClaimFamily, curve_family, epsilon_family
 from dpassay.properties.betting.scales import gaussian_scale
 from dpassay.properties.notions.base import AuditedNotion, quantity, register, times
 from dpassay.spec.notions.implications import zcdp_to_approximate
@@ -20,7 +20,7 @@ def zcdp_curve(rho: float, delta: float) -> float:
     return zcdp_to_approximate(ZCDP(rho), delta=delta).epsilon
 
 
-def rho_family(rho: float) -> Family:
+def rho_family(rho: float) -> ClaimFamily:
     """Return the implied points of zCDP with growing rho."""
     return curve_family("rho", rho, zcdp_curve)
 

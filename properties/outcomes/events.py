@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.plain import written
 from dpassay.properties.learners.side_tree import quantile_edges
 from dpassay.properties.outcomes.columns import CODE

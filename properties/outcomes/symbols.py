@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Mechanism, SamplerLostError, UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.plain import NAN, Record
 from dpassay.impl.libraries.reading import read
 from dpassay.impl.libraries.reading_arrays import rows_of_masked, rows_of_table
 from dpassay.impl.libraries.remote import WorkerError
 from dpassay.keyboard import noting_interruptions
+from dpassay.mechanism import ClaimedMechanism, SamplerLostError
 from dpassay.properties.outcomes.columns import Columns
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME, Flat, flattened, to_float, type_words
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features, partly_of_vectors
@@ -655,20 +656,20 @@ def _stacked(parts: Sequence["Outcomes"]) -> dict[str, Array]:
 
 
 def sampler_of(target: Any) -> Sampler:
-    """Return the function ``(data, size, rng) -> outcomes`` of a Mechanism or of a plain callable.
+    """Return the function ``(data, size, rng) -> outcomes`` of a mechanism or of a plain callable.
 
     Raises
     ------
     UsageError
         If the target is neither, or a function that does not take three arguments.
     """
-    if isinstance(target, Mechanism):
+    if isinstance(target, ClaimedMechanism):
         return target.sample
     if callable(target):
         _require_signature(target)
         function: Sampler = target
         return function
-    raise UsageError(f"target must be a Mechanism or a callable f(data, size, rng), got {type(target).__name__}")
+    raise UsageError(f"target must be a mechanism or a callable f(data, size, rng), got {type(target).__name__}")
 
 
 def _require_signature(target: Callable[..., Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import NeighbourRelation, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.spec.ball import Exact, Real
 from dpassay.spec.distributions.selection import SelectionDistribution, selection_rate

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, NeighbourRelation, PureDP, VectorNeighbours
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.broken.noisy_max_values import (
     ExponentialValue,
     HalfExponentialScale,
@@ -19,6 +19,7 @@ from dpassay.impl.broken.noisy_max_values import (
 )
 from dpassay.impl.mechanisms.exponential_noisy_max import ExponentialNoisyMax
 from dpassay.impl.mechanisms.noisy_max import LaplaceNoisyMax
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.outcomes.events import Interval
 from dpassay.properties.pairing.corners import (

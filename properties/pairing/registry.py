@@ -19,7 +19,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, NeighbourRelation
+from dpassay.claims import Claim
+from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 from dpassay.registry import Registry

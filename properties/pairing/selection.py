@@ -9,12 +9,13 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpassay.claims import BoundedRange, Claim, ExPost, NeighbourRelation, PureDP
+from dpassay.claims import BoundedRange, Claim, ExPost, PureDP
 from dpassay.impl.broken.above_threshold import RedrawnThresholdNoise, VariancesForSigmas, WrongBound
 from dpassay.impl.broken.noisy_max import HalfScale, VarianceForSigma, WrongClaim
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
+from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.pairing.corners import bounded_selection_loss
 from dpassay.properties.pairing.registry import register_distribution, register_worst_case, register_worst_pairs

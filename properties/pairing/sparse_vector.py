@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, NeighbourRelation, PureDP, VectorNeighbours
+from dpassay.claims import Claim, PureDP
 from dpassay.impl.broken.sparse_vector import (
     BareQueries,
     HaltsLate,
@@ -33,6 +33,7 @@ from dpassay.impl.mechanisms.laplace_sparse_vector import (
     NumericSparseVector,
     RestartedSparseVector,
 )
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.outcomes.events import AllOf, Interval, NoneOf
 from dpassay.properties.pairing.corners import WIDE, corner_pair, corner_range

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.contract import (
     SCHEMA,
     ErratumRecord,

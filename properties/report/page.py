@@ -30,7 +30,7 @@ from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.notions.bounds import bounds_of_record, bounds_text
 from dpassay.properties.report.lines import NOUNS
 from dpassay.properties.report.pictures import Bars, Spans, bars_of, spans_of
-from dpassay.properties.report.results import PLURALS, Result, Results
+from dpassay.properties.report.results import PLURALS, ReportedRecord, Results
 from dpassay.properties.show import statement_words
 from dpassay.spec.sources import SOURCES
 from dpassay.spec.statement import Severity, all_statements
@@ -74,7 +74,7 @@ class Origin:
 class Row:
     """One row of a table: a result, its anchor on the page, and its name."""
 
-    result: Result
+    result: ReportedRecord
     anchor: str
     name: str
 

@@ -20,7 +20,7 @@ from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.spec.sources import SOURCES
 from dpassay.spec.verdict import Outcome
 
-__all__ = ["PLURALS", "Result", "Results"]
+__all__ = ["PLURALS", "ReportedRecord", "Results"]
 
 PLURALS: dict[type[Record], str] = {
     StatementRecord: "statements",
@@ -34,7 +34,7 @@ PLURALS: dict[type[Record], str] = {
 
 
 @dataclass(frozen=True)
-class Result:
+class ReportedRecord:
     """One record and whether it is as expected.
 
     Parameters
@@ -57,22 +57,24 @@ class Result:
     shown: ShownStatementRecord | None = None
 
 
-def _judged(record: Record) -> Result:
+def _judged(record: Record) -> ReportedRecord:
     match record:
         case ShownStatementRecord():
             return _verified(record)
         case HuntRecord():
             cut_short = record.stopped is StopReason.INTERRUPTED or record.verdict is HuntVerdict.UNDECIDED
-            return Result(HuntRecord, record, record.verdict is not HuntVerdict.VIOLATED and not cut_short)
+            return ReportedRecord(HuntRecord, record, record.verdict is not HuntVerdict.VIOLATED and not cut_short)
         case ItemRecord():
-            return Result(ItemRecord, record, record.covered_by is not CoverageKind.NONE or bool(record.reason))
+            return ReportedRecord(
+                ItemRecord, record, record.covered_by is not CoverageKind.NONE or bool(record.reason)
+            )
         case StatementRecord() | ErratumRecord() | FindingRecord():
-            return Result(type(record), record, record.as_expected)
+            return ReportedRecord(type(record), record, record.as_expected)
         case _:
-            return Result(type(record), record, as_expected=True)
+            return ReportedRecord(type(record), record, as_expected=True)
 
 
-def _verified(shown: ShownStatementRecord) -> Result:
+def _verified(shown: ShownStatementRecord) -> ReportedRecord:
     keys = {str(source): key for key, source in SOURCES.items()}
     as_expected = shown.verdict is Outcome.HOLDS and not shown.undecided
     statement = StatementRecord(
@@ -91,7 +93,7 @@ def _verified(shown: ShownStatementRecord) -> Result:
         detail=shown.argument,
         as_expected=as_expected,
     )
-    return Result(StatementRecord, statement, as_expected, shown)
+    return ReportedRecord(StatementRecord, statement, as_expected, shown)
 
 
 @dataclass
@@ -100,7 +102,7 @@ class Results:
 
     Parameters
     ----------
-    results : list of Result
+    results : list of ReportedRecord
         The records.
     not_run : tuple of str
         Names of the statements, and of the statements of the errata, without a result after an interruption.
@@ -108,7 +110,7 @@ class Results:
         Whether the keyboard ended the run.
     """
 
-    results: list[Result] = field(default_factory=list)
+    results: list[ReportedRecord] = field(default_factory=list)
     not_run: tuple[str, ...] = ()
     interrupted: bool = False
 
@@ -116,12 +118,12 @@ class Results:
         """Add records."""
         self.results.extend(map(_judged, records))
 
-    def of(self, kind: type[Record]) -> list[Result]:
+    def of(self, kind: type[Record]) -> list[ReportedRecord]:
         """Return the results of one kind."""
         return [result for result in self.results if result.kind is kind]
 
     @property
-    def unexpected(self) -> list[Result]:
+    def unexpected(self) -> list[ReportedRecord]:
         """The unexpected results, by kind."""
         return [result for kind in PLURALS for result in self.of(kind) if not result.as_expected]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.registry import find_library
 from dpassay.properties.assay.assessment import Assessment, assess
 from dpassay.properties.assay.expected import FINE, ExpectedFailure, covering, load_expected
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.laws import LAWS
-from dpassay.properties.assay.suite import Budget, Check, Plan, Result, close_session, make_plan, run_check
+from dpassay.properties.assay.suite import Budget, Check, CheckResult, Plan, close_session, make_plan, run_check
 from dpassay.properties.assay.table import power_words
 from dpassay.properties.assay.targets import targets_of
 from dpassay.testing import note_level, note_power
@@ -45,7 +45,7 @@ class LibrarySuite:
     library: str
     plan: Plan
     entries: Sequence[ExpectedFailure]
-    _results: dict[tuple[str, str], Result] = field(default_factory=dict)
+    _results: dict[tuple[str, str], CheckResult] = field(default_factory=dict)
 
     def parameters(self) -> list[object]:
         """Return the applicable checks as test parameters; a check with its own expected failure is marked xfail."""
@@ -72,7 +72,7 @@ class LibrarySuite:
         alone = [entry for entry in self.entries if self._covered(entry) == [check] and entry.occasional is None]
         return [pytest.mark.xfail(reason=str(entry), raises=ExpectedFindingError, strict=True) for entry in alone[:1]]
 
-    def result(self, check: Check) -> Result:
+    def result(self, check: Check) -> CheckResult:
         """Return the result of a check, which is run at most once."""
         place = (check.mechanism, check.law.name)
         if place not in self._results:

@@ -19,7 +19,7 @@ from dpassay.properties.tracing.refusal import refuse
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.spec.leaves.model import Affine, Image, Raised, Step
 
-__all__ = ["Kind", "Members", "affine_of", "agrees", "first_outcome", "image_value", "normal_form"]
+__all__ = ["Members", "TypeTag", "affine_of", "agrees", "first_outcome", "image_value", "normal_form"]
 
 _RELATIVE = 1e-7
 """The relative distance at which a number agrees with its symbol: far above the rounding of a run in float64."""
@@ -30,7 +30,7 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
 }  # fmt: skip
 
 
-class Kind(str):
+class TypeTag(str):
     """The first part of a normal form with named parts, which follow as pairs: the name of the type.
 
     Parameters
@@ -125,7 +125,7 @@ def _container(value: Any, convert: Callable[[Any], Hashable]) -> Hashable:  # n
         pairs = [(convert(k), convert(v)) for k, v in value.items()]
         if not isinstance(value, dict):  # a dict keeps the order of insertion, which is part of what it shows
             pairs.sort(key=lambda pair: repr(pair[0]))
-        return Kind(type(value).__name__), tuple(pairs)
+        return TypeTag(type(value).__name__), tuple(pairs)
     if isinstance(value, set | frozenset):
         members = Members if isinstance(value, set) else frozenset
         return members(convert(part) for part in value)
@@ -135,7 +135,7 @@ def _container(value: Any, convert: Callable[[Any], Hashable]) -> Hashable:  # n
 
 
 def _with_fields(value: Any, names: Sequence[str], convert: Callable[[Any], Hashable]) -> Hashable:
-    kind = Kind(type(value).__name__, has_fields=True)
+    kind = TypeTag(type(value).__name__, has_fields=True)
     return kind, tuple((name, convert(getattr(value, name))) for name in names)
 
 

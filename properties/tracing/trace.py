@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import dpassay.properties.tracing.array_rules  # noqa: F401 - enters the rules
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.tracing.arrays import wrap
 from dpassay.properties.tracing.exact_names import exact_names
 from dpassay.properties.tracing.exact_numbers import ExactNumber

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, ball, exact, log_normal_cdf, sum_balls
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 

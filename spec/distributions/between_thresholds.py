@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, ball, exact
 
 __all__ = ["ABOVE", "BELOW", "BETWEEN", "BetweenThresholdsDistribution", "Zone", "between_thresholds_probabilities"]

@@ -19,7 +19,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, ball, float_lower, float_upper
 
 __all__ = ["Cell", "ScoreDistributions", "cells_of_cuts", "composed_scores", "pooled_scores"]

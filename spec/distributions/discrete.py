@@ -12,7 +12,7 @@ from typing import Protocol
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, sum_balls
 
 __all__ = [

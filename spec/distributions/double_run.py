@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution
 
 __all__ = ["DoubleRunDistribution", "run_twice"]

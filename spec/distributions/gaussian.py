@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import FAR, Exact, ball, exact, normal_cdf, normal_quantile, scaled_normal_sf
 
 __all__ = [

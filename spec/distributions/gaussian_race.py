@@ -16,7 +16,7 @@ import numpy as np
 from flint import acb, arb, ctx
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import (
     Exact,
     ball,

@@ -18,7 +18,7 @@ from typing import Any
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, ball, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.interactions.transcripts import Round

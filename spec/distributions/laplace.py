@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, ball, exact, sum_balls
 
 __all__ = [

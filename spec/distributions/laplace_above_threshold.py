@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, exact, sum_balls
 from dpassay.spec.distributions.above_threshold import ALL_BELOW
 from dpassay.spec.distributions.laplace import log_laplace_cdf, log_laplace_sf

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from flint import arb, arb_poly, ctx
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, precision, sum_balls
 from dpassay.spec.distributions.selection import Rivals, SelectionDistribution
 

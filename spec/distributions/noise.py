@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, ball, exact, normal_cdf, precision
 from dpassay.spec.distributions.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
 from dpassay.spec.distributions.laplace import log_laplace_interval

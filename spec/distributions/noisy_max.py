@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, ball, exact
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from flint import arb, ctx
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, ball, exact, precision, sum_balls
 from dpassay.spec.distributions.laplace import Side, log_laplace_cdf
 from dpassay.spec.distributions.piecewise_exponential import Line

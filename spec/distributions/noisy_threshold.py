@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 
 from flint import arb, ctx
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, exact, precision
 from dpassay.spec.distributions.piecewise_exponential import Line, PiecewiseExponential, guard_bits
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from flint import arb, arb_poly, ctx, fmpq, fmpq_poly
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.selection import Rivals, SelectionDistribution
 

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from flint import arb, arb_poly
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.laplace import log_laplace_interval
 

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.domains.answers import NeighbouringAnswers
 

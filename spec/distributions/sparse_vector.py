@@ -13,7 +13,7 @@ from functools import cached_property
 
 from flint import arb, ctx
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, exact, sum_balls
 from dpassay.spec.distributions.laplace import LaplaceDistribution, Side
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, float_upper, precision
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains.base import Domain

@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, is_at_most
 from dpassay.spec.interactions.adaptive_rounds import ConcentratedRound, ConcentratedRun, ExPostRound
 from dpassay.spec.interactions.transcripts import Round

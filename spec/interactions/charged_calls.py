@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.distributions.discrete import FiniteDistribution, mixture
 from dpassay.spec.domains.base import Domain
 from dpassay.spec.interactions.transcripts import Interaction, Round, delta_of_branches

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, is_at_most, sum_balls
 from dpassay.spec.interactions.transcripts import Round
 from dpassay.spec.rational import Ratio, product

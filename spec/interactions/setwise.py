@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains.base import Domain

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta, loss_tail_exact
 from dpassay.spec.domains.base import Domain
 from dpassay.spec.rational import Ratio, product

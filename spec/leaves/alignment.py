@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpassay.claims import NeighbourRelation
+from dpassay.neighbours import NeighbourRelation
 from dpassay.spec.leaves.derived import covers_of
 from dpassay.spec.leaves.model import Affine, Leaf, LeafModel, Noise, NoiseKind
 from dpassay.spec.leaves.moves import Box, Moves, UndecidedMovesError, require_size

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dpassay.claims import NeighbourRelation
+from dpassay.neighbours import NeighbourRelation
 from dpassay.spec.leaves.cell_pairs import Cell
 from dpassay.spec.leaves.certificates import relation_record, sealed
 from dpassay.spec.leaves.check_cells import FORMAT

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpassay.claims import NeighbourRelation
+from dpassay.neighbours import NeighbourRelation
 from dpassay.spec.leaves.derived import covers_of
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Relation
 from dpassay.spec.leaves.moves import Moves, UndecidedMovesError, require_size

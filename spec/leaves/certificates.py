@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpassay.claims import NeighbourRelation, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.spec.leaves.alignment import Aligned, Shift
 from dpassay.spec.leaves.check import FORMAT, digest
 from dpassay.spec.leaves.model import Affine, Derived, Leaf, LeafModel, Noise

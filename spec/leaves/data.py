@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.leaves.derived import with_derived
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel
 from dpassay.spec.leaves.outcomes import with_forms

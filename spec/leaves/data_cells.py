@@ -23,7 +23,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpassay.claims import NeighbourRelation
+from dpassay.neighbours import NeighbourRelation
 from dpassay.spec.leaves.alignment import DIRECTIONS, Unaligned
 from dpassay.spec.leaves.cell_pairs import domain_rows, joined_cells
 from dpassay.spec.leaves.given_up import Part, union_mass, violating, whole

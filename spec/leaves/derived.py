@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from dpassay.claims import NeighbourRelation, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.spec.leaves.model import Affine, Derived, Function, LeafModel
 from dpassay.spec.leaves.moves import MOST_BOXES, Box, Moves, UndecidedMovesError, covers
 from dpassay.spec.leaves.outcomes import released_numbers

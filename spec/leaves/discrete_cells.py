@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpassay.claims import NeighbourRelation
+from dpassay.neighbours import NeighbourRelation
 from dpassay.spec.ball import ball, float_lower, float_upper, precision
 from dpassay.spec.leaves.alignment import Unaligned
 from dpassay.spec.leaves.cell_pairs import Cell, joined_cells

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ATTAINED, ball, refine, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.leaves.exponential_sums import ExponentialSum

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpassay.claims import NeighbourRelation, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.spec.leaves.alignment import Unaligned, programme_of
 from dpassay.spec.leaves.derived import covers_of
 from dpassay.spec.leaves.model import LeafModel, NoiseKind

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpassay.claims import NeighbourRelation, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours
 from dpassay.spec.ball import ball, float_upper
 from dpassay.spec.leaves.alignment import DIRECTIONS, Unaligned, programme_of
 from dpassay.spec.leaves.derived import DerivedMoves, covers_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpassay.claims import NeighbourRelation
+from dpassay.neighbours import NeighbourRelation
 from dpassay.spec.leaves.certificates import moves_record, relation_record, sealed
 from dpassay.spec.leaves.check_lattice import FORMAT
 from dpassay.spec.leaves.lattice_alignment import AlignedOnLattice, IntegerShift, unit_cost

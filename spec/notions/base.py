@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from flint import arb
 
-from dpassay.claims import Claim, Item
-from dpassay.registry import Registry, address_in
+from dpassay.claims import Claim
+from dpassay.registry import Item, Registry, address_in
 from dpassay.spec.ball import float_lower
 from dpassay.spec.distributions.discrete import DiscreteDistribution, privacy_loss
 from dpassay.spec.distributions.noise import NoisePair

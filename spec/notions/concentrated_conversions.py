@@ -10,7 +10,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpassay.claims import ZCDP, ApproximateDP, ApproximateZCDP, BoundedRange, ConcentratedDP, PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP, ApproximateDP, ApproximateZCDP, BoundedRange, ConcentratedDP, PureDP
 from dpassay.spec.ball import at_most, ball, float_lower, float_upper, precision
 from dpassay.spec.notions.approximate_zcdp import implied_epsilon
 from dpassay.spec.notions.conversions import zcdp_rho_of_pure

@@ -11,7 +11,8 @@ from typing import Any
 
 from flint import arb
 
-from dpassay.claims import ExPost, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ExPost
 from dpassay.spec.ball import at_most, ball, float_lower, max_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, privacy_loss
 from dpassay.spec.notions.base import Notion, grown, register, tightness

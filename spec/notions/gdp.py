@@ -20,7 +20,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpassay.claims import GaussianDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import GaussianDP
 from dpassay.spec.ball import at_most, ball, max_balls, normal_quantile, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution
 from dpassay.spec.notions.base import Notion, grown, register

@@ -14,7 +14,8 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.claims import ZCDP, ApproximateDP, GaussianDP, PureDP, require_at_least
+from dpassay.arguments import require_at_least
+from dpassay.claims import ZCDP, ApproximateDP, GaussianDP, PureDP
 from dpassay.spec.ball import (
     ATTAINED,
     Exact,

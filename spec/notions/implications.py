@@ -14,6 +14,7 @@ from typing import Any
 
 from flint import arb
 
+from dpassay.arguments import UsageError, require_at_least
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
@@ -26,8 +27,6 @@ from dpassay.claims import (
     ProbabilisticDP,
     PureDP,
     RenyiDP,
-    UsageError,
-    require_at_least,
 )
 from dpassay.spec.ball import at_most, ball, float_lower, float_upper, precision
 from dpassay.spec.notions.concentrated_conversions import (

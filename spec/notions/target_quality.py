@@ -22,7 +22,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated

@@ -14,7 +14,7 @@ from itertools import count, pairwise
 
 from flint import acb, arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import midpoint, normal_cdf, sum_balls
 
 __all__ = ["CELL_BITS", "ConvexExponent", "log_normal_mean"]

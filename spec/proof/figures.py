@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Real, ball, refine
 from dpassay.spec.proof.recording import Comparison
 from dpassay.spec.verdict import Evidence, Holds, Undecided, Verdict, Violated, conjunction

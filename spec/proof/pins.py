@@ -15,7 +15,7 @@ from typing import Any
 
 from flint import arb, ctx
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, Real, ball, refine
 from dpassay.spec.proof.recording import Comparison, recorded
 from dpassay.spec.verdict import Evidence, Holds, Undecided, Verdict, Violated, conjunction

@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
-from dpassay.claims import UsageError, shown
+from dpassay.arguments import UsageError, shown
 from dpassay.spec.verdict import Evidence, Outcome, Scope, Undecided, Verdict, conjunction
 
 __all__ = [
     "Hypothesis",
-    "Kind",
     "Proof",
     "Step",
+    "StepKind",
     "all_of",
     "checked",
     "computed",
@@ -49,7 +49,7 @@ class Decided(Protocol):
         """Decide it."""
 
 
-class Kind(StrEnum):
+class StepKind(StrEnum):
     """The way in which a step is established."""
 
     CHECKED = "checked"
@@ -76,7 +76,7 @@ class Step:
         The fact shown.
     given : tuple of str
         Names of the hypotheses and earlier facts that the step uses.
-    kind : Kind
+    kind : StepKind
         The way in which it is established.
     check : callable, optional
         Computes the verdict of a checked step or a lemma; None for the other kinds.
@@ -87,7 +87,7 @@ class Step:
     name: str
     sentence: str
     given: tuple[str, ...]
-    kind: Kind
+    kind: StepKind
     check: Check | None = None
     cites: str = ""
 
@@ -179,7 +179,7 @@ class Proof:
             detail = f"{self.conclusion.name!r} is not reached without {', '.join(sorted(self.withdrawn))}"
             return Undecided(evidence=Evidence.SYMBOLIC, scope=Scope.ALL, detail=detail)
         verdicts = [verdict for step in self.steps if (verdict := step.verdict()) is not None]
-        own = sum(step.kind is Kind.PROSE for step in self.steps)
+        own = sum(step.kind is StepKind.PROSE for step in self.steps)
         joined = conjunction(verdicts)
         return replace(joined, prose_steps=own + sum(verdict.prose_steps for verdict in verdicts))
 
@@ -237,7 +237,7 @@ def checked(
     given : sequence of str
         Facts under which the arguments have their meaning, such as the value of a symbol.
     """
-    return Step(name, sentence, tuple(given), Kind.CHECKED, lambda: predicate(*arguments, name))
+    return Step(name, sentence, tuple(given), StepKind.CHECKED, lambda: predicate(*arguments, name))
 
 
 def computed(name: str, sentence: str, check: Check, *, given: Sequence[str] = (), scope: Scope | None = None) -> Step:
@@ -258,7 +258,7 @@ def computed(name: str, sentence: str, check: Check, *, given: Sequence[str] = (
         name,
         sentence,
         tuple(given),
-        Kind.CHECKED,
+        StepKind.CHECKED,
         check if scope is None else lambda: replace(_required_verdict(name, check()), scope=scope),
     )
 
@@ -271,14 +271,14 @@ def _required_verdict(name: str, found: object) -> Verdict:
 
 def lemma(name: str, sentence: str, statement: Decided) -> Step:
     """Return a step that is another statement without quantifiers; its prose steps count here, too."""
-    return Step(name, sentence, (), Kind.LEMMA, statement, statement.name)
+    return Step(name, sentence, (), StepKind.LEMMA, statement, statement.name)
 
 
 def prose(name: str, sentence: str, *, given: Sequence[str] = ()) -> Step:
     """Return a step that no machine checks: the sentence gives the fact and the argument."""
-    return Step(name, sentence, tuple(given), Kind.PROSE)
+    return Step(name, sentence, tuple(given), StepKind.PROSE)
 
 
 def all_of(name: str, *facts: str) -> Step:
     """Return the conjunction of facts shown before; its sentence is their list."""
-    return Step(name, f"All of: {'; '.join(facts)}.", facts, Kind.CONJUNCTION)
+    return Step(name, f"All of: {'; '.join(facts)}.", facts, StepKind.CONJUNCTION)

@@ -202,9 +202,9 @@ class Mechanism:
         faster, but an exception loses all of them. Exactly one of `sample_one` and `sample_many` must be given.
     seed : callable, optional
         ``seed(number)`` seeds the random generator of the library, if possible.
-    law : callable, optional
-        ``law(data)`` returns the ideal distribution of the outcome as a mapping with a ``family`` and its parameters
-        *as the library uses them* (for example the scale of the object). Families:
+    distribution : callable, optional
+        ``distribution(data)`` returns the ideal distribution of the outcome as a mapping with a ``family`` and its
+        parameters *as the library uses them* (for example the scale of the object). Families:
         ``laplace`` and ``gaussian`` (``location``, ``scale``; for vectors a list of locations: independent
         coordinates), ``discrete laplace`` and ``discrete gaussian`` (the same; integers, Pr proportional to
         exp(-abs(x - location) / scale), exp(-(x - location)^2 / (2 scale^2))), ``bounded laplace`` and
@@ -219,10 +219,10 @@ class Mechanism:
         Whether the library claims privacy of the float64 numbers that it returns. If False (documented idealised
         numerics), low-order bits are ignored.
     relative_error : float
-        Relative rounding error of the claimed parameters. The loss of `law` is compared with the claim enlarged by
-        it.
-    exact_distribution : bool
-        Whether `law` is exact; False if the library documents an approximation.
+        Relative rounding error of the claimed parameters. The loss of `distribution` is compared with the claim
+        enlarged by it.
+    distribution_is_exact : bool
+        Whether `distribution` is exact; False if the library documents an approximation.
     notes : str
         Remarks for readers, for example a documented restriction.
     calls : int, optional
@@ -251,11 +251,11 @@ class Mechanism:
     sample_one: Callable[[Data], Any] | None = None
     sample_many: Callable[[Data, int], Any] | None = None
     seed: Callable[[int], None] | None = None
-    law: Callable[[Data], Mapping[str, Any]] | None = None
+    distribution: Callable[[Data], Mapping[str, Any]] | None = None
     noiseless: Callable[[Data], Any] | None = None
     sensitivity: float | None = None
     floats: bool = True
-    exact_distribution: bool = True
+    distribution_is_exact: bool = True
     relative_error: float = 0.0
     notes: str = ""
     calls: int | None = None
@@ -304,11 +304,11 @@ class Mechanism:
             "claim": self.claimed(),
             "seeded": self.seed is not None,
             "sample_many": self.sample_many is not None,
-            "law": self.law is not None,
+            "distribution": self.distribution is not None,
             "noiseless": self.noiseless is not None,
             "sensitivity": self.sensitivity,
             "floats": self.floats,
-            "exact_distribution": self.exact_distribution,
+            "distribution_is_exact": self.distribution_is_exact,
             "relative_error": self.relative_error,
             "notes": self.notes,
             "calls": self.calls,

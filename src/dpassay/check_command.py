@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from dpassay.claims import UsageError, parse_neighbours
+from dpassay.arguments import UsageError
 from dpassay.command_line import EXPECTED, UNEXPECTED, json_option, print_records
+from dpassay.neighbours import parse_neighbours
 
 __all__ = ["check", "leaf_words", "save_certificate"]
 

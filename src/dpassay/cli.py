@@ -21,10 +21,11 @@ import click
 
 import dpassay
 from dpassay import completion
+from dpassay.arguments import MOST_CALLS, UsageError
 from dpassay.assay_command import assay
 from dpassay.cache import cache_folder
 from dpassay.check_command import check, leaf_words, save_certificate
-from dpassay.claims import MOST_CALLS, UsageError, claim_forms, parse_claim, relation_forms
+from dpassay.claims import claim_forms, parse_claim
 from dpassay.command_line import (
     EXPECTED,
     INTERRUPTED,
@@ -41,6 +42,7 @@ from dpassay.command_line import (
 )
 from dpassay.configuration import read_defaults
 from dpassay.init_command import init
+from dpassay.neighbours import relation_forms
 from dpassay.properties.hunting.verdicts import HuntVerdict, StopReason
 from dpassay.registry import similar_words
 from dpassay.report_command import report
@@ -336,7 +338,7 @@ def hunt(
     without a sample, for all inputs of the given length. What cannot be traced is named with file and line, and
     sampled. The verdict is on the ideal mechanism, in real arithmetic; a second one is on float64.
 
-    TARGET is package.module:object or path/to/file.py:object: a Mechanism, or a callable f(data, size, rng) that
+    TARGET is package.module:object or path/to/file.py:object: a mechanism, or a callable f(data, size, rng) that
     returns `size` independent outcomes, each with fresh noise. per-call:file.py:f is a function that makes one release
     a call, with or without rng; 'cmd:./program {seed}' a program that reads data as JSON on standard input and prints
     an outcome as JSON; 'http://127.0.0.1:8000/path?seed={seed}' a server on this machine that receives data as JSON

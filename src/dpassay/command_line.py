@@ -11,7 +11,7 @@ from typing import Any
 import click
 import msgspec
 
-from dpassay.claims import MOST_SECONDS, UsageError
+from dpassay.arguments import MOST_SECONDS, UsageError
 
 __all__ = [
     "EXPECTED",

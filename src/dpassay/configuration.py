@@ -19,7 +19,7 @@ from typing import Any
 
 import click
 
-from dpassay.claims import UsageError, shown
+from dpassay.arguments import UsageError, shown
 from dpassay.command_line import seconds_of
 from dpassay.registry import similar_words
 

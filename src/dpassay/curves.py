@@ -17,7 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpassay.claims import ApproximateDP, UsageError, shown
+from dpassay.arguments import UsageError, shown
+from dpassay.claims import ApproximateDP
 
 __all__ = ["LEVELS", "profile", "trade_off"]
 

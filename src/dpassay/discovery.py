@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from zlib import crc32
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.keyboard import noting_interruptions
 
 __all__ = ["import_all_below", "import_below_mentioning", "load_module"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.command_line import EXPECTED
 
 __all__ = ["KINDS", "init"]

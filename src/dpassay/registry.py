@@ -5,10 +5,13 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.discovery import import_all_below, import_below_mentioning
 
-__all__ = ["Registry", "address_in", "place_of", "similar_words"]
+__all__ = ["Item", "Registry", "address_in", "place_of", "similar_words"]
+
+Item = tuple[str, str]
+"""An item of a document: (source key, item name), a row of the shipped table of items."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 import dpassay
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.command_line import EXPECTED, INTERRUPTED, UNEXPECTED, json_option, print_records, seed_option
 from dpassay.verify_command import (
     erratum_reports,

@@ -16,15 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import (
-    MOST_VALUES,
-    EncodedNeighbours,
-    UsageError,
-    is_finite,
-    missing_options,
-    require_integer,
-    shown,
-)
+from dpassay.arguments import UsageError, is_finite, require_integer, shown
+from dpassay.neighbours import MOST_VALUES, EncodedNeighbours, missing_options
 
 __all__ = ["Interval", "TableNeighbours", "Values", "parse"]
 

@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import dpassay
 import dpassay.properties
-from dpassay.claims import MOST_SECONDS, AnyNeighbours, Claim, Mechanism, UsageError, require_flag
+from dpassay.arguments import MOST_SECONDS, UsageError, require_flag
+from dpassay.claims import Claim
 from dpassay.curves import profile, trade_off
+from dpassay.mechanism import ClaimedMechanism
+from dpassay.neighbours import AnyNeighbours
 from dpassay.properties.checks.failure import failure_message
 from dpassay.properties.drawing.call_guard import CALL_TIMEOUT
 from dpassay.properties.drawing.endpoints import endpoint
@@ -73,7 +76,7 @@ class LowBitsWarning(UserWarning):
 
 @overload
 def assert_private(
-    mechanism: str | Mechanism | Sampler,
+    mechanism: str | ClaimedMechanism | Sampler,
     claim: Claim | str | None = None,
     neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
@@ -94,7 +97,7 @@ def assert_private(
 
 @overload
 def assert_private(
-    mechanism: str | Mechanism | Sampler,
+    mechanism: str | ClaimedMechanism | Sampler,
     claim: list[Any] | tuple[Claim | str, ...] | Callable[[float], float],
     neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,
@@ -114,7 +117,7 @@ def assert_private(
 
 
 def assert_private(
-    mechanism: str | Mechanism | Sampler,
+    mechanism: str | ClaimedMechanism | Sampler,
     claim: Claim | str | list[Any] | tuple[Claim | str, ...] | Callable[[float], float] | None = None,
     neighbours: "AnyNeighbours | SearchStrategy[Any] | str | None" = None,
     *,

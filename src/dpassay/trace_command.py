@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpassay import completion
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.command_line import (
     EXPECTED,
     UNEXPECTED,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.validation import real_array
 
 __all__ = ["log_wealth_against_mean", "lower_bound_on_mean"]

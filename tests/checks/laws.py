@@ -10,8 +10,9 @@ import numpy as np
 from tests.checks.bounds import ACCURACY
 from tests.checks.stopping import changed_decisions
 
-from dpassay.claims import Mechanism, PureDP
+from dpassay.claims import PureDP
 from dpassay.impl.mechanisms.noise_reduction import NoiseReduction
+from dpassay.mechanism import ClaimedMechanism
 from dpassay.properties.checks.events import privacy_at_known_events
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.verdicts import HuntVerdict
@@ -26,13 +27,13 @@ __all__ = [
     "tightness_of_claim",
 ]
 
-Law = Callable[[Mechanism], bool]
+Law = Callable[[ClaimedMechanism], bool]
 
 LEVEL = 1e-10
 STAGES = (10_000, 40_000, 200_000)
 
 
-def privacy_of_claim(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> bool:
+def privacy_of_claim(mechanism: ClaimedMechanism, *, most_calls: int = STAGES[-1]) -> bool:
     """Return whether no pair of neighbours is found on which the mechanism breaks its first claim.
 
     From the exact distribution where it is known; otherwise from up to `most_calls` calls, in stages that share a
@@ -42,12 +43,12 @@ def privacy_of_claim(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> b
     return _survives(mechanism, most_calls, float64="ignore")
 
 
-def privacy_in_float64(mechanism: Mechanism, *, most_calls: int = STAGES[-1]) -> bool:
+def privacy_in_float64(mechanism: ClaimedMechanism, *, most_calls: int = STAGES[-1]) -> bool:
     """Return whether the same holds for the returned floats, down to their lowest bits: few samplers obey."""
     return _survives(mechanism, most_calls, float64="fail")
 
 
-def _survives(mechanism: Mechanism, most_calls: int, *, float64: str) -> bool:
+def _survives(mechanism: ClaimedMechanism, most_calls: int, *, float64: str) -> bool:
     share = LEVEL / len(STAGES)
     stages = (calls for calls in STAGES if calls <= most_calls)
     found = (hunt(mechanism, calls=calls, alpha=share, float64=float64, trace=False) for calls in stages)
@@ -57,7 +58,7 @@ def _survives(mechanism: Mechanism, most_calls: int, *, float64: str) -> bool:
     )
 
 
-def tightness_of_claim(mechanism: Mechanism) -> bool:
+def tightness_of_claim(mechanism: ClaimedMechanism) -> bool:
     """Return whether an exact loss is claimed: within 1e-9 of the certified loss at the worst pair found.
 
     Speaks of mechanisms with a pure claim and a known distribution only; others obey vacuously.
@@ -68,7 +69,7 @@ def tightness_of_claim(mechanism: Mechanism) -> bool:
     return claim.epsilon <= result.epsilon_lower * (1 + float(ACCURACY))
 
 
-def stopping_on_releases(mechanism: Mechanism) -> bool:
+def stopping_on_releases(mechanism: ClaimedMechanism) -> bool:
     """Return whether noise reduction stops on what it has released alone: no run changes its decision in a replay.
 
     Speaks of noise-reduction mechanisms only; others obey vacuously.

@@ -5,7 +5,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from dpassay.claims import Claim, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim
 
 __all__ = ["moved"]
 

@@ -80,7 +80,7 @@ CASES = [
         VECTOR,
         lambda: "zcdp:0.5",
         sample_one=leaky,
-        law=lambda data: {"family": "gaussian", "location": data[0], "scale": 1.0},
+        distribution=lambda data: {"family": "gaussian", "location": data[0], "scale": 1.0},
         noiseless=lambda data: data[0],
         sensitivity=1.0,
     ),

@@ -25,8 +25,8 @@ from dpassay.spec.domains.streams import NeighbouringStreams, ThresholdSetting
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.statement import find_statement
 from dpassay.spec.theorems.gaussian_selection import (
+    above_threshold_distribution,
     above_threshold_expost,
-    above_threshold_law,
     above_threshold_monotone,
     above_threshold_renyi,
     normal_hazard,
@@ -90,9 +90,11 @@ def test_a_law_without_the_all_below_outcome_is_refuted(monkeypatch: pytest.Monk
 @pytest.mark.kills("lowest_stream_runs_longest")
 @pytest.mark.parametrize("end", ["high", "threshold"])
 def test_another_constant_stream_is_not_the_longest(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
-    longest = above_threshold_law.log_survival_of_constant_stream
+    longest = above_threshold_distribution.log_survival_of_constant_stream
     monkeypatch.setattr(
-        above_threshold_law, "log_survival_of_constant_stream", lambda s, _, size: longest(s, getattr(s, end), size)
+        above_threshold_distribution,
+        "log_survival_of_constant_stream",
+        lambda s, _, size: longest(s, getattr(s, end), size),
     )
     assert outcome_of("lowest_stream_runs_longest") is Outcome.VIOLATED
 

@@ -74,8 +74,8 @@ LYING_MECHANISMS = {
     "privacy_of_claim": mechanism(lambda data, size: data[0] + RNG[0].laplace(0, 0.5, size)),
     "privacy_in_float64": mechanism(snapped, floats=True),
     "coordinates": mechanism(one_coordinate_bare, neighbours=VECTOR),
-    "goodness_of_fit": mechanism(laplace, law=lambda data: laplace_law(data, 1.2)),
-    "claim_follows_from_parameters": mechanism(laplace, law=lambda data: laplace_law(data, 0.5)),
+    "goodness_of_fit": mechanism(laplace, distribution=lambda data: laplace_law(data, 1.2)),
+    "claim_follows_from_parameters": mechanism(laplace, distribution=lambda data: laplace_law(data, 0.5)),
     "sensitivity": mechanism(
         lambda data, size: np.mean(data or [0.0]) + RNG[0].laplace(0, 0.5, size),
         neighbours="records:low=0,high=1,size=0,max-size=8,relation=add-remove",
@@ -303,7 +303,7 @@ def test_honest_laplace_noise_passes(law: str) -> None:
     honest = mechanism(
         lambda data, size: np.array(data) + RNG[0].laplace(0, 1, (size, 3)),
         neighbours="vector:size=3,l1=1",
-        law=lambda data: {"family": "laplace", "location": list(data), "scale": 1.0},
+        distribution=lambda data: {"family": "laplace", "location": list(data), "scale": 1.0},
         noiseless=list,
         sensitivity=1.0,
         floats=True,
@@ -323,7 +323,7 @@ def test_honest_laplace_noise_passes(law: str) -> None:
 def test_a_claim_may_be_off_by_what_the_adapter_states() -> None:
     scale = 1 / (1 + 1e-10)
     for allowance, kind in ((0.0, "violation"), (1e-11, "violation"), (1e-9, "ok")):
-        case = mechanism(laplace, law=lambda data: laplace_law(data, scale), relative_error=allowance)
+        case = mechanism(laplace, distribution=lambda data: laplace_law(data, scale), relative_error=allowance)
         assert finding(case, "claim_follows_from_parameters").kind == kind
 
 

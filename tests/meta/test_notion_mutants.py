@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from flint import arb
 
-from dpassay.claims import ZCDP, VectorNeighbours
+from dpassay.claims import ZCDP
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import at_most, ball, normal_quantile
 from dpassay.spec.distributions.discrete import (

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpassay.claims import MOST_CALLS, ApproximateDP, PureDP, UsageError
+from dpassay.arguments import MOST_CALLS, UsageError
+from dpassay.claims import ApproximateDP, PureDP
 from dpassay.impl.catalogue import entries
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.checks.bounds import on_the_safe_side
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.above_threshold_renyi import (
     above_threshold_affine_rdp,
     above_threshold_rdp,

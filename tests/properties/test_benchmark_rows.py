@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from flint import arb
 
-from dpassay.claims import ApproximateDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ApproximateDP
 from dpassay.impl.broken import foundations, noisy_max_values, sparse_vector
 from dpassay.impl.broken.foundations import AllDiffer
 from dpassay.impl.catalogue import entries

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.bounds import on_the_safe_side, safe_at_a_rounded_level
 
-from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_round, pure_round
+from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_mechanism, pure_mechanism
 from dpassay.impl.accounting.composition import UNDERFLOW, CompositionAccountant
 from dpassay.impl.accounting.mixed_composition import MixedBatch
 from dpassay.impl.accounting.optimal_composition import PureComposition
@@ -85,7 +85,9 @@ def test_close_to_the_total_epsilon_no_rounding_is_on_the_unsafe_side(bounded: i
 def test_the_recursion_close_to_the_total_epsilon(pure: int, epsilon: float) -> None:
     """The chord of the last lattice step is exact for pure mechanisms; for bounded range it is not, but safe."""
     bounded = 0 if pure > 1 else 1
-    accountant = AdaptiveComposition([bounded_range_round(epsilon)] * bounded + [pure_round(epsilon)] * pure, cells=64)
+    accountant = AdaptiveComposition(
+        [bounded_range_mechanism(epsilon)] * bounded + [pure_mechanism(epsilon)] * pure, cells=64
+    )
     for share in NEAR:
         level = share * accountant.total_epsilon
         truth: Callable[[Fraction], arb] = lambda at: mixed_delta(bounded, pure, epsilon, at)
@@ -116,7 +118,7 @@ def in_nats(sequence: ClassSequence, *, up: bool) -> tuple[list[float], float]:
 def test_adaptive_sequences(sequence: ClassSequence) -> None:
     exact = adaptive_delta(sequence.base, sequence.classes, sequence.level)
     parameters, level = in_nats(sequence, up=True)
-    make = {"pure": pure_round, "bounded range": bounded_range_round}
+    make = {"pure": pure_mechanism, "bounded range": bounded_range_mechanism}
     rounds = [make[each.kind](epsilon) for each, epsilon in zip(sequence.classes, parameters, strict=True)]
     assert Fraction(AdaptiveComposition(rounds, cells=200).delta(level)) >= exact
 
@@ -134,7 +136,7 @@ def test_different_pure_mechanisms(sequence: ClassSequence) -> None:
 @pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize("level", [-0.7, 0.0, 0.35, 1.1])
 def test_one_bounded_range_mechanism_among_pure_ones(place: int, level: float) -> None:
-    rounds = [bounded_range_round(0.5) if k == place else pure_round(0.5) for k in range(4)]
+    rounds = [bounded_range_mechanism(0.5) if k == place else pure_mechanism(0.5) for k in range(4)]
     recursion = AdaptiveComposition(rounds, cells=512)
     truth = mixed_delta(1, 3, 0.5, level)
     assert ball(recursion.delta_lower(level)) <= truth <= ball(recursion.delta(level))
@@ -143,6 +145,6 @@ def test_one_bounded_range_mechanism_among_pure_ones(place: int, level: float) -
 
 def test_the_order_of_different_pure_mechanisms_changes_no_digit_that_counts() -> None:
     orders = itertools.permutations([0.4, 0.9, 0.2])
-    values = [AdaptiveComposition([pure_round(e) for e in order], cells=300).delta(0.3) for order in orders]
+    values = [AdaptiveComposition([pure_mechanism(e) for e in order], cells=300).delta(0.3) for order in orders]
     exact = PureComposition([0.4, 0.9, 0.2]).delta(0.3)
     assert values == pytest.approx([exact] * 6, rel=1e-6)

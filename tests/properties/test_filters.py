@@ -25,12 +25,12 @@ from dpassay.impl.accounting.filters import (
     BudgetExceeded,
     FullyAdaptiveFilter,
     Offer,
+    OfferedMechanism,
     PrivacyFilter,
     Remaining,
     SelfReportingFilter,
     run_filtered,
 )
-from dpassay.impl.accounting.filters import Round as Runnable
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.interactions.filter_rules import SelfReportingRule, advanced_epsilon
@@ -240,13 +240,13 @@ def test_a_filtered_run_releases_exactly_the_transcripts_of_the_rule(
         # what would come out of the rounds that the filter must not run
         outcomes: list[Hashable] = [*branch.transcript, *["nothing"] * len(offers)]
 
-        def choose(released: Sequence[Hashable], outcomes: list[Hashable] = outcomes) -> Runnable | None:
+        def choose(released: Sequence[Hashable], outcomes: list[Hashable] = outcomes) -> OfferedMechanism | None:
             k = len(released)
             if k == len(offers):
                 return None
             epsilon, share, charge = offers[k]
             losses: dict[Hashable, float] = {"left": math.inf, "right": math.inf, "nothing": charge * UNIT}
-            return Runnable(Offer(epsilon * UNIT, share), lambda: outcomes[k], lambda outcome: losses[outcome])
+            return OfferedMechanism(Offer(epsilon * UNIT, share), lambda: outcomes[k], lambda outcome: losses[outcome])
 
         released = run_filtered(SelfReportingFilter(budget * UNIT, delta), choose)
         assert tuple(released) == branch.transcript

@@ -11,7 +11,7 @@ from tests.checks.filter_games import (
     self_reporting_filter_is_private,
 )
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.games.adversary import Game, exceeds, hockey_stick_payoff
 from dpassay.properties.strategies.interactions import interactions, rounds
 from dpassay.spec.interactions.filter_rules import FullyAdaptiveRule, SelfReportingRule

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.bounds import on_the_safe_side, safe_at_a_rounded_level
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.composition import UNDERFLOW
 from dpassay.impl.accounting.histograms import (
     gaussian_histogram_epsilon,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.bounds import on_the_safe_side
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.advanced_composition import advanced_composition_epsilon, best_share
 from dpassay.impl.accounting.laplace_accuracy import largest_laplace_error, split_budget_error
 from dpassay.properties.strategies.base import log_integers

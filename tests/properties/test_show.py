@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.drawing.target import full_name
 from dpassay.properties.show import show_record
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.target_charging import METHODS
 from dpassay.properties.games import target_charging as games
 from dpassay.properties.games.target_charging import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.verify import ErratumReport, verify, verify_errata, verify_statement
 from dpassay.registry import Registry
 from dpassay.spec import statement as registry

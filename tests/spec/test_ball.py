@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import (
     ATTAINED,
     UndecidedError,

@@ -5,7 +5,7 @@ from typing import Any, get_type_hints
 import pytest
 import sympy as sp
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.proof.rules import (
     at_least_by,
     largest_at,

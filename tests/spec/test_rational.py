@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.verdict import Evidence, Outcome
 

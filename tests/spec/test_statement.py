@@ -3,7 +3,7 @@ from typing import Annotated
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.domains.base import Choices, Integers, Reals
 from dpassay.spec.sources import LEBENSOLD_2024, SOURCES, item_table
 from dpassay.spec.statement import Statement, all_statements, find_statement, statement

@@ -3,7 +3,8 @@
 import math
 from fractions import Fraction
 
-from dpassay.claims import ApproximateDP, require_at_least, require_probability
+from dpassay.arguments import require_at_least, require_probability
+from dpassay.claims import ApproximateDP
 from dpassay.impl.accounting.filters.interface import (
     ConcentratedOffer,
     NoiseReductionOffer,

@@ -2,7 +2,8 @@
 
 from fractions import Fraction
 
-from dpassay.claims import ApproximateDP, UsageError, require_positive, require_probability
+from dpassay.arguments import UsageError, require_positive, require_probability
+from dpassay.claims import ApproximateDP
 from dpassay.impl.accounting.filters.interface import (
     ExPostOffer,
     Remaining,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any, ClassVar, Protocol
 
-from dpassay.claims import UsageError, require_at_least, require_positive, require_probability
+from dpassay.arguments import UsageError, require_at_least, require_positive, require_probability
 
 __all__ = [
     "ROUNDING",
@@ -17,10 +17,10 @@ __all__ = [
     "ExPostOffer",
     "NoiseReductionOffer",
     "Offer",
+    "OfferedMechanism",
     "PrivacyFilter",
     "Remaining",
     "RemainingRho",
-    "Round",
     "exactly",
     "float_down",
     "float_up",
@@ -253,7 +253,7 @@ def refuse_if_it_exceeds(privacy_filter: PrivacyFilter, offer: AnyOffer) -> None
 
 
 @dataclass(frozen=True)
-class Round:
+class OfferedMechanism:
     """One mechanism of an interaction, with its offer.
 
     Parameters
@@ -273,7 +273,7 @@ class Round:
 
 
 def run_filtered(
-    privacy_filter: PrivacyFilter, choose: Callable[[Sequence[Any]], Round | None], limit: int | None = None
+    privacy_filter: PrivacyFilter, choose: Callable[[Sequence[Any]], OfferedMechanism | None], limit: int | None = None
 ) -> list[Any]:
     """Run adaptively chosen mechanisms through a filter and return the outcomes.
 

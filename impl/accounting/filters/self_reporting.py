@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from dpassay.claims import UsageError, require_positive, require_probability
+from dpassay.arguments import UsageError, require_positive, require_probability
 from dpassay.impl.accounting.filters.interface import (
     ROUNDING,
     Offer,

@@ -39,9 +39,9 @@ def _words(mechanism):
 def _number(make, *, name, step=1.0, bounds="", integer=False, **more):
     """Return a mechanism that randomises one number: `make()` builds it, `randomise` is all of its interface."""
     neighbours = _ONE.format(step=step) + bounds + (",integer" if integer else "")
-    if "law" in more:
-        law = more.pop("law")
-        more["law"] = lambda data: law(make(), data)
+    if "distribution" in more:
+        distribution = more.pop("distribution")
+        more["distribution"] = lambda data: distribution(make(), data)
 
     def sample_many(data, size):
         mechanism = make()
@@ -54,16 +54,16 @@ def _number(make, *, name, step=1.0, bounds="", integer=False, **more):
 # --- mechanisms that add noise to a number ---------------------------------------------------------------------
 
 
-def _laplace_law(mechanism, data):
+def _laplace_distribution(mechanism, data):
     scale = mechanism.sensitivity / (mechanism.epsilon - math.log1p(-mechanism.delta))
     return {"family": "laplace", "location": data[0], "scale": scale}
 
 
-def _gaussian_law(mechanism, data):
+def _gaussian_distribution(mechanism, data):
     return {"family": "gaussian", "location": data[0], "scale": float(mechanism._scale)}
 
 
-def _bounded_laplace_law(mechanism, data):
+def _bounded_laplace_distribution(mechanism, data):
     mechanism.randomise(data[0])  # the scale is found at the first call
     location = min(max(data[0], mechanism.lower), mechanism.upper)
     bounds = {"low": float(mechanism.lower), "high": float(mechanism.upper)}
@@ -74,12 +74,12 @@ def _geometric_distribution(mechanism, data):
     return {"family": "discrete laplace", "location": data[0], "scale": -1 / mechanism._scale}
 
 
-def _clamped_laplace_law(mechanism, data):
+def _clamped_laplace_distribution(mechanism, data):
     bounds = {"low": float(mechanism.lower), "high": float(mechanism.upper)}
-    return {**_laplace_law(mechanism, data), "family": "clamped laplace", **bounds}
+    return {**_laplace_distribution(mechanism, data), "family": "clamped laplace", **bounds}
 
 
-def _clamped_geometric_law(mechanism, data):
+def _clamped_geometric_distribution(mechanism, data):
     """Return the probabilities of the integers between the bounds, which also stand for all that lies beyond."""
     ratio, low, high = math.exp(mechanism._scale), mechanism.lower, mechanism.upper
     inside = [(1 - ratio) * ratio ** abs(k - data[0]) for k in range(low + 1, high)]
@@ -94,14 +94,14 @@ def _noise():
             lambda e=epsilon, d=delta, s=sensitivity: laplace(epsilon=e, delta=d, sensitivity=s),
             name=f"Laplace(epsilon={epsilon}, delta={delta}, sensitivity={sensitivity})",
             step=sensitivity,
-            law=_laplace_law,
+            distribution=_laplace_distribution,
         )
     for cls in (mechanisms.LaplaceTruncated, mechanisms.LaplaceFolded):
         yield _number(
             lambda c=cls: c(epsilon=1.0, sensitivity=1.0, lower=0.0, upper=2.0),
             name=f"{cls.__name__}(epsilon=1, sensitivity=1, [0, 2])",
             bounds=",low=0,high=2",
-            **({"law": _clamped_laplace_law} if cls is mechanisms.LaplaceTruncated else {}),
+            **({"distribution": _clamped_laplace_distribution} if cls is mechanisms.LaplaceTruncated else {}),
         )
     for sensitivity in (1.0, 0.25, 1.3):
         yield _number(
@@ -109,7 +109,7 @@ def _noise():
             name=f"LaplaceBoundedDomain(epsilon=1, sensitivity={sensitivity}, [0, 1])",
             step=sensitivity,
             bounds=",low=0,high=1",
-            law=_bounded_laplace_law,
+            distribution=_bounded_laplace_distribution,
         )
     yield _number(
         lambda: mechanisms.LaplaceBoundedNoise(epsilon=1.0, delta=0.01, sensitivity=1.0),
@@ -119,13 +119,13 @@ def _noise():
         yield _number(
             lambda e=epsilon, d=delta: mechanisms.Gaussian(epsilon=e, delta=d, sensitivity=1.0),
             name=f"Gaussian(epsilon={epsilon}, delta={delta})",
-            law=_gaussian_law,
+            distribution=_gaussian_distribution,
         )
     for epsilon, delta in ((1.0, 1e-5), (4.0, 0.1)):
         yield _number(
             lambda e=epsilon, d=delta: mechanisms.GaussianAnalytic(epsilon=e, delta=d, sensitivity=1.0),
             name=f"GaussianAnalytic(epsilon={epsilon}, delta={delta})",
-            law=_gaussian_law,
+            distribution=_gaussian_distribution,
             relative_error=_ROUNDING,  # the scale is found by bisection
         )
     yield _number(
@@ -146,7 +146,7 @@ def _noise():
             name=f"Geometric(epsilon={epsilon}, sensitivity={sensitivity})",
             step=sensitivity,
             integer=True,
-            law=_geometric_distribution,
+            distribution=_geometric_distribution,
         )
     yield _beyond_float64(geometric)
     yield _number(
@@ -154,7 +154,7 @@ def _noise():
         name="GeometricTruncated(epsilon=1, sensitivity=1, [0, 3])",
         bounds=",low=0,high=3",
         integer=True,
-        law=_clamped_geometric_law,
+        distribution=_clamped_geometric_distribution,
     )
     yield _number(
         lambda: mechanisms.GeometricFolded(epsilon=1.0, sensitivity=1, lower=0.5, upper=3),
@@ -168,7 +168,11 @@ def _noise():
             name=f"GaussianDiscrete(epsilon=1, delta=0.01, sensitivity={sensitivity})",
             step=sensitivity,
             integer=True,
-            law=lambda m, data: {"family": "discrete gaussian", "location": data[0], "scale": float(m._scale)},
+            distribution=lambda m, data: {
+                "family": "discrete gaussian",
+                "location": data[0],
+                "scale": float(m._scale),
+            },
         )
 
 
@@ -204,19 +208,19 @@ def _selection():
                 f"vector:size=4,linf=1{direction}",
                 "pure:1.0",
                 sample_many=sample_many,
-                law=_exponential_distribution(monotonic) if cls is mechanisms.Exponential else None,
+                distribution=_exponential_distribution(monotonic) if cls is mechanisms.Exponential else None,
             )
 
     def respond(data, size):
         mechanism = mechanisms.Binary(epsilon=1.0, value0="no", value1="yes")
         return [mechanism.randomise("yes" if data[0] else "no") for _ in range(size)]
 
-    def response_law(data):
+    def response_distribution(data):
         truth, other = ("yes", "no") if data[0] else ("no", "yes")
         return {"family": "finite", "symbols": [truth, other], "probabilities": [math.e, 1.0]}
 
     one_bit = "vector:size=1,linf=1,low=0,high=1,integer"
-    yield Mechanism("Binary(epsilon=1)", one_bit, "pure:1.0", sample_many=respond, law=response_law)
+    yield Mechanism("Binary(epsilon=1)", one_bit, "pure:1.0", sample_many=respond, distribution=response_distribution)
 
     labels = ["a", "b", "c"]
     distances = [["a", "b", 1], ["a", "c", 2], ["b", "c", 2]]
@@ -234,11 +238,17 @@ def _selection():
 
     any_leaf = "vector:size=1,linf=3,low=0,high=3,integer"
     yield Mechanism("ExponentialHierarchical(epsilon=1)", any_leaf, "pure:1.0", sample_many=climb)
-    yield Mechanism("bernoulli_neg_exp(0.7)", "vector:size=1,linf=1", "pure:0.0", sample_many=_coins, law=_coin_law)
+    yield Mechanism(
+        "bernoulli_neg_exp(0.7)",
+        "vector:size=1,linf=1",
+        "pure:0.0",
+        sample_many=_coins,
+        distribution=_coin_distribution,
+    )
 
 
 def _exponential_distribution(monotonic):
-    def law(data):
+    def distribution(data):
         rate = 1.0 if monotonic else 0.5
         best = max(data)
         return {
@@ -247,14 +257,14 @@ def _exponential_distribution(monotonic):
             "probabilities": [math.exp(rate * (utility - best)) for utility in data],
         }
 
-    return law
+    return distribution
 
 
 def _coins(_data, size):
     return np.array([int(bernoulli_neg_exp(0.7)) for _ in range(size)])
 
 
-def _coin_law(_data):
+def _coin_distribution(_data):
     return {"family": "finite", "symbols": [0, 1], "probabilities": [-math.expm1(-0.7), math.exp(-0.7)]}
 
 

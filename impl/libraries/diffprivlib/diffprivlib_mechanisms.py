@@ -35,11 +35,11 @@ def _call(name, arguments, value):
     return f"from diffprivlib import mechanisms\nmechanisms.{name}({words}).randomise({value})"
 
 
-def _randomised(name, domain, *, delta=False, integer=False, bounded=False, law=None, cells=None, **more):
+def _randomised(name, domain, *, delta=False, integer=False, bounded=False, distribution=None, cells=None, **more):
     """Return a mechanism that adds noise to a number, over its parameters; the claim is what the user asked for.
 
-    `law(mechanism, data)` is the distribution of the outcome. Or `cells(**arguments)` returns a function that maps
-    outcomes to cells, and one that returns the probabilities of the cells.
+    `distribution(mechanism, data)` is the distribution of the outcome. Or `cells(**arguments)` returns a function that
+    maps outcomes to cells, and one that returns the probabilities of the cells.
     """
     cls = getattr(mechanisms, name)
 
@@ -56,9 +56,9 @@ def _randomised(name, domain, *, delta=False, integer=False, bounded=False, law=
             drawn = np.array([mechanism.randomise(value) for _ in range(size)])
             return drawn if place is None else place(drawn)
 
-        def distribution(data):
+        def of_data(data):
             if cells is None:
-                return law(cls(**arguments), data)
+                return distribution(cls(**arguments), data)
             found = probabilities(int(data[0]) if integer else data[0])
             return {"family": "finite", "symbols": list(range(len(found))), "probabilities": found}
 
@@ -71,7 +71,7 @@ def _randomised(name, domain, *, delta=False, integer=False, bounded=False, law=
             f"vector:size=1,linf={step}{reach}" + (",integer" if integer else ""),
             f"approx:{known['epsilon']!r},{known['delta']!r}" if delta else f"pure:{known['epsilon']!r}",
             sample_many=sample_many,
-            law=None if law is None and cells is None else distribution,
+            distribution=None if distribution is None and cells is None else of_data,
             floats=False,
             slow=True,
             relative_error=_ROUNDING,
@@ -86,25 +86,25 @@ def _laplace_scale(epsilon, delta, sensitivity):
     return sensitivity / (epsilon - math.log1p(-delta))
 
 
-def _laplace_law(mechanism, data):
+def _laplace_distribution(mechanism, data):
     scale = _laplace_scale(mechanism.epsilon, mechanism.delta, mechanism.sensitivity)
     return {"family": "laplace", "location": data[0], "scale": scale}
 
 
-def _clamped_law(mechanism, data):
+def _clamped_distribution(mechanism, data):
     bounds = {"low": float(mechanism.lower), "high": float(mechanism.upper)}
-    return {**_laplace_law(mechanism, data), "family": "clamped laplace", **bounds}
+    return {**_laplace_distribution(mechanism, data), "family": "clamped laplace", **bounds}
 
 
 def _scaled(family):
     return lambda mechanism, data: {"family": family, "location": data[0], "scale": float(mechanism._scale)}
 
 
-def _geometric_law(mechanism, data):
+def _geometric_distribution(mechanism, data):
     return {"family": "discrete laplace", "location": data[0], "scale": -1 / mechanism._scale}
 
 
-def _bounded_law(mechanism, data):
+def _bounded_distribution(mechanism, data):
     mechanism.randomise(data[0])  # the scale is found at the first call
     location = min(max(data[0], mechanism.lower), mechanism.upper)
     bounds = {"low": float(mechanism.lower), "high": float(mechanism.upper)}
@@ -257,7 +257,7 @@ def _coin():
             "vector:size=1,linf=1",
             "pure:0.0",
             sample_many=sample_many,
-            law=lambda _: {"family": "finite", **chances},
+            distribution=lambda _: {"family": "finite", **chances},
             slow=True,
         )
 
@@ -270,21 +270,26 @@ def mechanism_families():
     whole = {"epsilon": (0.6, 4.0), "sensitivity": (2, 5)}
     interval = {"lower": (-9.0, 4.0), "width": (3.0, 20.0)}
     steps = {"lower": (-9, 4), "width": (7, 20)}
-    yield _randomised("Laplace", {**pure, **delta}, delta=True, law=_laplace_law)
-    yield _randomised("LaplaceTruncated", {**pure, **interval}, bounded=True, law=_clamped_law)
+    yield _randomised("Laplace", {**pure, **delta}, delta=True, distribution=_laplace_distribution)
+    yield _randomised("LaplaceTruncated", {**pure, **interval}, bounded=True, distribution=_clamped_distribution)
     yield _randomised("LaplaceFolded", {**pure, **interval}, bounded=True, cells=_folded_cells)
     # where the sensitivity exceeds the width, a call may take minutes
     narrow = {"sensitivity": (0.25, 2.5)}
-    yield _randomised("LaplaceBoundedDomain", {**pure, **narrow, **interval}, bounded=True, law=_bounded_law)
+    yield _randomised(
+        "LaplaceBoundedDomain", {**pure, **narrow, **interval}, bounded=True, distribution=_bounded_distribution
+    )
     yield _randomised("LaplaceBoundedNoise", {**pure, **delta}, delta=True, cells=_bounded_noise_cells)
     yield _randomised(
-        "Gaussian", {"epsilon": (0.3, 1.0), **delta, "sensitivity": (0.25, 7.0)}, delta=True, law=_scaled("gaussian")
+        "Gaussian",
+        {"epsilon": (0.3, 1.0), **delta, "sensitivity": (0.25, 7.0)},
+        delta=True,
+        distribution=_scaled("gaussian"),
     )
-    yield _randomised("GaussianAnalytic", {**pure, **delta}, delta=True, law=_scaled("gaussian"))
+    yield _randomised("GaussianAnalytic", {**pure, **delta}, delta=True, distribution=_scaled("gaussian"))
     yield _randomised(
-        "GaussianDiscrete", {**whole, **delta}, delta=True, integer=True, law=_scaled("discrete gaussian")
+        "GaussianDiscrete", {**whole, **delta}, delta=True, integer=True, distribution=_scaled("discrete gaussian")
     )
-    yield _randomised("Geometric", whole, integer=True, law=_geometric_law)
+    yield _randomised("Geometric", whole, integer=True, distribution=_geometric_distribution)
     yield _randomised("GeometricTruncated", {**whole, **steps}, integer=True, bounded=True, cells=_truncated_integers)
     yield _randomised("GeometricFolded", {**whole, **steps}, integer=True, bounded=True, cells=_folded_integers)
     yield _randomised("Staircase", {**pure, "gamma": (0.2, 0.8)}, cells=_staircase_cells)

@@ -81,7 +81,7 @@ def _quantiles(name, ask, quants):
             found = ask(np.array(data), quant, epsilon=epsilon, bounds=(low, high), **_quiet())
             return [cell(number) for number in np.ravel(found).tolist()]
 
-        def law(data):
+        def distribution(data):
             return _product([_quantile_masses(data, one, epsilon / len(every), low, high) for one in every])
 
         return Mechanism(
@@ -89,7 +89,7 @@ def _quantiles(name, ask, quants):
             _records(low, high, size),
             f"pure:{epsilon!r}",
             sample_one=sample_one,
-            law=law,
+            distribution=distribution,
             slow=True,
             relative_error=1e-9,
         )
@@ -314,7 +314,7 @@ def _logistic(epsilon, norm, size, regularisation, classes, asked):
         _ALONE,
         f"pure:{epsilon!r}",
         sample_one=lambda _: sample_one(records) if asked == "parameters" else bool(gradients_are_close()),
-        law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
+        distribution=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
         slow=True,
         calls=8,
     )

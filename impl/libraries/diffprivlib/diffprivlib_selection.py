@@ -19,9 +19,15 @@ _ALONE = "vector:size=1,linf=1,low=0,high=0,integer"
 _CELLS = 8
 
 
-def _case(neighbours, epsilon, sample_many, law):
+def _case(neighbours, epsilon, sample_many, distribution):
     return Mechanism(
-        "", neighbours, f"pure:{epsilon!r}", sample_many=sample_many, law=law, slow=True, relative_error=1e-9
+        "",
+        neighbours,
+        f"pure:{epsilon!r}",
+        sample_many=sample_many,
+        distribution=distribution,
+        slow=True,
+        relative_error=1e-9,
     )
 
 
@@ -46,10 +52,10 @@ def _exponential(epsilon, sensitivity, monotonic, measure):
 
     rate = epsilon / sensitivity / (1 if monotonic else 2)
 
-    def law(data):
+    def distribution(data):
         return _finite(words, [w * math.exp(rate * (u - max(data))) for w, u in zip(weights, data)])
 
-    return _case(_utilities(sensitivity, monotonic), epsilon, sample_many, law)
+    return _case(_utilities(sensitivity, monotonic), epsilon, sample_many, distribution)
 
 
 def _utilities(sensitivity, monotonic):
@@ -68,7 +74,7 @@ def _flipped(epsilon, sensitivity, monotonic):
 
     rate = epsilon / sensitivity / (1 if monotonic else 2)
 
-    def law(data):
+    def distribution(data):
         heads = [math.exp(rate * (u - max(data))) for u in data]
         chances = [0.0] * len(heads)
         for order in itertools.permutations(range(len(heads))):
@@ -78,7 +84,7 @@ def _flipped(epsilon, sensitivity, monotonic):
                 rest *= 1 - heads[place]
         return _finite(words, chances)
 
-    return _case(_utilities(sensitivity, monotonic), epsilon, sample_many, law)
+    return _case(_utilities(sensitivity, monotonic), epsilon, sample_many, distribution)
 
 
 def _response(epsilon):
@@ -86,11 +92,11 @@ def _response(epsilon):
         mechanism = mechanisms.Binary(epsilon=epsilon, value0="no", value1="yes")
         return [mechanism.randomise("yes" if data[0] else "no") for _ in range(size)]
 
-    def law(data):
+    def distribution(data):
         truth, other = ("yes", "no") if data[0] else ("no", "yes")
         return _finite([truth, other], [math.exp(epsilon), 1.0])
 
-    return _case("vector:size=1,linf=1,low=0,high=1,integer", epsilon, sample_many, law)
+    return _case("vector:size=1,linf=1,low=0,high=1,integer", epsilon, sample_many, distribution)
 
 
 def _categorical(epsilon, kind):
@@ -106,12 +112,12 @@ def _categorical(epsilon, kind):
         mechanism = mechanisms.ExponentialCategorical(epsilon=epsilon, utility_list=distances)
         return [mechanism.randomise(labels[int(data[0])]) for _ in range(size)]
 
-    def law(data):
+    def distribution(data):
         value = labels[int(data[0])]
         distances = [0.0 if value == to else far[min(value, to), max(value, to)] for to in labels]
         return _finite(labels, [math.exp(-epsilon * d / factor / max(sides)) for d in distances])
 
-    return _case("vector:size=1,linf=3,low=0,high=3,integer", epsilon, sample_many, law)
+    return _case("vector:size=1,linf=3,low=0,high=3,integer", epsilon, sample_many, distribution)
 
 
 def _hierarchical(epsilon):
@@ -123,12 +129,12 @@ def _hierarchical(epsilon):
         mechanism = mechanisms.ExponentialHierarchical(epsilon=epsilon, hierarchy=tree)
         return [mechanism.randomise(names[int(data[0])]) for _ in range(size)]
 
-    def law(data):
+    def distribution(data):
         value = int(data[0])
         heights = [(value ^ to).bit_length() for to in range(8)]
         return _finite(names, [math.exp(-epsilon * height / 3) for height in heights])
 
-    return _case("vector:size=1,linf=7,low=0,high=7,integer", epsilon, sample_many, law)
+    return _case("vector:size=1,linf=7,low=0,high=7,integer", epsilon, sample_many, distribution)
 
 
 def _vector(epsilon, function, data, dimension, alpha, n):

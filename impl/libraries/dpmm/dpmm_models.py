@@ -227,7 +227,7 @@ def _chosen_marginals(epsilon, delta):
     def select(values):
         return "".join("".join(clique) for clique in model.select(data_of(*_codes(values)))[:2])
 
-    def law(values):
+    def distribution(values):
         data = data_of(*_codes(values))
         scores = [priv_bayes.MI(data)(("a",), other) for other in "bc"]
         scale = 2 * priv_bayes.ExponentialMechanism(data, epsilon / 2).delta
@@ -240,7 +240,7 @@ def _chosen_marginals(epsilon, delta):
         f"approx:{epsilon!r},{delta!r}",
         sample_one=select,
         seed=lambda number: source.seed(number % 2**32),
-        law=law,
+        distribution=distribution,
         floats=False,
         calls=_CALLS,
         call=(

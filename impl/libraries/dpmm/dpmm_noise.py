@@ -51,7 +51,7 @@ def _gaussian(sigma, size):
         f"vector:size={size},l2=0.7",
         f"zcdp:{0.49 / (2 * sigma**2)!r}",
         sample_one=lambda data: (np.array(data) + np.ravel(gaussian_noise(sigma=sigma, size=(size, 1)))).tolist(),
-        law=lambda data: {"family": "gaussian", "location": list(data), "scale": sigma},
+        distribution=lambda data: {"family": "gaussian", "location": list(data), "scale": sigma},
         floats=False,
         slow=True,
     )
@@ -63,7 +63,7 @@ def _laplace(scale, size):
         f"vector:size={size},l1=0.7",
         f"pure:{0.7 / scale!r}",
         sample_one=lambda data: (np.array(data) + np.array(laplace_noise(scale=scale, size=size))).tolist(),
-        law=lambda data: {"family": "laplace", "location": list(data), "scale": scale},
+        distribution=lambda data: {"family": "laplace", "location": list(data), "scale": scale},
         floats=False,
         slow=True,
     )
@@ -107,7 +107,7 @@ def _selection(make):
             f"pure:{epsilon!r}",
             sample_one=lambda data: int(choose(data)),
             seed=_seed,
-            law=lambda data: {
+            distribution=lambda data: {
                 "family": "finite",
                 "symbols": list(range(size)),
                 "probabilities": _weights(data, epsilon, sensitivity),

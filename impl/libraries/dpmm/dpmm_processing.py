@@ -103,7 +103,7 @@ def _tree(epsilon, low, width, size):
         binner.fit(np.array(data))
         return " ".join(repr(float(edge)) for edge in binner.bins)
 
-    def law(data):
+    def distribution(data):
         found = _leaves(data, low, width, epsilon, 3)
         symbols = [" ".join(repr(float(edge)) for edge in edges) for edges in found]
         return {"family": "finite", "symbols": symbols, "probabilities": list(found.values())}
@@ -113,7 +113,7 @@ def _tree(epsilon, low, width, size):
         f"records:low={low - width!r},high={low + 2 * width!r},size={size},max-size={size + 1},relation=add-remove",
         f"pure:{epsilon!r}",
         sample_one=bins,
-        law=law,
+        distribution=distribution,
         floats=False,
         slow=True,
         call=(

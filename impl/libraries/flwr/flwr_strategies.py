@@ -73,7 +73,7 @@ def _local(epsilon, delta, norm_bound, api):
         f"approx:{epsilon!r},{delta!r}",
         sample_one=send,
         seed=_seed,
-        law=lambda data: _gaussian(clipped(data[0], norm_bound), recorded(lambda: send(data))[1]),
+        distribution=lambda data: _gaussian(clipped(data[0], norm_bound), recorded(lambda: send(data))[1]),
         noiseless=noiseless,
         sensitivity=2 * norm_bound,
         floats=False,
@@ -225,7 +225,7 @@ def _fixed(multiplier, norm_bound, clients, side, api, weights=None):
         wrapped = strategy(api, _name(side, "Fixed"), multiplier, norm_bound, clients)
         return _along(flat(one_round(api, wrapped, data, weights)[0]))
 
-    def law(data):
+    def distribution(data):
         shares = np.full(clients, 1 / clients) if weights is None else np.array(weights) / sum(weights)
         mean = sum(share * clipped(x, norm_bound) for share, x in zip(shares, data))
         return _gaussian(mean, recorded(lambda: release(data))[1])
@@ -237,7 +237,7 @@ def _fixed(multiplier, norm_bound, clients, side, api, weights=None):
         f"zcdp:{2 / multiplier**2!r}",
         sample_one=release,
         seed=_seed,
-        law=law,
+        distribution=distribution,
         noiseless=lambda data: recorded(lambda: release(data))[0],
         sensitivity=2 * norm_bound / clients,
         floats=False,

@@ -178,7 +178,11 @@ def _noisy(name, make, encoder, sigma, steps):
         f"gdp:{mu!r}",
         sample_many=sample,
         seed=seed,
-        law=lambda data: {"family": "gaussian", "location": (encoder @ np.asarray(data)).tolist(), "scale": sigma},
+        distribution=lambda data: {
+            "family": "gaussian",
+            "location": (encoder @ np.asarray(data)).tolist(),
+            "scale": sigma,
+        },
         floats=False,
         relative_error=1e-6,
         notes="the releases of two rounds, multiplied by the inverse of the noising matrix",

@@ -46,16 +46,16 @@ def aggregate(
         f"records:low={float(bounds[0])!r},high={float(bounds[1])!r},{relation}",
         turn,
         sample_many=sample_many if size is not None and size > 3 else None,
-        law=(lambda data: {"family": family, "location": transformation(turn(data)), "scale": scale})
+        distribution=(lambda data: {"family": family, "location": transformation(turn(data)), "scale": scale})
         if scale
         else None,
         noiseless=lambda data: transformation(turn(data)),
         sensitivity=float(sensitivity),
-        exact_distribution=False,
+        distribution_is_exact=False,
         floats=output is not int,
         slow=True,
-        notes="the law is that of noise about the value that the transformation computed; of many records, that value "
-        "is computed once for all draws of a batch, and noised by the constructor for vectors",
+        notes="the distribution is that of noise about the value that the transformation computed; of many records, "
+        "that value is computed once for all draws of a batch, and noised by the constructor for vectors",
     )
 
 
@@ -106,7 +106,7 @@ def by_categories() -> Mechanism:
         1,
         "records:low=0,high=4,size=0,max-size=8,relation=add-remove",
         turn,
-        law=lambda data: {
+        distribution=lambda data: {
             "family": "discrete laplace",
             "location": transformation(turn(data)),
             "scale": float(sensitivity),

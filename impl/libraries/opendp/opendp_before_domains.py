@@ -30,7 +30,7 @@ def _noise(name: str, words: str, kind: type, scale: float, family: str, notion:
         neighbours="vector:size=1,linf=1" + (_INTEGERS if kind is int else ""),
         claim=f"{notion}:{float(one.map(kind(1)))!r}",
         sample_many=lambda data, count: many([kind(data[0])] * count),
-        law=lambda data: {"family": family, "location": data[0], "scale": scale},
+        distribution=lambda data: {"family": family, "location": data[0], "scale": scale},
     )
 
 
@@ -105,10 +105,10 @@ def _aggregate(name: str, size: int, bounds: tuple[float, float]) -> Mechanism:
         neighbours=f"records:low={bounds[0]!r},high={bounds[1]!r},size={size},relation=replace",
         claim=f"pure:{float(single.map(2))!r}",
         sample_many=lambda data, count: noise([transformation(list(data))] * count),
-        law=lambda data: {"family": "laplace", "location": transformation(list(data)), "scale": sensitivity},
+        distribution=lambda data: {"family": "laplace", "location": transformation(list(data)), "scale": sensitivity},
         noiseless=lambda data: transformation(list(data)),
         sensitivity=sensitivity,
-        exact_distribution=False,
+        distribution_is_exact=False,
         notes="results are computed once for all draws of a batch",
     )
 

@@ -84,7 +84,7 @@ def measurement_case(
     *,
     outcome: Callable[[Any], Any] | None = None,
     sample_many: Callable[[list[float], int], Any] | None = None,
-    law: Callable[[list[float]], Mapping[str, Any]] | None = None,
+    distribution: Callable[[list[float]], Mapping[str, Any]] | None = None,
     **options: Any,
 ) -> Mechanism:
     """Return the case of a measurement.
@@ -105,7 +105,7 @@ def measurement_case(
         Turns a release into a plain outcome.
     sample_many : callable, optional
         ``sample_many(data, size)``: many releases at once.
-    law : callable, optional
+    distribution : callable, optional
         See `Mechanism`.
     options
         Further fields of `Mechanism`.
@@ -125,7 +125,7 @@ def measurement_case(
         claim=claim_of(measurement, d_in),
         sample_one=sample_one if sample_many is None else None,
         sample_many=sample_many,
-        law=law,
+        distribution=distribution,
         **options,
     )
 

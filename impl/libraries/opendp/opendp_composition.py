@@ -37,7 +37,9 @@ def together(kind: str, scales: list[float]) -> Mechanism:
         _RELATION,
         lambda data: data[0],
         outcome=tuple,
-        law=(lambda data: {"family": family, "location": data * len(scales), "scale": scales[0]}) if same else None,
+        distribution=(lambda data: {"family": family, "location": data * len(scales), "scale": scales[0]})
+        if same
+        else None,
     )
 
 
@@ -80,7 +82,7 @@ def negative_budget() -> Mechanism:
         _RELATION,
         lambda data: data[0],
         outcome=lambda queryable: queryable(_noise("pure", 0.125)),
-        law=lambda data: {"family": "laplace", "location": data[0], "scale": 0.125},
+        distribution=lambda data: {"family": "laplace", "location": data[0], "scale": 0.125},
         notes="a budget below zero makes no sense and is accepted",
     )
 
@@ -144,7 +146,7 @@ def approximate(scale: float) -> Mechanism:
         _RELATION,
         lambda data: data[0],
         outcome=tuple,
-        law=lambda data: {"family": "laplace", "location": data * 2, "scale": scale},
+        distribution=lambda data: {"family": "laplace", "location": data * 2, "scale": scale},
     )
 
 

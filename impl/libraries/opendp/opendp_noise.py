@@ -36,9 +36,9 @@ def scalar(
     whole = _is_integer(kind)
     options = {} if k is None else {"k": k}
     measurement = constructor(noise)(atom(kind), dp.absolute_distance(T=kind), scale=scale, **options)
-    law = None
+    distribution = None
     if k is None and kind in (float, int):
-        law = _distribution(noise, kind, scale)
+        distribution = _distribution(noise, kind, scale)
     name = kind if isinstance(kind, str) else kind.__name__
     words = "" if limits == _INTEGERS else f" in {limits}"
     return measurement_case(
@@ -47,7 +47,7 @@ def scalar(
         _exactly(kind, d_in),
         f"vector:size=1,linf={d_in!r}" + (f",{limits}" if whole else ""),
         lambda data: _exactly(kind, data[0]),
-        law=law if limits == _INTEGERS else None,
+        distribution=distribution if limits == _INTEGERS else None,
         floats=not whole,
     )
 
@@ -83,7 +83,7 @@ def vectors(noise: str, kind: Any, scale: float, size: int, *, d_in: float = 1.0
         lambda data: data,
         sample_many=sample_many,
         floats=not whole,
-        law=_distribution(noise, kind, scale) if k is None and kind in (float, int) else None,
+        distribution=_distribution(noise, kind, scale) if k is None and kind in (float, int) else None,
         slow=not whole,  # the noise of floats is drawn exactly, in a tenth of a millisecond or more
     )
 
@@ -98,7 +98,7 @@ def geometric(scale: float, bounds: tuple[int, int] | None) -> Mechanism:
         1,
         f"vector:size=1,linf=1,{limits}",
         lambda data: int(data[0]),
-        law=_distribution("laplace", int, scale) if bounds is None else None,
+        distribution=_distribution("laplace", int, scale) if bounds is None else None,
         floats=False,
     )
 
@@ -113,7 +113,7 @@ def zcdp_through_approximate(scale: float, delta: float) -> Mechanism:
         1.0,
         "vector:size=1,linf=1",
         lambda data: data[0],
-        law=_distribution("gaussian", float, scale),
+        distribution=_distribution("gaussian", float, scale),
         slow=True,
     )
 
@@ -127,7 +127,7 @@ def pure_through_zcdp(scale: float) -> Mechanism:
         1.0,
         "vector:size=1,linf=1",
         lambda data: data[0],
-        law=_distribution("laplace", float, scale),
+        distribution=_distribution("laplace", float, scale),
     )
 
 

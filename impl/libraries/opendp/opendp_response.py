@@ -24,7 +24,7 @@ def boolean(probability: float, *, constant_time: bool) -> Mechanism:
     """Return the case: a truth told with some probability."""
     measurement = constructor("randomized_response_bool")(probability, constant_time=constant_time)
 
-    def law(data: list[float]) -> dict[str, Any]:
+    def distribution(data: list[float]) -> dict[str, Any]:
         truth, lie = _weights(probability, 2)
         return {"family": "finite", "symbols": [data[0] >= 1, data[0] < 1], "probabilities": [truth, lie]}
 
@@ -34,7 +34,7 @@ def boolean(probability: float, *, constant_time: bool) -> Mechanism:
         1,
         "vector:size=1,linf=1,low=0,high=1,integer",
         lambda data: data[0] >= 1,
-        law=law,
+        distribution=distribution,
         floats=False,
         slow=True,
         calls=30_000,  # enough for the largest claim: there is one pair
@@ -45,7 +45,7 @@ def categories(count: int, probability: float, *, strangers: bool = False) -> Me
     """Return the case: a category told with some probability; a stranger is a value that is no category."""
     measurement = constructor("randomized_response")(list(range(count)), probability)
 
-    def law(data: list[float]) -> dict[str, Any]:
+    def distribution(data: list[float]) -> dict[str, Any]:
         truth, lie = _weights(probability, count)
         chances = [truth if i == int(data[0]) else lie for i in range(count)]
         return {"family": "finite", "symbols": list(range(count)), "probabilities": chances}
@@ -57,7 +57,7 @@ def categories(count: int, probability: float, *, strangers: bool = False) -> Me
         1,
         f"vector:size=1,linf={high},low=0,high={high},integer",
         lambda data: int(data[0]),
-        law=None if strangers else law,
+        distribution=None if strangers else distribution,
         floats=False,
     )
 

@@ -73,10 +73,10 @@ def clear_winner(name: str, optimize: str) -> Mechanism:
         1.0,
         "vector:size=1,linf=1,low=0,high=0",  # one input: the fit alone is of interest
         lambda data: [data[0], data[0] + 10.0],
-        law=lambda _: {"family": "finite", "symbols": [expected, 1 - expected], "probabilities": [1.0, 0.0]},
+        distribution=lambda _: {"family": "finite", "symbols": [expected, 1 - expected], "probabilities": [1.0, 0.0]},
         floats=False,
         calls=500,
-        notes="the law leaves out a probability below exp(-9000)",
+        notes="the distribution leaves out a probability below exp(-9000)",
     )
 
 
@@ -135,7 +135,7 @@ def private_candidate_calls(stop_probability: float) -> Mechanism:
         return min(calls[0], 40)
 
     more = 1.0 - stop_probability
-    law = {
+    distribution = {
         "family": "finite",
         "symbols": list(range(1, 41)),
         "probabilities": [stop_probability * more ** (i - 1) for i in range(1, 40)] + [more**39],
@@ -145,7 +145,7 @@ def private_candidate_calls(stop_probability: float) -> Mechanism:
         neighbours="vector:size=1,linf=1,low=0,high=0",  # one input: the fit alone is of interest
         claim=claim_of(measurement, 0.0),
         sample_one=sample_one,
-        law=lambda _: law,
+        distribution=lambda _: distribution,
         calls=4000,
         floats=False,
         notes="not released: how many candidates the combinator looks at, capped at 40, when none is good enough",

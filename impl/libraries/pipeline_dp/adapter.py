@@ -37,13 +37,20 @@ def _noise(make, *, name, claim, family, step=1.0, slow=False):
         mechanism = make()
         return np.array([mechanism.add_noise(data[0]) for _ in range(size)])
 
-    def law(data):
+    def distribution(data):
         return {"family": family, "location": data[0], "scale": float(make().noise_parameter)}
 
     notes = "the noise is drawn on a grid that is finer than its scale by a large power of two"
     neighbours = f"vector:size=1,linf={step!r}"
     return Mechanism(
-        name, neighbours, claim, sample_many=sample_many, law=law, exact_distribution=False, notes=notes, slow=slow
+        name,
+        neighbours,
+        claim,
+        sample_many=sample_many,
+        distribution=distribution,
+        distribution_is_exact=False,
+        notes=notes,
+        slow=slow,
     )
 
 
@@ -100,12 +107,12 @@ def _keeping(make, *, name, claim, least=0, most=12, calls=None):
         strategy, people = make(), int(data[0])
         return np.array([int(strategy.should_keep(people)) for _ in range(size)])
 
-    def law(data):
+    def distribution(data):
         kept = make().probability_of_keep(int(data[0]))
         return {"family": "finite", "symbols": [0, 1], "probabilities": [1 - kept, kept]}
 
     neighbours = f"vector:size=1,linf=1,low={least},high={most},integer"
-    return Mechanism(name, neighbours, claim, sample_many=sample_many, law=law, calls=calls)
+    return Mechanism(name, neighbours, claim, sample_many=sample_many, distribution=distribution, calls=calls)
 
 
 def _selections():
@@ -158,7 +165,7 @@ def _weighted(epsilon, delta):
         strategy, weight = make(), data[0] / np.sqrt(2)
         return [int(strategy.should_keep(weight)) + 2 * int(strategy.should_keep(weight)) for _ in range(size)]
 
-    def law(data):
+    def distribution(data):
         kept = make().probability_of_keep(data[0] / np.sqrt(2))
         return {
             "family": "finite",
@@ -171,7 +178,7 @@ def _weighted(epsilon, delta):
         "vector:size=1,linf=1,low=0,high=12,integer",
         _slack(epsilon, delta),
         sample_many=sample_many,
-        law=law,
+        distribution=distribution,
         notes="select_partitions with max_partitions_contributed=2; each person contributes to one partition only",
     )
 
@@ -365,7 +372,7 @@ def _three_sums(low, high):
         sums = (count, mean * divisor, (answer["variance"] + mean**2) * divisor)
         return [float(number) / unit for number, unit in zip(sums, units)]
 
-    def law(data):
+    def distribution(data):
         return {"family": "laplace", "location": noiseless(data), "scale": 3.0}
 
     return Mechanism(
@@ -373,10 +380,10 @@ def _three_sums(low, high):
         _PEOPLE.format(low=low, high=high),
         "pure:1.0",
         sample_one=sample_one,
-        law=law,
+        distribution=distribution,
         noiseless=noiseless,
         sensitivity=3.0,
-        exact_distribution=False,
+        distribution_is_exact=False,
         floats=False,
         calls=_CALLS,
         notes="the noisy sums are computed back from the variance, the mean and the count",
@@ -402,10 +409,10 @@ def _normalised_sum(low, high):
         _PEOPLE.format(low=low, high=high),
         "pure:1.0",
         sample_many=sample_many,
-        law=lambda data: {"family": "laplace", "location": noiseless(data), "scale": float(sensitivities.l1)},
+        distribution=lambda data: {"family": "laplace", "location": noiseless(data), "scale": float(sensitivities.l1)},
         noiseless=noiseless,
         sensitivity=float(sensitivities.l1),
-        exact_distribution=False,
+        distribution_is_exact=False,
     )
 
 
@@ -456,7 +463,7 @@ def _budgeted(kind, *, weight, count, delta):
         "vector:size=1,linf=1",
         f"approx:1.0,{delta!r}" if delta else "pure:1.0",
         sample_many=sample_many,
-        law=lambda data: {"family": "laplace", "location": [data[0]] * count, "scale": scale()},
+        distribution=lambda data: {"family": "laplace", "location": [data[0]] * count, "scale": scale()},
         floats=False,
         notes="the accountant's noise parameter is the subject; the noise is drawn here. It is called experimental",
     )
@@ -503,7 +510,7 @@ def _exponential():
             mechanism = dp_computations.ExponentialMechanism(_Scores(data, mono))
             return int(mechanism.apply(1.0, list(range(len(data)))))
 
-        def law(data, mono=monotonic):
+        def distribution(data, mono=monotonic):
             candidates = list(range(len(data)))
             weights = dp_computations.ExponentialMechanism(_Scores(data, mono))._calculate_probabilities(
                 1.0, candidates
@@ -516,7 +523,7 @@ def _exponential():
             f"vector:size=2,linf=1,low={low},high={high}{direction}",
             "pure:1.0",
             sample_one=sample_one,
-            law=law if high < 700 and low > -700 else None,  # where exp neither under- nor overflows
+            distribution=distribution if high < 700 and low > -700 else None,  # where exp neither under- nor overflows
             calls=_CALLS,
         )
 

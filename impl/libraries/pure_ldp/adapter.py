@@ -51,14 +51,14 @@ def _finite(weights):
     return {"family": "finite", "symbols": symbols, "probabilities": list(weights.values())}
 
 
-def _oracle(privatise, values, claim, *, law=None, floats=True, call="", slow=True, **more):
+def _oracle(privatise, values, claim, *, distribution=None, floats=True, call="", slow=True, **more):
     """Return the case of a client whose inputs are the numbers 1 to `values`; all pairs are neighbours."""
     return Mechanism(
         "",
         f"vector:size=1,linf={values - 1},low=1,high={values},integer",
         f"pure:{claim!r}",
         sample_one=lambda data: privatise(int(data[0])),
-        law=None if law is None else (lambda data: law(int(data[0]) - 1)),
+        distribution=None if distribution is None else (lambda data: distribution(int(data[0]) - 1)),
         seed=_seed,
         relative_error=_ROUNDING,
         floats=floats,
@@ -79,14 +79,14 @@ def _call(client, arguments):
 def _direct(epsilon, d):
     client = oracles.DEClient(epsilon, d)
 
-    def law(index):
+    def distribution(index):
         return _finite({value: math.exp(epsilon) if value == index else 1.0 for value in range(d)})
 
     call = _call("DEClient", {"epsilon": epsilon, "d": d})
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, call=call)
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
 
 
-def _bits_law(size, ones):
+def _bits_distribution(size, ones):
     """Return the distribution of independent bits; `ones` has the probability that each is 1."""
     return _finite({
         bits: math.prod(chance if bit else 1 - chance for bit, chance in zip(bits, ones))
@@ -99,21 +99,23 @@ def _unary(epsilon, d, use_oue):
     kept = 0.5 if use_oue else 1 / (1 + math.exp(-epsilon / 2))
     flipped = 1 / (1 + math.exp(epsilon)) if use_oue else 1 - kept
 
-    def law(index):
-        return _bits_law(d, [kept if place == index else flipped for place in range(d)])
+    def distribution(index):
+        return _bits_distribution(d, [kept if place == index else flipped for place in range(d)])
 
     call = _call("UEClient", {"epsilon": epsilon, "d": d, "use_oue": use_oue})
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, call=call)
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
 
 
 def _histogram(epsilon, d):
     client = oracles.HEClient(epsilon, d)
 
-    def law(index):
+    def distribution(index):
         return {"family": "laplace", "location": [float(place == index) for place in range(d)], "scale": 2 / epsilon}
 
     call = _call("HEClient", {"epsilon": epsilon, "d": d})
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, floats=False, call=call)
+    return _oracle(
+        lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, floats=False, call=call
+    )
 
 
 # --- oracles that report a hash ---------------------------------------------------------------------------------
@@ -133,7 +135,7 @@ def _local_hashing(epsilon, g, use_olh):
         noisy, seed = client.privatise(value)
         return [*(_hashing(seed, client.g)(index) for index in range(d)), int(noisy)]
 
-    def law(index):
+    def distribution(index):
         return _finite({
             (*hashes, noisy): weight
             for hashes in itertools.product(range(buckets), repeat=d)
@@ -141,7 +143,9 @@ def _local_hashing(epsilon, g, use_olh):
         })  # fmt: skip
 
     call = _call("LHClient", {"epsilon": epsilon, "d": d, "g": g, "use_olh": use_olh})
-    return _oracle(privatise, d, epsilon, law=law, call=call, notes="the hash is taken to be uniform")
+    return _oracle(
+        privatise, d, epsilon, distribution=distribution, call=call, notes="the hash is taken to be uniform"
+    )
 
 
 def _fast_local_hashing(epsilon, g, use_olh):
@@ -149,7 +153,7 @@ def _fast_local_hashing(epsilon, g, use_olh):
     client = oracles.FastLHClient(epsilon, d, _HASHES, g=g, use_olh=use_olh)
     buckets = round(math.exp(epsilon)) + 1 if use_olh else g
 
-    def law(index):
+    def distribution(index):
         return _finite({
             (noisy, seed): weight
             for seed in range(_HASHES)
@@ -157,7 +161,7 @@ def _fast_local_hashing(epsilon, g, use_olh):
         })  # fmt: skip
 
     call = _call("FastLHClient", {"epsilon": epsilon, "d": d, "k": _HASHES, "g": g, "use_olh": use_olh})
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, call=call)
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
 
 
 # --- Hadamard matrices ------------------------------------------------------------------------------------------
@@ -172,13 +176,13 @@ def _few_outputs(epsilon, d):
     client = oracles.HadamardResponseClient(epsilon, d, None)
     outputs = 2 ** math.ceil(math.log2(d + 1))
 
-    def law(index):
+    def distribution(index):
         return _finite({
             output: math.exp(epsilon) if _is_even(output & (index + 1)) else 1.0 for output in range(outputs)
         })  # fmt: skip
 
     call = _call("HadamardResponseClient", {"epsilon": epsilon, "d": d, "hash_funcs": None})
-    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, law=law, call=call)
+    return _oracle(lambda value: _plain(client.privatise(value)), d, epsilon, distribution=distribution, call=call)
 
 
 def _many_outputs(epsilon, d):
@@ -202,7 +206,7 @@ def _hadamard_report(epsilon, d, t, as_returned):
         name, pairs = type(report).__name__, _plain(list(report))
         return [name, pairs] if as_returned else pairs
 
-    def law(index):
+    def distribution(index):
         signs = list(itertools.product((-1, 1), repeat=t))
         weights = {}
         for places in itertools.product(range(d), repeat=t):
@@ -217,7 +221,7 @@ def _hadamard_report(epsilon, d, t, as_returned):
         }
 
     call = _call("HadamardMechClient", {"epsilon": epsilon, "d": d, "t": t})
-    return _oracle(privatise, d, epsilon, law=None if as_returned else law, call=call)
+    return _oracle(privatise, d, epsilon, distribution=None if as_returned else distribution, call=call)
 
 
 # --- sketches ---------------------------------------------------------------------------------------------------
@@ -251,15 +255,15 @@ def _count_mean_sketch(epsilon, m, is_hadamard):
             for sign in (-1, 1)
         })  # fmt: skip
 
-    law = of_bit if is_hadamard else of_vector
-    return _oracle(lambda value: _plain(client.privatise(value)), values, epsilon, law=law)
+    distribution = of_bit if is_hadamard else of_vector
+    return _oracle(lambda value: _plain(client.privatise(value)), values, epsilon, distribution=distribution)
 
 
 def _count_sketch(epsilon, w):
     pairs = [(_hashing(seed, w), _hashing(seed + _HASHES, 2)) for seed in range(_HASHES)]
     client = oracles.PCSClient(epsilon, _HASHES, w, pairs)
 
-    def law(index):
+    def distribution(index):
         weights = {}
         for choice, (placed, signed) in enumerate(pairs):
             true = 2 * signed(index + 1) - 1
@@ -271,7 +275,7 @@ def _count_sketch(epsilon, w):
             "probabilities": list(weights.values()),
         }
 
-    return _oracle(lambda value: _plain(client.privatise(value)), 3, epsilon, law=law)
+    return _oracle(lambda value: _plain(client.privatise(value)), 3, epsilon, distribution=distribution)
 
 
 def _sketch_response(epsilon, m, count_sketch):
@@ -296,7 +300,7 @@ def _rappor(f, functions):
     size, values = 4, 3
     client, hashes = _bloom_filters(f, size, functions)
 
-    def law(index):
+    def distribution(index):
         weights = {}
         for cohort, functions_of in enumerate(hashes):
             filled = {hashed(index) for hashed in functions_of}
@@ -311,7 +315,7 @@ def _rappor(f, functions):
         }
 
     claim = float(client.convert_f_to_eps(f, functions))
-    return _oracle(lambda value: _plain(client.privatise(value)), values, claim, law=law)
+    return _oracle(lambda value: _plain(client.privatise(value)), values, claim, distribution=distribution)
 
 
 def _rappor_of_epsilon(epsilon):

@@ -54,7 +54,7 @@ def _noise():
             _NUMBER.format(step=sensitivity),
             f"pure:{mechanism.epsilon!r}",
             sample_many=lambda data, size, m=mechanism: [m.add_noise(float(data[0])) for _ in range(size)],
-            law=lambda data, m=mechanism: {"family": "laplace", "location": data[0], "scale": m.diversity},
+            distribution=lambda data, m=mechanism: {"family": "laplace", "location": data[0], "scale": m.diversity},
             notes=_SAFE_NOISE,
             calls=_MANY if epsilon == 8.0 else None,
         )
@@ -72,7 +72,7 @@ def _noise():
             _NUMBER.format(step=1),
             f"approx:{mechanism.epsilon!r},{mechanism.delta!r}",
             sample_many=lambda data, size, m=mechanism: [m.add_noise(float(data[0])) for _ in range(size)],
-            law=lambda data, m=mechanism: {"family": "gaussian", "location": data[0], "scale": m.std},
+            distribution=lambda data, m=mechanism: {"family": "gaussian", "location": data[0], "scale": m.std},
             notes=_SAFE_NOISE,
             calls=_MANY if epsilon == 8.0 else 10_000 if delta == 0.3 else None,  # the lowest bits take a while
         )
@@ -153,7 +153,7 @@ def _accurate_percentile(dtype):
         "vector:size=1,linf=1,integer,low=0,high=0",
         "pure:1000.0",
         sample_many=sample_many,
-        law=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
+        distribution=lambda _: {"family": "finite", "symbols": [True, False], "probabilities": [1.0, 0.0]},
         calls=60,
     )
 
@@ -187,7 +187,7 @@ def _partitions():
             make = partition_selection.create_partition_strategy
             strategy = make(kind, epsilon, delta, 1, threshold)
 
-            def law(data, s=strategy):
+            def distribution(data, s=strategy):
                 keep = s.probability_of_keep(int(data[0]))
                 return {"family": "finite", "symbols": [True, False], "probabilities": [keep, 1 - keep]}
 
@@ -197,7 +197,7 @@ def _partitions():
                 one,
                 f"approx:{strategy.epsilon!r},{strategy.delta!r}",
                 sample_many=lambda data, size, s=strategy: [s.should_keep(int(data[0])) for _ in range(size)],
-                law=law,
+                distribution=distribution,
                 relative_error=1e-9,  # nothing is promised of the last digits of float64
             )
         several = make(kind, 1.0, 0.05, 3)
@@ -247,18 +247,23 @@ def _learning():
     def plain(data):
         return laplace.Laplace().set_epsilon(1.0).set_sensitivity(1).randomise(data[0])
 
-    def plain_law(data):
+    def plain_distribution(data):
         return {"family": "laplace", "location": data[0], "scale": 1.0}
 
     yield Mechanism(
-        "ml.Laplace(epsilon=1)", _NUMBER.format(step=1), "pure:1.0", sample_one=plain, law=plain_law, floats=False
+        "ml.Laplace(epsilon=1)",
+        _NUMBER.format(step=1),
+        "pure:1.0",
+        sample_one=plain,
+        distribution=plain_distribution,
+        floats=False,
     )
 
     def bounded(data, size):
         mechanism = laplace.LaplaceBoundedDomain().set_epsilon(1.0).set_sensitivity(0.5).set_bounds(0, 1)
         return [float(mechanism.randomise(data[0])) for _ in range(size)]
 
-    def bounded_law(data):
+    def bounded_distribution(data):
         mechanism = laplace.LaplaceBoundedDomain().set_epsilon(1.0).set_sensitivity(0.5).set_bounds(0, 1)
         mechanism.randomise(data[0])
         scale = float(mechanism._scale)
@@ -269,7 +274,7 @@ def _learning():
         "vector:size=1,linf=0.5,low=0,high=1",
         "pure:1.0",
         sample_many=bounded,
-        law=bounded_law,
+        distribution=bounded_distribution,
         floats=False,
     )
 

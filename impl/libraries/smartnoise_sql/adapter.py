@@ -55,7 +55,7 @@ def _noise():
             _NUMBER.format(step=step),
             f"pure:{mechanism.epsilon!r}",
             sample_many=_released(mechanism),
-            law=lambda data, m=mechanism: {"family": "laplace", "location": data[0], "scale": m.scale},
+            distribution=lambda data, m=mechanism: {"family": "laplace", "location": data[0], "scale": m.scale},
         )
     for epsilon, delta in ((1.0, 1e-5), (0.5, 0.1), (4.0, 1e-3)):
         mechanism = Gaussian(epsilon, delta=delta, sensitivity=1.0)
@@ -64,7 +64,7 @@ def _noise():
             _NUMBER.format(step=1),
             f"approx:{mechanism.epsilon!r},{mechanism.delta!r}",
             sample_many=_released(mechanism),
-            law=lambda data, m=mechanism: {"family": "gaussian", "location": data[0], "scale": m.scale},
+            distribution=lambda data, m=mechanism: {"family": "gaussian", "location": data[0], "scale": m.scale},
         )
 
 

@@ -136,7 +136,7 @@ def _noise(make_mechanism, delta):
             f"vector:size=1,linf={step}",
             f"approx:{epsilon!r},{more['delta']!r}" if delta else f"pure:{epsilon!r}",
             sample_many=lambda data, size: mechanism.release([data[0]] * size),
-            law=lambda data: {"family": family, "location": data[0], "scale": float(mechanism.scale)},
+            distribution=lambda data: {"family": family, "location": data[0], "scale": float(mechanism.scale)},
             floats=False,
             slow=True,
             relative_error=1e-9,
@@ -171,7 +171,7 @@ def _threshold(make_mechanism):
                 any(value > threshold for value in mechanism.release([data[0]] * contributions)) for _ in range(size)
             ]
 
-        def law(data):
+        def distribution(data):
             kept = 1 - (1 - noise_exceeds(threshold - data[0])) ** contributions if data[0] else 0.0
             return {"family": "finite", "symbols": [True, False], "probabilities": [kept, 1 - kept]}
 
@@ -180,7 +180,7 @@ def _threshold(make_mechanism):
             "vector:size=1,linf=1,integer,low=0,high=1",
             f"approx:{epsilon!r},{delta!r}",
             sample_many=sample_many,
-            law=law,
+            distribution=distribution,
             slow=True,
             relative_error=1e-6,
         )
@@ -232,7 +232,7 @@ def _full_union():
         with _without_noise(noise):
             return released(data)
 
-    def law(data):
+    def distribution(data):
         low, high = -10.0, 10.0
         for _ in range(50):
             middle = (low + high) / 2
@@ -245,7 +245,7 @@ def _full_union():
         "vector:size=1,linf=1,integer,low=0,high=1",
         f"approx:{epsilon!r},{delta!r}",
         sample_one=released,
-        law=law,
+        distribution=distribution,
         floats=False,
         slow=True,
         calls=4000,
@@ -274,7 +274,7 @@ def _released_alone(epsilon, delta, contributions, items):
         above = 0.5 * math.exp(-high / scale) if high > 0 else 1 - 0.5 * math.exp(high / scale)
         return -math.expm1(counted * math.log1p(-above)) if above < 1 else 1.0
 
-    def law(data):
+    def distribution(data):
         probability = kept() if data[0] else 0.0
         return {"family": "finite", "symbols": [True, False], "probabilities": [probability, 1 - probability]}
 
@@ -283,7 +283,7 @@ def _released_alone(epsilon, delta, contributions, items):
         "vector:size=1,linf=1,integer,low=0,high=1",
         f"approx:{epsilon!r},{delta!r}",
         sample_one=lambda data: bool(data[0]) and len(_union([range(items)], epsilon, delta, contributions)) > 0,
-        law=law,
+        distribution=distribution,
         floats=False,
         slow=True,
         calls=4000,

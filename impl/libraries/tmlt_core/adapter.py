@@ -74,7 +74,7 @@ def _number(make, *, name, family, scale, step=1, integer=False, offset=0):
             return np.array([measurement(value) for _ in range(size)])
         return [measurement(value) - offset for _ in range(size)]
 
-    def law(data):
+    def distribution(data):
         return {"family": family, "location": data[0], "scale": scale(measurement)}
 
     bounds = ",integer" if integer else ""
@@ -83,7 +83,7 @@ def _number(make, *, name, family, scale, step=1, integer=False, offset=0):
         f"vector:size=1,linf={step!r}{bounds}",
         lambda: _claim(measurement, step),
         sample_many=sample_many,
-        law=law,
+        distribution=distribution,
         slow=family != "gaussian",  # the lowest bits of Gaussian noise take some thousand calls
     )
 
@@ -211,13 +211,13 @@ _CELLS = 4
 
 
 def _quantile_cells(quantile, epsilon):
-    """Return the quarter of [0, 1] that the quantile falls into, of which the law is known."""
+    """Return the quarter of [0, 1] that the quantile falls into, of which the distribution is known."""
     measurement = NoisyQuantile(PandasSeriesDomain(NumpyFloatDomain()), PureDP(), quantile, 0.0, 1.0, epsilon)
 
     def sample_one(data):
         return min(int(measurement(pd.Series(data, dtype=float)) * _CELLS), _CELLS - 1)
 
-    def law(data):
+    def distribution(data):
         target, rate = quantile * len(data), epsilon / (2 * max(quantile, 1 - quantile))
         inside = {value for value in data if 0 < value < 1}
         ends = sorted(inside | {cell / _CELLS for cell in range(_CELLS + 1)})
@@ -232,7 +232,7 @@ def _quantile_cells(quantile, epsilon):
         "records:low=-1,high=2,size=3,max-size=4,relation=add-remove",
         lambda: _claim(measurement),
         sample_one=sample_one,
-        law=law,
+        distribution=distribution,
         slow=True,
     )
 

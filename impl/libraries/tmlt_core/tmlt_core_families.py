@@ -42,7 +42,7 @@ def _noise(name, family, *, integer, gaussian):
             f"vector:size=1,linf={step}" + (",integer" if integer else ""),
             f"zcdp:{min(loss, stated)!r}" if gaussian else f"pure:{min(loss, stated)!r}",
             sample_many=sample_many,
-            law=lambda data: {"family": family, "location": data[0], "scale": scale},
+            distribution=lambda data: {"family": family, "location": data[0], "scale": scale},
             floats=False,
             slow=True,
             relative_error=1e-9,
@@ -78,7 +78,7 @@ def _quantile(quantile, epsilon, low, width):
         f"records:low={low - width!r},high={high + width!r},size=3,max-size=4,relation=add-remove",
         f"pure:{float(epsilon)!r}",
         sample_one=sample_one,
-        law=lambda data: {
+        distribution=lambda data: {
             "family": "finite",
             "symbols": list(range(_CELLS)),
             "probabilities": _masses(data, quantile, rate, low, high),

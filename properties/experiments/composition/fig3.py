@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_round, pure_round
+from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_mechanism, pure_mechanism
 from dpassay.properties.experiments.base import Progress, experiment
 from dpassay.properties.experiments.output import draw, table
 from dpassay.spec.ball import ball, enclosure, float_lower, float_upper
@@ -51,7 +51,7 @@ def order_gap_figure(out: Path, *, seed: int, trials: int | None, progress: Prog
         Takes a description and the fraction done.
     """
     orders = ("pure", "bounded range", "bounded range"), ("bounded range", "pure", "bounded range")
-    make = {"pure": pure_round, "bounded range": bounded_range_round}
+    make = {"pure": pure_mechanism, "bounded range": bounded_range_mechanism}
     accountants = [AdaptiveComposition([make[kind](EPSILON) for kind in order]) for order in orders]
     rows = []
     with table(out / "order_gap.csv", *COLUMNS) as lines:

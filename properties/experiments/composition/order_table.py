@@ -5,14 +5,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, Round, bounded_range_round, pure_round
+from dpassay.impl.accounting.adaptive_composition import (
+    AdaptiveComposition,
+    ComposedMechanism,
+    bounded_range_mechanism,
+    pure_mechanism,
+)
 from dpassay.properties.experiments.base import Progress, experiment
 from dpassay.properties.experiments.output import draw, table
 
 __all__ = ["COLUMNS", "SETS", "order_rows", "order_table"]
 
-D, B = pure_round, bounded_range_round
-SETS: tuple[tuple[tuple[Round, ...], float], ...] = (
+D, B = pure_mechanism, bounded_range_mechanism
+SETS: tuple[tuple[tuple[ComposedMechanism, ...], float], ...] = (
     ((D(1.0), B(1.0), B(1.0)), 0.1),
     ((D(1.0), D(1.0), B(1.0), B(1.0)), 1.1),
     ((D(1.0), D(1.0), D(1.0), B(1.0)), 0.5),
@@ -66,7 +71,7 @@ def order_table(out: Path, *, seed: int, trials: int | None, progress: Progress)
     return [out / "order_table.csv", *draw(out / "order_table.png", 1, paint, progress)]
 
 
-def order_rows(rounds: Sequence[Round], level: float, *, cells: int = 1024) -> list[dict[str, Any]]:
+def order_rows(rounds: Sequence[ComposedMechanism], level: float, *, cells: int = 1024) -> list[dict[str, Any]]:
     """Return one row per order, sorted by decreasing delta."""
     rows = []
     for order in sorted(set(itertools.permutations(rounds)), key=_words):
@@ -81,5 +86,5 @@ def order_rows(rounds: Sequence[Round], level: float, *, cells: int = 1024) -> l
     return sorted(rows, key=lambda row: -row["delta"])
 
 
-def _words(rounds: Sequence[Round]) -> str:
+def _words(rounds: Sequence[ComposedMechanism]) -> str:
     return " ".join(f"{'D' if each.kind == 'pure' else 'B'}({each.epsilon:g})" for each in rounds)

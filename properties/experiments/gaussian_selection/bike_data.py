@@ -8,7 +8,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 
 __all__ = ["REGISTERED_BOUND", "DailyCounts", "registered_rides"]
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import Mechanism
 from dpassay.impl.accounting.calibration import gaussian_sigma, noisy_max_sigma
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
+from dpassay.mechanism import ClaimedMechanism
 from dpassay.properties.experiments.gaussian_selection.bike_data import REGISTERED_BOUND, DailyCounts, registered_rides
 from dpassay.properties.experiments.gaussian_selection.selection_utility import (
     accuracy_of_choices,
@@ -55,7 +55,7 @@ class Contender:
         What it guarantees.
     noise : float
         The scale of its noise, in units of the answers; 2 Delta / epsilon for the exponential ones.
-    mechanism : Mechanism
+    mechanism : ClaimedMechanism
         What is sampled.
     probabilities : callable
         From the answers to the probability of each index, in float64.
@@ -65,7 +65,7 @@ class Contender:
     epsilon: float
     delta: float
     noise: float
-    mechanism: Mechanism
+    mechanism: ClaimedMechanism
     probabilities: Callable[[Array], Array]
 
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy.special import log_ndtr
 
-from dpassay.claims import UsageError, require_positive
+from dpassay.arguments import UsageError, require_positive
 
 __all__ = ["halting_time_quantile", "survival"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 
 __all__ = ["LABELS", "TEACHERS", "Votes", "digit_votes"]
 

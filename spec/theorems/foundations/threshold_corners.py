@@ -38,7 +38,7 @@ from operator import add
 
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, ball, exact, max_balls
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 

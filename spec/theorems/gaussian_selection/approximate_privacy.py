@@ -11,7 +11,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import (
     FiniteDistribution,

@@ -32,7 +32,7 @@ from typing import Any
 import sympy as sp
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import at_least, ball, float_upper, precision
 from dpassay.spec.proof.box import prove_on_box
 from dpassay.spec.proof.rules import at_least_by, nonnegative_from_zero

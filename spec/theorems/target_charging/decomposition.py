@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.pairs import PairAtRatio

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 from dpassay.spec.ball import ATTAINED, at_most, ball
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.domains.base import Choices, Integers

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 from dpassay.spec.ball import ATTAINED, at_most, ball
 from dpassay.spec.distributions.discrete import hockey_stick, max_divergence
 from dpassay.spec.domains.base import Choices

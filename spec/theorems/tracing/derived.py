@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Annotated
 
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 from dpassay.spec.domains.base import Choices, Integers
 from dpassay.spec.leaves.alignment import Aligned, alignment_bound
 from dpassay.spec.leaves.certificates import certificate

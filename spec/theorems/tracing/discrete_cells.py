@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from flint import arb
 
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 from dpassay.spec.ball import ATTAINED, Real, at_most, ball
 from dpassay.spec.domains.base import Choices, Integers
 from dpassay.spec.leaves.cell_certificates import cell_certificate

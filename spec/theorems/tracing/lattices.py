@@ -9,7 +9,7 @@ from typing import Annotated
 
 from flint import arb
 
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 from dpassay.spec.ball import ATTAINED, at_most, ball, sum_balls
 from dpassay.spec.domains.base import Choices, Integers
 from dpassay.spec.leaves.lattice_alignment import AlignedOnLattice, lattice_bound

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.above_threshold import gaussian_above_threshold_all_below_loss as all_below
 from dpassay.impl.accounting.above_threshold import gaussian_above_threshold_loss as halted
 

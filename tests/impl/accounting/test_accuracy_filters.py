@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import ZCDP, ApproximateDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP, ApproximateDP
 from dpassay.impl.accounting.filters import (
     BudgetExceeded,
     ConcentratedOffer,
@@ -14,8 +15,8 @@ from dpassay.impl.accounting.filters import (
     FullyAdaptiveFilter,
     NoiseReductionOffer,
     Offer,
+    OfferedMechanism,
     PrivacyFilter,
-    Round,
     SelfReportingFilter,
     TwoBudgetFilter,
     UnifiedFilter,
@@ -338,5 +339,7 @@ def test_nothing_is_run_that_is_not_admitted() -> None:
         return 0.25
 
     offer = NoiseReductionOffer(0.5)
-    got = run_filtered(UnifiedFilter(0.5), lambda _: Round(offer, run, lambda precision: float(str(precision))))
+    got = run_filtered(
+        UnifiedFilter(0.5), lambda _: OfferedMechanism(offer, run, lambda precision: float(str(precision)))
+    )
     assert got == runs == [0.25] * 3  # 1/8 each; the fourth could cost 1/4 of the 1/8 left

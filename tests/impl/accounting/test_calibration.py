@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.above_threshold import gaussian_above_threshold_loss
 from dpassay.impl.accounting.calibration import above_threshold_sigma, gaussian_sigma, noisy_max_sigma
 from dpassay.impl.accounting.gaussian import gaussian_log_delta

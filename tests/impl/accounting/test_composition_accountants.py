@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from flint import arb
 
-from dpassay.claims import ApproximateDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ApproximateDP
 from dpassay.impl.accounting.adaptive_composition import (
     AdaptiveComposition,
-    Round,
-    bounded_range_round,
-    pure_round,
+    ComposedMechanism,
+    bounded_range_mechanism,
+    pure_mechanism,
 )
 from dpassay.impl.accounting.composition import AdaptiveAccountant, BatchAccountant, level_margin, sum_upper
 from dpassay.impl.accounting.histograms import laplace_histogram_delta
@@ -21,7 +22,7 @@ from dpassay.impl.accounting.mixed_composition import BoundedRangeBatch, MixedBa
 from dpassay.impl.accounting.optimal_composition import PureComposition, common_grid
 from dpassay.spec.ball import ball, precision
 
-D, B = pure_round, bounded_range_round
+D, B = pure_mechanism, bounded_range_mechanism
 ACCOUNTANTS = [
     PureComposition([0.3, 0.5, 0.5]),
     PureComposition([0.3, math.pi / 10, 0.5]),
@@ -247,9 +248,9 @@ def test_the_type_tells_whether_mechanisms_may_be_adaptive() -> None:
         (lambda: PureComposition([1.0, math.sqrt(2)], cells=-1), "cells"),
         (lambda: AdaptiveComposition([]), "rounds"),
         (lambda: AdaptiveComposition([B(1.0)], cells=0), "cells"),
-        (lambda: Round("gaussian", 1.0), "kind"),  # type: ignore[arg-type]
-        (lambda: pure_round(-1.0), "epsilon"),
-        (lambda: bounded_range_round(math.nan), "epsilon"),
+        (lambda: ComposedMechanism("gaussian", 1.0), "kind"),  # type: ignore[arg-type]
+        (lambda: pure_mechanism(-1.0), "epsilon"),
+        (lambda: bounded_range_mechanism(math.nan), "epsilon"),
         (lambda: PureComposition([1.0]).delta(math.nan), "epsilon"),
         (lambda: BoundedRangeBatch(1, 1.0).delta(math.inf), "epsilon"),
         (lambda: PureComposition([1.0]).epsilon(1.5), "delta"),

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.conversions import (
     approximate_epsilon,
     best_approximate_epsilon,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.above_threshold import (
     gaussian_above_threshold_all_below_loss,
     gaussian_above_threshold_loss,

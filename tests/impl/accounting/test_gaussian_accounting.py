@@ -2,7 +2,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.gaussian import (
     gaussian_delta,
     gaussian_epsilon,

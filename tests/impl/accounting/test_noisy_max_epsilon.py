@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.noisy_max import gaussian_noisy_max_epsilon as epsilon
 
 

@@ -4,13 +4,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import ApproximateDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ApproximateDP
 from dpassay.impl.accounting.filters import (
     BudgetExceeded,
     ConcentratedOffer,
     ExPostOffer,
     NoiseReductionOffer,
-    Round,
+    OfferedMechanism,
     run_filtered,
 )
 from dpassay.impl.accounting.odometers import Odometer, half_normal_boundary, mixture_boundary, tuned_for
@@ -144,7 +145,7 @@ def test_integers_of_numpy_do_not_overflow() -> None:
 def test_a_limit_is_kept_and_used_up() -> None:
     odometer = Odometer(1e-6, tuned_for(2.7, 1e-6), limit=10.0)
     offer = NoiseReductionOffer(0.8)
-    run_filtered(odometer, lambda _: Round(offer, lambda: 0.3, lambda _: 0.3))
+    run_filtered(odometer, lambda _: OfferedMechanism(offer, lambda: 0.3, lambda _: 0.3))
     assert odometer.reading <= 10 < odometer.reading_after(0.4)
     assert odometer.claim == ApproximateDP(10.0, 1e-6)
     before = odometer.information

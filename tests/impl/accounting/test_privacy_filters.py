@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.filters import (
     BudgetExceeded,
     FullyAdaptiveFilter,
     Offer,
-    Round,
+    OfferedMechanism,
     SelfReportingFilter,
     run_filtered,
 )
@@ -141,17 +141,17 @@ def test_nothing_is_run_that_is_not_admitted() -> None:
         runs.append(number)
         return number
 
-    def choose(outcomes: Sequence[int]) -> Round:
+    def choose(outcomes: Sequence[int]) -> OfferedMechanism:
         number = len(outcomes)
-        return Round(Offer(0.4), lambda: run(number), lambda _: 0.4)
+        return OfferedMechanism(Offer(0.4), lambda: run(number), lambda _: 0.4)
 
     assert run_filtered(SelfReportingFilter(1.0, 0.0), choose) == [0, 1] == runs
 
 
 def test_later_rounds_may_depend_on_earlier_outcomes() -> None:
-    def choose(outcomes: Sequence[int]) -> Round | None:
+    def choose(outcomes: Sequence[int]) -> OfferedMechanism | None:
         seen = tuple(outcomes)
-        return None if sum(seen) > 5 else Round(Offer(0.0), lambda: 2 * len(seen), lambda _: 0.0)
+        return None if sum(seen) > 5 else OfferedMechanism(Offer(0.0), lambda: 2 * len(seen), lambda _: 0.0)
 
     assert run_filtered(SelfReportingFilter(1.0, 0.0), choose) == [0, 2, 4]
     assert run_filtered(SelfReportingFilter(1.0, 0.0), choose, limit=2) == [0, 2]

@@ -4,7 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.pure_composition import LARGEST_COUNT, response_delta, response_epsilon
 from dpassay.impl.accounting.target_charging import (
     METHODS,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.target_programme import quality_by_programme
 from dpassay.impl.accounting.target_quality import (
     between_thresholds_quality,

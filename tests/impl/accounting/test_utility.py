@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.utility import f1_score, selection_accuracy
 
 

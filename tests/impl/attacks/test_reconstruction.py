@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.attacks.reconstruction import hadamard_bits, linear_programming_bits, random_queries
 from dpassay.impl.hadamard import walsh_hadamard
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpassay.claims import ApproximateDP, BoundedRange
-from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_round
+from dpassay.impl.accounting.adaptive_composition import AdaptiveComposition, bounded_range_mechanism
 from dpassay.impl.accounting.composition import CompositionAccountant
 from dpassay.impl.accounting.mixed_composition import BoundedRangeBatch, MixedBatch
 from dpassay.impl.broken import composition
@@ -15,7 +15,7 @@ from dpassay.impl.catalogue import entries
 RIGHT: dict[str, CompositionAccountant] = {
     "looks_at_one_half": MixedBatch(pure=2, bounded_range=4, mechanism_epsilon=1.0),
     "counts_the_bounded_range_mechanisms": MixedBatch(pure=2, bounded_range=1, mechanism_epsilon=1.0),
-    "takes_the_batch_for_adaptive": AdaptiveComposition([bounded_range_round(1.0)] * 2),
+    "takes_the_batch_for_adaptive": AdaptiveComposition([bounded_range_mechanism(1.0)] * 2),
     "takes_bounded_range_for_half_of_it": BoundedRangeBatch(4, 3.0),
     "ignores_the_other_direction": BoundedRangeBatch(1, 1.0),
 }

@@ -11,8 +11,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from dpassay.arguments import UsageError
 from dpassay.cache import cache_folder
-from dpassay.claims import UsageError
 from dpassay.impl.libraries.environments import build_environment, find_interpreter, newest_version
 from dpassay.impl.libraries.registry import EnvironmentRecipe, Library, known_libraries
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.registry import EnvironmentRecipe, Library, find_library, known_libraries, parse_version
 from dpassay.properties.assay.expected import load_expected
 

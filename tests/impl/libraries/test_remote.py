@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import ZCDP, Mechanism, PureDP, SamplerLostError, UsageError, VectorNeighbours
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP, PureDP
 from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.remote import (
     BrokenCase,
@@ -26,6 +27,8 @@ from dpassay.impl.libraries.remote import (
     WorkerLostError,
     open_library,
 )
+from dpassay.mechanism import ClaimedMechanism, SamplerLostError
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.drawing.call_guard import Habit
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.drawing.sessions import generators_of
@@ -71,10 +74,10 @@ def test_the_greeting_names_library_and_versions(worker: Worker) -> None:
 
 def test_a_mechanism_is_one(cases: dict[str, RemoteCase]) -> None:
     case = mechanism(cases, "correct")
-    assert isinstance(case, Mechanism)
+    assert isinstance(case, ClaimedMechanism)
     assert case.claims == (PureDP(1.0),)
     assert case.neighbours == VectorNeighbours(1, linf=1.0, integer=True)
-    assert case.description["law"] is False
+    assert case.description["distribution"] is False
 
 
 def test_same_seed_same_outcomes(cases: dict[str, RemoteCase]) -> None:
@@ -135,10 +138,10 @@ def test_what_a_library_prints_does_not_disturb(cases: dict[str, RemoteCase]) ->
 def test_law_and_noiseless_answer(cases: dict[str, RemoteCase]) -> None:
     case = mechanism(cases, "described")
     assert case.claims == (ZCDP(0.5),)
-    assert case.law(ONE) == {"family": "gaussian", "location": 1.0, "scale": 1.0}
+    assert case.distribution(ONE) == {"family": "gaussian", "location": 1.0, "scale": 1.0}
     assert case.noiseless(ONE) == 1.0
     assert case.description["sensitivity"] == 1.0
-    assert case.laws([ONE, ONE]) == [case.law(ONE)] * 2
+    assert case.distributions([ONE, ONE]) == [case.distribution(ONE)] * 2
     assert list(case.noiseless_values([ONE] * 40)) == [1.0] * 40
 
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpassay.claims import ExPost, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ExPost
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.halting import HaltedError
 

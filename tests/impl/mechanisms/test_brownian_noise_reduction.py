@@ -8,7 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from dpassay.claims import ZCDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP
 from dpassay.impl.broken.noise_reduction import draws_fresh_noise
 from dpassay.impl.mechanisms.brownian_noise_reduction import (
     BrownianNoiseReduction,

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.mechanisms.conditional_release import WITHHELD, ConditionalReleases, Interval
 from dpassay.impl.mechanisms.halting import HaltedError

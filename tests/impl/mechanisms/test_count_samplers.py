@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import isotonic_regression
 from scipy.stats import norm
 
-from dpassay.claims import ZCDP, ApproximateDP, ApproximateZCDP, PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP, ApproximateDP, ApproximateZCDP, PureDP
 from dpassay.impl.mechanisms.count_mle import CountMLE, count_mle, ordered_fit
 from dpassay.impl.mechanisms.gumbel_top_k import GumbelTopK
 from dpassay.impl.mechanisms.histograms import GaussianHistogram, LaplaceHistogram

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import ZCDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP
 from dpassay.impl.mechanisms.doubling import DoublingMethod, RelativeError, doubled_precisions
 from dpassay.impl.mechanisms.noise_reduction import never_stops
 

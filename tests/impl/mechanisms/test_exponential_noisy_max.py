@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.broken.noisy_max_values import ExponentialValue, LaplaceValue, NoiseOnTiesOnly
 from dpassay.impl.mechanisms.exponential_noisy_max import ExponentialNoisyMax
 from dpassay.spec.distributions.noisy_max_values import NoisyMaxValueDistribution

@@ -3,7 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
-from dpassay.claims import BoundedRange, PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import BoundedRange, PureDP
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 
 SCORES = np.array([1.0, -2.0, 0.5, 1.0])

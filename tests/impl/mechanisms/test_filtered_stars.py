@@ -4,7 +4,8 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.claims import ApproximateDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ApproximateDP
 from dpassay.impl.accounting.filters import ConcentratedOffer, ExPostOffer, Offer, SelfReportingFilter
 from dpassay.impl.catalogue import entries
 from dpassay.impl.mechanisms.filtered_stars import (

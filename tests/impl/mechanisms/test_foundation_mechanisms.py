@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import PureDP
 from dpassay.impl.hadamard import walsh_hadamard
 from dpassay.impl.mechanisms.dual_query import DualQuery
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism

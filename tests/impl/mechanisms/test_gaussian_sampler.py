@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpassay.claims import ZCDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP
 from dpassay.impl.mechanisms.gaussian import GaussianMechanism
 
 

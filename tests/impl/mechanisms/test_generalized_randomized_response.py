@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.claims import ApproximateDP, BoundedRange, PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ApproximateDP, BoundedRange, PureDP
 from dpassay.impl.mechanisms.exponential import ExponentialMechanism, RangeExponentialMechanism
 from dpassay.impl.mechanisms.generalized_randomized_response import (
     GeneralizedRandomizedResponse,

@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.claims import ZCDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP
 from dpassay.impl.mechanisms.gumbel_selection import GumbelSelection, peeling_order
 
 RUNS = 40_000

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.target_quality import between_thresholds_quality
 from dpassay.impl.mechanisms.between_thresholds import ABOVE, BELOW, BETWEEN
 from dpassay.impl.mechanisms.conditional_release import WITHHELD

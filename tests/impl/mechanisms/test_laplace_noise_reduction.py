@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from dpassay.claims import ExPost, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ExPost
 from dpassay.impl.broken.noise_reduction import draws_fresh_laplace_noise, keeps_the_noise_too_often
 from dpassay.impl.mechanisms.laplace_noise_reduction import (
     LaplaceNoiseReduction,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.broken.sparse_vector import BareQueries, NeverHalts, ReleasesTestedAnswer, ThirdAndFourth
 from dpassay.impl.mechanisms.halting import HaltedError
 from dpassay.impl.mechanisms.laplace_above_threshold import LaplaceAboveThreshold

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import Mechanism, RecordNeighbours, UsageError, VectorNeighbours
+from dpassay.arguments import UsageError
 from dpassay.impl.catalogue import Entry, entries
+from dpassay.mechanism import ClaimedMechanism
+from dpassay.neighbours import RecordNeighbours, VectorNeighbours
 
 Array = NDArray[np.float64]
 
@@ -32,13 +34,13 @@ def ends(relation: VectorNeighbours | RecordNeighbours) -> tuple[float, float]:
     return low, high
 
 
-def outcomes(mechanism: Mechanism, data: Array, draws: int) -> list[str]:
+def outcomes(mechanism: ClaimedMechanism, data: Array, draws: int) -> list[str]:
     drawn: Any = mechanism.sample(data, draws, np.random.default_rng(5))
     assert len(drawn) == draws
     return [str(outcome) for outcome in drawn]
 
 
-def matters(mechanism: Mechanism, size: int, position: int, values: tuple[float, float]) -> bool:
+def matters(mechanism: ClaimedMechanism, size: int, position: int, values: tuple[float, float]) -> bool:
     """Return whether the number at a position changes an outcome, the others all low or all high."""
     for draws, others in itertools.product(DRAWS, values):
         pair = []

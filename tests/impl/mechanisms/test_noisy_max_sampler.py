@@ -5,7 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from dpassay.claims import PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import PureDP
 from dpassay.impl.mechanisms.noisy_max import GaussianNoisyMax, LaplaceNoisyMax
 
 ANSWERS = np.array([0.1, 0.9, 0.4, 0.6])

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.mechanisms.one_shot_top_k import (
     Candidate,

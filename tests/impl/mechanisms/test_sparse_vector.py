@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.mechanisms.above_threshold import GaussianAboveThreshold
 from dpassay.impl.mechanisms.sparse_vector import GaussianSparseVector, gaussian_sparse_vector
 

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.accounting.filters import BudgetExceeded
 from dpassay.impl.mechanisms.halting import HaltedError
 from dpassay.impl.mechanisms.target_charging import (

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import PureDP
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.mechanisms.between_thresholds import BetweenThresholds
 from dpassay.impl.mechanisms.boundary_wrapper import BOUNDARY, BoundaryWrapper

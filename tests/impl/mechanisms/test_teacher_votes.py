@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.mechanisms.halting import HaltedError
 from dpassay.impl.mechanisms.teacher_votes import TeacherVotes, affordable_hits, wrapped_vote
 

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import ZCDP, Claim, ExPost, Mechanism
+from dpassay.claims import ZCDP, Claim, ExPost
 from dpassay.impl.catalogue import Entry, entries
+from dpassay.mechanism import ClaimedMechanism
 
 SOUND = [entry for entry in entries() if entry.mutation is None]
 UNITS = ("sensitivity", "linf", "score_range")
@@ -85,7 +86,7 @@ def scaled(value: Any, factor: float, powers: dict[str, int] | None = None) -> A
     return dataclasses.replace(value, **changes)
 
 
-def data_of(mechanism: Mechanism) -> NDArray[np.float64]:
+def data_of(mechanism: ClaimedMechanism) -> NDArray[np.float64]:
     """Return data of every sign that the domain has, whole numbers where they must be."""
     relation = mechanism.neighbours
     low, high = max(relation.low, -3.0), min(relation.high, 3.0)
@@ -119,7 +120,7 @@ def figures(claim: Claim, outcomes: list[Any]) -> list[float]:
     return list(vars(claim).values())
 
 
-def drawn(mechanism: Mechanism, data: NDArray[np.float64]) -> list[Any]:
+def drawn(mechanism: ClaimedMechanism, data: NDArray[np.float64]) -> list[Any]:
     return list(mechanism.sample(data, 200, np.random.default_rng(11)))
 
 

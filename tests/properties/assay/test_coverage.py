@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.cli import main
 from dpassay.properties.assay.coverage import coverage, summary
 from dpassay.properties.assay.suite import Target

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from dpassay.properties.assay.deepening import GROWTH, LEAST_GROWTH, Round, deeper, in_round, next_round
+from dpassay.properties.assay.deepening import GROWTH, LEAST_GROWTH, CheckState, deeper, in_round, next_round
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.suite import Check, Result, Target, make_plan, run_plan, time_of
+from dpassay.properties.assay.suite import Check, CheckResult, Target, make_plan, run_plan, time_of
 
 LAW = Law("law", "Nothing.", lambda _: None, lambda *_: ok(1.0))
 
@@ -21,11 +21,11 @@ def check(name: str, *, law: Law = LAW) -> Check:
     return Check(name, law, None, Settings(1e-6, 3, 100, float("inf"), pairs=8), "pure:1")
 
 
-def state(name: str, weakness: float, seconds: float, **fields: int) -> Round:
-    return Round(Result(check(name), ok(weakness), seconds), **fields)
+def state(name: str, weakness: float, seconds: float, **fields: int) -> CheckState:
+    return CheckState(CheckResult(check(name), ok(weakness), seconds), **fields)
 
 
-def names(rounds: Sequence[Round]) -> list[str]:
+def names(rounds: Sequence[CheckState]) -> list[str]:
     return [one.check.mechanism for one in rounds]
 
 
@@ -54,10 +54,10 @@ def test_where_a_failure_is_expected_comes_first() -> None:
 
 
 def test_faults_and_fixed_lists_are_not_repeated() -> None:
-    fault = Round(Result(check("broken"), Finding(FindingKind.VIOLATION, "a fault"), 1.0))
-    fixed = Round(Result(check("fixed", law=replace(LAW, deepens=False)), ok(1.0), 1.0))
+    fault = CheckState(CheckResult(check("broken"), Finding(FindingKind.VIOLATION, "a fault"), 1.0))
+    fixed = CheckState(CheckResult(check("fixed", law=replace(LAW, deepens=False)), ok(1.0), 1.0))
     undecided = Finding(FindingKind.UNDECIDED, "weak test")
-    weak = [Round(Result(check(str(number)), undecided, 0.01), number) for number in (0, 9)]
+    weak = [CheckState(CheckResult(check(str(number)), undecided, 0.01), number) for number in (0, 9)]
     assert names(next_round([fault, fixed, *weak], 100.0, 1)) == ["0"]
 
 
@@ -81,15 +81,15 @@ def test_the_level_is_divided_between_rounds_and_numbers_are_fresh() -> None:
 )
 def test_a_deeper_round_replaces_what_it_improves_on(after: Finding, kept: str) -> None:
     before = state("any", 0.5, 1.0)
-    now = deeper(before, Result(before.check, after, 2.0, ("lost",)), 1, GROWTH)
+    now = deeper(before, CheckResult(before.check, after, 2.0, ("lost",)), 1, GROWTH)
     assert (now.result.finding.detail, now.result.seconds, now.result.losses) == (kept, 3.0, ("lost",))
     assert (now.number, now.depth) == (1, GROWTH)
     assert now.result.check is before.check
 
 
 def test_a_weak_test_is_decided_by_a_deeper_round() -> None:
-    before = Round(Result(check("any"), Finding(FindingKind.UNDECIDED, "weak test"), 1.0))
-    assert deeper(before, Result(before.check, ok(0.5)), 1, GROWTH).result.finding.kind == "ok"
+    before = CheckState(CheckResult(check("any"), Finding(FindingKind.UNDECIDED, "weak test"), 1.0))
+    assert deeper(before, CheckResult(before.check, ok(0.5)), 1, GROWTH).result.finding.kind == "ok"
 
 
 def deep_law(depths: list[int], needed: int) -> Law:

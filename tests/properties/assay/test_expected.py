@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.assay.assessment import Assessment, assess
 from dpassay.properties.assay.expected import ExpectedFailure, load_expected
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.kinds import FindingKind, FindingSeverity
-from dpassay.properties.assay.suite import Check, Plan, Result, Target
+from dpassay.properties.assay.suite import Check, CheckResult, Plan, Target
 from dpassay.properties.assay.table import change_rows, rows, summary
 from dpassay.properties.assay.versions import ABSENT, Change, compare
 from dpassay.properties.contract import as_dictionary
@@ -39,7 +39,7 @@ def law(name: str, *, sampled: bool = False) -> Law:
     )
 
 
-def plan_of(*found: tuple[str, str, str], version: str = "1.0") -> tuple[Plan, list[Result]]:
+def plan_of(*found: tuple[str, str, str], version: str = "1.0") -> tuple[Plan, list[CheckResult]]:
     checks = [
         Check(name, law(of), "no reason" if kind == "not applicable" else None, Settings(0.1, 0, 1, 1.0), "pure:1")
         for name, of, kind in found
@@ -52,7 +52,7 @@ def plan_of(*found: tuple[str, str, str], version: str = "1.0") -> tuple[Plan, l
         frozenset((name, of) for name, of, kind in found if kind != "not applicable"),
     )
     results = [
-        Result(check, Finding(FindingKind(kind), f"it is {kind}", power={"points": 1} if kind == "ok" else None))
+        CheckResult(check, Finding(FindingKind(kind), f"it is {kind}", power={"points": 1} if kind == "ok" else None))
         for check, (_, _, kind) in zip(checks, found, strict=True)
     ]
     return plan, results

@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import ZCDP, ApproximateDP, BoundedRange, Claim, ExPost, PureDP, RenyiDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP, ApproximateDP, BoundedRange, Claim, ExPost, PureDP, RenyiDP
 from dpassay.properties.assay.ideal_distributions import ideal_distribution, ideal_loss
 from dpassay.spec.ball import ball, float_lower, precision
 

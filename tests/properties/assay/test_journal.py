@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.assay.finding import Finding, Law, Settings
 from dpassay.properties.assay.journal import Journal
 from dpassay.properties.assay.kinds import FindingKind

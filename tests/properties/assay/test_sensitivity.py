@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import parse_neighbours
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.assay.boundaries import boundary_pairs, nearby_pairs
 from dpassay.properties.assay.sensitivity import Compute, WidestGap, as_vector, certain_gap, widest_gap
 from dpassay.properties.neighbours.pairs import are_neighbours

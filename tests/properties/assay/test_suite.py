@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.remote import RemoteCase, RemoteMechanism
 from dpassay.properties.assay.assessment import assess
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
@@ -23,7 +23,7 @@ from dpassay.properties.assay.suite import (
     MOST_CALLS,
     NOT_STARTED,
     Budget,
-    Result,
+    CheckResult,
     Target,
     close_session,
     make_plan,
@@ -57,7 +57,7 @@ def some(fake: Target, tmp_path: Path) -> Target:
     return replace(fake, adapter=str(adapter))
 
 
-def kinds(results: Iterable[Result]) -> dict[tuple[str, str], str]:
+def kinds(results: Iterable[CheckResult]) -> dict[tuple[str, str], str]:
     return {(result.check.mechanism, result.check.law.name): result.finding.kind for result in results}
 
 
@@ -230,14 +230,14 @@ def test_an_interruption_that_a_law_swallows_ends_the_run(some: Target) -> None:
     for name, collected in {"correct": 0, "broken": 1}.items():
         plan = make_plan(some, [law], calls=10)
         ordered = sorted(plan.checks, key=lambda check: check.mechanism != name)
-        results: list[Result] = []
+        results: list[CheckResult] = []
         with pytest.raises(KeyboardInterrupt):
             _extend(results, run_plan(replace(plan, checks=tuple(ordered))))
         assert sum(result.check.reason is None for result in results) == collected
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def _extend(results: list[Result], source: Iterable[Result]) -> None:
+def _extend(results: list[CheckResult], source: Iterable[CheckResult]) -> None:
     for result in source:
         results.append(result)  # noqa: PERF402  # what came before an interruption counts
 

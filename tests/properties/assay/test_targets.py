@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.libraries.registry import EnvironmentRecipe, Library
 from dpassay.properties.assay import targets
 from dpassay.properties.assay.suite import Target

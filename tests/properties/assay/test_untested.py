@@ -75,7 +75,7 @@ def test_what_would_end_the_program_is_an_error_of_the_case(raised: type[BaseExc
 
 
 def test_a_mechanism_whose_every_call_raises_is_an_error_of_every_sampled_law() -> None:
-    case = mechanism(misspelt, law=laplace_words, neighbours="vector:size=1,linf=1,low=0,high=3")
+    case = mechanism(misspelt, distribution=laplace_words, neighbours="vector:size=1,linf=1,low=0,high=3")
     found = findings(case)
     for law in ("goodness_of_fit", "privacy_of_claim", "privacy_in_float64", "coordinates"):
         assert found[law].kind == "error", law
@@ -97,7 +97,7 @@ def test_a_bulk_call_that_raises_now_and_then_is_drawn_call_by_call() -> None:
             raise ValueError("cannot convert NaN")
         return RNG.laplace(data[0], size=size)
 
-    case = Mechanism("case", LINE, "pure:1", sample_many=sample_many, law=laplace_words)
+    case = Mechanism("case", LINE, "pure:1", sample_many=sample_many, distribution=laplace_words)
     found = findings(case, only="goodness_of_fit")["goodness_of_fit"]
     assert (found.kind, "<raises ValueError>" in found.detail) == ("wrong answer", True), found
 
@@ -111,7 +111,11 @@ def test_the_fit_looks_at_inputs_whose_law_leaves_something_open() -> None:
     case = mechanism(
         lambda data: int(RNG.random() < kept(data[0] + 1)),
         neighbours="vector:size=1,linf=1,low=0,high=12,integer",
-        law=lambda data: {"family": "finite", "symbols": [0, 1], "probabilities": [1 - kept(data[0]), kept(data[0])]},
+        distribution=lambda data: {
+            "family": "finite",
+            "symbols": [0, 1],
+            "probabilities": [1 - kept(data[0]), kept(data[0])],
+        },
     )
     assert findings(case, only="goodness_of_fit")["goodness_of_fit"].kind == "violation"  # samples confirm a leak
 
@@ -182,7 +186,7 @@ def test_one_outcome_whatever_the_input_is_undecided(value: Any) -> None:
 
 
 def test_a_law_of_the_adapter_that_raises_is_an_error() -> None:
-    case = mechanism(lambda data: RNG.laplace(data[0]), law=misspelt, floats=False)
+    case = mechanism(lambda data: RNG.laplace(data[0]), distribution=misspelt, floats=False)
     found = findings(case)
     for law in ("goodness_of_fit", "claim_follows_from_parameters"):
         assert (found[law].kind, "NameError" in found[law].detail) == ("error", True)
@@ -198,14 +202,14 @@ def test_a_law_of_the_adapter_that_raises_is_an_error() -> None:
     ],
 )
 def test_an_unreadable_law_is_an_error_that_names_it(law: Any, words: str) -> None:
-    found = findings(mechanism(lambda data: RNG.laplace(data[0]), law=lambda data: law, floats=False))
+    found = findings(mechanism(lambda data: RNG.laplace(data[0]), distribution=lambda data: law, floats=False))
     for name in ("goodness_of_fit", "claim_follows_from_parameters"):
         assert found[name].kind == "error", found[name]
         assert words in found[name].detail
 
 
 def test_a_law_that_does_not_depend_on_the_input_decides_nothing() -> None:
-    case = mechanism(lambda data: RNG.laplace(), law=lambda data: laplace_words([0.0]))
+    case = mechanism(lambda data: RNG.laplace(), distribution=lambda data: laplace_words([0.0]))
     found = findings(case, only="claim_follows_from_parameters")["claim_follows_from_parameters"]
     assert (found.kind, "same distribution" in found.detail) == ("undecided", True)
 
@@ -365,14 +369,14 @@ def test_no_attempts_are_an_error() -> None:
 
 @pytest.mark.parametrize("calls", [1, 3, 60])
 def test_too_few_calls_are_undecided(calls: int) -> None:
-    case = mechanism(lambda data: RNG.laplace(data[0]), law=laplace_words, floats=False)
+    case = mechanism(lambda data: RNG.laplace(data[0]), distribution=laplace_words, floats=False)
     found = findings(case, calls)
     for law in ("goodness_of_fit", "privacy_of_claim"):
         assert (found[law].kind, "weak test" in found[law].detail) == ("undecided", True), found[law]
 
 
 def test_enough_calls_state_their_power() -> None:
-    found = findings(mechanism(lambda data: RNG.laplace(data[0]), law=laplace_words, floats=False))
+    found = findings(mechanism(lambda data: RNG.laplace(data[0]), distribution=laplace_words, floats=False))
     assert found["privacy_of_claim"].power is not None
     assert 1 < found["privacy_of_claim"].power["epsilon"] < 2
     assert found["goodness_of_fit"].power is not None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.betting.bets import ERROR_PER_CALL, LEVELS, WEIGHTS, last_refuted, log_factors, to_levels
 from dpassay.properties.betting.wealth import Ledger, best_weight, log_wealth, log_wealths
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact

@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from dpassay.claims import ApproximateDP, PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ApproximateDP, PureDP
 from dpassay.properties.betting.allocation import Allocation
 from dpassay.properties.betting.bets import to_levels
 from dpassay.properties.betting.bounds import OWN_SHARE, lower_bound

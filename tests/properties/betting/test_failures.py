@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.betting.failures import _alternatives, detectable, log_wealth, lower_bound, trials_needed
 from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.spec.theorems.auditing.failure_bets import failure_wealth

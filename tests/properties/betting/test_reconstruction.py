@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.attacks.reconstruction import hadamard_bits, linear_programming_bits
 from dpassay.impl.broken.foundations import HadamardAnswers
 from dpassay.impl.hadamard import walsh_hadamard

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.checks.evalues import log_wealth_against_mean, lower_bound_on_mean
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.broken.noise_reduction import LooksAhead
 from dpassay.impl.mechanisms.brownian_noise_reduction import brownian_noise
 from dpassay.impl.mechanisms.laplace_noise_reduction import forward_laplace_noise

@@ -17,9 +17,9 @@ from dpassay.claims import (
     ProbabilisticDP,
     PureDP,
     RenyiDP,
-    VectorNeighbours,
 )
 from dpassay.impl.mechanisms.randomised_response import RandomisedResponse
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.checks.failure import failure_message
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult, Witness

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.checks import statements as module
 from dpassay.spec import statement as registry
 from dpassay.spec.ball import at_most, ball

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 import dpassay
-from dpassay.claims import ZCDP, ApproximateDP, BoundedRange, Claim, ExPost, PureDP, RenyiDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP, ApproximateDP, BoundedRange, Claim, ExPost, PureDP, RenyiDP
 from dpassay.testing import (
     DEFAULT_LEVEL,
     LowBitsWarning,

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.keys import press_control_c
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.drawing import call_guard
 from dpassay.properties.drawing.call_guard import CallTimeoutError, Habit, carry_out, habits_of
 from dpassay.properties.drawing.draws import Draw

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.drawing.commands import Command, CommandError
 from dpassay.properties.drawing.target import absolute, load_target
 from dpassay.properties.hunting.hunt import hunt

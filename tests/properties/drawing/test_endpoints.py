@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.drawing.endpoints import Endpoint, EndpointError, EndpointLostError, endpoint
 from dpassay.properties.drawing.target import absolute, load_target
 from dpassay.properties.hunting.hunt import hunt

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.drawing.call_guard import Habit, habits_of
 from dpassay.properties.drawing.per_call import per_call
 from dpassay.properties.hunting.hunt import hunt

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpassay.claims import SamplerLostError, UsageError
+from dpassay.arguments import UsageError
+from dpassay.mechanism import SamplerLostError
 from dpassay.properties.drawing.call_guard import carry_out
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.drawing.own_generators import drawing_from

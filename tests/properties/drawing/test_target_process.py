@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import ExPost, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ExPost
 from dpassay.cli import main
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.result import HuntResult
@@ -28,7 +29,8 @@ BIT = "vector:size=1,linf=1,low=0,high=1"
 TARGETS = """
 import ctypes, enum, os, signal, sys
 import numpy as np
-from dpassay.claims import ExPost, PureDP, VectorNeighbours
+from dpassay.claims import ExPost, PureDP
+from dpassay.neighbours import VectorNeighbours
 class Word(str, enum.Enum):
     YES = "yes"
     NO = "no"
@@ -98,7 +100,7 @@ def same_but_for_time(result: HuntResult) -> HuntResult:
         ("interrupts", "raises on every input: KeyboardInterrupt"),
         ("wrong_signature", "named per-call:FILE.py:wrong_signature"),
         ("nothing", "targets.py has no attribute 'nothing'"),
-        ("number", "must be a Mechanism or a callable, got int"),
+        ("number", "must be a mechanism or a callable, got int"),
         ("misdeclaring", "the claims that a target declares must be a tuple of claims, got 1.0"),
         ("Declaring", "is a class; name an instance instead"),
     ],

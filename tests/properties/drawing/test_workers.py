@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.drawing.draws import Draw
 from dpassay.properties.drawing.workers import BACKENDS, jobs_of, on_workers
 from dpassay.properties.hunting.hunt import hunt

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.experiments.accuracy_first import filter_tightness
 from dpassay.properties.experiments.accuracy_first.accurate_counts import METHODS, Protocol, release
 from dpassay.properties.experiments.accuracy_first.zipf import (

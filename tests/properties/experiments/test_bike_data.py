@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.experiments.gaussian_selection.bike_data import REGISTERED_BOUND, registered_rides
 
 

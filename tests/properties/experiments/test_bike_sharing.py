@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.experiments.base import all_experiments, find_experiment
 from dpassay.properties.experiments.gaussian_selection import bike_sharing
 from dpassay.properties.experiments.gaussian_selection.bike_selection import SELECTION_COLUMNS

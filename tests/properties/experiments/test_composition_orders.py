@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dpassay.impl.accounting.adaptive_composition import Round, bounded_range_round, pure_round
+from dpassay.impl.accounting.adaptive_composition import ComposedMechanism, bounded_range_mechanism, pure_mechanism
 from dpassay.properties.experiments.composition import fig2, fig3, order_table
 
 
@@ -48,10 +48,10 @@ def test_the_accountant_is_above_the_closed_form() -> None:
     assert row["gap_lower"] == pytest.approx(4.322926e-3, abs=1e-9)
 
 
-D, B = pure_round, bounded_range_round
+D, B = pure_mechanism, bounded_range_mechanism
 
 
-def words(rounds: Sequence[Round], level: float) -> list[tuple[str, float, float]]:
+def words(rounds: Sequence[ComposedMechanism], level: float) -> list[tuple[str, float, float]]:
     return [(row["order"], row["delta_lower"], row["delta"]) for row in order_table.order_rows(rounds, level)]
 
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.experiments.gaussian_selection.halting_times import halting_time_quantile, survival
 from dpassay.spec.ball import midpoint
 from dpassay.spec.distributions.above_threshold import log_halting_probability

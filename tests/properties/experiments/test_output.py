@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.experiments.output import draw, mean_and_error, repetitions, table
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.impl.mechanisms.teacher_votes import TeacherVotes, affordable_hits
 from dpassay.properties.experiments.target_charging import accounts, digits, teacher_votes
 from dpassay.properties.experiments.target_charging.accounts import target_charging_accounts

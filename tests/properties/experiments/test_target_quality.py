@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.experiments.base import all_experiments, find_experiment
 from dpassay.properties.experiments.target_charging.quality_families import FAMILIES, random_pairs
 from dpassay.properties.experiments.target_charging.target_quality import run

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.games.adversary import Game, hockey_stick_payoff
 from dpassay.properties.games.filter_tightness import FilterGame, filter_games, zcdp_game
 from dpassay.properties.games.lattice import LatticeGame, LatticeMove, LatticeOutcome

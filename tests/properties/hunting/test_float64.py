@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import PureDP, UsageError, VectorNeighbours
+from dpassay.arguments import UsageError
+from dpassay.claims import PureDP
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.contract import HuntRecord
 from dpassay.properties.hunting.formatting import float64_lines
 from dpassay.properties.hunting.hunt import hunt

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties.neighbours.test_pairs import vector_relations
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours, parse_neighbours
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours, parse_neighbours
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair

@@ -15,8 +15,10 @@ import pytest
 from joblib.externals.loky import get_reusable_executor  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from dpassay.claims import ExPost, UsageError, VectorNeighbours, parse_neighbours
+from dpassay.arguments import UsageError
+from dpassay.claims import ExPost
 from dpassay.cli import main
+from dpassay.neighbours import VectorNeighbours, parse_neighbours
 from dpassay.properties.betting.game import FIRST_BATCH
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.replay import replay

@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.keys import press_control_c
 
-from dpassay.claims import ExPost, PureDP, UsageError, parse_claim
+from dpassay.arguments import UsageError
+from dpassay.claims import ExPost, PureDP, parse_claim
 from dpassay.properties.drawing.per_call import per_call
 from dpassay.properties.drawing.target import describe_target, load_target
 from dpassay.properties.hunting import black_box
@@ -260,7 +261,7 @@ def test_targets_that_never_work_are_mistakes_of_the_user() -> None:
         hunt(lambda: 0, "pure:1", LINE)  # type: ignore[arg-type,misc]
     with pytest.raises(UsageError, match=r"1 outcomes \(a sequence or an array\) for size=1, got 2"):
         hunt(lambda _, size, __: [0.0] * (size + 1), "pure:1", LINE)
-    with pytest.raises(UsageError, match="target must be a Mechanism"):
+    with pytest.raises(UsageError, match="target must be a mechanism"):
         hunt(3, "pure:1", LINE)  # type: ignore[arg-type]
 
 

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dpassay.claims import PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import PureDP
 from dpassay.properties.betting.campaign import Campaign, RunDraws
 from dpassay.properties.betting.game import PairGame
 from dpassay.properties.drawing.call_guard import Habit

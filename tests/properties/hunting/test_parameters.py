@@ -9,7 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpassay.claims import ExPost, UsageError, parse_claim, parse_neighbours
+from dpassay.arguments import UsageError
+from dpassay.claims import ExPost, parse_claim
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.neighbours.pairs import adversarial_pairs

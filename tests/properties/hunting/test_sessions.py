@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpassay.arguments import UsageError
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
@@ -22,7 +23,6 @@ from dpassay.claims import (
     ProbabilisticDP,
     PureDP,
     RenyiDP,
-    UsageError,
     parse_claim,
 )
 from dpassay.properties.drawing.call_guard import Habit

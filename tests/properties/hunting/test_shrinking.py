@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import VectorNeighbours, parse_neighbours
+from dpassay.neighbours import VectorNeighbours, parse_neighbours
 from dpassay.properties.hunting.shrinking import simplest_pair
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import ApproximateDP, Claim, ExPost, parse_claim, parse_neighbours
+from dpassay.claims import ApproximateDP, Claim, ExPost, parse_claim
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting import traced
 from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, symbol_of
-from dpassay.properties.hunting.traced_proofs import Proof
+from dpassay.properties.hunting.traced_proofs import TracedProof
 from dpassay.properties.outcomes.events import parse_event
 from dpassay.properties.outcomes.symbols import Outcomes
 from dpassay.properties.tracing.refusal import Refusal
@@ -280,7 +281,7 @@ def test_errors_of_the_decision_are_not_swallowed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_proof_and_a_witness_that_contradict_each_other_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    proof = Proof(Fraction(1, 2), Fraction(0))
+    proof = TracedProof(Fraction(1, 2), Fraction(0))
     monkeypatch.setattr(traced, "proof_of", lambda *_: proof)
     found = decision(laplace, "pure:0.75", LINE)
     assert found.verdict is None

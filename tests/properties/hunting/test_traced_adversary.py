@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import parse_claim, parse_neighbours
+from dpassay.claims import parse_claim
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.hunting.verdicts import HuntVerdict
 

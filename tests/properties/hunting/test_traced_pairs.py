@@ -21,8 +21,8 @@ from dpassay.claims import (
     ProbabilisticDP,
     PureDP,
     RenyiDP,
-    parse_neighbours,
 )
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.divergences import Tabulated
 from dpassay.properties.hunting.traced import decide

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dpassay.claims import GaussianDP, PureDP, parse_neighbours
+from dpassay.claims import GaussianDP, PureDP
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting.traced import decide
 
 pytestmark = pytest.mark.traced

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpassay.arguments import UsageError
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
@@ -16,13 +17,12 @@ from dpassay.claims import (
     Claim,
     ConcentratedDP,
     ExPost,
-    Mechanism,
     ProbabilisticDP,
     PureDP,
     RenyiDP,
-    UsageError,
-    VectorNeighbours,
 )
+from dpassay.mechanism import ClaimedMechanism
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.hunting import white_box
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.white_box import hunt_white_box
@@ -105,7 +105,7 @@ register_worst_case(
 
 
 def test_mechanisms_and_distributions_fit_together() -> None:
-    assert isinstance(RandomisedResponse(), Mechanism)
+    assert isinstance(RandomisedResponse(), ClaimedMechanism)
     assert exact_distribution(object(), np.zeros(1)) is None
     assert worst_case(object(), PureDP(1)) is None
     with pytest.raises(ValueError, match="two entries for the distribution of RandomisedResponse"):

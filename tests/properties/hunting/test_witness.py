@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.keys import press_control_c
 
-from dpassay.claims import Claim, ExPost, ProbabilisticDP, PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import Claim, ExPost, ProbabilisticDP, PureDP
 from dpassay.properties.hunting.hunt import hunt as hunt_within
 from dpassay.properties.hunting.replay import replay as replay_within
 from dpassay.properties.hunting.result import HuntResult

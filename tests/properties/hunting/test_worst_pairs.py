@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import Claim, PureDP, VectorNeighbours
+from dpassay.claims import Claim, PureDP
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.pairing.registry import register_distribution, register_worst_pairs, worst_pairs
 from dpassay.spec.distributions.discrete import FiniteDistribution

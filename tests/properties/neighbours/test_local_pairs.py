@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import MOST_NEARBY, adversarial_pairs, are_neighbours, nearby_pairs
 

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, UsageError, VectorNeighbours
+from dpassay.arguments import UsageError
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.properties.hunting.formatting import relation_words
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.properties.neighbours.test_pairs import record_relations, vector_relations
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours, parse_neighbours
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours, parse_neighbours
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbours, further_pairs
 from dpassay.properties.neighbours.threshold_pairs import threshold_pairs

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import Claim, RecordNeighbours, VectorNeighbours
+from dpassay.claims import Claim
+from dpassay.neighbours import RecordNeighbours, VectorNeighbours
 from dpassay.properties.notions.base import all_audited, families_of
 from dpassay.spec.notions.base import all_notions
 

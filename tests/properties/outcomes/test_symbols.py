@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.betting.intervals import clopper_pearson
 from dpassay.properties.learners.mixture import Ensemble
 from dpassay.properties.learners.side_tree import fit_side_tree, quantile_edges

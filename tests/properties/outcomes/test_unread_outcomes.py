@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import PureDP
 from dpassay.cli import main
 from dpassay.impl.libraries.reading import read
 from dpassay.properties.drawing.call_guard import NOT_READ, PARTLY_READ

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import PureDP, parse_neighbours
+from dpassay.claims import PureDP
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.tracing.factors import independent_parts
 from dpassay.properties.tracing.inversion import draw_of

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import erfinv
 
-from dpassay.claims import ApproximateDP, Claim, PureDP, parse_neighbours
+from dpassay.claims import ApproximateDP, Claim, PureDP
+from dpassay.neighbours import parse_neighbours
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import Trace, trace

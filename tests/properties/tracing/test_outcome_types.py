@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import PureDP, VectorNeighbours
+from dpassay.claims import PureDP
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.tracing.outcome_types import Typed, may_tell, types_of_parts
 from dpassay.spec.leaves.model import Affine, Image, Noise, NoiseKind

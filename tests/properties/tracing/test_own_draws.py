@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import PureDP, VectorNeighbours
+from dpassay.claims import PureDP
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.hunting.traced import refuted_exactly
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import Trace, trace

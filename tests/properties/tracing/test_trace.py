@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import Trace, trace
 from dpassay.properties.tracing.tree import Limits

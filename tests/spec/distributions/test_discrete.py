@@ -6,7 +6,7 @@ import mpmath
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball
 from dpassay.spec.distributions.discrete import (
     FiniteDistribution,

@@ -9,7 +9,7 @@ import mpmath
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, enclosure, normal_cdf, precision
 from dpassay.spec.distributions.gaussian import (
     gaussian_hockey_stick,

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, enclosure
 from dpassay.spec.distributions.laplace import (
     LaplaceDistribution,

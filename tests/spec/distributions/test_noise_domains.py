@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.distributions.noise import FAMILIES, NoiseDistribution
 
 

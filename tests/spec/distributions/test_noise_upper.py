@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, float_lower, precision
 from dpassay.spec.distributions.composed_responses import composed_response_delta
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import expon, gumbel_r, laplace
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import sum_balls
 from dpassay.spec.distributions.laplace import Side
 from dpassay.spec.distributions.noisy_max_values import (

@@ -7,7 +7,7 @@ import mpmath
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import precision
 from dpassay.spec.distributions.piecewise_exponential import Line, PiecewiseExponential, guard_bits
 

@@ -8,7 +8,7 @@ import mpmath
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ATTAINED, Exact, at_most, enclosure, sum_balls
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution

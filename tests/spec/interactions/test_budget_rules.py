@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.interactions.adaptive_rounds import (
     ExPostRound,

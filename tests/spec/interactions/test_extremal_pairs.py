@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.interactions.setwise import Parameter
 
 F = Fraction

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.strategies.interactions import interactions, rounds
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, loss_tail_exact
 from dpassay.spec.interactions.filter_rules import (

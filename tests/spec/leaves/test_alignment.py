@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.spec.leaves.alignment import Aligned, Unaligned, _Solved, alignment_bound
 from dpassay.spec.leaves.certificates import certificate, sealed
 from dpassay.spec.leaves.check import MalformedCertificateError, check_alignment

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.spec.leaves.cell_certificates import _multipliers, cell_certificate
 from dpassay.spec.leaves.check import MalformedCertificateError, digest
 from dpassay.spec.leaves.check_cells import check_cells, exp_lower

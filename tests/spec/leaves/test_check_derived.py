@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import NeighbourRelation, RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import NeighbourRelation, RecordNeighbours, VectorNeighbours
 from dpassay.spec.leaves.alignment import Aligned, alignment_bound
 from dpassay.spec.leaves.certificates import certificate
 from dpassay.spec.leaves.check import check_alignment, digest

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpassay.claims import NeighbourRelation, VectorNeighbours, parse_neighbours
+from dpassay.neighbours import NeighbourRelation, VectorNeighbours, parse_neighbours
 from dpassay.spec.leaves.check import MalformedCertificateError, digest
 from dpassay.spec.leaves.check_lattice import check_lattice
 from dpassay.spec.leaves.lattice_alignment import AlignedOnLattice, lattice_bound

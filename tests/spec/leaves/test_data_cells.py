@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 from dpassay.spec.leaves import data_cells
 from dpassay.spec.leaves.alignment import Unaligned, alignment_bound
 from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound

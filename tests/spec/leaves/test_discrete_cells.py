@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import RecordNeighbours, VectorNeighbours
+from dpassay.neighbours import RecordNeighbours, VectorNeighbours
 from dpassay.spec.leaves.alignment import Unaligned
 from dpassay.spec.leaves.cell_pairs import joined_cells, points_across
 from dpassay.spec.leaves.discrete_cells import DiscreteCells, discrete_bound, log_upper

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.discrete import max_divergence, privacy_loss
 from dpassay.spec.leaves.distribution import LeafDistribution, finite_distribution, partition_of_unity

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import parse_neighbours
+from dpassay.neighbours import parse_neighbours
 from dpassay.spec.leaves.alignment import Unaligned
 from dpassay.spec.leaves.gaussian_alignment import GaussianAligned, gaussian_bound
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import VectorNeighbours
+from dpassay.neighbours import VectorNeighbours
 from dpassay.spec.leaves.alignment import Unaligned
 from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
 from dpassay.spec.leaves.given_up import Part, largest_value, union_mass, whole

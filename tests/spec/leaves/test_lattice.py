@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpassay.claims import parse_neighbours
+from dpassay.neighbours import parse_neighbours
 from dpassay.spec.ball import float_upper, precision, sum_balls
 from dpassay.spec.leaves.alignment import Unaligned, alignment_bound
 from dpassay.spec.leaves.data_cells import cell_bound

@@ -3,7 +3,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import BoundedRange, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import BoundedRange
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.exponential import ExponentialMechanismDistribution
 from dpassay.spec.distributions.generalized_randomized_response import RandomizedResponse, pure_response

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpassay.claims import ZCDP, ApproximateZCDP, BoundedRange, ConcentratedDP, PureDP, UsageError, parse_claim
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP, ApproximateZCDP, BoundedRange, ConcentratedDP, PureDP, parse_claim
 from dpassay.spec.ball import precision
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.notions.approximate_zcdp import clipped_pair

@@ -11,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from dpassay.claims import ZCDP, ApproximateDP, GaussianDP, PureDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP, ApproximateDP, GaussianDP, PureDP
 from dpassay.spec.ball import ball, normal_cdf, normal_quantile, precision, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, hockey_stick_exact
 from dpassay.spec.notions import gdp

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from flint import arb
 
+from dpassay.arguments import UsageError
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
@@ -20,7 +21,6 @@ from dpassay.claims import (
     ProbabilisticDP,
     PureDP,
     RenyiDP,
-    UsageError,
 )
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.discrete import FiniteDistribution

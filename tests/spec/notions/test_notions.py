@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpassay.arguments import UsageError
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
@@ -16,7 +17,6 @@ from dpassay.claims import (
     ProbabilisticDP,
     PureDP,
     RenyiDP,
-    UsageError,
 )
 from dpassay.spec.ball import UndecidedError, ball
 from dpassay.spec.distributions.discrete import FiniteDistribution, renyi_divergence

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from flint import arb
 
+from dpassay.arguments import UsageError
 from dpassay.claims import (
     ZCDP,
     ApproximateDP,
@@ -24,7 +25,6 @@ from dpassay.claims import (
     ProbabilisticDP,
     PureDP,
     RenyiDP,
-    UsageError,
 )
 from dpassay.spec.ball import ball, precision
 from dpassay.spec.distributions.discrete import FiniteDistribution

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from flint import acb, arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, log_normal_sf, midpoint, normal_cdf, normal_pdf, precision
 from dpassay.spec.numerics import convex_quadrature
 from dpassay.spec.numerics.complex_normal import log_complex_normal_sf, log_complex_normal_sf_fall

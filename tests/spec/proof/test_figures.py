@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.figures import Figure, Figures

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import at_least, at_most, ball
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.recording import recorded

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.experiments.composition.fig3 import gap_row
 from dpassay.spec.ball import ball
 from dpassay.spec.interactions.mechanism_classes import (

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.distributions.noisy_threshold import LaplaceThreshold
 from dpassay.spec.distributions.sparse_vector import SparseVectorDistribution

@@ -11,7 +11,7 @@ import pytest
 from flint import arb
 from scipy.special import log_ndtr, logsumexp
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.verify import verify_errata, verify_statement
 from dpassay.spec.ball import FAR, ball, enclosure, float_lower, float_upper, log_normal_sf, midpoint, precision
 from dpassay.spec.domains.answers import Block

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import float_lower, float_upper
 from dpassay.spec.statement import find_statement

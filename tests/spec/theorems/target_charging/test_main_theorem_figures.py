@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import ball, midpoint
 from dpassay.spec.distributions.binomial import binomial_at_most, binomial_at_most_exact, negative_binomial_above
 from dpassay.spec.distributions.discrete import FiniteDistribution

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.coverage import coverage
 from dpassay.properties.verify import verify_errata, verify_statement
 from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta

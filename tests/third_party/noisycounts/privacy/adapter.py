@@ -24,7 +24,7 @@ CASES = [
         claim="pure:1",
         sample_many=lambda data, size: noisy_count(data, 1.0, size, rng),
         seed=seed,
-        law=lambda data: {"family": "discrete laplace", "location": len(data), "scale": 1.0},
+        distribution=lambda data: {"family": "discrete laplace", "location": len(data), "scale": 1.0},
     ),
     Mechanism(
         "noisy_sign(epsilon=0.5)",

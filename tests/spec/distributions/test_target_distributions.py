@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.properties.strategies.indistinguishable import indistinguishable_pairs
 from dpassay.spec.ball import ball, midpoint, precision, sum_balls
 from dpassay.spec.distributions.between_thresholds import (

@@ -12,7 +12,8 @@ import pytest
 from flint import arb
 from scipy import stats
 
-from dpassay.claims import ZCDP, UsageError
+from dpassay.arguments import UsageError
+from dpassay.claims import ZCDP
 from dpassay.spec.ball import ball, float_lower, float_upper, precision
 from dpassay.spec.distributions import noise_pairs, subsampled_gaussian
 from dpassay.spec.distributions.composed_responses import (

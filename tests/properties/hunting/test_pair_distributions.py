@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.claims import ApproximateDP, Claim, PureDP, UsageError, VectorNeighbours, parse_neighbours
+from dpassay.arguments import UsageError
+from dpassay.claims import ApproximateDP, Claim, PureDP
 from dpassay.impl.mechanisms.dual_query import DualQuery
 from dpassay.impl.mechanisms.hadamard_response import HadamardResponse
 from dpassay.impl.mechanisms.laplace import LaplaceMechanism
@@ -19,6 +20,7 @@ from dpassay.impl.mechanisms.posterior_sampling import PosteriorSample
 from dpassay.impl.mechanisms.randomised_response import RandomisedResponse
 from dpassay.impl.mechanisms.rappor import Rappor
 from dpassay.impl.mechanisms.truncated_geometric import TruncatedGeometric
+from dpassay.neighbours import VectorNeighbours, parse_neighbours
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.replay import replay
 from dpassay.properties.hunting.white_box import has_distribution

@@ -9,7 +9,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from dpassay.claims import UsageError
+from dpassay.arguments import UsageError
 from dpassay.spec.ball import sum_balls
 from dpassay.spec.distributions.above_threshold import ALL_BELOW, IndependentComparisonsDistribution
 from dpassay.spec.distributions.discrete import max_divergence
