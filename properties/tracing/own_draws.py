@@ -4,6 +4,7 @@ To a trace, a draw from a generator of the target's own, or the time, is a numbe
 to agree would make it a constant, and a proof would speak of a mechanism without it.
 """
 
+import cProfile
 import datetime as dt
 import random
 import sys
@@ -55,7 +56,10 @@ def watched_clock(sampler: Any) -> Iterator[Clock]:
     try:
         yield clock
     finally:
-        sys.setprofile(before)
+        if isinstance(before, cProfile.Profile):  # up to Python 3.11 it stands there itself, and cannot be called
+            before.enable()
+        else:
+            sys.setprofile(before)
 
 
 def _tells_time(function: Any) -> bool:

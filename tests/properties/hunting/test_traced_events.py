@@ -196,9 +196,9 @@ def test_a_traced_witness_is_in_the_words_of_outcomes_and_replays(function: Call
 def test_the_event_has_its_certified_probabilities(function: Callable[..., Any]) -> None:
     witness = violated(function).witness
     assert witness is not None
-    count, rng = 1_000, np.random.default_rng(0)
+    count, rng, event = 1_000, np.random.default_rng(0), parse_event(witness.event)
     for data, (low, high) in ((witness.left, witness.p_left), (witness.right, witness.p_right)):
-        hits = sum(bool(parse_event(witness.event).holds(drawn).all()) for drawn in _draws(function, data, count, rng))
+        hits = sum(bool(event.holds(drawn).all()) for drawn in _draws(function, data, count, rng))
         slack = 6 * math.sqrt(count * max(high * (1 - high), 1 / count))  # exceeded with probability below 1e-7
         assert count * low - slack <= hits <= count * high + slack
 

@@ -1,6 +1,8 @@
 """A target whose outcome depends on more than its data and its generator is not traced."""
 
+import cProfile
 import datetime as dt
+import pstats
 import random
 import time
 from time import perf_counter
@@ -89,3 +91,23 @@ def test_a_generator_with_a_fixed_seed_of_each_call_is_a_constant() -> None:
 
 def test_generators_that_are_not_used_do_no_harm() -> None:
     assert isinstance(trace(lambda data, size, rng: [OWN is not None, data[0] + rng.laplace()][1:], size=1), Trace)
+
+
+def test_a_profiler_goes_on_where_the_time_is_watched() -> None:
+    """Up to Python 3.11 `sys.getprofile` returns the profiler of the standard library, which cannot be called."""
+
+    def inside(data: Any, size: Any, rng: Any) -> Any:
+        return [bool(data[0] + rng.laplace() > 1)]
+
+    def afterwards() -> int:
+        return 1
+
+    profiler = cProfile.Profile()
+    profiler.enable()
+    try:
+        found = trace(inside, [0.5])
+        afterwards()
+    finally:
+        profiler.disable()
+    assert isinstance(found, Trace)
+    assert any(key[2] == "afterwards" for key in pstats.Stats(profiler).stats)  # type: ignore[attr-defined]
