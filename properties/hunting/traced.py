@@ -5,14 +5,11 @@ that is possible. Alignments of its leaves bound epsilon for all inputs of that 
 pairs of inputs bound it from below and refute claims. All of this is about the ideal mechanism, in real arithmetic.
 """
 
-import itertools
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,45 +20,42 @@ from dpassay.neighbours import NeighbourRelation, RecordNeighbours
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import SAME_OUTCOME
 from dpassay.properties.hunting.traced_modes import ModesOfTraces, refutes
-from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, exact_distributions
+from dpassay.properties.hunting.traced_pairs import WrongTraceError
 from dpassay.properties.hunting.traced_proofs import (
     BITS,
-    BOUNDED,
     MOST_MERGED,
     TracedProof,
-    gaussian_claim,
-    implied,
     proof_of,
-    within,
+)
+from dpassay.properties.hunting.traced_target import (
+    ACROSS,
+    CLOSE_BY,
+    FAR_OUT,
+    NEAR,
+    NotTracedError,
+    TracedTarget,
+    UntraceableError,
+    exhausted_pairs,
+    on_exact_data,
 )
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.hunting.white_box import WhiteBoxResult, hunt_known
 from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair
-from dpassay.properties.neighbours.pairs import are_neighbours
 from dpassay.properties.notions.base import audited, epsilon_delta_of
 from dpassay.properties.outcomes.symbols import sampler_of
-from dpassay.properties.pairing.registry import DistributionPair
 from dpassay.properties.tracing.outcome_types import Typed, may_tell
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import EVERYWHERE, Trace, trace
 from dpassay.properties.tracing.tree import Limits
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.properties.tracing.words import outcome_words
-from dpassay.spec.ball import Real, ball, float_upper, precision
-from dpassay.spec.distributions.discrete import max_divergence
+from dpassay.spec.ball import precision
 from dpassay.spec.leaves.alignment import Unaligned
-from dpassay.spec.leaves.cell_pairs import has_cells, points_across
-from dpassay.spec.leaves.data import at_data
-from dpassay.spec.leaves.derived import corners, move_of_data
 from dpassay.spec.leaves.gaussian_alignment import gaussian_bound
-from dpassay.spec.leaves.lattice_alignment import has_geometric_noise
-from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel, Raised
-from dpassay.spec.leaves.moves import UndecidedMovesError
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, has_open_bits, released_numbers
 from dpassay.spec.leaves.probability import UndecidedLeafError
-from dpassay.spec.notions.base import find_notion
 from dpassay.spec.verdict import Outcome, Scope
 
 __all__ = ["decide", "refuted_exactly"]
@@ -78,27 +72,11 @@ _HANGS_SECONDS = 2.0
 _FOR_A_PROOF, _FOR_A_SEARCH = 60, 300
 """Enclosed probabilities of the search close by, where the claim is proved and where it is not."""
 
-_FAR_OUT, _CLOSE_BY = (64,), (0, 1, 8, 1024)
-"""Distances in the direction of the worst move at which data are tried. Far out, the loss of some mechanisms
-approaches the bound of their alignments through very rare events; close by, a violation has a witness."""
-
-_ACROSS = (-1,)
-"""No distance: data on both sides of decisions about data alone are tried, last."""
-
 _SHOWN = 2
 """The stage of the search at which a violation has a witness close by, if it has one at the first pair there."""
 
-_NEAR = 1 - 2.0**-20
-"""A lower bound that comes so near to the upper one is not sharpened."""
-
 _LARGEST_SHOWN = 1e6
 """An infinite loss is compared with this one."""
-
-_OFF_LATTICE = 0.3828125
-"""Part of a step by which data leave the lattice of the noise."""
-
-_MOST_ACROSS = 32
-"""Pairs of data on both sides of decisions about data alone that are tried."""
 
 _MOST_PAIRS = 400
 """Pairs of a finite relation that are all decided."""
@@ -148,11 +126,11 @@ def refuted_exactly(target: Any, claim: Claim, relation: NeighbourRelation, pair
     if isinstance(claim, ExPost):
         return None
     work = _Work(sampler_of(target), claim, relation, 0, 2 * seconds)
-    on_floats = _Known(work, None, "")
+    on_floats = TracedTarget(work, None, "")
     try:
         exactly = work.is_confirmed_exactly(on_floats, pair)
         return exactly if exactly or exactly is None or work.is_confirmed(on_floats, pair) else None
-    except _UntraceableError:
+    except UntraceableError:
         return None
 
 
@@ -176,7 +154,7 @@ class _Work:
             self.answer = self._decision()
         except OutOfTime:
             self.answer = Decision(reason=self._too_long())
-        except _UntraceableError as error:
+        except UntraceableError as error:
             self.answer = Decision(reason=str(error))
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             if self.left:
@@ -213,7 +191,9 @@ class _Work:
             self._exhaust(known)
         return self._judged(known, finding)
 
-    def _without_rounding(self, known: "_Known", finding: WhiteBoxResult) -> "tuple[_Known, WhiteBoxResult | str]":
+    def _without_rounding(
+        self, known: "TracedTarget", finding: WhiteBoxResult
+    ) -> "tuple[TracedTarget, WhiteBoxResult | str]":
         """Return a violation if exact data show it as well; otherwise the result of a search on exact data.
 
         Traces on numbers compute in floats what depends on data alone. A violation that exact arithmetic does not
@@ -231,7 +211,7 @@ class _Work:
             return known, "the pair that was found depends on the rounding of floats"
         if confirmed and self._figure_stands(known, finding, pair):
             return known, finding
-        exactly = _on_exact_data(known)
+        exactly = on_exact_data(known)
         found = self._search(exactly)
         if confirmed and not self._is_sound(exactly, found):  # the time is over, or something else was in the way
             return known, finding
@@ -241,56 +221,56 @@ class _Work:
             return exactly, "the pair that was found depends on the rounding of constants"
         return exactly, found
 
-    def _figure_stands(self, known: "_Known", finding: WhiteBoxResult, pair: Pair) -> bool:
+    def _figure_stands(self, known: "TracedTarget", finding: WhiteBoxResult, pair: Pair) -> bool:
         """Return whether exact data lose as much as floats do at a pair, but for the last digits."""
         if audited(self.claim).compares_pairs:
             return True
-        lower = min(finding.bounds[0].lower or 0.0, _LARGEST_SHOWN) * _NEAR
+        lower = min(finding.bounds[0].lower or 0.0, _LARGEST_SHOWN) * NEAR
         delta = (epsilon_delta_of(self.claim) or (0.0, 0.0))[1]
         stronger = ApproximateDP(lower, delta) if delta else PureDP(lower)
-        return bool(self.is_confirmed(_on_exact_data(known), pair, stronger))
+        return bool(self.is_confirmed(on_exact_data(known), pair, stronger))
 
-    def _is_sound(self, exactly: "_Known", found: WhiteBoxResult | str) -> bool:
+    def _is_sound(self, exactly: "TracedTarget", found: WhiteBoxResult | str) -> bool:
         """Return whether a search on exact data found a violation that does not rest on the last bits of constants."""
         if not isinstance(found, WhiteBoxResult) or found.verdict is not HuntVerdict.VIOLATED or found.witness is None:
             return False
         pair = np.array(found.witness.left), np.array(found.witness.right)
-        return bool(self.is_confirmed(_on_exact_data(exactly, joins_close=True), pair))
+        return bool(self.is_confirmed(on_exact_data(exactly, joins_close=True), pair))
 
-    def is_confirmed_exactly(self, known: "_Known", pair: Pair) -> bool | None:
+    def is_confirmed_exactly(self, known: "TracedTarget", pair: Pair) -> bool | None:
         """Return whether exact data show a violation at a pair, with constants as they are and as what they stand for.
 
         None if it cannot be traced there.
         """
-        found = self.is_confirmed(_on_exact_data(known), pair)
-        return self.is_confirmed(_on_exact_data(known, joins_close=True), pair) if found else found
+        found = self.is_confirmed(on_exact_data(known), pair)
+        return self.is_confirmed(on_exact_data(known, joins_close=True), pair) if found else found
 
-    def is_confirmed(self, known: "_Known", pair: Pair, claim: Claim | None = None) -> bool | None:
+    def is_confirmed(self, known: "TracedTarget", pair: Pair, claim: Claim | None = None) -> bool | None:
         """Return whether the traces on a pair refute the claim, or another one; None if it cannot be traced there."""
         try:
             with time_limit(self.left), precision(BITS):
                 return refutes(claim or self.claim, known.distributions(*pair))
-        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError):
+        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, NotTracedError):
             return None
 
-    def _exhaust(self, known: "_Known") -> None:
+    def _exhaust(self, known: "TracedTarget") -> None:
         """Decide the claim on every pair of the relation if these are few."""
         try:
             with time_limit(self.left), precision(BITS):
-                known.exhausted = _exhausted(known, self.claim, all_pairs(self.relation, most=_MOST_PAIRS))
-        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError):
+                known.exhausted = exhausted_pairs(known, self.claim, all_pairs(self.relation, most=_MOST_PAIRS))
+        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, NotTracedError):
             return  # the claim is not proved, and the reason why not by shifts stands
 
-    def _better(self, derived: "_Known", decided: "_Known") -> "_Known":
+    def _better(self, derived: "TracedTarget", decided: "TracedTarget") -> "TracedTarget":
         """Return what functions of data as coordinates prove if decisions about them prove less."""
         is_better = derived.epsilon < decided.epsilon or (derived.square is not None and decided.square is None)
         return derived if is_better and not decided.implies(self.claim) else decided
 
-    def _proved(self, *, derives: bool) -> "_Known":
+    def _proved(self, *, derives: bool) -> "TracedTarget":
         symbolic = self._on_symbols(derives=derives)
         if not isinstance(symbolic, Trace):
-            return _Known(self, None, symbolic)
-        known = _Known(self, symbolic.model, "")
+            return TracedTarget(self, None, symbolic)
+        known = TracedTarget(self, symbolic.model, "")
         known.proof = self._proof(known)
         known.is_whole = symbolic.unity.outcome is Outcome.HOLDS and symbolic.unity.scope is Scope.ALL
         if not isinstance(self.claim, PureDP | BoundedRange) and not known.implies(self.claim):
@@ -328,7 +308,7 @@ class _Work:
         )  # fmt: skip
         if isinstance(found, Refusal):
             if found.is_final:
-                raise _UntraceableError(str(found))
+                raise UntraceableError(str(found))
             return str(found)
         self.notes |= dict.fromkeys(note for note in found.notes if not note.startswith("undecided"))
         self._note_types(found)
@@ -342,7 +322,7 @@ class _Work:
             self.types |= {replace(leaf, on_symbols=None) for leaf in typed}
             self.types_tell = may_tell(self.types)
 
-    def _proof(self, known: "_Known") -> "TracedProof | str":
+    def _proof(self, known: "TracedTarget") -> "TracedProof | str":
         assert known.model is not None
         is_small = len(known.model.leaves) <= MOST_MERGED
         try:
@@ -360,17 +340,17 @@ class _Work:
             return None
         return None if isinstance(found, Unaligned) else found.square
 
-    def _search(self, known: "_Known") -> WhiteBoxResult | str:
+    def _search(self, known: "TracedTarget") -> WhiteBoxResult | str:
         """Return the certified result of a pair far out and of a search close by; a reason if nothing was compared."""
         found: WhiteBoxResult | str = "no pair of inputs was compared"
         if known.model is not None and known.model.on_lattice and known.implies(self.claim):
             return found  # the figures of pairs would have to be traced draw by draw
         most = _FOR_A_PROOF if known.implies(self.claim) else _FOR_A_SEARCH
-        stages = ((_FAR_OUT, 1), (_CLOSE_BY, 1), (_CLOSE_BY, most), (_ACROSS, most))
+        stages = ((FAR_OUT, 1), (CLOSE_BY, 1), (CLOSE_BY, most), (ACROSS, most))
         for number, (factors, limit) in enumerate(stages):
-            if factors == _FAR_OUT and not known.has_move:
+            if factors == FAR_OUT and not known.has_move:
                 continue  # there is no direction in which to go far
-            if factors == _ACROSS and (not known.has_cells or _is_violated(found)):
+            if factors == ACROSS and (not known.has_cells or _is_violated(found)):
                 continue
             is_settled = isinstance(found, WhiteBoxResult) and (
                 number == _SHOWN or found.verdict is not HuntVerdict.VIOLATED
@@ -384,11 +364,11 @@ class _Work:
                 found = _joined(found, more) if isinstance(found, WhiteBoxResult) else more
             except OutOfTime:
                 return found if isinstance(found, WhiteBoxResult) else self._too_long()
-            except (UndecidedLeafError, UnknownOutcomeError, WrongTraceError, _NotTracedError) as error:
+            except (UndecidedLeafError, UnknownOutcomeError, WrongTraceError, NotTracedError) as error:
                 return found if isinstance(found, WhiteBoxResult) else str(error)
         return found
 
-    def _judged(self, known: "_Known", finding: WhiteBoxResult | str) -> Decision:
+    def _judged(self, known: "TracedTarget", finding: WhiteBoxResult | str) -> Decision:
         is_violated = isinstance(finding, WhiteBoxResult) and finding.verdict is HuntVerdict.VIOLATED
         proves = not self.types_tell
         holds = proves and known.implies(self.claim)
@@ -410,7 +390,7 @@ class _Work:
         )
 
 
-def _reason(known: "_Known", finding: WhiteBoxResult | str) -> str:
+def _reason(known: "TracedTarget", finding: WhiteBoxResult | str) -> str:
     """Say why nothing was decided."""
     if isinstance(finding, str) and known.model is None:
         return finding  # the code could not be traced on numbers either
@@ -444,233 +424,3 @@ def _joined(first: WhiteBoxResult, second: WhiteBoxResult) -> WhiteBoxResult:
     )
     shown = first if first.verdict is HuntVerdict.VIOLATED is not second.verdict else second
     return replace(shown, bounds=bounds)
-
-
-# --- what is known of the target ----------------------------------------------------------------------------
-
-
-class _NotTracedError(Exception):
-    """The target cannot be traced on an input."""
-
-
-class _UntraceableError(Exception):
-    """The target cannot be traced on any input."""
-
-
-@dataclass(frozen=True)
-class _Exhausted:
-    """Every pair was decided: whether the claim holds on all of them, and an epsilon that does."""
-
-    holds: bool
-    epsilon: float
-
-
-def _exhausted(known: "_Known", claim: Claim, pairs: Sequence[Pair] | None) -> _Exhausted | None:
-    """Return a proof by cases: all pairs of a finite relation, in both orders; None if there is none."""
-    notion, holds, epsilon = find_notion(claim), True, 0.0
-    if not pairs:
-        return None
-    for pair in pairs:
-        found = exact_distributions(*known.models(*pair))
-        if found is None:
-            return None
-        for left, right in (found, found[::-1]):
-            holds = holds and notion.decide(notion.enlarged(claim), left, right).outcome is Outcome.HOLDS
-            epsilon = max(epsilon, float_upper(max_divergence(left, right)))
-    return _Exhausted(holds, epsilon)
-
-
-def _on_exact_data(known: "_Known", *, joins_close: bool = False) -> "_Known":
-    """Return what is known of a target, with exact numbers as data in place of floats; see `trace`."""
-    exactly = _Known(known.work, known.model, known.proof, exactness={"is_exact": True, "joins_close": joins_close})
-    exactly.factors, exactly.square, exactly.is_whole = known.factors, known.square, known.is_whole
-    return exactly
-
-
-class _Known:
-    """The exact distributions of a traced target, and the proved bounds."""
-
-    def __init__(
-        self, work: _Work, model: LeafModel | None, proof: "TracedProof | str", *,
-        exactness: Mapping[str, bool] | None = None,
-    ) -> None:  # fmt: skip
-        self.work, self.model, self.proof, self.exactness = work, model, proof, exactness or {}
-        self.factors: tuple[int, ...] = ()
-        self.exhausted: _Exhausted | None = None
-        self.square: Fraction | None = None
-        self.is_whole = False
-        self._models: dict[bytes, LeafModel] = {}
-        self._distributions: dict[tuple[bytes, bytes], DistributionPair] = {}
-
-    def distributions(self, left: Array, right: Array) -> DistributionPair:
-        """Return the distributions on a pair; a search asks for those of its best pairs again and again."""
-        key = left.tobytes(), right.tobytes()
-        if key not in self._distributions:
-            self._distributions[key] = self._distributions_on(left, right)
-        return self._distributions[key]
-
-    def _distributions_on(self, left: Array, right: Array) -> DistributionPair:
-        """Return the distributions on a pair, from merged leaves if these are fewer and have probabilities."""
-        if self.model is None or self.is_traced_anew:
-            return distributions(self._at(left), self._at(right))
-        reason: UndecidedLeafError | UnknownOutcomeError | None = None
-        for own, is_whole in self._choices:
-            try:
-                found = distributions(*(at_data(own, _exact(side)) for side in (left, right)), is_whole=is_whole)
-            except (UndecidedLeafError, UnknownOutcomeError) as error:
-                reason = error
-            else:
-                self._choices = [(own, is_whole)]
-                return found
-        if has_geometric_noise(self.model):  # drawn trial by trial, it has probabilities for every decision
-            return distributions(self._at(left), self._at(right))
-        assert reason is not None
-        raise reason
-
-    @property
-    def may_round(self) -> bool:
-        """Return whether a violation may rest on the rounding of floats: of data, or of constants beside jumps."""
-        return self.traces_numbers or (self.model is not None and bool(self.model.derived))
-
-    @property
-    def traces_numbers(self) -> bool:
-        """Return whether pairs are traced on numbers, and the leaves of symbolic data do not serve."""
-        return self.model is None or self.is_traced_anew or has_geometric_noise(self.model)
-
-    @property
-    def is_traced_anew(self) -> bool:
-        """Return whether exact numbers are traced, because functions of data jump."""
-        return bool(self.exactness) and self.model is not None and bool(self.model.derived)
-
-    def models(self, left: Array, right: Array) -> tuple[LeafModel, LeafModel]:
-        """Return the leaves on a pair."""
-        if self.model is None or self.traces_numbers:
-            return self._at(left), self._at(right)
-        return at_data(self.model, _exact(left)), at_data(self.model, _exact(right))
-
-    @cached_property
-    def _choices(self) -> list[tuple[LeafModel, bool]]:
-        """The leaves to be compared, and whether they sum to 1 for certain; others only where the first are undecided.
-
-        Merged leaves may be cyclic where their parts are not, and the other way round.
-        """
-        assert self.model is not None
-        plain = self.model, self.is_whole
-        if has_geometric_noise(self.model) or len(self.model.leaves) > MOST_MERGED:
-            return [plain]
-        others = self.merged, False
-        return [others, plain] if len(self.merged.leaves) < len(self.model.leaves) else [plain, others]
-
-    @cached_property
-    def merged(self) -> LeafModel:
-        """The model with its leaves merged."""
-        assert self.model is not None
-        return merged(self.model)
-
-    def _at(self, data: Array) -> LeafModel:
-        key = data.tobytes()
-        if key not in self._models:
-            found = self.work.traced(data, seconds=self.work.left, **self.exactness)
-            if isinstance(found, str):
-                raise _NotTracedError(found)
-            self._models[key] = found.model
-        return self._models[key]
-
-    @property
-    def has_cells(self) -> bool:
-        """Return whether decisions about data alone cut the data into cells, and no worst move is known."""
-        return self.model is not None and not self.has_move and has_cells(self.model)
-
-    @property
-    def has_move(self) -> bool:
-        """Return whether a worst move of the data, or noise on a lattice, tells which pairs to try."""
-        has_noise = self.model is not None and has_geometric_noise(self.model)
-        return has_noise or (isinstance(self.proof, TracedProof) and self.proof.move is not None)
-
-    def pairs(self, relation: NeighbourRelation) -> list[Pair]:
-        """Return pairs in the direction of the worst move, far out first; off the lattice of discrete noise."""
-        if self.model is not None and has_geometric_noise(self.model) and not getattr(relation, "integer", False):
-            start = np.clip(np.zeros(self.model.size), relation.low, relation.high)
-            step = min(getattr(relation, "largest_step", math.inf), relation.high - relation.low, 1.0)
-            moved = [start + _OFF_LATTICE * side * step * np.eye(1, self.model.size)[0] for side in (1, -1)]
-            return [(start, end) for end in moved if are_neighbours(relation, start, end)]
-        move = self.proof.move if isinstance(self.proof, TracedProof) else None
-        if move is None:
-            return self._pairs_across(relation) if self.factors == _ACROSS else []
-        assert self.model is not None
-        step, zero = np.array([float(value) for value in move_of_data(self.model, move)]), 0.0  # -0.0 + 0.0 is 0.0
-        points = [*self._corners(step), *(k * step for k in self.factors)]
-        starts = [np.clip(point, relation.low, relation.high) + zero for point in points]
-        ends = [(start, np.clip(start + step, relation.low, relation.high) + zero) for start in starts]
-        return [pair for pair in ends if are_neighbours(relation, *pair) and not np.array_equal(*pair)]
-
-    def _corners(self, step: Array) -> Iterator[Array]:
-        """Yield data before the places at which derived coordinates change their rule or jump."""
-        if self.model is None or self.factors != _CLOSE_BY:
-            return
-        for part in (1.0, 0.5, 0.0):
-            start = np.zeros(self.model.size)
-            for index, place in corners(self.model):
-                start[index] = place
-            yield start - part * step
-
-    def _pairs_across(self, relation: NeighbourRelation) -> list[Pair]:
-        """Return pairs in different cells of the data, on both sides of a decision about data alone."""
-        assert self.model is not None
-        try:
-            points = list(itertools.islice(points_across(self.model, relation), _MOST_ACROSS))
-        except UndecidedMovesError:
-            return []
-        pairs = [(np.array(left, dtype=np.float64), np.array(right, dtype=np.float64)) for left, right in points]
-        return [pair for pair in pairs if are_neighbours(relation, *pair)]
-
-    @property
-    def epsilon(self) -> float:
-        """The proved bound; infinite if there is none, or if runs are given up for a delta."""
-        return float(self.proof.epsilon) if isinstance(self.proof, TracedProof) and not self.proof.delta else math.inf
-
-    def bound(self, claim: Claim, relation: NeighbourRelation) -> Real | None:  # noqa: ARG002 - there is one relation
-        """Return the proved bound on epsilon, or on the range of the losses; None for other figures."""
-        if not isinstance(self.proof, TracedProof) or self.proof.delta:
-            return None
-        epsilon = self.proof.epsilon
-        if isinstance(claim, PureDP):
-            return lambda: ball(epsilon)
-        weaker = implied(self.proof, claim) if isinstance(claim, BoundedRange) else None
-        return None if not isinstance(weaker, BoundedRange) else lambda: ball(weaker.epsilon)
-
-    def implies(self, claim: Claim) -> bool:
-        """Return whether a proof implies a claim, read with its allowance."""
-        if self.exhausted is not None and self.exhausted.holds:
-            return True
-        known = [] if not isinstance(self.proof, TracedProof) else [implied(self.proof, claim)]
-        known += [] if self.square is None else [gaussian_claim(self.square, claim)]
-        return any(within(weaker, claim) for weaker in known if weaker is not None)
-
-    def uppers(self) -> dict[str, float]:
-        """Return the bounds that are not on the finding, by the names of their quantities in a result."""
-        claim = self.work.claim
-        if self.exhausted is not None and math.isfinite(self.exhausted.epsilon) and not audited(claim).compares_pairs:
-            return {"epsilon": self.exhausted.epsilon}
-        weaker = None if self.square is None else gaussian_claim(self.square, claim)
-        if isinstance(self.proof, TracedProof) and self.proof.is_partial:
-            weaker = implied(self.proof, claim)
-        name = BOUNDED.get(type(claim))
-        return {} if weaker is None or name is None else {name[1]: float(getattr(weaker, name[0]))}
-
-    def is_met_by(self, found: WhiteBoxResult) -> bool:
-        """Return whether a pair loses as much as the proof allows."""
-        lower, upper = (getattr(found.bounds[0], end) for end in ("lower", "upper"))
-        return lower is not None and upper is not None and lower >= _NEAR * upper
-
-    def epsilon_upper(self) -> float | None:
-        """Return the proved bound on epsilon, or on the range of the losses for a claim about that."""
-        claim = self.work.claim
-        if self.exhausted is not None and not audited(claim).compares_pairs:
-            return self.exhausted.epsilon if math.isfinite(self.exhausted.epsilon) else None
-        bound = self.bound(claim if audited(claim).compares_pairs else PureDP(0.0), self.work.relation)
-        return None if bound is None else float_upper(bound())
-
-
-def _exact(data: Array) -> list[Fraction]:
-    return [Fraction(value) for value in data.tolist()]
