@@ -1,4 +1,4 @@
-"""What is known of a traced target: its exact distributions on pairs of inputs, and the bounds that are proved."""
+"""A traced target: its exact distributions on pairs of inputs, and the bounds that are proved of it."""
 
 import itertools
 import math
@@ -68,7 +68,7 @@ _MOST_ACROSS = 32
 
 
 class Tracer(Protocol):
-    """What traces a target on an input in the time that is left."""
+    """A tracer of one target, with a time limit."""
 
     claim: Claim
     relation: NeighbourRelation
@@ -79,7 +79,17 @@ class Tracer(Protocol):
         ...
 
     def traced(self, data: Any, *, seconds: float, is_exact: bool = False, joins_close: bool = False) -> Trace | str:
-        """Return a trace, or why there is none."""
+        """Return a trace, or why there is none.
+
+        Parameters
+        ----------
+        data : array
+            The input.
+        seconds : float
+            Time limit.
+        is_exact, joins_close : bool
+            As for `trace`.
+        """
         ...
 
 
