@@ -11,7 +11,7 @@ from dpassay.properties.shown_mechanism import shown_mechanism
 from dpassay.properties.verify import verify_errata, verify_statement
 from dpassay.registry import similar_words
 from dpassay.spec.proof.steps import Step, StepKind
-from dpassay.spec.statement import Statement, all_statements
+from dpassay.spec.statement import Statement, all_statements, find_statement, is_statement
 
 __all__ = ["proof_lines", "show_record", "statement_words"]
 
@@ -28,15 +28,22 @@ def show_record(name: str) -> ShownStatementRecord | ShownMechanismRecord:
     UsageError
         If no statement, item or mechanism has that name.
     """
-    statements = [one for one in all_statements() if name in {one.name, *(row.name for row in one.items)}]
-    if statements:
-        exact = [one for one in statements if one.name == name]
-        return _statement_record((exact or statements)[0])
-    address = address_of(name) or name
+    address = address_of(name)
+    if address is None and ":" not in name:  # no name of a mechanism alone: those take no import of all statements
+        found = _statement_named(name)
+        if found is not None:
+            return _statement_record(found)
     for entry in entries():
-        if address in {entry.where, entry.where.partition(":")[2]}:
+        if (address or name) in {entry.where, entry.where.partition(":")[2]}:
             return shown_mechanism(entry)
     raise UsageError(f"NAME {name!r} is not a statement, item or mechanism{_hint(name)}")
+
+
+def _statement_named(name: str) -> Statement | None:
+    """Return the statement of a name, or else the first one of an item with that name."""
+    if is_statement(name):
+        return find_statement(name)
+    return next((one for one in all_statements() if name in {row.name for row in one.items}), None)
 
 
 def _hint(name: str) -> str:

@@ -32,6 +32,7 @@ __all__ = [
     "all_statements",
     "faults",
     "find_statement",
+    "is_statement",
     "load_statements",
     "statement",
 ]
@@ -344,6 +345,11 @@ def load_statements(place: str) -> tuple[Statement, ...]:
 
 def _is_below(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
+
+
+def is_statement(name: str) -> bool:
+    """Return whether there is a statement of a name."""
+    return _STATEMENTS.get(name) is not None
 
 
 def find_statement(name: str) -> Statement:

@@ -68,15 +68,21 @@ class Registry(Generic[K, V]):
         return tuple(self._entries.values())
 
     def _import_for(self, key: K) -> None:
-        """Import the modules that may enter a key: for a type of dpassay, those that mention it.
+        """Import the modules that may enter a key: for a type of dpassay or a name, those that mention it.
 
-        The modules of all types take seconds to import. Other code has entered its own types.
+        The modules of all entries take seconds to import. Other code has entered its own types.
         """
         if not isinstance(key, type):
-            self._import()
+            if isinstance(key, str) and key.isidentifier():
+                self._import_mentioning(key)
+            if key not in self._entries:
+                self._import()
         elif key.__module__.partition(".")[0] == "dpassay":
-            for package in self._packages:
-                import_below_mentioning(package, key.__name__)
+            self._import_mentioning(key.__name__)
+
+    def _import_mentioning(self, word: str) -> None:
+        for package in self._packages:
+            import_below_mentioning(package, word)
 
     def _import(self) -> None:
         if not self._is_complete:
