@@ -1,6 +1,7 @@
 """The plan of a run: cases paired with laws, with a share of the level and a number of calls for each check."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -33,6 +34,7 @@ __all__ = [
     "CheckResult",
     "Plan",
     "Target",
+    "in_running_order",
     "make_plan",
     "seed_of",
 ]
@@ -295,3 +297,20 @@ def _complain_of_choice(mechanisms: set[str], mechanism: str, laws: set[str], la
     if not any(_chosen(name, mechanism) for name in mechanisms):
         raise UsageError(f"--mechanism {mechanism!r} matches none of {', '.join(sorted(mechanisms))}")
     raise UsageError(f"--law {law!r} matches none of {', '.join(sorted(laws))}")
+
+
+def in_running_order(checks: Sequence[Check]) -> list[Check]:
+    """Return the checks in the order in which they are run: the exact ones first, then the samples.
+
+    The first sampled law of every case comes before the second of any, so that no case goes without samples where the
+    time is short.
+    """
+    laws = {name: place for place, name in enumerate(dict.fromkeys(check.law.name for check in checks))}
+    ordered = sorted(checks, key=lambda check: (check.law.place, check.law.sampled, laws[check.law.name]))
+    before, turns = Counter[str](), dict[tuple[str, str], int]()
+    for check in ordered:
+        turns[check.mechanism, check.law.name] = before[check.mechanism] if check.law.sampled else 0
+        before[check.mechanism] += check.law.sampled and check.reason is None
+    return sorted(
+        ordered, key=lambda check: (check.law.place, check.law.sampled, turns[check.mechanism, check.law.name])
+    )

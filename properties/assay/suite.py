@@ -19,7 +19,16 @@ from dpassay.properties.assay.execution import NOT_STARTED, Budget, close_sessio
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.journal import Journal
 from dpassay.properties.assay.kinds import FindingKind
-from dpassay.properties.assay.planning import DEFAULT_CALLS, MOST_CALLS, Check, CheckResult, Plan, Target, make_plan
+from dpassay.properties.assay.planning import (
+    DEFAULT_CALLS,
+    MOST_CALLS,
+    Check,
+    CheckResult,
+    Plan,
+    Target,
+    in_running_order,
+    make_plan,
+)
 from dpassay.properties.drawing.workers import backend_in_use
 
 __all__ = [
@@ -100,7 +109,7 @@ def run_plan(
     if backend not in BACKENDS:
         raise UsageError(f"--backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     start = time.time()
-    ordered = _in_running_order(plan.checks)
+    ordered = in_running_order(plan.checks)
     for check in ordered:
         if check.reason is not None:
             yield CheckResult(check, Finding(FindingKind.NOT_APPLICABLE, check.reason))
@@ -181,8 +190,3 @@ class _Run:
 def _undecided(rounds: Collection[CheckState]) -> list[Check]:
     """Return the checks of sampled tests that are too weak so far; more calls may decide them."""
     return [one.check for one in rounds if one.check.law.sampled and one.result.finding.kind in OPEN]
-
-
-def _in_running_order(checks: Sequence[Check]) -> list[Check]:
-    laws = {name: place for place, name in enumerate(dict.fromkeys(check.law.name for check in checks))}
-    return sorted(checks, key=lambda check: (check.law.place, check.law.sampled, laws[check.law.name]))
