@@ -24,7 +24,18 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, CheckResult, seed_of
 from dpassay.properties.assay.sufficiency import MOST_SAMPLED_PAIRS
 
-__all__ = ["GROWTH", "LEAST_GROWTH", "OPEN", "CheckState", "Place", "deeper", "in_round", "next_round", "place_of"]
+__all__ = [
+    "GROWTH",
+    "LEAST_GROWTH",
+    "OPEN",
+    "CheckState",
+    "Place",
+    "deeper",
+    "in_round",
+    "may_gain",
+    "next_round",
+    "place_of",
+]
 
 GROWTH = 4
 """Factor on the depth from round to round: a smaller one repeats more calls, a larger one overshoots the time."""
@@ -106,7 +117,7 @@ def next_round(
 
     Parameters
     ----------
-    rounds : sequence of Round
+    rounds : sequence of CheckState
         The state of all checks.
     seconds : float
         Time left.
@@ -117,10 +128,10 @@ def next_round(
 
     Returns
     -------
-    list of Round
+    list of CheckState
         In order of the gain for each second; empty if nothing fits into the time.
     """
-    candidates = sorted(filter(_may_gain, rounds), key=lambda one: -one.gain_per_second(wanted))
+    candidates = sorted(filter(may_gain, rounds), key=lambda one: -one.gain_per_second(wanted))
     chosen = (list(_fitting(candidates, seconds, processes, growth)) for growth in (GROWTH, LEAST_GROWTH))
     return next(filter(None, chosen), [])
 
@@ -135,7 +146,8 @@ def _fitting(candidates: Sequence[CheckState], seconds: float, processes: int, g
             yield replace(one, number=one.number + 1, depth=one.depth * growth)
 
 
-def _may_gain(one: CheckState) -> bool:
+def may_gain(one: CheckState) -> bool:
+    """Return whether a deeper round may change a result."""
     kind = one.result.finding.kind
     is_open = kind is FindingKind.OK or (kind in OPEN and one.number < _MOST_ATTEMPTS)
     return is_open and one.check.law.deepens and one.depth < _MOST_DEPTH
@@ -146,7 +158,7 @@ def deeper(before: CheckState, after: CheckResult, number: int, depth: int) -> C
 
     Parameters
     ----------
-    before : Round
+    before : CheckState
         The state before.
     after : CheckResult
         The result of the round.

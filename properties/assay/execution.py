@@ -19,7 +19,7 @@ from dpassay.properties.assay.finding import Finding, Law, Turn
 from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.planning import Check, CheckResult, Target
 
-__all__ = ["NOT_STARTED", "Budget", "close_session", "open_session", "run_check", "run_checks"]
+__all__ = ["NOT_STARTED", "Budget", "close_session", "open_session", "run_check", "run_checks", "too_short"]
 
 NOT_STARTED = "the time limit was reached before this check started"
 """Detail of a check for which no time was left."""
@@ -226,12 +226,13 @@ def run_check(target: Target, check: Check, limits: Budget) -> CheckResult:
         )
     end = time.perf_counter()
     is_cut = time.time() >= limits.deadline or (end - began >= left and not losses)
-    return CheckResult(check, _not_run(finding) if is_cut else finding, end - start, losses)
+    is_open = finding.kind is FindingKind.UNDECIDED  # what it leaves undecided was not run at its depth
+    return CheckResult(check, too_short(finding) if is_cut and is_open else finding, end - start, losses)
 
 
-def _not_run(finding: Finding) -> Finding:
-    """Return the finding of a check that used all of its time: what it leaves undecided was not run at its depth."""
-    if finding.kind is not FindingKind.UNDECIDED:
+def too_short(finding: Finding) -> Finding:
+    """Return the finding of a check whose time did not suffice as one of a check that was not run."""
+    if finding.kind is FindingKind.NOT_RUN:
         return finding
     return replace(finding, kind=FindingKind.NOT_RUN, detail=f"its time was too short: {finding.detail}")
 

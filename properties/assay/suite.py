@@ -14,8 +14,17 @@ from dataclasses import dataclass, replace
 import joblib
 
 from dpassay.arguments import UsageError, require_positive
-from dpassay.properties.assay.deepening import OPEN, CheckState, Place, deeper, in_round, next_round, place_of
-from dpassay.properties.assay.execution import NOT_STARTED, Budget, close_session, run_check, run_checks
+from dpassay.properties.assay.deepening import (
+    OPEN,
+    CheckState,
+    Place,
+    deeper,
+    in_round,
+    may_gain,
+    next_round,
+    place_of,
+)
+from dpassay.properties.assay.execution import NOT_STARTED, Budget, close_session, run_check, run_checks, too_short
 from dpassay.properties.assay.finding import Finding
 from dpassay.properties.assay.journal import Journal
 from dpassay.properties.assay.kinds import FindingKind
@@ -161,6 +170,7 @@ class _Run:
             left = end - time.time()
             chosen = next_round(candidates, left, self.processes, places) if left > _LEAST_ROUND else []
             if not chosen:
+                yield from _cut_short(current.values(), places)
                 return
             for after, planned in self._deeper(chosen, Budget.until(end)):
                 place = place_of(after.check)
@@ -185,6 +195,13 @@ class _Run:
         ):
             self.journal.add(result)
             yield result
+
+
+def _cut_short(rounds: Collection[CheckState], places: Collection[Place]) -> Iterator[CheckResult]:
+    """Yield the results that more time may change as not run: weak tests, and those that did not show what they must."""
+    for one in rounds:
+        if place_of(one.check) in places and may_gain(one):
+            yield replace(one.result, finding=too_short(one.result.finding))
 
 
 def _undecided(rounds: Collection[CheckState]) -> list[Check]:
