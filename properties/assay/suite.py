@@ -198,7 +198,7 @@ class _Run:
 
 
 def _cut_short(rounds: Collection[CheckState], places: Collection[Place]) -> Iterator[CheckResult]:
-    """Yield the results that more time may change as not run: weak tests, and those that did not show what they must."""
+    """Yield as not run what more time may change: weak tests, and those that did not show what they must."""
     for one in rounds:
         if place_of(one.check) in places and may_gain(one):
             yield replace(one.result, finding=too_short(one.result.finding))
