@@ -1,10 +1,12 @@
 """Progress bars on standard error, shown on a terminal only and removed at the end."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 __all__ = ["progress_bar", "share_bar"]
 
@@ -12,14 +14,12 @@ __all__ = ["progress_bar", "share_bar"]
 @contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Callable[[str], None]]:
     """Show a count of steps; the yielded function takes the name of the step just finished."""
-    columns = (
-        TextColumn(title),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[at]}"),
-    )
-    with _bar(*columns) as bar:
+    if not _is_shown():
+        yield lambda _: None
+        return
+    from rich.progress import MofNCompleteColumn
+
+    with _bar(title, MofNCompleteColumn()) as bar:
         task = bar.add_task(title, total=total, at="")
 
         def advance(at: str) -> None:
@@ -31,8 +31,10 @@ def progress_bar(title: str, total: int) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def share_bar(title: str) -> Iterator[Callable[[str, float], None]]:
     """Show a fraction between 0 and 1; the yielded function takes a description and the fraction done."""
-    columns = (TextColumn(title), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[at]}"))
-    with _bar(*columns) as bar:
+    if not _is_shown():
+        yield lambda *_: None
+        return
+    with _bar(title) as bar:
         task = bar.add_task(title, total=1.0, at="")
 
         def update(at: str, share: float) -> None:
@@ -41,6 +43,13 @@ def share_bar(title: str) -> Iterator[Callable[[str, float], None]]:
         yield update
 
 
-def _bar(*columns: TextColumn | BarColumn | MofNCompleteColumn | TimeElapsedColumn) -> Progress:
-    console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+def _is_shown() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _bar(title: str, *columns: "ProgressColumn") -> "Progress":
+    from rich.console import Console  # takes a tenth of a second to import
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    every = (TextColumn(title), BarColumn(), *columns, TimeElapsedColumn(), TextColumn("{task.fields[at]}"))
+    return Progress(*every, console=Console(stderr=True), transient=True)
