@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb
+from flint import arb, ctx
 
 from dpassay.spec.ball import Exact, ball, exact, sum_balls
 
@@ -38,12 +38,12 @@ def composed_response_delta(epsilon0: Exact, count: int, epsilon: Exact) -> arb:
     if unit == 0 or level >= count * unit:
         return arb(0)
     least = math.floor((level / unit + count) / 2) + 1  # truthful answers from which on the loss exceeds epsilon
-    truthful, lying = _tails(unit, count)
+    truthful, lying = _tails(unit, count, ctx.prec)
     return truthful[least] - ball(level).exp() * lying[least]
 
 
 @lru_cache(maxsize=64)
-def _tails(unit: Fraction, count: int) -> tuple[list[arb], list[arb]]:
+def _tails(unit: Fraction, count: int, _bits: int) -> tuple[list[arb], list[arb]]:
     """Return, for every j, the probability of at least j truthful answers under the one input and the other."""
     log_true, odds = -(-ball(unit)).exp().log1p(), -ball(unit)
     terms, weight = [], count * log_true  # all truthful

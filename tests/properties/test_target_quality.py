@@ -13,6 +13,11 @@ from hypothesis import strategies as st
 
 from dpassay.impl.accounting import target_quality as floats
 from dpassay.impl.accounting.target_programme import quality_by_programme
+from dpassay.impl.mechanisms.between_thresholds import BetweenThresholds
+from dpassay.impl.mechanisms.boundary_wrapper import BoundaryWrapper
+from dpassay.impl.mechanisms.double_run import DoubleRun
+from dpassay.impl.mechanisms.exponential import ExponentialMechanism
+from dpassay.impl.mechanisms.finite import FiniteMechanism
 from dpassay.properties.strategies.indistinguishable import indistinguishable_pairs
 from dpassay.spec.ball import Real, at_least, at_most, ball
 from dpassay.spec.distributions.indistinguishable import TargetedPair
@@ -63,7 +68,7 @@ def test_qualities_of_families(epsilon: float, gap: float) -> None:
     )
     rounded_down(
         float(floats.double_run_quality(epsilon)),
-        of_ratio(lambda e: (2 * e / (1 + e) ** 2).min((e + 1) / (e * e + e + 1)), epsilon),
+        of_ratio(disagreement_quality, epsilon),
     )
     rounded_down(
         float(floats.printed_double_run_quality(epsilon)),
@@ -87,6 +92,42 @@ def test_the_boundary_wrapper(epsilon: float, growth: float) -> None:
     own = of_ratio(lambda e: ball(1) * wrapped_classifier_ratio(e).log(), epsilon)
     rounded_up(float(floats.wrapped_classifier_epsilon(epsilon)), own)
     rounded_up(float(floats.wrapped_test_epsilon(epsilon)), of_ratio(turned, epsilon))
+
+
+def disagreement_quality(e: arb) -> arb:
+    """Enclose the quality of disagreement of two runs."""
+    return (2 * e / (1 + e) ** 2).min((e + 1) / (e * e + e + 1))
+
+
+CHARGED: list[tuple[Any, Callable[[arb, arb], arb]]] = [
+    *(
+        (BoundaryWrapper(FiniteMechanism((w, 1), (1, w)), binary=binary), boundary_quality)
+        for w in (2, 5, 40)
+        for binary in (False, True)
+    ),
+    (BoundaryWrapper(ExponentialMechanism(size=3, epsilon=0.5)), boundary_quality),
+    *(
+        (
+            BetweenThresholds(epsilon, -1.0, high, sensitivity),
+            lambda _, r, gap=(high + 1) / sensitivity: (1 - r ** -ball(gap)) / (r + 1),
+        )
+        for epsilon, high, sensitivity in ((0.25, 0.5, 1.0), (2.0, 3.0, 1.0), (0.5, 1.0, 4.0))
+    ),
+    *((DoubleRun(FiniteMechanism((w, 1), (1, w))), lambda e, _: disagreement_quality(e)) for w in (2, 40)),
+]
+"""Mechanisms that state the quality of a target, and the exact one at e^epsilon of what is inside and of a call."""
+
+
+@pytest.mark.parametrize(("mechanism", "formula"), CHARGED)
+def test_a_mechanism_states_the_quality_at_the_epsilon_that_it_charges(
+    mechanism: Any, formula: Callable[[arb, arb], arb]
+) -> None:
+    """A larger epsilon has a larger quality: the two must be those of one account."""
+    (claim,) = mechanism.claims
+    inner = getattr(mechanism, "base", mechanism).claims[0]
+    rounded_down(
+        mechanism.quality, lambda: formula(ball(inner.epsilon).exp(), ball(claim.epsilon).exp()), Fraction(1, 10**11)
+    )
 
 
 def as_floats(pair: TargetedPair) -> tuple[Any, Any, Any, float]:

@@ -72,6 +72,37 @@ def test_meeting_targets_and_unknown_identifiers_are_refused() -> None:
         store.revise(kept, frozenset({9}))
 
 
+TARGETS: list[tuple[Any, Any, bool]] = [
+    (Interval(0, 2), Interval(1, 3), True),
+    (Interval(0, 1), Interval(1, 2), False),
+    (Interval(5, math.inf), frozenset({math.inf}), True),
+    (Interval(0, 2), frozenset({7, 1}), True),
+    (Interval(0, 2), frozenset({2, -1}), False),
+    (Interval(0, 2), frozenset(), False),
+    (frozenset({1, 2}), frozenset({3, 2}), True),
+    (frozenset({1, 2}), frozenset({3}), False),
+]
+
+
+@pytest.mark.parametrize("between", [0, 1])
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("one", "other", "common"), TARGETS)
+def test_whichever_target_came_first_a_second_one_must_not_meet_it(
+    one: Any, other: Any, common: bool, swapped: bool, between: int
+) -> None:
+    """Targets of both kinds, in both orders, and with another target in between."""
+    before, after = (other, one) if swapped else (one, other)
+    store = releases()
+    kept = store.release(once(-100), before).identifier
+    for k in range(between):
+        store.revise(kept, frozenset({-7 - k}))
+    if common:
+        with pytest.raises(UsageError, match="target"):
+            store.revise(kept, after)
+    else:
+        assert store.revise(kept, after) is WITHHELD
+
+
 def test_revisions_need_a_session_for_twice_the_epsilon() -> None:
     session = TargetCharging(3, 0.1, float(not_prior_quality(0.1)))
     store = ConditionalReleases(session, 0.1)

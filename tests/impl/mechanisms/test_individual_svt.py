@@ -1,3 +1,5 @@
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -98,6 +100,23 @@ def test_thresholds_closer_than_the_gap_charge_nothing(low: float, high: float) 
     with pytest.raises(UsageError, match="low"):
         svt.ask(ones, low, high)
     assert svt.ask(ones, 0, 2) == BETWEEN
+
+
+@pytest.mark.parametrize("gap", [1.0, 0.1, 3.0])
+@pytest.mark.parametrize("place", [0.0, -0.7, 0.3, 1e6, 2.0**-60])
+def test_the_gap_is_kept_exactly_wherever_the_thresholds_are(gap: float, place: float) -> None:
+    """Thresholds next to float64's idea of the gap: their exact distance counts, not its rounding."""
+    charged = 0
+    for low in (math.nextafter(place, -math.inf), place, math.nextafter(place, math.inf)):
+        for high in (low + gap, math.nextafter(low + gap, -math.inf), math.nextafter(low + gap, math.inf)):
+            svt = between([], hits=1, gap=gap)
+            if Fraction(high) - Fraction(low) >= Fraction(gap):
+                assert svt.ask(ones, low, high) in {BELOW, BETWEEN, ABOVE}
+                charged += 1
+            else:
+                with pytest.raises(UsageError, match="apart"):
+                    svt.ask(ones, low, high)
+    assert 0 < charged < 9
 
 
 def test_the_account_is_that_of_the_hits() -> None:
