@@ -15,14 +15,15 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_progress_is_shown_on_a_terminal_only(stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", stream())
+    shown = stream()
+    monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setenv("TERM", "xterm")
     with progress_bar("counting", 2) as advance:
         advance("first")
         advance("second")
     with share_bar("searching") as update:
         update("bound 1", 0.5)
-    written = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    written = shown.getvalue()
     assert ("counting" in written) == ("searching" in written) == (stream is Terminal)
 
 
