@@ -95,8 +95,8 @@ class AdaptiveComposition(AdaptiveAccountant):
 
     Examples
     --------
-    >>> worst = AdaptiveComposition([pure_round(1.0), bounded_range_round(1.0), bounded_range_round(1.0)])
-    >>> best = AdaptiveComposition([bounded_range_round(1.0), pure_round(1.0), bounded_range_round(1.0)])
+    >>> worst = AdaptiveComposition([pure_mechanism(1.0), bounded_range_mechanism(1.0), bounded_range_mechanism(1.0)])
+    >>> best = AdaptiveComposition([bounded_range_mechanism(1.0), pure_mechanism(1.0), bounded_range_mechanism(1.0)])
     >>> round(worst.delta(0.1), 5), round(best.delta(0.1), 5)
     (0.46707, 0.4622)
     """

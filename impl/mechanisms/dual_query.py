@@ -1,13 +1,14 @@
 """DualQuery: synthetic records that answer many queries, by a game between queries and records."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.arguments import UsageError, require_positive
+from dpassay.arguments import UsageError, require_positive, rounded_up
 from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.noisy_mean import records_of
@@ -72,8 +73,9 @@ class DualQuery:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Pure DP with samples eta rounds (rounds - 1) / records: composition of exponential mechanisms."""
-        return (PureDP(self.samples * self.eta * self.rounds * (self.rounds - 1) / self.records),)
+        """Pure DP with samples eta rounds (rounds - 1) / records, rounded up: composed exponential mechanisms."""
+        exact = self.samples * Fraction(self.eta) * self.rounds * (self.rounds - 1) / self.records
+        return (PureDP(rounded_up(exact)),)
 
     @property
     def neighbours(self) -> RecordNeighbours:

@@ -1,12 +1,13 @@
 """Laplace noise on repeated copies of one number, and on the terms of running sums."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpassay.arguments import require_positive
+from dpassay.arguments import require_positive, rounded_up
 from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
@@ -50,8 +51,8 @@ class LaplaceParallel:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Pure DP with the sum of the epsilons."""
-        return (PureDP(self.copies * self.epsilon),)
+        """Pure DP with the sum of the epsilons, rounded up."""
+        return (PureDP(rounded_up(self.copies * Fraction(self.epsilon))),)
 
     @property
     def neighbours(self) -> VectorNeighbours:

@@ -57,8 +57,8 @@ class PosteriorSample:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Pure DP with 4 B or 2 B."""
-        return (PureDP((4 if self.relation == "replace" else 2) * self.log_likelihood_bound),)
+        """Pure DP with 4 B or 2 B, rounded up by 2^-50."""
+        return (PureDP((4 if self.relation == "replace" else 2) * self.log_likelihood_bound * (1 + 2.0**-50)),)
 
     @property
     def neighbours(self) -> RecordNeighbours:

@@ -61,8 +61,8 @@ class TruncatedGeometric:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Pure DP with epsilon = log(1 + 2^-k)."""
-        return (PureDP(math.log1p(2.0**-self.bits)),)
+        """Pure DP with epsilon = log(1 + 2^-k), rounded up by 2^-50."""
+        return (PureDP(math.log1p(2.0**-self.bits) * (1 + 2.0**-50)),)
 
     @property
     def neighbours(self) -> VectorNeighbours:
