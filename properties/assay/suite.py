@@ -38,7 +38,9 @@ from dpassay.properties.assay.planning import (
     in_running_order,
     make_plan,
 )
+from dpassay.properties.drawing.call_guard import NOT_READ
 from dpassay.properties.drawing.workers import backend_in_use
+from dpassay.properties.hunting.formatting import WEAK_TEST
 
 __all__ = [
     "BACKENDS",
@@ -86,7 +88,7 @@ def run_plan(
 ) -> Iterator[CheckResult]:
     """Run the checks and yield their results in a fixed order, then the results of deeper rounds as they end.
 
-    The order is law by law, computed laws first, so that every mechanism is checked before the time ends. A later
+    The order is law by law, computed laws first; every case is sampled once before any is sampled again. A later
     result of a check replaces an earlier one.
 
     Parameters
@@ -198,10 +200,16 @@ class _Run:
 
 
 def _cut_short(rounds: Collection[CheckState], places: Collection[Place]) -> Iterator[CheckResult]:
-    """Yield as not run what more time may change: weak tests, and those that did not show what they must."""
+    """Yield as not run what more time may change: weak tests, and those that did not show what they must.
+
+    What tested nothing, such as a constant or unreadable outcome or a check that raised, stays undecided.
+    """
     for one in rounds:
-        if place_of(one.check) in places and may_gain(one):
-            yield replace(one.result, finding=too_short(one.result.finding))
+        finding = one.result.finding
+        is_weak = WEAK_TEST in finding.detail and NOT_READ not in finding.detail
+        may_change = is_weak or finding.kind is not FindingKind.UNDECIDED
+        if place_of(one.check) in places and may_gain(one) and may_change:
+            yield replace(one.result, finding=too_short(finding))
 
 
 def _undecided(rounds: Collection[CheckState]) -> list[Check]:

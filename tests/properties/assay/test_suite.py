@@ -30,6 +30,9 @@ from dpassay.properties.assay.suite import (
     run_check,
     run_plan,
 )
+from dpassay.properties.drawing.call_guard import NOT_READ
+from dpassay.properties.hunting.formatting import WEAK_TEST
+from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 
 SOME = ["correct", "broken", "leaky", "liar", "honest", "careless", "careful", "unable"]
 POINT = {"points": 1}
@@ -167,18 +170,21 @@ def test_what_the_time_leaves_undecided_is_not_run(some: Target, kind: FindingKi
 def test_what_more_time_may_change_is_not_run(some: Target) -> None:
     """A weak test, and a finding that is expected and may need more calls, are neither a pass nor a failure."""
     kinds_of = {"correct": FindingKind.OK, "broken": FindingKind.OK, "leaky": FindingKind.UNDECIDED}
+    void = {"liar": CONSTANT_OUTCOME, "honest": f"{NOT_READ}everything; {WEAK_TEST}", "careful": "the check raised"}
 
     def ask(case: RemoteCase, settings: Settings) -> Finding:
         time.sleep(0.05 * settings.depth)
-        return Finding(kinds_of[case.name], "weak test", power={"weakness": 1.0})
+        kind, detail = kinds_of.get(case.name, FindingKind.UNDECIDED), void.get(case.name, WEAK_TEST)
+        return Finding(kind, detail, power={"weakness": 1.0})
 
-    law = Law("any", "Nothing.", lambda case: None if case.name in kinds_of else "not asked", ask)
+    law = Law("any", "Nothing.", lambda case: None if case.name in {*kinds_of, *void} else "not asked", ask)
     results = run_plan(make_plan(some, [law]), budget=2.0, wanted=lambda _: {("broken", "any")}, jobs=1)
     found = {result.check.mechanism: result.finding for result in results}
     assert {name: found[name].kind for name in kinds_of} == {
         "correct": "ok", "broken": "not run", "leaky": "not run",
     }  # fmt: skip
-    assert found["broken"].detail == "its time was too short: weak test"
+    assert found["broken"].detail == f"its time was too short: {WEAK_TEST}"
+    assert {name: found[name].kind for name in void} == dict.fromkeys(void, "undecided")  # nothing was tested
 
 
 def test_a_computed_check_leaves_the_others_their_time_unless_a_finding_is_expected(some: Target) -> None:
