@@ -28,7 +28,11 @@ from dpassay.spec.theorems.accuracy_first.parameters import filtered_distributio
 from dpassay.spec.theorems.accuracy_first.relative_error import accepted_noise, threshold_above, threshold_below
 from dpassay.spec.theorems.accuracy_first.unified_filter import printed_epsilon, unified_epsilon
 from dpassay.spec.theorems.accuracy_first.zcdp_conversions import pure_core
-from dpassay.spec.theorems.accuracy_first.zcdp_filter import concentrated_run_length, stopping_index
+from dpassay.spec.theorems.accuracy_first.zcdp_filter import (
+    _AtLeastOneRound,
+    concentrated_run_length,
+    stopping_index,
+)
 from dpassay.spec.verdict import Outcome
 
 MILLIONTH = Fraction(1, 10**6)
@@ -54,6 +58,8 @@ def test_the_length_of_equal_responses() -> None:
     offers = [concentrated_response(ratio)] * (count + 3)
     assert stopping_index(offers, rule) == count > 50
     assert stopping_index(offers[:count], rule) == math.inf
+    literal = _AtLeastOneRound(rule.budget, rule.slack_delta)
+    assert stopping_index(offers, literal) == count
     needed = [
         midpoint(concentrated_epsilon(ball(n * rho_of_ratio(ratio)), ball(rule.slack_delta)))
         for n in (count, count + 1)

@@ -5,6 +5,7 @@ import pytest
 from dpassay.spec.ball import max_balls
 from dpassay.spec.domains.answers import Block, NeighbouringAnswers
 from dpassay.spec.statement import find_statement
+from dpassay.spec.theorems.gaussian_selection.monotone_ratios import _mgf_quotient_exists
 from dpassay.spec.theorems.gaussian_selection.noisy_max import noisy_max_epsilon, noisy_max_losses
 from dpassay.spec.verdict import Outcome
 
@@ -36,6 +37,14 @@ def test_the_quotient_of_a_point_at_0_is_decided() -> None:
     atom = ((Fraction(0), Fraction(648, 25)),)
     verdict = find_statement("mgf_ratio_monotone")(atoms=atom, shift=Fraction(1, 1000), s=0, step=ONE)
     assert verdict.outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("shift", "s", "outcome"),
+    [(1, Fraction(-3, 2), Outcome.HOLDS), (1, Fraction(1, 4), Outcome.HOLDS), (1, Fraction(3, 2), Outcome.VIOLATED)],
+)
+def test_a_quotient_is_missing_only_where_both_moments_are_infinite(shift: int, s: Fraction, outcome: Outcome) -> None:
+    assert _mgf_quotient_exists(shift, s).outcome is outcome
 
 
 def test_blocks_that_are_one_object_are_two_blocks() -> None:
