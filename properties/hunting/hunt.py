@@ -298,6 +298,13 @@ _CALLED_PAIRS = 3
 """Pairs of inputs on which a target is called that a trace decided."""
 
 
+_MARKED = (
+    "the target keeps values of the trace where they cannot be removed, as in an iterator: samples may show them; "
+    "trace=False samples it without a trace"
+)
+"""The note on a target in this very process."""
+
+
 class _Limits(NamedTuple):
     calls: int | None
     budget: float
@@ -373,6 +380,8 @@ def _decided(task: Task, opened: OpenedTarget, relation: NeighbourRelation, seco
         decision = opened.traced(claim, relation, task.seed, seconds)
     except WorkersLostError as error:
         raise UsageError(f"target {describe_target(task.target)!r}: while it was traced, {error}") from error
+    if decision.leaves_marks:
+        decision = replace(decision, notes=(*decision.notes, _MARKED))
     return decision, _Times.now().since(began)
 
 

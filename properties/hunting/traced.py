@@ -44,6 +44,7 @@ from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import audited, epsilon_delta_of
 from dpassay.properties.outcomes.symbols import sampler_of
+from dpassay.properties.tracing.kept_state import kept_state
 from dpassay.properties.tracing.outcome_types import Typed, may_tell
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import EVERYWHERE, Trace, trace
@@ -100,6 +101,12 @@ def decide(
     """
     if isinstance(claim, ExPost):
         return Decision(reason="ex-post claims are only sampled")
+    with kept_state(target) as state:
+        answer = _decided(target, claim, relation, seed, seconds)
+    return replace(answer, leaves_marks=not state.is_clean)
+
+
+def _decided(target: Any, claim: Claim, relation: NeighbourRelation, seed: int, seconds: float) -> Decision:
     work = _Work(sampler_of(target), claim, relation, seed, seconds)
     thread = threading.Thread(target=work.carry_out, name="dpassay trace", daemon=True)
     thread.start()  # a call that waits in foreign code cannot be interrupted, but it can be left behind
@@ -109,8 +116,12 @@ def decide(
     return work.answer or Decision(reason=f"the target does not return within {seconds:g} seconds")
 
 
-def refuted_exactly(target: Any, claim: Claim, relation: NeighbourRelation, pair: Pair, seconds: float) -> bool | None:
+def refuted_exactly(
+    target: Any, claim: Claim, relation: NeighbourRelation, pair: Pair, seconds: float
+) -> tuple[bool | None, bool]:
     """Return whether exact arithmetic refutes a claim at a pair that floats refute; None where a trace does not tell.
+
+    The second answer is whether the target keeps something of the traces that could not be removed.
 
     Parameters
     ----------
@@ -124,7 +135,13 @@ def refuted_exactly(target: Any, claim: Claim, relation: NeighbourRelation, pair
         Time limit of each of the two traces.
     """
     if isinstance(claim, ExPost):
-        return None
+        return None, False
+    with kept_state(target) as state:
+        answer = _refuted(target, claim, relation, pair, seconds)
+    return answer, not state.is_clean
+
+
+def _refuted(target: Any, claim: Claim, relation: NeighbourRelation, pair: Pair, seconds: float) -> bool | None:
     work = _Work(sampler_of(target), claim, relation, 0, 2 * seconds)
     on_floats = TracedTarget(work, None, "")
     try:

@@ -11,7 +11,7 @@ from dpassay.properties.outcomes.raised import raised_words
 from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.outcome_types import types_of_parts
 from dpassay.properties.tracing.outcomes import affine_of, first_outcome, normal_form
-from dpassay.properties.tracing.refusal import Refusal, active, refuse
+from dpassay.properties.tracing.refusal import Refusal, active, forget_frames, refuse
 from dpassay.properties.tracing.run import Interrupted, Mode, Run, Variables
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.properties.tracing.tree import Choice, Limits, Node, Pending
@@ -132,6 +132,8 @@ class _Explorer:
             outcome = self._outcome(run, data, generator)
         finally:
             active.run = None
+            for ended in (run.refusal, run.interruption):
+                forget_frames(ended)
         if run.refusal is not None:
             raise run.refusal
         return run, outcome

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["Refusal", "active", "caller", "placed", "refuse"]
+__all__ = ["Refusal", "active", "caller", "forget_frames", "placed", "refuse"]
 
 _PACKAGE = str(Path(__file__).parents[2])
 _TARGETS = str(Path(__file__).parents[2] / "impl")
@@ -64,6 +64,15 @@ def refuse(operation: str) -> NoReturn:
     if active.run is not None and active.run.refusal is None:
         active.run.refusal = refusal
     raise refusal
+
+
+def forget_frames(error: BaseException | None) -> None:
+    """Remove the frames from an exception that is kept: they refer to noisy values, and these to their run.
+
+    The garbage collector does not look into arrays, so that such a cycle would live for ever.
+    """
+    if error is not None:
+        error.__traceback__ = error.__context__ = None
 
 
 def placed(words: str, place: str) -> str:

@@ -23,7 +23,7 @@ from dpassay.properties.tracing.outcome_types import Typed
 from dpassay.properties.tracing.own_draws import OwnGenerators, watched_clock
 from dpassay.properties.tracing.patches import Watch, patched
 from dpassay.properties.tracing.python_random import SymbolicRandom
-from dpassay.properties.tracing.refusal import Refusal
+from dpassay.properties.tracing.refusal import Refusal, forget_frames
 from dpassay.properties.tracing.replay import Replays, replay
 from dpassay.properties.tracing.run import Mode, Run
 from dpassay.properties.tracing.tree import Limits
@@ -223,6 +223,7 @@ class _Attempt:
             if own.were_used():
                 raise _final(_OWN_GENERATOR)
         except Refusal as refusal:
+            forget_frames(refusal)
             reason = _final(_OWN_GENERATOR) if own.were_used() else refusal
             if found is not None:
                 reason.on_lattice = any(noise.kind is NoiseKind.GEOMETRIC for noise in found.variables.noises)
