@@ -91,7 +91,10 @@ def functions_in(value: Any, depth: int) -> Iterator[FunctionType]:
     else:
         inner = [vars(type(function)).get("__call__"), *getattr(function, "__dict__", {}).values()]
     for part in inner:
-        if callable(part) and not isinstance(part, type):
+        if isinstance(part, type):
+            for method in [value for value in vars(part).values() if isinstance(value, FunctionType)]:
+                yield from functions_in(method, depth - 1)
+        elif callable(part):
             yield from functions_in(part, depth - 1)
 
 
