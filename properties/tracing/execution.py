@@ -127,11 +127,11 @@ class _Explorer:
             found.root, tuple(prefix), found.variables, self.limits, self.mode, allowance, self.deadline
         )  # fmt: skip
         data, generator = self.data(run), self.generator(run)
-        active.run = run
+        active.run = active.tape = run
         try:
             outcome = self._outcome(run, data, generator)
         finally:
-            active.run = None
+            active.run = active.tape = None
             for ended in (run.refusal, run.interruption):
                 forget_frames(ended)
         if run.refusal is not None:

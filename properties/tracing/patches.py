@@ -39,17 +39,13 @@ class Watch:
 
 @contextmanager
 def patched(watch: Watch) -> Iterator[None]:
-    """Replace functions of numpy, of the global generators and of the system until the end of the context."""
+    """Replace functions of numpy and of the system until the end of the context."""
     with ExitStack() as stack:
         _keep_numpy_in_generators(stack)
         for name in _CONVERSIONS:
             _replace(stack, np, name, _converting)
         for name in _CREATIONS:
             _replace(stack, np, name, _creating)
-        for name in _global_draws(np.random, "RandomState"):
-            _replace(stack, np.random, name, _hidden("numpy.random." + name))
-        for name in _global_draws(random, "Random"):
-            _replace(stack, random, name, _hidden("random." + name))
         for name in ("exp", "expm1", "log", "log1p", "sqrt"):
             _replace(stack, math, name, _image(name))
         for name, function in _OF_NOISE.items():
@@ -80,16 +76,6 @@ def _replace(stack: ExitStack, module: Any, name: str, wrapper: Callable[[Any], 
     original = getattr(module, name)
     setattr(module, name, wrapper(original))
     stack.callback(setattr, module, name, original)
-
-
-def _global_draws(module: Any, owner: str) -> list[str]:
-    """Return the names of the functions of a module that draw from its global generator."""
-    found = []
-    for name in module.__all__:
-        bound = getattr(getattr(module, name, None), "__self__", None)
-        if type(bound).__name__ == owner:
-            found.append(name)
-    return found
 
 
 def _hidden(words: str) -> Callable[[Any], Any]:

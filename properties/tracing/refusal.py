@@ -50,9 +50,10 @@ class Refusal(BaseException):
 
 
 class _Active(threading.local):
-    """The run that is under way in this thread."""
+    """The run that is under way in this thread, and the tape that it draws from: on numbers there is no run."""
 
     run: Any = None
+    tape: Any = None
 
 
 active = _Active()

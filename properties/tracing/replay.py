@@ -19,7 +19,7 @@ from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.inversion import inverted_noises
 from dpassay.properties.tracing.outcome_types import types_of_parts
 from dpassay.properties.tracing.outcomes import agrees, first_outcome, normal_form
-from dpassay.properties.tracing.refusal import Refusal
+from dpassay.properties.tracing.refusal import Refusal, active
 from dpassay.properties.tracing.tree import Node
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.leaves.derived import with_derived
@@ -140,11 +140,15 @@ def run_on_numbers(
     generator : callable
         Makes the generator that the mechanism gets of the tape.
     """
+    numbers, made = np.array(data, dtype=np.float64), generator(tape)
+    active.tape = tape
     try:
         with np.errstate(all="ignore"):
-            returned = sampler(np.array(data, dtype=np.float64), 1, generator(tape))
+            returned = sampler(numbers, 1, made)
     except Exception as error:  # noqa: BLE001 - an exception is an outcome
         return Raised(raised_words(error))
+    finally:
+        active.tape = None
     outcome = first_outcome(returned)
     tape.types = types_of_parts(outcome)
     return normal_form(outcome, _impossible)
