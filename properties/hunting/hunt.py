@@ -291,6 +291,8 @@ def investigate(
             result = _sample(task, opened, exactly, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])
             result = result if decision is None else with_certified_float64(result, task, decision[0])
+            if trace and exact is None:
+                result = replace(result, not_traced=_ONLY_SAMPLED if length == 1 else _SESSIONS)
     return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours, stated)
 
 
@@ -298,11 +300,8 @@ _CALLED_PAIRS = 3
 """Pairs of inputs on which a target is called that a trace decided."""
 
 
-_MARKED = (
-    "the target keeps values of the trace where they cannot be removed, as in an iterator: samples may show them; "
-    "trace=False samples it without a trace"
-)
-"""The note on a target in this very process."""
+_ONLY_SAMPLED = "inputs that are not arrays of numbers, such as tables, are not traced"
+_SESSIONS = "sessions of several calls are not traced"
 
 
 class _Limits(NamedTuple):
@@ -380,8 +379,6 @@ def _decided(task: Task, opened: OpenedTarget, relation: NeighbourRelation, seco
         decision = opened.traced(claim, relation, task.seed, seconds)
     except WorkersLostError as error:
         raise UsageError(f"target {describe_target(task.target)!r}: while it was traced, {error}") from error
-    if decision.leaves_marks:
-        decision = replace(decision, notes=(*decision.notes, _MARKED))
     return decision, _Times.now().since(began)
 
 

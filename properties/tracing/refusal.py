@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["Refusal", "active", "caller", "forget_frames", "placed", "refuse"]
+__all__ = ["Refusal", "active", "caller", "forget_frames", "place_of", "placed", "refuse"]
 
 _PACKAGE = str(Path(__file__).parents[2])
 _TARGETS = str(Path(__file__).parents[2] / "impl")
@@ -98,6 +98,17 @@ def caller() -> str:
             installed = installed or place
         frame = frame.f_back
     return installed
+
+
+def place_of(error: BaseException) -> str:
+    """Return file and line of the innermost frame of the code under test that an exception went through, or nothing."""
+    place, step = "", error.__traceback__
+    while step is not None:
+        name = step.tb_frame.f_code.co_filename
+        if not _is_foreign(name) and _INSTALLED not in name:
+            place = f"{Path(name).name}:{step.tb_lineno}"
+        step = step.tb_next
+    return place
 
 
 def _is_foreign(name: str) -> bool:

@@ -165,6 +165,7 @@ class Run:
         self.refusal: Refusal | None = None
         self.interruption: Interrupted | None = None
         self.types: Hashable = None
+        self.place = ""
         self.mode = mode
         self.limits = limits
         self.kinds: dict[int, NoiseKind] = {}
@@ -210,6 +211,10 @@ class Run:
     def datum(self, index: int) -> Symbol:
         """Return a coordinate of symbolic data."""
         return Symbol(self, self.forms.variable(index))
+
+    def is_on_lattice(self, form: Form) -> bool:
+        """Return whether noise on a lattice occurs in a form."""
+        return any(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in form.terms)
 
     def derives(self, form: Form) -> bool:
         """Return whether a function of the form is to be a coordinate of its own: it holds data and no noise."""

@@ -1,6 +1,7 @@
 """Tracing a mechanism: its leaves, exactly, from the code that runs."""
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -210,13 +211,13 @@ class _Attempt:
 
     def carry_out(self, replays: int, seed: int) -> Trace | Refusal:
         with kept_global_generators():
-            seed_global_generators(np.random.SeedSequence())  # a seed that the target sets itself changes the state
+            seed_global_generators(_unlikely())  # a seed that the target sets itself changes the state
             return self._carried_out(replays, seed)
 
     def _carried_out(self, replays: int, seed: int) -> Trace | Refusal:
         began, watch, found, own = time.monotonic(), Watch(), None, OwnGenerators(self.sampler)
         try:
-            with patched(watch), shared_generators(self.sampler), self._in_time(began):
+            with patched(watch, self.sampler), shared_generators(self.sampler), self._in_time(began):
                 own.require_no_shared()
                 with noisy_names(self.sampler) if not self.mode.is_exact else nullcontext():
                     found = self._explore()
@@ -271,6 +272,11 @@ class _Attempt:
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return wrap(array)
+
+
+def _unlikely() -> np.random.SeedSequence:
+    """Return a seed that no target sets."""
+    return np.random.SeedSequence(int.from_bytes(os.urandom(16), "little"))
 
 
 def _final(words: str) -> Refusal:
