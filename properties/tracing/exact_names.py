@@ -82,7 +82,7 @@ def _imported() -> tuple[ModuleType, ...]:
 
 @functools.lru_cache(1)
 def _modules_by_folder(modules: tuple[ModuleType, ...]) -> dict[str, list[ModuleType]]:
-    """Return the modules of each folder: thousands of them, which hardly ever change, are asked for again and again."""
+    """Return the modules of each folder: there are thousands, they hardly change, and they are asked for often."""
     found: dict[str, list[ModuleType]] = {}
     for module in modules:
         file = getattr(module, "__file__", None)

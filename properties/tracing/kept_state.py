@@ -193,7 +193,7 @@ class KeptState:
         self._restores.append(restore)
         return before
 
-    def _noted_object(self, value: Any) -> list[Any]:
+    def _noted_object(self, value: Any) -> list[Any]:  # noqa: PLR0911 - a case for each kind of object
         if isinstance(value, types.FunctionType):
             if self._is_closed(value):
                 return []

@@ -83,7 +83,7 @@ def _is_whole(value: Any) -> bool:
     """Return whether a noisy value is an integer of Python, as far as is known: a rounded number, or lattice noise."""
     if isinstance(value, Image):
         return value.steps[-1][0] in ROUNDINGS
-    return bool(value.run.is_on_lattice(value.form))
+    return bool(value.run.is_whole(value.form))
 
 
 def _extreme(plain: Callable[..., Any], *, is_above: bool) -> Callable[..., Any]:

@@ -139,7 +139,7 @@ def _in_value(value: Any, seen: set[int], depth: int) -> Iterator[Any]:
         yield from _in_value(part, seen, depth - 1)
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: Any) -> list[Any]:  # noqa: PLR0911 - a case for each kind of value
     """Return the values that a function, an object or a class of the code under test or a container holds."""
     if any(getattr(value, "__self__", None) is shared for shared in SHARED):
         return [value.__self__]

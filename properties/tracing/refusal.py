@@ -101,7 +101,7 @@ def caller() -> str:
 
 
 def place_of(error: BaseException) -> str:
-    """Return file and line of the innermost frame of the code under test that an exception went through, or nothing."""
+    """Return file and line of the innermost frame of the code under test that an exception went through, if any."""
     place, step = "", error.__traceback__
     while step is not None:
         name = step.tb_frame.f_code.co_filename

@@ -212,6 +212,11 @@ class Run:
         """Return a coordinate of symbolic data."""
         return Symbol(self, self.forms.variable(index))
 
+    def is_whole(self, form: Form) -> bool:
+        """Return whether a form is a sum of noise on a lattice alone, which is an integer."""
+        keys = form.terms
+        return bool(keys) and all(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in keys)
+
     def is_on_lattice(self, form: Form) -> bool:
         """Return whether noise on a lattice occurs in a form."""
         return any(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in form.terms)
