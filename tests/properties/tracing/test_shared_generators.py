@@ -1,6 +1,6 @@
 """Draws from the shared generators of `random` and `numpy.random` in traces."""
 
-# ruff: noqa: NPY002, S311 - the shared generators are what is tested
+# ruff: noqa: NPY002, PLW0108, S311 - the shared generators are what is tested
 
 import random
 import secrets
