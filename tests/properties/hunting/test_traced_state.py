@@ -1,6 +1,7 @@
 """Targets that keep what they drew, in a hunt that traces them first."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.traced
 @pytest.mark.parametrize("isolate", [True, False])
 def test_noise_that_was_kept_in_a_trace_is_not_sampled(file: Path, isolate: bool) -> None:
     result = hunt(f"{file}:remembers", "pure:1", LINE, calls=300, isolate=isolate)
@@ -47,6 +49,7 @@ def test_noise_that_was_kept_in_a_trace_is_not_sampled(file: Path, isolate: bool
     assert any("not a fresh draw" in note for note in result.notes)  # of numbers, which symbols are not
 
 
+@pytest.mark.traced
 def test_the_process_of_a_target_starts_anew_where_marks_remain(file: Path) -> None:
     draw = Draw(np.zeros(1), 3, np.random.SeedSequence(0), one_by_one=False)
     with TargetProcess(Named(f"{file}:streams"), "streams") as process:
@@ -62,7 +65,7 @@ def test_the_process_of_a_target_starts_anew_where_marks_remain(file: Path) -> N
 
 
 def test_tables_and_sessions_are_said_to_be_sampled_only() -> None:
-    def count(rows, size, rng):
+    def count(rows: Any, size: int, rng: np.random.Generator) -> Any:
         return len(rows) + rng.laplace(size=size)
 
     result = hunt(count, "pure:1", "dicts:age=0..9,size=2,relation=add-remove", calls=300)
