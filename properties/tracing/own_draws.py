@@ -30,7 +30,7 @@ _CLOCKS = frozenset(
 )
 _DATES = frozenset({"now", "today", "utcnow"})
 
-SHARED = np.random.mtrand._rand, random._inst  # type: ignore[attr-defined]  # noqa: SLF001 - libraries use them
+SHARED = np.random.mtrand._rand, random._inst  # noqa: SLF001 - libraries use them
 """The shared generators of `numpy.random` and `random`."""
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)

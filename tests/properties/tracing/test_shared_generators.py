@@ -47,8 +47,13 @@ def decided(function: Any, epsilon: float = 1.0, relation: Any = LINE) -> Decisi
     ],
 )
 def test_noise_of_shared_generators_is_noise(noise: Any) -> None:
-    assert str(decided(lambda data: data[0] + noise()).verdict) == "holds"
-    assert str(decided(lambda data: data[0] + noise(), 0.5).verdict) != "holds"
+    found = decided(lambda data: data[0] + noise())
+    assert str(found.verdict) == "holds"
+    assert found.epsilon_upper == pytest.approx(1)
+
+
+def test_too_little_noise_of_a_shared_generator_is_shown() -> None:
+    assert str(decided(lambda data: data[0] + np.random.laplace(0, 0.5)).verdict) == "violated"
 
 
 def test_bits_of_shared_generators() -> None:
