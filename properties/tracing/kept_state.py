@@ -130,7 +130,7 @@ class KeptState:
 
     def _noted_elements(self, value: Any) -> list[Any]:
         before = list(value)
-        base = next(kind for kind in (list, collections.deque, set, bytearray) if isinstance(value, kind))
+        base: Any = next(kind for kind in (list, collections.deque, set, bytearray) if isinstance(value, kind))
 
         def restore() -> bool:
             found = list(value)
@@ -296,7 +296,7 @@ def _of_cache(value: Any) -> _Restore:
         if value.cache_info() == before:
             return True
         value.cache_clear()
-        return before.currsize == 0
+        return bool(before.currsize == 0)
 
     return restore
 

@@ -11,13 +11,14 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from dpassay.properties.tracing.arrays import SymbolArray
 from dpassay.properties.tracing.derived import clipped
-from dpassay.properties.tracing.exact_names import spaces_of
+from dpassay.properties.tracing.exact_names import functions_in, spaces_of
 from dpassay.properties.tracing.images import ROUNDINGS, Image
 from dpassay.properties.tracing.refusal import active
 from dpassay.properties.tracing.symbols import Symbol
@@ -100,6 +101,9 @@ def _extreme(plain: Callable[..., Any], *, is_above: bool) -> Callable[..., Any]
     return replaced
 
 
+_DEEPEST = 4
+"""Functions within functions that are looked into."""
+
 _NAMES: dict[str, Any] = {
     "float": _Float,
     "int": _Int,
@@ -108,13 +112,31 @@ _NAMES: dict[str, Any] = {
 }
 
 
+def _asks_for_types(space: dict[str, Any], own: list[FunctionType]) -> bool:
+    """Return whether functions of a module use the name ``type``."""
+    functions = [value for value in list(space.values()) if isinstance(value, FunctionType)]
+    functions += [function for function in own if function.__globals__ is space]
+    return any(_names(function.__code__, "type") for function in functions)
+
+
+def _names(code: CodeType, name: str) -> bool:
+    return name in code.co_names or any(_names(part, name) for part in code.co_consts if isinstance(part, CodeType))
+
+
 @contextmanager
 def noisy_names(sampler: Any) -> Iterator[None]:
     """Let ``float``, ``int``, ``min`` and ``max`` keep noisy values in the code of a sampler, while in the context.
 
-    A name that a module binds itself stays as it is: then a conversion of noise to a float is refused.
+    A name that a module binds itself stays as it is: then a conversion of noise to a float is refused. So does ``int``
+    where the code asks for ``type(x)``, which is no stand-in.
     """
-    bound = [(space, name) for space in spaces_of(sampler) for name in _NAMES if name not in space]
+    own = list(functions_in(sampler, _DEEPEST))
+    bound = [
+        (space, name)
+        for space in spaces_of(sampler)
+        for name in _NAMES
+        if name not in space and not (name == "int" and _asks_for_types(space, own))
+    ]
     try:
         for space, name in bound:
             space[name] = _NAMES[name]

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpassay.properties.drawing.global_generators import global_state
 from dpassay.properties.tracing.exact_names import contents_of, functions_in, spaces_of
-from dpassay.properties.tracing.refusal import refuse
+from dpassay.properties.tracing.refusal import original_of, refuse
 
 __all__ = ["SHARED", "Clock", "OwnGenerators", "watched_clock"]
 
@@ -144,7 +144,7 @@ def _parts(value: Any) -> list[Any]:  # noqa: PLR0911 - a case for each kind of 
     if any(getattr(value, "__self__", None) is shared for shared in SHARED):
         return [value.__self__]
     function = getattr(value, "__func__", value)
-    if getattr(function, "is_routed", False):
+    if original_of(function) is not function:
         return []
     if isinstance(function, FunctionType):
         kept = [*contents_of(function), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]

@@ -12,7 +12,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from dpassay.properties.tracing.conditions import Condition
 from dpassay.properties.tracing.exact_names import spaces_of
 from dpassay.properties.tracing.images import Image, image_of
 from dpassay.properties.tracing.noisy import Noisy
-from dpassay.properties.tracing.refusal import active, refuse
+from dpassay.properties.tracing.refusal import active, original_of, refuse
 from dpassay.properties.tracing.symbols import Symbol, symbol_sum
 
 __all__ = ["Watch", "patched"]
@@ -86,16 +86,19 @@ def _keep_numpy_in_generators(stack: ExitStack) -> None:
     interpreter with it.
     """
     as_it_is = ModuleType("numpy")
-    as_it_is.__dict__.update(np.__dict__)
+    as_it_is.__dict__.update({name: original_of(value) for name, value in np.__dict__.items()})
     for name, module in list(sys.modules.items()):
         if name.startswith("numpy.random.") and vars(module).get("np") is np:
             _replace(stack, module, "np", lambda _: as_it_is)
 
 
 def _replace(stack: ExitStack, module: Any, name: str, wrapper: Callable[[Any], Any]) -> None:
-    original = getattr(module, name)
-    setattr(module, name, wrapper(original))
+    original = original_of(getattr(module, name))
+    made = wrapper(original)
+    if isinstance(made, FunctionType):
+        made.replaces = original  # type: ignore[attr-defined]
     stack.callback(setattr, module, name, original)
+    setattr(module, name, made)
 
 
 def _hidden(words: str) -> Callable[[Any], Any]:

@@ -8,12 +8,12 @@ import sys
 import sysconfig
 import threading
 from pathlib import Path
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["Refusal", "active", "caller", "forget_frames", "place_of", "placed", "refuse"]
+__all__ = ["Refusal", "active", "caller", "forget_frames", "original_of", "place_of", "placed", "refuse"]
 
 _PACKAGE = str(Path(__file__).parents[2])
 _TARGETS = str(Path(__file__).parents[2] / "impl")
@@ -65,6 +65,16 @@ def refuse(operation: str) -> NoReturn:
     if active.run is not None and active.run.refusal is None:
         active.run.refusal = refusal
     raise refusal
+
+
+def original_of(function: Any) -> Any:
+    """Return what a function replaces that a trace put in its place; other values as they are.
+
+    A trace that was left behind, because its target hangs, or that was interrupted while it ended, may leave some.
+    """
+    while isinstance(function, FunctionType) and "replaces" in vars(function):
+        function = vars(function)["replaces"]
+    return function
 
 
 def forget_frames(error: BaseException | None) -> None:

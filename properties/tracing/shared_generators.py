@@ -19,7 +19,7 @@ from dpassay.properties.tracing.exact_names import spaces_of
 from dpassay.properties.tracing.generators import SymbolicGenerator, SymbolicRandomState
 from dpassay.properties.tracing.own_draws import SHARED
 from dpassay.properties.tracing.python_random import SymbolicRandom
-from dpassay.properties.tracing.refusal import active, refuse
+from dpassay.properties.tracing.refusal import active, original_of, refuse
 
 __all__ = ["shared_generators"]
 
@@ -68,6 +68,7 @@ class _SharedRandom(SymbolicRandom):
 
 
 _OF_NUMPY, _OF_PYTHON = SHARED
+_OWN_METHODS = dict(vars(random.SystemRandom))
 _STATE, _RANDOM = _SharedState(_ActiveTape()), _SharedRandom(_ActiveTape())
 
 
@@ -87,15 +88,15 @@ def shared_generators(sampler: Any) -> Iterator[None]:
     with ExitStack() as stack:
         made: dict[int, Any] = {id(_OF_NUMPY): _STATE, id(_OF_PYTHON): _RANDOM}
         for module, name, draw in _draws():
-            original = getattr(module, name)
+            original = original_of(getattr(module, name))
             made[id(original)] = routed = _routed(original, draw)
-            _set(stack, vars(module), name, routed)
-        _set(stack, vars(np.random.mtrand), "_rand", _STATE)
-        _set(stack, vars(random), "_inst", _RANDOM)
+            _set(stack, vars(module), name, routed, original)
+        _set(stack, vars(np.random.mtrand), "_rand", _STATE, _OF_NUMPY)
+        _set(stack, vars(random), "_inst", _RANDOM, _OF_PYTHON)
         for space in spaces_of(sampler):
             for name, value in list(space.items()):
                 if id(value) in made:
-                    _set(stack, space, name, made[id(value)])
+                    _set(stack, space, name, made[id(value)], value)
         _replace_system_random(stack)
         yield
 
@@ -103,13 +104,13 @@ def shared_generators(sampler: Any) -> Iterator[None]:
 def _draws() -> Iterator[tuple[Any, str, Callable[[], Any]]]:
     """Yield modules, names of their functions, and what returns the method that stands for a function in a run."""
     for name in np.random.__all__:
-        function = getattr(np.random, name)
+        function = original_of(getattr(np.random, name))
         if name == "default_rng":
             yield np.random, name, lambda: _default_rng
         elif callable(function) and not isinstance(function, type):
             yield np.random, name, functools.partial(getattr, _STATE, _ALIASES.get(name, name))
     for name in random.__all__:
-        if getattr(getattr(random, name), "__self__", None) is _OF_PYTHON:
+        if getattr(original_of(getattr(random, name)), "__self__", None) is _OF_PYTHON:
             yield random, name, functools.partial(getattr, _RANDOM, name)
     for name, method in _SECRETS.items():
         yield secrets, name, functools.partial(getattr, _RANDOM, method)
@@ -120,7 +121,7 @@ def _routed(original: Any, draw: Callable[[], Any]) -> Any:
     def routed(*arguments: Any, **options: Any) -> Any:
         return (original if active.tape is None else draw())(*arguments, **options)
 
-    routed.is_routed = True  # type: ignore[attr-defined]  # what it holds is not kept by the target
+    routed.replaces = original  # type: ignore[attr-defined]
     return routed
 
 
@@ -132,10 +133,9 @@ def _replace_system_random(stack: ExitStack) -> None:
     for name in dir(SymbolicRandom):
         if name.startswith("_") or name in _STATES or not hasattr(random.SystemRandom, name):
             continue
-        original = getattr(random.SystemRandom, name)
-        routed = _routed_method(original, name)
-        stack.callback(_restore, name, vars(random.SystemRandom).get(name))
-        setattr(random.SystemRandom, name, routed)
+        own = _OWN_METHODS.get(name)
+        stack.callback(_restore, name, own)
+        setattr(random.SystemRandom, name, _routed_method(own or getattr(random.Random, name), name))
 
 
 def _routed_method(original: Any, name: str) -> Any:
@@ -150,11 +150,12 @@ def _routed_method(original: Any, name: str) -> Any:
 
 def _restore(name: str, own: Any) -> None:
     if own is None:
-        delattr(random.SystemRandom, name)
+        if name in vars(random.SystemRandom):
+            delattr(random.SystemRandom, name)
     else:
         setattr(random.SystemRandom, name, own)
 
 
-def _set(stack: ExitStack, names: dict[str, Any], name: str, value: Any) -> None:
-    stack.callback(names.__setitem__, name, names[name])
+def _set(stack: ExitStack, names: dict[str, Any], name: str, value: Any, original: Any) -> None:
+    stack.callback(names.__setitem__, name, original)
     names[name] = value

@@ -212,13 +212,13 @@ def by_an_option(data: list[float] | None, *, rng: random.Random | None = None) 
     return by_python(data, rng)
 
 
-def by_state(data: Any, rng: np.random.RandomState) -> float:
+def by_annotated_state(data: Any, rng: np.random.RandomState) -> float:
     return float(data[0]) + rng.laplace() + 0 * rng.randn()
 
 
 @pytest.mark.parametrize(
     "function",
-    [by_python, by_text, by_a_name_for_type_checkers, by_an_option, by_state, functools.partial(by_text)],
+    [by_python, by_text, by_a_name_for_type_checkers, by_an_option, by_annotated_state, functools.partial(by_text)],
 )
 def test_an_annotation_says_which_generator_a_function_gets(function: Any) -> None:
     first, again = twice(function)

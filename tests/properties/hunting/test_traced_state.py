@@ -11,7 +11,7 @@ from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.drawing.opened import open_target
 from dpassay.properties.drawing.shipping import Named
-from dpassay.properties.drawing.target_process import TargetProcess
+from dpassay.properties.drawing.target_process import TargetProcess, ask
 from dpassay.properties.hunting.hunt import hunt
 
 LINE = "vector:size=1,linf=1"
@@ -59,7 +59,7 @@ def test_the_process_of_a_target_starts_anew_where_marks_remain(file: Path) -> N
     with open_target(f"{file}:streams", isolate=True, import_timeout=60, call_timeout=60) as opened:
         decision = opened.traced(PureDP(1.0), VectorNeighbours(1, linf=1.0), 0, 5.0)
         assert decision.verdict is None
-        drawn = opened.sampler.ask(sample_side, draw)
+        drawn = ask(opened.sampler, sample_side, draw)
         assert drawn is not None
         assert drawn.failures == 0
 

@@ -29,6 +29,8 @@ OWN = np.random.default_rng(0)
 class Slotted:
     __slots__ = ("empty", "value")
     shared: Any = None
+    empty: Any
+    value: Any
 
     def __init__(self) -> None:
         self.value = 0

@@ -14,8 +14,6 @@ from dpassay.claims import PureDP
 from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.traced import decide
-from dpassay.properties.tracing.refusal import Refusal
-from dpassay.properties.tracing.trace import trace
 
 LINE = VectorNeighbours(size=1, linf=1)
 FOUR = VectorNeighbours(size=4, l1=1)
@@ -97,18 +95,6 @@ def test_a_branch_for_numbers_of_numpy_is_no_matter_of_rounding(sum_of: Any) -> 
     found = decided(release)
     assert str(found.verdict) == "violated"
     assert found.float64 is None
-
-
-def test_an_exception_on_symbols_only_is_named_by_its_line() -> None:
-    def sampler(data: Any, size: int, rng: Any) -> list[Any]:
-        noisy = float(data[0] + rng.laplace())
-        if type(noisy) is not float:
-            raise TypeError("expected a float")
-        return [noisy]
-
-    found = trace(sampler, size=1)
-    assert isinstance(found, Refusal)
-    assert str(found).startswith("test_noisy_names.py:")
 
 
 def test_data_above_an_end_are_compared() -> None:

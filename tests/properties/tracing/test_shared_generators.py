@@ -19,6 +19,7 @@ from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.traced import decide
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import Trace, trace
+from dpassay.spec.leaves.model import Affine
 
 LINE = VectorNeighbours(size=1, linf=1)
 BIT = VectorNeighbours(size=1, linf=1, low=0, high=1, integer=True)
@@ -40,7 +41,7 @@ def decided(function: Any, epsilon: float = 1.0, relation: Any = LINE) -> Decisi
         lambda: laplace(0, 1),
         lambda: np.random.mtrand._rand.laplace(),
         lambda: random.expovariate(1) - random.expovariate(1),
-        lambda: random._inst.expovariate(1) - random.expovariate(1),  # type: ignore[attr-defined]
+        lambda: random._inst.expovariate(1) - random.expovariate(1),
         lambda: random.SystemRandom().expovariate(1) - secrets.SystemRandom().expovariate(1),
         lambda: np.random.default_rng().laplace(),
         lambda: np.random.standard_exponential() - np.random.standard_exponential(),
@@ -66,6 +67,7 @@ def test_beside_the_generator_of_the_target_it_is_independent() -> None:
     found = trace(lambda data, size, rng: [data[0] + rng.laplace() - np.random.laplace()], size=1)
     assert isinstance(found, Trace)
     [leaf] = found.model.leaves
+    assert isinstance(leaf.outcome, Affine)
     assert len(leaf.outcome.noise) == 2
 
 
@@ -138,11 +140,11 @@ def test_a_seed_that_was_set_before_is_seen_as_well() -> None:
 def test_afterwards_the_generators_are_as_they_were() -> None:
     random.seed(3)
     np.random.seed(3)
-    names = [np.random.laplace, np.random.mtrand._rand, random._inst, random.random, secrets.randbelow, laplace]  # type: ignore[attr-defined]
+    names = [np.random.laplace, np.random.mtrand._rand, random._inst, random.random, secrets.randbelow, laplace]
     methods = dict(vars(random.SystemRandom))
-    before = random.getstate(), np.random.get_state()[1].tolist()
+    before = random.getstate(), str(np.random.get_state(legacy=False))
     decided(lambda data: data[0] + laplace() + random.random())
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
-    after = [np.random.laplace, np.random.mtrand._rand, random._inst, random.random, secrets.randbelow, laplace]  # type: ignore[attr-defined]
+    assert (random.getstate(), str(np.random.get_state(legacy=False))) == before
+    after = [np.random.laplace, np.random.mtrand._rand, random._inst, random.random, secrets.randbelow, laplace]
     assert all(one is other for one, other in zip(names, after, strict=True))
     assert dict(vars(random.SystemRandom)) == methods
