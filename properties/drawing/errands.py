@@ -61,8 +61,10 @@ def traced(
 
 def refuted_exactly(
     target: Any, claim: Claim | None, neighbours: NeighbourRelation, pair: tuple[Any, Any], seconds: float
-) -> bool | None:
+) -> tuple[bool | None, bool]:
     """Return whether exact arithmetic refutes a claim at a pair that floats refute; None where a trace does not tell.
+
+    The second answer is whether the target keeps something of the traces that could not be removed.
 
     Parameters
     ----------

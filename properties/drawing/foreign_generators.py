@@ -1,6 +1,10 @@
-"""Keys of JAX and generators of PyTorch, drawn from a generator of numpy; the libraries are imported on use."""
+"""Generators of other kinds, drawn from a generator of numpy; other libraries are imported on use.
+
+In a trace the generator is one of symbols, and so are those made of it.
+"""
 
 import functools
+import random
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
@@ -8,16 +12,31 @@ import numpy as np
 
 from dpassay.arguments import UsageError, shown
 
-__all__ = ["Library", "jax_key", "maker_of", "torch_generator"]
+__all__ = ["Library", "jax_key", "maker_of", "python_random", "random_state", "torch_generator"]
 
 Library = Literal["numpy", "jax", "torch"]
 """Whose generator or key a function takes."""
+
+_SEEDS = 1 << 32
+"""Number of seeds: `RandomState` accepts no more."""
 
 _WORDS = 1 << 32
 """Number of values of a word of a key."""
 
 _TORCH_SEEDS = 1 << 63
 """Number of seeds: `manual_seed` takes 64 bits with a sign."""
+
+
+def random_state(rng: Any) -> Any:
+    """Return a fresh ``numpy.random.RandomState``, seeded from a generator of numpy."""
+    like = getattr(rng, "like", None)
+    return np.random.RandomState(rng.integers(_SEEDS)) if like is None else like(np.random.RandomState)
+
+
+def python_random(rng: Any) -> Any:
+    """Return a fresh ``random.Random``, seeded from a generator of numpy."""
+    like = getattr(rng, "like", None)
+    return random.Random(rng.bytes(32)) if like is None else like(random.Random)  # noqa: S311  # what is asked for
 
 
 def jax_key(rng: Any) -> Any:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpassay.arguments import UsageError, shown
@@ -58,6 +58,8 @@ class OpenedTarget:
     def traced(self, claim: Claim | None, neighbours: NeighbourRelation, seed: int, seconds: float) -> "Decision":
         """Decide by the traced code of the target. Without a claim, take the first one declared.
 
+        Where the target keeps something of the trace that cannot be removed, its process is started anew.
+
         Parameters
         ----------
         claim : Claim, optional
@@ -69,9 +71,13 @@ class OpenedTarget:
         seconds : float
             Time that the decision may take.
         """
-        if isinstance(self.sampler, RemoteSampler):
-            return self.sampler.process.ask(traced, claim, neighbours, seed, seconds)
-        return traced(self.loaded, claim, neighbours, seed, seconds)
+        if not isinstance(self.sampler, RemoteSampler):
+            return traced(self.loaded, claim, neighbours, seed, seconds)
+        decision = self.sampler.process.ask(traced, claim, neighbours, seed, seconds)
+        if not decision.leaves_marks:
+            return decision
+        self.sampler.process.restart()
+        return replace(decision, leaves_marks=False)
 
     def refuted_exactly(
         self, claim: Claim | None, neighbours: NeighbourRelation, pair: tuple[Any, Any], seconds: float
@@ -85,9 +91,12 @@ class OpenedTarget:
         pair : (left, right)
             Two inputs.
         """
-        if isinstance(self.sampler, RemoteSampler):
-            return self.sampler.process.ask(refuted_exactly, claim, neighbours, pair, seconds)
-        return refuted_exactly(self.loaded, claim, neighbours, pair, seconds)
+        if not isinstance(self.sampler, RemoteSampler):
+            return refuted_exactly(self.loaded, claim, neighbours, pair, seconds)[0]
+        answer, leaves_marks = self.sampler.process.ask(refuted_exactly, claim, neighbours, pair, seconds)
+        if leaves_marks:
+            self.sampler.process.restart()
+        return answer
 
     def numbers_in_code(self) -> tuple[float, ...]:
         """Return the numbers at which the code of the target may change its behaviour."""

@@ -1,6 +1,7 @@
 """Functions that release one outcome a call, as samplers of many: any signature, with or without an rng."""
 
 import inspect
+import random
 import sys
 import typing
 from collections.abc import Callable, Sequence
@@ -9,8 +10,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dpassay.arguments import UsageError, shown
+from dpassay.properties.drawing.annotations import alternatives, annotations_of
 from dpassay.properties.drawing.draws import released_apart
-from dpassay.properties.drawing.foreign_generators import Library, maker_of
+from dpassay.properties.drawing.foreign_generators import Library, maker_of, python_random, random_state
 from dpassay.properties.drawing.own_generators import drawing_from
 
 __all__ = ["PerCall", "Takes", "per_call", "per_fit"]
@@ -22,7 +24,7 @@ _STATE_NAMES = ("random_state",)
 _SEED_NAMES = ("seed", "random_seed")
 _KEY_NAMES = ("key", "rng_key", "prng_key", "random_key")
 _SEEDS = 1 << 32
-"""Number of seeds: `RandomState` accepts no more."""
+"""Number of seeds that a function receives: `RandomState` accepts no more."""
 
 
 def per_call(
@@ -35,8 +37,9 @@ def per_call(
 
     The function is called once for each release, with the data first, or after the randomness. A parameter named
     ``rng``, ``generator`` or ``gen``, or annotated as ``numpy.random.Generator``, receives the generator;
-    ``random_state`` a ``RandomState`` and ``seed`` an integer from it, and a parameter annotated as
-    ``torch.Generator`` one of PyTorch, seeded from it. A function without any of them draws from where it likes: see
+    ``random_state`` a ``RandomState`` and ``seed`` an integer from it. An annotation goes before the name: a parameter
+    annotated as ``random.Random``, ``numpy.random.RandomState`` or ``torch.Generator`` receives one, seeded from the
+    generator. A function without any of them draws from where it likes: see
     :mod:`dpassay.properties.drawing.own_generators`.
 
     Parameters
@@ -85,7 +88,7 @@ class PerCall:
             raise UsageError(f"function must be callable, got {shown(function)}")
         self._function = function
         parameters = _parameters(function)
-        hints = _hints(function)
+        hints = annotations_of(function)
         self._randomness = _randomness_of(parameters, hints) if rng is None else _stated(parameters, rng)
         self._is_random_first = bool(parameters) and self._is_random(parameters[0])
         self._convert = _conversion(takes, function, [one for one in parameters if not self._is_random(one)], hints)
@@ -153,7 +156,7 @@ def per_fit(
     per_call(dpassay.properties.drawing.per_call:fitted NoisyMean)
     """
     names = [releases] if isinstance(releases, str) else list(releases)
-    randomness = _randomness_of(_parameters(make), _hints(make))
+    randomness = _randomness_of(_parameters(make), annotations_of(make))
 
     def fitted(data: Any, rng: Any) -> Any:
         options = {} if randomness is None else {randomness[0]: randomness[1](rng)}
@@ -196,14 +199,6 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
         return [inspect.Parameter("data", inspect.Parameter.POSITIONAL_ONLY)]
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations; none where they name what cannot be imported here."""
-    try:
-        return typing.get_type_hints(function.__init__ if isinstance(function, type) else function)  # type: ignore[misc]
-    except Exception:  # noqa: BLE001  # whatever evaluating foreign annotations raises
-        return {}
-
-
 def _randomness_of(
     parameters: list[inspect.Parameter], hints: dict[str, Any]
 ) -> tuple[str, Callable[[Any], Any]] | None:
@@ -224,15 +219,20 @@ def _stated(parameters: list[inspect.Parameter], library: Library) -> tuple[str,
 
 def _randomness(parameter: inspect.Parameter, hint: Any) -> tuple[str, Callable[[Any], Any]] | None:
     """Return the name of a parameter for randomness and what makes its value of a generator; None for others."""
-    name = parameter.name
+    name, hints = parameter.name, alternatives(hint)
     if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY}:
         return None
-    if hint is np.random.RandomState or name in _STATE_NAMES:
-        return name, lambda rng: np.random.RandomState(rng.integers(_SEEDS))  # what the function takes
-    if hint is not None and hint is getattr(sys.modules.get("torch"), "Generator", None):
-        return name, maker_of("torch")
-    if hint is np.random.Generator or name in _GENERATOR_NAMES:
-        return name, lambda rng: rng
+    torch = getattr(sys.modules.get("torch"), "Generator", None)
+    for kind, make in (
+        (np.random.Generator, maker_of("numpy")), (np.random.RandomState, random_state),
+        (random.Random, python_random), (random.SystemRandom, python_random), (torch, maker_of("torch")),
+    ):  # fmt: skip
+        if kind is not None and kind in hints:
+            return name, make
+    if name in _STATE_NAMES:
+        return name, random_state
+    if name in _GENERATOR_NAMES:
+        return name, maker_of("numpy")
     return (name, lambda rng: int(rng.integers(_SEEDS))) if name in _SEED_NAMES else None
 
 
@@ -265,7 +265,8 @@ def _conversion(
 
 
 def _said(parameters: list[inspect.Parameter], hints: dict[str, Any]) -> Takes | Callable[[Any], Any]:
-    hint = hints.get(parameters[0].name) if parameters else None
+    found = alternatives(hints.get(parameters[0].name)) if parameters else []
+    hint = found[0] if len(found) == 1 else None
     if hint is int:
         return lambda data: int(_only(data))
     if hint is float:

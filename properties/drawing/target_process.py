@@ -77,6 +77,10 @@ class TargetProcess:
         call_timeout: float = CALL_TIMEOUT,
     ) -> None:
         self._description, self._call_timeout = description, call_timeout
+        self._loader, self._import_timeout = loader, import_timeout
+        self._start()
+
+    def _start(self) -> None:
         self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and program
             _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -84,10 +88,21 @@ class TargetProcess:
         self._reader = threading.Thread(target=self._receive, daemon=True)
         self._reader.start()
         try:
-            self._load(loader, import_timeout)
+            self._load(self._loader, self._import_timeout)
         except BaseException:
             self.close()
             raise
+
+    def restart(self) -> None:
+        """End the process and load the target in a new one.
+
+        Raises
+        ------
+        UsageError
+            If the target cannot be loaded again.
+        """
+        self.close()
+        self._start()
 
     def __enter__(self) -> Self:
         return self

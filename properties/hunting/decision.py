@@ -40,6 +40,8 @@ class Decision:
         says nothing of these.
     float64 : WhiteBoxResult or None
         A pair at which floats violate the claim, and exact arithmetic on the same data does not.
+    leaves_marks : bool
+        Whether the target keeps something of the trace that could not be removed.
     """
 
     verdict: HuntVerdict | None = None
@@ -51,3 +53,4 @@ class Decision:
     uppers: Mapping[str, float] = field(default_factory=dict)
     low_bits_open: bool = False
     float64: "WhiteBoxResult | None" = None
+    leaves_marks: bool = False

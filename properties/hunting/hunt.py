@@ -291,11 +291,17 @@ def investigate(
             result = _sample(task, opened, exactly, jobs=workers, backend=backend, progress=progress, shrink=shrink)
             result = result if decision is None else _with_exact_figures(result, decision[0])
             result = result if decision is None else with_certified_float64(result, task, decision[0])
+            if trace and exact is None:
+                result = replace(result, not_traced=_ONLY_SAMPLED if length == 1 else _SESSIONS)
     return Investigation(with_inputs(result, task.neighbours), task.claim, task.neighbours, stated)
 
 
 _CALLED_PAIRS = 3
 """Pairs of inputs on which a target is called that a trace decided."""
+
+
+_ONLY_SAMPLED = "inputs that are not arrays of numbers, such as tables, are not traced"
+_SESSIONS = "sessions of several calls are not traced"
 
 
 class _Limits(NamedTuple):

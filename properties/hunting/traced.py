@@ -19,7 +19,7 @@ from dpassay.claims import ApproximateDP, BoundedRange, Claim, ExPost, PureDP
 from dpassay.neighbours import NeighbourRelation, RecordNeighbours
 from dpassay.properties.hunting.decision import TRACE_SECONDS, Decision
 from dpassay.properties.hunting.idle import SAME_OUTCOME
-from dpassay.properties.hunting.traced_modes import ModesOfTraces, refutes
+from dpassay.properties.hunting.traced_modes import ModesOfTraces, refutes, use_other_noise
 from dpassay.properties.hunting.traced_pairs import WrongTraceError
 from dpassay.properties.hunting.traced_proofs import (
     BITS,
@@ -44,6 +44,7 @@ from dpassay.properties.neighbours.finite_pairs import all_pairs
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.notions.base import audited, epsilon_delta_of
 from dpassay.properties.outcomes.symbols import sampler_of
+from dpassay.properties.tracing.kept_state import kept_state
 from dpassay.properties.tracing.outcome_types import Typed, may_tell
 from dpassay.properties.tracing.refusal import Refusal
 from dpassay.properties.tracing.trace import EVERYWHERE, Trace, trace
@@ -100,6 +101,12 @@ def decide(
     """
     if isinstance(claim, ExPost):
         return Decision(reason="ex-post claims are only sampled")
+    with kept_state(target) as state:
+        answer = _decided(target, claim, relation, seed, seconds)
+    return replace(answer, leaves_marks=not state.is_clean)
+
+
+def _decided(target: Any, claim: Claim, relation: NeighbourRelation, seed: int, seconds: float) -> Decision:
     work = _Work(sampler_of(target), claim, relation, seed, seconds)
     thread = threading.Thread(target=work.carry_out, name="dpassay trace", daemon=True)
     thread.start()  # a call that waits in foreign code cannot be interrupted, but it can be left behind
@@ -109,8 +116,12 @@ def decide(
     return work.answer or Decision(reason=f"the target does not return within {seconds:g} seconds")
 
 
-def refuted_exactly(target: Any, claim: Claim, relation: NeighbourRelation, pair: Pair, seconds: float) -> bool | None:
+def refuted_exactly(
+    target: Any, claim: Claim, relation: NeighbourRelation, pair: Pair, seconds: float
+) -> tuple[bool | None, bool]:
     """Return whether exact arithmetic refutes a claim at a pair that floats refute; None where a trace does not tell.
+
+    The second answer is whether the target keeps something of the traces that could not be removed.
 
     Parameters
     ----------
@@ -124,7 +135,13 @@ def refuted_exactly(target: Any, claim: Claim, relation: NeighbourRelation, pair
         Time limit of each of the two traces.
     """
     if isinstance(claim, ExPost):
-        return None
+        return None, False
+    with kept_state(target) as state:
+        answer = _refuted(target, claim, relation, pair, seconds)
+    return answer, not state.is_clean
+
+
+def _refuted(target: Any, claim: Claim, relation: NeighbourRelation, pair: Pair, seconds: float) -> bool | None:
     work = _Work(sampler_of(target), claim, relation, 0, 2 * seconds)
     on_floats = TracedTarget(work, None, "")
     try:
@@ -240,10 +257,22 @@ class _Work:
     def is_confirmed_exactly(self, known: "TracedTarget", pair: Pair) -> bool | None:
         """Return whether exact data show a violation at a pair, with constants as they are and as what they stand for.
 
-        None if it cannot be traced there.
+        None if it cannot be traced there, or if exact numbers take other ways than floats with other noise: code that
+        asks for the types of its numbers does so.
         """
         found = self.is_confirmed(on_exact_data(known), pair)
+        if found is False and self._takes_other_ways(pair):
+            return None
         return self.is_confirmed(on_exact_data(known, joins_close=True), pair) if found else found
+
+    def _takes_other_ways(self, pair: Pair) -> bool:
+        """Return whether exact numbers lead to other noise than floats do, at one of two inputs."""
+        for side in pair:
+            found = [self.traced(side, seconds=self.left, is_exact=is_exact) for is_exact in (False, True)]
+            models = [one.model for one in found if isinstance(one, Trace)]
+            if len(models) == len(found) and use_other_noise(*models):
+                return True
+        return False
 
     def is_confirmed(self, known: "TracedTarget", pair: Pair, claim: Claim | None = None) -> bool | None:
         """Return whether the traces on a pair refute the claim, or another one; None if it cannot be traced there."""
@@ -255,10 +284,14 @@ class _Work:
 
     def _exhaust(self, known: "TracedTarget") -> None:
         """Decide the claim on every pair of the relation if these are few."""
+        pairs = all_pairs(self.relation, most=_MOST_PAIRS)
         try:
             with time_limit(self.left), precision(BITS):
-                known.exhausted = exhausted_pairs(known, self.claim, all_pairs(self.relation, most=_MOST_PAIRS))
-        except (OutOfTime, UndecidedLeafError, UnknownOutcomeError, WrongTraceError, NotTracedError):
+                known.exhausted = exhausted_pairs(known, self.claim, pairs)
+        except OutOfTime:
+            if pairs:
+                known.not_exhausted = f"the {len(pairs)} pairs of inputs were not all compared: {self._too_long()}"
+        except (UndecidedLeafError, UnknownOutcomeError, WrongTraceError, NotTracedError):
             return  # the claim is not proved, and the reason why not by shifts stands
 
     def _better(self, derived: "TracedTarget", decided: "TracedTarget") -> "TracedTarget":
@@ -408,7 +441,7 @@ def _reason(known: "TracedTarget", finding: WhiteBoxResult | str) -> str:
     else:
         upper = f"epsilon <= {float(known.proof.epsilon):.6g} is proved for all inputs, which does not imply the claim"
     lower = finding if isinstance(finding, str) else "no violation at the pairs that were compared"
-    return f"{upper}; {lower}"
+    return "; ".join(dict.fromkeys(words for words in (upper, lower, known.not_exhausted) if words))
 
 
 def _is_violated(found: WhiteBoxResult | str | None) -> bool:

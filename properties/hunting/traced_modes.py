@@ -4,7 +4,7 @@ Such code cannot be run on exact numbers. What depends on the rounding of data a
 or next to it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from dpassay.spec.leaves.probability import UndecidedLeafError
 from dpassay.spec.notions.base import find_notion
 from dpassay.spec.verdict import Outcome
 
-__all__ = ["ModesOfTraces", "refutes"]
+__all__ = ["ModesOfTraces", "refutes", "use_other_noise"]
 
 
 def refutes(claim: Claim, pair: DistributionPair) -> bool:
@@ -34,6 +34,28 @@ def refutes(claim: Claim, pair: DistributionPair) -> bool:
     notion = find_notion(claim)
     read = notion.enlarged(claim)
     return any(notion.decide(read, *sides).outcome is Outcome.VIOLATED for sides in (pair, pair[::-1]))
+
+
+def use_other_noise(one: LeafModel, other: LeafModel) -> bool:
+    """Return whether two traces use different noise, or noise of another scale, in decisions and outcomes."""
+    return _noise_of(one) != _noise_of(other)
+
+
+def _noise_of(model: LeafModel) -> set[tuple[Any, str]]:
+    """Return noises with the sizes of their coefficients, to so many digits that rounding does not show."""
+    forms = [constraint.form for leaf in model.leaves for constraint in leaf.constraints]
+    forms += [form for leaf in model.leaves for form in _forms_in(leaf.outcome)]
+    return {(noise, f"{abs(float(value)):.9g}") for form in forms for noise, value in form.noise.items()}
+
+
+def _forms_in(outcome: Any) -> Iterator[Affine]:
+    if isinstance(outcome, Affine):
+        yield outcome
+    elif isinstance(outcome, Image):
+        yield outcome.form
+    elif isinstance(outcome, tuple | frozenset):
+        for part in outcome:
+            yield from _forms_in(part)
 
 
 @dataclass(frozen=True)

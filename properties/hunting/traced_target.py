@@ -143,6 +143,7 @@ class TracedTarget:
         self.work, self.model, self.proof, self.exactness = work, model, proof, exactness or {}
         self.factors: tuple[int, ...] = ()
         self.exhausted: Exhausted | None = None
+        self.not_exhausted = ""
         self.square: Fraction | None = None
         self.is_whole = False
         self._models: dict[bytes, LeafModel] = {}

@@ -24,6 +24,9 @@ MOST_INDICATORS = 128
 _FAR = 8.0
 """Scaled values are clipped here, so that outliers of heavy tails do not rule the linear weight."""
 
+_LARGEST = 1e6
+"""Scaled values and levels are clipped here: they are kept in float32."""
+
 _SHARPEST = 8.0
 """The slope of the ramps at the levels, per scale: a steeper one tells steps apart and smooth slopes less well."""
 
@@ -73,11 +76,13 @@ class Regressors:
         chosen = tuple(indicators if len(indicators) <= MOST_INDICATORS else ())
         unscaled = cls(rows.shape[1], continuous, differences, chosen, tallied)
         terms = unscaled._terms(rows)
-        centre = np.median(terms, axis=1)
-        spread = np.median(np.abs(terms - centre[:, None]), axis=1)
-        centre, spread = np.nan_to_num(centre), np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes infinite, and is clipped below
+            centre = np.median(terms, axis=1)
+            spread = np.median(np.abs(terms - centre[:, None]), axis=1)
+            centre, spread = np.nan_to_num(centre), np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
+            scaled = (terms - centre[:, None]) / spread[:, None]
         shares = _STEPS if len(continuous) == 1 else _STEPS[:1]  # a single number is looked at more closely
-        levels = np.quantile((terms - centre[:, None]) / spread[:, None], shares, axis=1, method="lower")
+        levels = np.quantile(scaled, shares, axis=1, method="lower")
         return cls(
             rows.shape[1],
             continuous,
@@ -86,7 +91,7 @@ class Regressors:
             tallied,
             centre,
             spread,
-            np.nan_to_num(levels),
+            np.clip(np.nan_to_num(levels), -_LARGEST, _LARGEST),  # numbers are clipped there, too
         )
 
     def groups(self) -> list[int]:
@@ -107,7 +112,7 @@ class Regressors:
             scaled = self._terms(rows)
             scaled -= self.centre[:, None]
             scaled /= self.spread[:, None]
-            z = np.clip(scaled.astype(np.float32), -1e6, 1e6)
+            z = np.clip(scaled.astype(np.float32), -_LARGEST, _LARGEST)
         kinds, terms = 3 + len(self.levels), len(z)
         smooth = np.empty((kinds, terms, len(rows)), dtype=np.float32)  # filled in place: a copy takes as long
         size = np.abs(z)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from dpassay.properties.tracing.exact_numbers import ExactFloat, ExactNumber
@@ -69,12 +69,26 @@ def spaces_of(sampler: Any) -> list[dict[str, Any]]:
     spaces: dict[int, dict[str, Any]] = {}
     for function in functions_in(sampler, _DEEPEST):
         spaces[id(function.__globals__)] = function.__globals__
-    folders = {os.path.split(file)[0] for space in spaces.values() if (file := space.get("__file__"))}
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if file and os.path.split(file)[0] in folders:  # a thousand modules: paths as objects take ten times as long
+    by_folder = _modules_by_folder(_imported())
+    for folder in {os.path.split(file)[0] for space in spaces.values() if (file := space.get("__file__"))}:
+        for module in by_folder.get(folder, ()):
             spaces[id(vars(module))] = vars(module)
     return list(spaces.values())
+
+
+def _imported() -> tuple[ModuleType, ...]:
+    return tuple(module for module in list(sys.modules.values()) if isinstance(module, ModuleType))
+
+
+@functools.lru_cache(1)
+def _modules_by_folder(modules: tuple[ModuleType, ...]) -> dict[str, list[ModuleType]]:
+    """Return the modules of each folder: there are thousands, they hardly change, and they are asked for often."""
+    found: dict[str, list[ModuleType]] = {}
+    for module in modules:
+        file = getattr(module, "__file__", None)
+        if file:  # paths as objects take ten times as long
+            found.setdefault(os.path.split(file)[0], []).append(module)
+    return found
 
 
 def functions_in(value: Any, depth: int) -> Iterator[FunctionType]:
@@ -91,7 +105,10 @@ def functions_in(value: Any, depth: int) -> Iterator[FunctionType]:
     else:
         inner = [vars(type(function)).get("__call__"), *getattr(function, "__dict__", {}).values()]
     for part in inner:
-        if callable(part) and not isinstance(part, type):
+        if isinstance(part, type):
+            for method in [value for value in vars(part).values() if isinstance(value, FunctionType)]:
+                yield from functions_in(method, depth - 1)
+        elif callable(part):
             yield from functions_in(part, depth - 1)
 
 

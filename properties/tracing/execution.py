@@ -3,7 +3,7 @@
 import heapq
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,7 @@ from dpassay.properties.outcomes.raised import raised_words
 from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.outcome_types import types_of_parts
 from dpassay.properties.tracing.outcomes import affine_of, first_outcome, normal_form
-from dpassay.properties.tracing.refusal import Refusal, active, refuse
+from dpassay.properties.tracing.refusal import Refusal, active, forget_frames, place_of, refuse
 from dpassay.properties.tracing.run import Interrupted, Mode, Run, Variables
 from dpassay.properties.tracing.symbols import Symbol
 from dpassay.properties.tracing.tree import Choice, Limits, Node, Pending
@@ -45,6 +45,8 @@ class TracedLeaf:
         Finds a point inside, by variable, in floats; None if it finds none.
     types : Hashable
         The types of the outcome and its parts.
+    place : str
+        File and line of the code under test where the exception was raised that is the outcome; empty for others.
     """
 
     leaf: Leaf
@@ -53,6 +55,7 @@ class TracedLeaf:
     choices: tuple[Choice, ...]
     interior: Callable[[], dict[int, float] | None]
     types: Hashable = None
+    place: str = ""
 
 
 @dataclass
@@ -118,7 +121,7 @@ class _Explorer:
         if (same, again.answers, again.counts, again.choices) != (outcome, run.answers, run.counts, run.choices):
             active.run = again
             refuse("not a function of its data and its generator: two runs with the same decisions differ")
-        self.found.leaves.append(self._leaf(run, outcome, again.types))
+        self.found.leaves.append(replace(self._leaf(run, outcome, again.types), place=again.place))
 
     def _execute(self, prefix: Sequence[int], allowance: int) -> tuple[Run, Hashable]:
         found = self.found
@@ -127,11 +130,13 @@ class _Explorer:
             found.root, tuple(prefix), found.variables, self.limits, self.mode, allowance, self.deadline
         )  # fmt: skip
         data, generator = self.data(run), self.generator(run)
-        active.run = run
+        active.run = active.tape = run
         try:
             outcome = self._outcome(run, data, generator)
         finally:
-            active.run = None
+            active.run = active.tape = None
+            for ended in (run.refusal, run.interruption):
+                forget_frames(ended)
         if run.refusal is not None:
             raise run.refusal
         return run, outcome
@@ -154,6 +159,7 @@ class _Explorer:
         except Refusal:
             raise
         except Exception as error:  # noqa: BLE001 - an exception is an outcome if numbers confirm it
+            run.place = place_of(error)
             return Raised(raised_words(error))  # a message that needs noise decides or refuses as all code does
 
     def _leaf(self, run: Run, outcome: Hashable, types: Hashable) -> TracedLeaf:

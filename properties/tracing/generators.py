@@ -370,6 +370,14 @@ class SymbolicGenerator(_Draws, np.random.Generator):
         """Return independent generators: their symbols are fresh ones."""
         return [type(self)(self._tape) for _ in range(n_children)]
 
+    def like(self, kind: type) -> Any:
+        """Return a generator with the interface of `RandomState` or `random.Random` on the same tape."""
+        if kind is np.random.RandomState:
+            return SymbolicRandomState(self._tape)
+        from dpassay.properties.tracing.python_random import SymbolicRandom  # which is made of this one
+
+        return SymbolicRandom(self._tape)
+
     def __repr__(self) -> str:
         return "Generator(symbols)"
 
@@ -380,7 +388,7 @@ class SymbolicRandomState(_Draws, np.random.RandomState):
     """A `numpy.random.RandomState` whose draws come from a tape."""
 
     def __init__(self, tape: Tape) -> None:
-        super().__init__(0)
+        super().__init__(np.random.MT19937(0))  # a number as a seed would ask the system for entropy first
         self._tape = tape
         self._scratch = _SCRATCH_STATE
 

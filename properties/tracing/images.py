@@ -1,6 +1,7 @@
 """Kept post-processing: monotone functions of an affine expression that are released or compared with numbers."""
 
 import math
+import numbers
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,11 +17,12 @@ from dpassay.spec.leaves.model import Function, Step
 if TYPE_CHECKING:
     from dpassay.properties.tracing.symbols import Symbol
 
-__all__ = ["Image", "image_of"]
+__all__ = ["ROUNDINGS", "Image", "image_of"]
 
 _HALF = Fraction(1, 2)
 _ERFINV = "erfinv"
-_ROUNDINGS = {"floor", "ceil", "rint"}
+ROUNDINGS = {"floor", "ceil", "rint"}
+"""Functions whose values are integers."""
 _DOMAINS = {"log": (0, True), "log1p": (-1, True), "sqrt": (0, False)}
 """Where a function begins to be defined, and whether the end is left out."""
 _KNOWN = {"exp": (Fraction(1), Fraction(0)), "expm1": (Fraction(0), Fraction(0)),
@@ -69,7 +71,7 @@ class Image(Noisy):
     @property
     def is_strictly_monotone(self) -> bool:
         """Return whether different arguments have different images."""
-        return not any(step[0] in _ROUNDINGS for step in self.steps)
+        return not any(step[0] in ROUNDINGS for step in self.steps)
 
     def as_noise(self) -> Any:
         """Return a logarithm of a draw as a symbol of other noise; None if it is no noise of a known distribution."""
@@ -83,7 +85,7 @@ class Image(Noisy):
 
     def then(self, name: str) -> Any:
         """Return the image under one more function."""
-        if name in _ROUNDINGS and self.steps[-1][0] in _ROUNDINGS:
+        if name in ROUNDINGS and self.steps[-1][0] in ROUNDINGS:
             return self
         if name in _DOMAINS and (noise := self.as_noise()) is not None:
             return image_of(noise, name)
@@ -156,6 +158,8 @@ class Image(Noisy):
         return self.then("ceil")
 
     def __trunc__(self) -> Any:
+        if self.steps[-1][0] in ROUNDINGS:
+            return self
         return math.floor(self) if self >= 0 else math.ceil(self)
 
     def __round__(self, digits: int | None = None) -> Any:
@@ -239,6 +243,9 @@ class Image(Noisy):
         return apply_ufunc(ufunc, method, inputs, options)
 
 
+numbers.Real.register(Image)
+
+
 def image_of(value: Any, name: str) -> Any:
     """Return a monotone function of a noisy value; outside its domain, the value that numpy gives.
 
@@ -253,7 +260,7 @@ def image_of(value: Any, name: str) -> Any:
         return value.then(name)
     if (known := getattr(value, "image", None)) is not None:
         return known(name)
-    if name in _ROUNDINGS and value.run.derives(value.form):
+    if name in ROUNDINGS and value.run.derives(value.form):
         return value.run.derived(Function(name), value.form)
     outside = _outside(value, name)
     return Image(value, ((name,),)) if outside is None else outside
@@ -279,7 +286,7 @@ def _pulled_back(steps: tuple[Step, ...], bound: _Bound) -> _Bound | bool:
             refuse("a comparison of a function of a noisy value with a number")
         if name == "scale":
             bound = _before_scale(parameters[0], parameters[1], bound)
-        elif name in _ROUNDINGS:
+        elif name in ROUNDINGS:
             bound = _before_rounding(name, bound)
         else:
             before = _before_function(name, bound)

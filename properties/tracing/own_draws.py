@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from dpassay.properties.drawing.global_generators import global_state
 from dpassay.properties.tracing.exact_names import contents_of, functions_in, spaces_of
+from dpassay.properties.tracing.refusal import original_of, refuse
 
-__all__ = ["Clock", "OwnGenerators", "watched_clock"]
+__all__ = ["SHARED", "Clock", "OwnGenerators", "watched_clock"]
 
 _CLOCKS = frozenset(
     getattr(time, name)
@@ -27,6 +29,9 @@ _CLOCKS = frozenset(
     if hasattr(time, name)
 )
 _DATES = frozenset({"now", "today", "utcnow"})
+
+SHARED = np.random.mtrand._rand, random._inst  # noqa: SLF001 - libraries use them
+"""The shared generators of `numpy.random` and `random`."""
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _DEEPEST = 4
@@ -82,11 +87,21 @@ class OwnGenerators:
     def __init__(self, sampler: Any) -> None:
         self._sampler = sampler
         self._states = {id(found): (found, _state(found)) for found in _generators_of(sampler)}
+        self._shared = global_state()
 
-    def were_used(self) -> bool:
-        """Return whether one of them has been drawn from; a new one that is kept counts as used."""
+    def why_used(self) -> str | None:
+        """Return words for one that has been drawn from; None if none was. A new one that is kept counts as used."""
         found = list(_generators_of(self._sampler))
-        return any(id(one) not in self._states or self._states[id(one)][1] != _state(one) for one in found)
+        if any(id(one) not in self._states or self._states[id(one)][1] != _state(one) for one in found):
+            return "hidden randomness: a generator of the target's own"
+        if self._shared != global_state():
+            return "hidden randomness: a shared generator, by other ways than the functions of random and numpy.random"
+        return None
+
+    def require_no_shared(self) -> None:
+        """Refuse a target that keeps a shared generator, or a method of one, where a trace cannot replace it."""
+        if any(one is shared for one in _generators_of(self._sampler) for shared in SHARED):
+            refuse("hidden randomness: a function of a shared generator in a default, a closure or an object")
 
 
 def _state(generator: Any) -> Hashable:
@@ -99,8 +114,9 @@ def _state(generator: Any) -> Hashable:
 
 def _generators_of(sampler: Any) -> Iterator[Any]:
     """Yield the generators among all global names, and those within what the functions of the target name."""
-    seen: set[int] = set()
-    for space in spaces_of(sampler):
+    spaces = spaces_of(sampler)
+    seen = set(map(id, spaces))  # of these, only what the functions name is looked into
+    for space in spaces:
         for value in list(space.values()):
             if isinstance(value, _GENERATORS):
                 yield from _in_value(value, seen, 1)
@@ -123,9 +139,13 @@ def _in_value(value: Any, seen: set[int], depth: int) -> Iterator[Any]:
         yield from _in_value(part, seen, depth - 1)
 
 
-def _parts(value: Any) -> list[Any]:
-    """Return the values that a function, an object of the code under test or a container holds."""
+def _parts(value: Any) -> list[Any]:  # noqa: PLR0911 - a case for each kind of value
+    """Return the values that a function, an object or a class of the code under test or a container holds."""
+    if any(getattr(value, "__self__", None) is shared for shared in SHARED):
+        return [value.__self__]
     function = getattr(value, "__func__", value)
+    if original_of(function) is not function:
+        return []
     if isinstance(function, FunctionType):
         kept = [*contents_of(function), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         return [*kept, getattr(value, "__self__", None), *vars(function).values()]
@@ -133,6 +153,9 @@ def _parts(value: Any) -> list[Any]:
         return list(value.values())
     if isinstance(value, list | tuple):
         return list(value)
-    if isinstance(value, type | ModuleType) or type(value).__module__.partition(".")[0] in _LIBRARIES:
+    if isinstance(value, type):
+        is_foreign = value.__module__.partition(".")[0] in _LIBRARIES | sys.stdlib_module_names
+        return [] if is_foreign else list(vars(value).values())
+    if isinstance(value, ModuleType) or type(value).__module__.partition(".")[0] in _LIBRARIES:
         return []
     return list(getattr(value, "__dict__", {}).values())

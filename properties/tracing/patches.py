@@ -4,23 +4,26 @@ Every replaced function asks whether a run is under way in its thread, and other
 """
 
 import builtins
+import functools
 import math
 import os
 import random
+import statistics
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from dpassay.properties.tracing.arrays import SymbolArray, objects, wrap
 from dpassay.properties.tracing.conditions import Condition
+from dpassay.properties.tracing.exact_names import spaces_of
 from dpassay.properties.tracing.images import Image, image_of
 from dpassay.properties.tracing.noisy import Noisy
-from dpassay.properties.tracing.refusal import active, refuse
-from dpassay.properties.tracing.symbols import Symbol
+from dpassay.properties.tracing.refusal import active, original_of, refuse
+from dpassay.properties.tracing.symbols import Symbol, symbol_sum
 
 __all__ = ["Watch", "patched"]
 
@@ -38,28 +41,41 @@ class Watch:
 
 
 @contextmanager
-def patched(watch: Watch) -> Iterator[None]:
-    """Replace functions of numpy, of the global generators and of the system until the end of the context."""
+def patched(watch: Watch, sampler: Any) -> Iterator[None]:
+    """Replace functions of numpy and of the system until the end of the context.
+
+    Functions of `math` and `statistics` that the modules of the target import by name are replaced there as well.
+    """
     with ExitStack() as stack:
         _keep_numpy_in_generators(stack)
         for name in _CONVERSIONS:
             _replace(stack, np, name, _converting)
         for name in _CREATIONS:
             _replace(stack, np, name, _creating)
-        for name in _global_draws(np.random, "RandomState"):
-            _replace(stack, np.random, name, _hidden("numpy.random." + name))
-        for name in _global_draws(random, "Random"):
-            _replace(stack, random, name, _hidden("random." + name))
-        for name in ("exp", "expm1", "log", "log1p", "sqrt"):
-            _replace(stack, math, name, _image(name))
-        for name, function in _OF_NOISE.items():
-            _replace(stack, math, name, _of_noise(function))
+        _replace_functions_of_numbers(stack, sampler)
         _replace(stack, os, "urandom", _hidden("os.urandom"))
         _replace(stack, random, "_urandom", _hidden("entropy of the system"))
         _replace(stack, builtins, "open", lambda opener: _watched_open(opener, watch))
         stdout, sys.stdout = sys.stdout, _Watched(watch)
         stack.callback(lambda: setattr(sys, "stdout", stdout))
         yield
+
+
+def _replace_functions_of_numbers(stack: ExitStack, sampler: Any) -> None:
+    wrappers = [(math, name, _image(name)) for name in ("exp", "expm1", "log", "log1p", "sqrt")]
+    wrappers += [(math, name, _of_noise(function)) for name, function in _OF_NOISE.items()]
+    wrappers += [(math, "fsum", _of_noisy_parts(symbol_sum))]
+    wrappers += [(statistics, name, _of_noisy_parts(_mean)) for name in ("mean", "fmean")]
+    made = {}
+    for module, name, wrapper in wrappers:
+        original = getattr(module, name)
+        _replace(stack, module, name, wrapper)
+        made[id(original)] = getattr(module, name)
+    for space in spaces_of(sampler):
+        for name, value in list(space.items()):
+            if id(value) in made:
+                stack.callback(space.__setitem__, name, value)
+                space[name] = made[id(value)]
 
 
 def _keep_numpy_in_generators(stack: ExitStack) -> None:
@@ -70,26 +86,19 @@ def _keep_numpy_in_generators(stack: ExitStack) -> None:
     interpreter with it.
     """
     as_it_is = ModuleType("numpy")
-    as_it_is.__dict__.update(np.__dict__)
+    as_it_is.__dict__.update({name: original_of(value) for name, value in np.__dict__.items()})
     for name, module in list(sys.modules.items()):
         if name.startswith("numpy.random.") and vars(module).get("np") is np:
             _replace(stack, module, "np", lambda _: as_it_is)
 
 
 def _replace(stack: ExitStack, module: Any, name: str, wrapper: Callable[[Any], Any]) -> None:
-    original = getattr(module, name)
-    setattr(module, name, wrapper(original))
+    original = original_of(getattr(module, name))
+    made = wrapper(original)
+    if isinstance(made, FunctionType):
+        made.replaces = original  # type: ignore[attr-defined]
     stack.callback(setattr, module, name, original)
-
-
-def _global_draws(module: Any, owner: str) -> list[str]:
-    """Return the names of the functions of a module that draw from its global generator."""
-    found = []
-    for name in module.__all__:
-        bound = getattr(getattr(module, name, None), "__self__", None)
-        if type(bound).__name__ == owner:
-            found.append(name)
-    return found
+    setattr(module, name, made)
 
 
 def _hidden(words: str) -> Callable[[Any], Any]:
@@ -122,6 +131,9 @@ def _image(name: str) -> Callable[[Any], Any]:
 _OF_NOISE: dict[str, Callable[..., Any]] = {
     "fabs": abs,
     "copysign": lambda size, sign: abs(size) if sign >= 0 else -abs(size),
+    "isnan": lambda _: False,
+    "isinf": lambda _: False,
+    "isfinite": lambda _: True,
 }
 """Functions of `math` that convert their arguments to floats, on noisy values."""
 
@@ -135,6 +147,26 @@ def _of_noise(function: Callable[..., Any]) -> Callable[[Any], Any]:
         return replaced
 
     return wrapper
+
+
+def _of_noisy_parts(function: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
+    def wrapper(original: Any) -> Any:
+        @functools.wraps(original)
+        def replaced(values: Any, *arguments: Any, **options: Any) -> Any:
+            if active.run is None:
+                return original(values, *arguments, **options)
+            parts = list(values)
+            if arguments or options or not any(isinstance(part, Symbol | Image) for part in parts):
+                return original(parts, *arguments, **options)
+            return function(parts)
+
+        return replaced
+
+    return wrapper
+
+
+def _mean(parts: list[Any]) -> Any:
+    return symbol_sum(parts) / len(parts)
 
 
 def _is_ours_to_answer() -> bool:

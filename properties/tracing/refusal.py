@@ -8,12 +8,12 @@ import sys
 import sysconfig
 import threading
 from pathlib import Path
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["Refusal", "active", "caller", "placed", "refuse"]
+__all__ = ["Refusal", "active", "caller", "forget_frames", "original_of", "place_of", "placed", "refuse"]
 
 _PACKAGE = str(Path(__file__).parents[2])
 _TARGETS = str(Path(__file__).parents[2] / "impl")
@@ -50,9 +50,10 @@ class Refusal(BaseException):
 
 
 class _Active(threading.local):
-    """The run that is under way in this thread."""
+    """The run that is under way in this thread, and the tape that it draws from: on numbers there is no run."""
 
     run: Any = None
+    tape: Any = None
 
 
 active = _Active()
@@ -64,6 +65,25 @@ def refuse(operation: str) -> NoReturn:
     if active.run is not None and active.run.refusal is None:
         active.run.refusal = refusal
     raise refusal
+
+
+def original_of(function: Any) -> Any:
+    """Return what a function replaces that a trace put in its place; other values as they are.
+
+    A trace that was left behind, because its target hangs, or that was interrupted while it ended, may leave some.
+    """
+    while isinstance(function, FunctionType) and "replaces" in vars(function):
+        function = vars(function)["replaces"]
+    return function
+
+
+def forget_frames(error: BaseException | None) -> None:
+    """Remove the frames from an exception that is kept: they refer to noisy values, and these to their run.
+
+    The garbage collector does not look into arrays, so that such a cycle would live for ever.
+    """
+    if error is not None:
+        error.__traceback__ = error.__context__ = None
 
 
 def placed(words: str, place: str) -> str:
@@ -88,6 +108,17 @@ def caller() -> str:
             installed = installed or place
         frame = frame.f_back
     return installed
+
+
+def place_of(error: BaseException) -> str:
+    """Return file and line of the innermost frame of the code under test that an exception went through, if any."""
+    place, step = "", error.__traceback__
+    while step is not None:
+        name = step.tb_frame.f_code.co_filename
+        if not _is_foreign(name) and _INSTALLED not in name:
+            place = f"{Path(name).name}:{step.tb_lineno}"
+        step = step.tb_next
+    return place
 
 
 def _is_foreign(name: str) -> bool:

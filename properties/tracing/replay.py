@@ -19,7 +19,7 @@ from dpassay.properties.tracing.forms import Row
 from dpassay.properties.tracing.inversion import inverted_noises
 from dpassay.properties.tracing.outcome_types import types_of_parts
 from dpassay.properties.tracing.outcomes import agrees, first_outcome, normal_form
-from dpassay.properties.tracing.refusal import Refusal
+from dpassay.properties.tracing.refusal import Refusal, active
 from dpassay.properties.tracing.tree import Node
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.leaves.derived import with_derived
@@ -38,6 +38,7 @@ _MOST_OTHERS = 64
 """Further leaves that are compared with a run on numbers."""
 
 _PLACE = "replay on numbers"
+_TYPES = ", as where code asks for the types of its numbers"
 
 _STANDARD: dict[NoiseKind, Callable[[np.random.Generator], float]] = {
     NoiseKind.LAPLACE: lambda rng: rng.laplace(),
@@ -140,11 +141,15 @@ def run_on_numbers(
     generator : callable
         Makes the generator that the mechanism gets of the tape.
     """
+    numbers, made = np.array(data, dtype=np.float64), generator(tape)
+    active.tape = tape
     try:
         with np.errstate(all="ignore"):
-            returned = sampler(np.array(data, dtype=np.float64), 1, generator(tape))
+            returned = sampler(numbers, 1, made)
     except Exception as error:  # noqa: BLE001 - an exception is an outcome
         return Raised(raised_words(error))
+    finally:
+        active.tape = None
     outcome = first_outcome(returned)
     tape.types = types_of_parts(outcome)
     return normal_form(outcome, _impossible)
@@ -195,16 +200,24 @@ def replay(
         outcome = run_on_numbers(sampler, numbers, tape, generator)
         _compare(outcome, tape, numbers if data is None else [], found, leaves, result)
     if result.agreed < _LEAST_COMPARED * (draws - result.unexplored):
-        raise Refusal("float64 rounds the noise away: too few runs on numbers can be compared with the trace", _PLACE)
+        raise Refusal(
+            "too few runs on numbers can be compared with the trace: they lie at boundaries of its decisions, or "
+            "float64 rounds the noise away",
+            _PLACE,
+        )
     return result
 
 
 def _data(found: Exploration, rng: np.random.Generator, domain: tuple[float, float]) -> list[float]:
-    """Return random data of a random spread; those outside of a domain with two ends are drawn inside."""
+    """Return random data of a random spread; those outside of a domain are drawn inside, or mirrored at its one end.
+
+    At the end itself they would lie at the boundaries of decisions, and could not be compared.
+    """
     low, high = domain
     spread = 10.0 ** rng.uniform(-1, 1)
     values = spread * rng.standard_normal(found.variables.size)
-    inside = rng.uniform(low, high, values.size) if math.isfinite(high - low) else np.clip(values, low, high)
+    ends = np.array([end for end in domain if math.isfinite(end)] or [0.0])
+    inside = rng.uniform(low, high, values.size) if math.isfinite(high - low) else 2 * ends[0] - values
     return [float(value) for value in np.where((values < low) | (values > high), inside, values)]
 
 
@@ -225,7 +238,7 @@ def _confirm(
     numbers = [point.get(index, 0.0) for index in range(size)] if data is None else data
     outcome = run_on_numbers(sampler, numbers, tape, generator)
     if outcome != leaf.leaf.outcome:
-        raise Refusal(f"{outcome_words(leaf.leaf.outcome)} on symbols, but not on numbers", _PLACE)
+        raise Refusal(f"{outcome_words(leaf.leaf.outcome)} on symbols, but not on numbers", leaf.place or _PLACE)
 
 
 def _compare(
@@ -262,9 +275,9 @@ def _inverted(noises: Mapping[Noise, float], found: Exploration) -> dict[Noise, 
 
 def _require_same(leaf: TracedLeaf, outcome: Hashable, tape: NumberTape, value: Callable[[Affine], Fraction]) -> None:
     if tuple(sorted(tape.counts.items())) != leaf.draws or tuple(tape.choices) != leaf.choices:
-        raise Refusal("a run on numbers draws other noise than the run on symbols", _PLACE)
+        raise Refusal(f"a run on numbers draws other noise than the run on symbols{_TYPES}", _PLACE)
     if not agrees(leaf.leaf.outcome, outcome, value):
-        raise Refusal(f"a run on numbers returns {outcome!r}, which the run on symbols does not", _PLACE)
+        raise Refusal(f"a run on numbers returns {outcome!r}, which the run on symbols does not{_TYPES}", _PLACE)
 
 
 def _require_alone(leaf: TracedLeaf, leaves: Mapping[tuple[int, ...], TracedLeaf], place: Place) -> None:

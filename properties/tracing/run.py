@@ -1,8 +1,10 @@
 """One run of a mechanism on symbols, under given answers to its first decisions."""
 
 import functools
+import itertools
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ from dpassay.properties.tracing.symbols import Symbol
 from dpassay.properties.tracing.tree import Cell, Choice, Limits, Node
 from dpassay.spec.leaves.model import CONTINUOUS, Affine, Derived, Function, Noise, NoiseKind
 
-__all__ = ["Interrupted", "Mode", "Run", "Variables"]
+__all__ = ["Interrupted", "Mode", "Run", "Variables", "has_living_run", "runs_made"]
 
 _ONE = Fraction(1)
 _FEW = 3
@@ -36,6 +38,20 @@ _ENDS: dict[Function, tuple[Fraction | None, Fraction | None]] = {
     Function.SQUARE: (_ZERO, None),
 }  # fmt: skip
 """Least and largest values of functions of data."""
+
+
+_LIVING: "weakref.WeakSet[Run]" = weakref.WeakSet()
+_NUMBERS = itertools.count()
+
+
+def runs_made() -> int:
+    """Return a number that is larger than those of all runs before."""
+    return next(_NUMBERS)
+
+
+def has_living_run(since: int) -> bool:
+    """Return whether something refers to a run made since: after a trace, the code under test keeps its symbols."""
+    return any(run.number > since for run in _LIVING)
 
 
 def _says_nothing(_: int) -> Cell:
@@ -149,6 +165,7 @@ class Run:
         self.refusal: Refusal | None = None
         self.interruption: Interrupted | None = None
         self.types: Hashable = None
+        self.place = ""
         self.mode = mode
         self.limits = limits
         self.kinds: dict[int, NoiseKind] = {}
@@ -169,6 +186,8 @@ class Run:
         self.forms = variables.forms
         self._allowance, self._deadline = allowance, deadline
         self._thread = threading.get_ident()
+        self.number = next(_NUMBERS)
+        _LIVING.add(self)
 
     # --- noise ---
 
@@ -192,6 +211,15 @@ class Run:
     def datum(self, index: int) -> Symbol:
         """Return a coordinate of symbolic data."""
         return Symbol(self, self.forms.variable(index))
+
+    def is_whole(self, form: Form) -> bool:
+        """Return whether a form is a sum of noise on a lattice alone, which is an integer."""
+        keys = form.terms
+        return bool(keys) and all(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in keys)
+
+    def is_on_lattice(self, form: Form) -> bool:
+        """Return whether noise on a lattice occurs in a form."""
+        return any(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in form.terms)
 
     def derives(self, form: Form) -> bool:
         """Return whether a function of the form is to be a coordinate of its own: it holds data and no noise."""

@@ -172,6 +172,11 @@ class Symbol(Noisy):
     def __trunc__(self) -> Any:
         return math.floor(self) if self >= 0 else math.ceil(self)
 
+    def __floordiv__(self, divisor: Any) -> Any:
+        if not is_number(divisor) or not exact(divisor):
+            return Noisy.__floordiv__(self, divisor)
+        return math.floor(self / divisor)
+
     def __round__(self, digits: int | None = None) -> Any:
         if not digits:
             return image_of(self, "rint")

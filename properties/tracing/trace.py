@@ -1,9 +1,10 @@
 """Tracing a mechanism: its leaves, exactly, from the code that runs."""
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 import dpassay.properties.tracing.array_rules  # noqa: F401 - enters the rules
 from dpassay.arguments import UsageError
+from dpassay.properties.drawing.global_generators import kept_global_generators, seed_global_generators
 from dpassay.properties.tracing.arrays import wrap
 from dpassay.properties.tracing.exact_names import exact_names
 from dpassay.properties.tracing.exact_numbers import ExactNumber
@@ -23,9 +25,10 @@ from dpassay.properties.tracing.outcome_types import Typed
 from dpassay.properties.tracing.own_draws import OwnGenerators, watched_clock
 from dpassay.properties.tracing.patches import Watch, patched
 from dpassay.properties.tracing.python_random import SymbolicRandom
-from dpassay.properties.tracing.refusal import Refusal
+from dpassay.properties.tracing.refusal import Refusal, forget_frames
 from dpassay.properties.tracing.replay import Replays, replay
 from dpassay.properties.tracing.run import Mode, Run
+from dpassay.properties.tracing.shared_generators import shared_generators
 from dpassay.properties.tracing.tree import Limits
 from dpassay.properties.tracing.unity import Domain, checked_unity
 from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
@@ -46,7 +49,6 @@ _GENERATORS: dict[str, Callable[[Any], Any]] = {
     "random": SymbolicRandom,
 }
 _MODES = [Mode(is_lifted, is_lazy) for is_lazy in (True, False) for is_lifted in (False, True)]
-_OWN_GENERATOR = "hidden randomness: a generator of the target's own"
 _GRACE_SECONDS = 1.0
 """Time after the deadline in which a run may end by itself before it is interrupted."""
 
@@ -208,9 +210,15 @@ class _Attempt:
     deadline: float
 
     def carry_out(self, replays: int, seed: int) -> Trace | Refusal:
+        with kept_global_generators():
+            seed_global_generators(_unlikely())  # a seed that the target sets itself changes the state
+            return self._carried_out(replays, seed)
+
+    def _carried_out(self, replays: int, seed: int) -> Trace | Refusal:
         began, watch, found, own = time.monotonic(), Watch(), None, OwnGenerators(self.sampler)
         try:
-            with patched(watch), time_limit(max(0.0, self.deadline - began) + _GRACE_SECONDS):
+            with patched(watch, self.sampler), shared_generators(self.sampler), self._in_time(began):
+                own.require_no_shared()
                 with noisy_names(self.sampler) if not self.mode.is_exact else nullcontext():
                     found = self._explore()
                 with watched_clock(self.sampler) as clock:
@@ -220,10 +228,12 @@ class _Attempt:
                     )  # fmt: skip
             if clock.was_read:
                 raise _final("the outcome may depend on the time, which the target asks for")
-            if own.were_used():
-                raise _final(_OWN_GENERATOR)
+            if words := own.why_used():
+                raise _final(words)
         except Refusal as refusal:
-            reason = _final(_OWN_GENERATOR) if own.were_used() else refusal
+            forget_frames(refusal)
+            words = own.why_used()
+            reason = refusal if words is None else _final(words)
             if found is not None:
                 reason.on_lattice = any(noise.kind is NoiseKind.GEOMETRIC for noise in found.variables.noises)
             return reason
@@ -237,6 +247,9 @@ class _Attempt:
         if unity.outcome is Outcome.VIOLATED:
             return Refusal(f"the trace is wrong: {unity.detail}", "trace")
         return Trace(model, found, ended, time.monotonic() - began, unity, _notes(watch, found))
+
+    def _in_time(self, began: float) -> AbstractContextManager[None]:
+        return time_limit(max(0.0, self.deadline - began) + _GRACE_SECONDS)
 
     def _explore(self) -> Exploration:
         size = 0 if self.numbers is not None else self.size
@@ -259,6 +272,11 @@ class _Attempt:
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return wrap(array)
+
+
+def _unlikely() -> np.random.SeedSequence:
+    """Return a seed that no target sets."""
+    return np.random.SeedSequence(int.from_bytes(os.urandom(16), "little"))
 
 
 def _final(words: str) -> Refusal:

@@ -1,22 +1,29 @@
 """Functions that make one release a call, as targets."""
 
+import functools
 import os
 import random
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from numpy.random import default_rng
 
 from dpassay.arguments import UsageError
+from dpassay.claims import PureDP
 from dpassay.mechanism import SamplerLostError
+from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.drawing.call_guard import carry_out
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.drawing.own_generators import drawing_from
 from dpassay.properties.drawing.per_call import per_call, per_fit
 from dpassay.properties.drawing.sessions import SessionSampler
+from dpassay.properties.hunting.traced import decide
 from dpassay.testing import assert_private
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 def twice(function: Any, **options: Any) -> list[list[Any]]:
@@ -185,3 +192,37 @@ def test_what_says_that_nothing_was_observed_is_no_outcome() -> None:
     draw = Draw(np.ones(1), 2, np.random.SeedSequence(0), one_by_one=False)
     with pytest.raises(SamplerLostError, match="gone"):
         sample_side(per_call(lost), draw)
+
+
+def by_python(data: list[float], source: random.Random) -> float:
+    return data[0] + source.expovariate(1.0) - source.expovariate(1.0)
+
+
+def by_text(data: list[float], source: "random.Random") -> float:
+    return by_python(data, source)
+
+
+def by_a_name_for_type_checkers(data: list[float], rng: "Random") -> float:
+    return by_python(data, rng)
+
+
+def by_an_option(data: list[float] | None, *, rng: random.Random | None = None) -> float:
+    assert data is not None
+    assert rng is not None
+    return by_python(data, rng)
+
+
+def by_annotated_state(data: Any, rng: np.random.RandomState) -> float:
+    return float(data[0]) + rng.laplace() + 0 * rng.randn()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [by_python, by_text, by_a_name_for_type_checkers, by_an_option, by_annotated_state, functools.partial(by_text)],
+)
+def test_an_annotation_says_which_generator_a_function_gets(function: Any) -> None:
+    first, again = twice(function)
+    assert first == again
+    assert len(set(first)) == 3
+    decision = decide(per_call(function), PureDP(1.0), VectorNeighbours(size=1, linf=1), 0, 10.0)
+    assert str(decision.verdict) == "holds"  # in a trace as well

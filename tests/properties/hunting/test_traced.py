@@ -461,12 +461,13 @@ def ignores_size(data: Any, size: Any, rng: Any) -> Any:
 
 
 def hidden_randomness(data: Any, size: Any, rng: Any) -> Any:
+    np.random.seed(0)  # noqa: NPY002
     return data[0] + np.random.laplace(0, 1.0, size)  # noqa: NPY002
 
 
 def swallows_everything(data: Any, size: Any, rng: Any) -> Any:
     try:
-        return [int(data[0] + rng.laplace())]
+        return [(data[0] + rng.laplace()) % 2]
     except BaseException:  # noqa: BLE001 - refusals must not be swallowed
         return [0.0]
 
@@ -488,7 +489,7 @@ def swallows_everything(data: Any, size: Any, rng: Any) -> Any:
         (noisy_key, "hash"),
         (ignores_size, "2 outcomes when asked for 1"),
         (hidden_randomness, "hidden randomness: numpy.random"),
-        (swallows_everything, "int"),
+        (swallows_everything, "%"),
     ],
 )
 def test_what_cannot_be_traced_is_named_and_never_proved(target: Any, words: str) -> None:

@@ -81,7 +81,7 @@ def test_the_time_is_no_constant(look: Any) -> None:
 def test_a_violation_of_such_a_target_is_not_compared_with_exact_arithmetic() -> None:
     line = VectorNeighbours(size=1, linf=1)
     found = refuted_exactly(Sampler(), PureDP(1.0), line, (np.zeros(1), np.ones(1)), 5.0)
-    assert found is None
+    assert found == (None, False)
 
 
 def test_a_generator_with_a_fixed_seed_of_each_call_is_a_constant() -> None:
