@@ -23,6 +23,7 @@ from dpassay.spec.leaves import (
     gumbel_races,
     lattice_alignment,
     merging,
+    noise_behind,
     piecewise,
     probability,
     siblings,
@@ -307,6 +308,11 @@ def intervals_alone(form: Any, box: Any) -> Any:
     return IN_BOX(form, tuple(ends if ends[0] < ends[1] else (Fraction(0), Fraction(0)) for ends in box))
 
 
+def variances_alone(one: Any, other: Any) -> Fraction:
+    return COVARIANCE(one, other) if one == other else Fraction(0)
+
+
+COVARIANCE = noise_behind._covariance
 IN_BOX = gaussian_alignment._in_box
 DERIVED_RANGE, ARGUMENT, VECTORS = derived._derived, derived._argument, derived.DerivedMoves._vectors
 
@@ -356,6 +362,8 @@ REFUTED = [
     ("gaussian_dp_of_a_common_shift", "half of the moves", gaussian_alignment, "covers_of", half_of_the_moves),
     ("no_gaussian_dp_of_shifts_that_depend_on_the_leaf", "one leaf", gaussian_alignment, "programme_of",
     forms_of_numbers_with_data),
+    ("noise_behind_released_numbers", "variances alone", noise_behind, "_covariance", variances_alone),
+    ("half_spaces_lose_what_released_numbers_lose", "variances alone", noise_behind, "_covariance", variances_alone),
     ("approximate_dp_of_leaves_given_up", "no price", data_cells, "union_mass", nothing_is_given_up),
     ("approximate_dp_of_leaves_given_up", "some data", given_up, "largest_value", value_at_a_point),
     ("approximate_dp_of_leaves_given_up", "no cover", given_up, "_shared_rows", every_leaf_alone),
