@@ -31,6 +31,7 @@ class Tabulated:
         Whether the outcomes are seen through a partition, or after another step of post-processing.
     added : Fraction
     behind : tuple of NoisePair
+    is_behind : bool
         As of `PushedForward`.
     """
 
@@ -38,13 +39,20 @@ class Tabulated:
     is_partition: bool = False
     added: Fraction = Fraction(0)
     behind: tuple[NoisePair, ...] = ()
+    is_behind: bool = False
 
     @classmethod
     def of(cls, distribution: DiscreteDistribution) -> "Tabulated":
         """Compute the table at the working precision."""
         table = {outcome: distribution.log_probability(outcome) for outcome in distribution.outcomes}
         if isinstance(distribution, PushedForward):
-            return cls(table, is_partition=True, added=distribution.added, behind=distribution.behind)
+            return cls(
+                table,
+                is_partition=True,
+                added=distribution.added,
+                behind=distribution.behind,
+                is_behind=distribution.is_behind,
+            )
         return cls(table)
 
     def mass(self, event: Iterable[Hashable]) -> tuple[float, float]:
@@ -65,7 +73,10 @@ class Tabulated:
 
 def divergence_of(claim: Claim, left: DiscreteDistribution, right: DiscreteDistribution) -> arb:
     """Enclose a figure that a divergence of two distributions is not below: of their cells, or of the noise behind."""
-    known, noise = find_notion(claim).divergence(claim, left, right), _of_noise(claim, left)
+    noise = _of_noise(claim, left)
+    if noise is not None and getattr(left, "is_behind", False):
+        return noise()
+    known = find_notion(claim).divergence(claim, left, right)
     return known if noise is None else max_balls([known, noise()])
 
 
@@ -74,6 +85,8 @@ def decided(claim: Claim, left: DiscreteDistribution, right: DiscreteDistributio
     notion, noise = find_notion(claim), _of_noise(claim, left)
     if noise is not None and at_most(noise, lambda: notion.bound(claim)).outcome is Outcome.VIOLATED:
         return Outcome.VIOLATED
+    if noise is not None and getattr(left, "is_behind", False):
+        return Outcome.UNDECIDED
     return notion.decide(claim, left, right).outcome
 
 

@@ -277,7 +277,8 @@ def _before_noise(
     if behind.direction is not None and behind.is_complete and not behind.shifts:
         pair = across(behind.direction, models, originals, claim)
     left, right = pair or _in_cells(models, originals, jumps, claim)
-    return replace(left, behind=behind.moved), replace(right, behind=behind.moved)
+    first, second = (replace(side, behind=behind.moved, is_behind=pair is not None) for side in (left, right))
+    return first, second
 
 
 def _is_visible(found: InfiniteLoss) -> bool:

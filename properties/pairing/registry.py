@@ -72,12 +72,15 @@ class PushedForward:
         What a randomised step of post-processing may have added to the probability of a cell, at most.
     behind : tuple of NoisePair
         Independent noise on both inputs that the outcomes are at most as private as, in either order; none if empty.
+    is_behind : bool
+        Whether the cells are a function of that noise, which is Gaussian, so that they show no more than it does.
     """
 
     cells: Mapping[Hashable, Real]
     cost: float = 0.02
     added: Fraction = Fraction(0)
     behind: tuple[NoisePair, ...] = ()
+    is_behind: bool = False
 
     @property
     def outcomes(self) -> tuple[Hashable, ...]:
