@@ -12,16 +12,17 @@ The substitution is triangular, with Jacobian 1/|mu|.
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
-from flint import arb
+from flint import arb, ctx
 
-from dpassay.spec.leaves.elimination import Factor, half_line
+from dpassay.spec.leaves.elimination import Factor, forget_integrals, half_line
 from dpassay.spec.leaves.exponential_sums import ExponentialSum
-from dpassay.spec.leaves.model import Constraint, Noise
+from dpassay.spec.leaves.model import Constraint, Noise, NoiseKind
 from dpassay.spec.leaves.piecewise import ZERO, Lift, Piecewise, density
 
-__all__ = ["factors_of"]
+__all__ = ["factors_of", "forget_functions"]
 
 C = TypeVar("C", arb, ExponentialSum)
 
@@ -49,13 +50,32 @@ def factors_of(constraints: Sequence[Constraint], lift: Lift[C]) -> tuple[list[H
     for noise, new, expression in replaced:
         expressions[noise] = expression
         jacobian *= abs(expression[new])
-    factors += [Factor(density(noise.kind, lift), expressions[noise]) for noise in noises]
+    factors += [Factor(_density(noise.kind, lift, ctx.prec), expressions[noise]) for noise in noises]
     for constraint in constraints:
         form = _in_variables(constraint.form.noise, expressions)
-        factors.append(Factor(half_line(lift), form, constraint.form.constant))
-    factors[0] = Factor(_scaled(factors[0], lift(jacobian, ZERO)), factors[0].form, factors[0].constant)
+        factors.append(Factor(_half_line(lift, ctx.prec), form, constraint.form.constant))
+    if replaced:
+        factors[0] = Factor(_scaled(factors[0], lift(jacobian, ZERO)), factors[0].form, factors[0].constant)
     names = {noise: new for noise, new, _ in replaced}
     return [names.get(noise, noise) for noise in noises], factors
+
+
+@lru_cache(maxsize=64)
+def _density(kind: NoiseKind, lift: Any, _bits: int) -> Any:
+    """Return one and the same object each time: integrals are remembered by the identity of functions."""
+    return density(kind, lift)
+
+
+@lru_cache(maxsize=16)
+def _half_line(lift: Any, _bits: int) -> Any:
+    return half_line(lift)
+
+
+def forget_functions() -> None:
+    """Forget functions and integrals that are remembered, as where rules are changed."""
+    _density.cache_clear()
+    _half_line.cache_clear()
+    forget_integrals()
 
 
 def _order(noise: Noise) -> tuple[str, int]:

@@ -2,10 +2,12 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+
+import pytest
 
 from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.verify import verify_statement
@@ -33,6 +35,7 @@ from dpassay.spec.leaves.model import Constraint, Function, NoiseKind, Relation
 from dpassay.spec.leaves.moves import Moves, covers
 from dpassay.spec.leaves.piecewise import Lift, Piecewise, Terms, density
 from dpassay.spec.leaves.polyhedra import negated, opposite
+from dpassay.spec.leaves.probability import forget_probabilities
 from dpassay.spec.leaves.programmes import Infeasible, Optimum, minimum
 from dpassay.spec.leaves.rows import ONE
 from dpassay.spec.statement import Statement
@@ -41,6 +44,14 @@ from dpassay.spec.verdict import Outcome
 TRUE = {name: getattr(module, name) for module, name in (
     (elimination, "antiderivative"), (probability, "_decided"), (merging, "_union"),
 )}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered() -> Iterator[None]:
+    """Integrals that are remembered would hide a wrong step, and those of a wrong step would outlive it."""
+    forget_probabilities()
+    yield
+    forget_probabilities()
 
 
 # --- elimination --------------------------------------------------------------------------------------------
