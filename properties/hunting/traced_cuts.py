@@ -9,7 +9,7 @@ from dpassay.spec.leaves.cells import Cuts, kinks
 from dpassay.spec.leaves.model import Affine, LeafModel, NoiseKind
 from dpassay.spec.leaves.outcomes import Lattice, skeleton
 
-__all__ = ["cuts_of"]
+__all__ = ["cuts_of", "refined"]
 
 _MOST_CELLS = 256
 """Cells of one model; with more of them the cuts are fewer."""
@@ -49,6 +49,30 @@ def cuts_of(
     yield {structure: [()] * len(numbers) for structure, numbers in choices.items()}
 
 
+def refined(cuts: Cuts, structure: Hashable, labels: Sequence[object], scale: Fraction) -> Cuts:
+    """Return cuts with the cell of some labels in halves, or a part of a cell without an end cut off.
+
+    Parameters
+    ----------
+    cuts : Cuts
+        The cuts so far.
+    structure, labels
+        The cell, as `in_cells` names it; constants are not cut.
+    scale : Fraction
+        The distance of a new cut from the only end of a cell.
+    """
+    found = []
+    for ends, label in zip(cuts[structure], labels, strict=True):
+        place = None
+        if isinstance(label, int) and ends:
+            low, high = [None, *ends, None][label : label + 2]
+            assert low is not None or high is not None
+            place = high - scale if low is None else low + scale if high is None else (low + high) / 2
+        new = None if place is None else Fraction(float(place))
+        found.append(sorted({*ends, *([] if new is None else [new])}))
+    return {**cuts, structure: found}
+
+
 def _numbers_at(models: Sequence[LeafModel], structure: Hashable, place: int) -> list[Affine]:
     found = (skeleton(leaf.outcome) for model in models for leaf in model.leaves)
     return [numbers[place] for own, numbers in found if own == structure]
@@ -69,9 +93,8 @@ def _choices(
         return [around, around[_JUMPS - 2 : _JUMPS + 3], [around[_JUMPS]]]
     losses = [] if loss is None else _at_loss(loss, noisy, centres)
     own = _outwards([*(at_kinks or centres), *losses])
-    scales = {frozenset(number.noise.items()) for number in noisy}
-    has_sums = any(len(number.noise) > 1 for number in noisy)  # smooth between their kinks
-    if has_sums or len(scales) > 1 or any(noise.kind in _WITHOUT_KINKS for number in noisy for noise in number.noise):
+    scales = {tuple(sorted(map(abs, number.noise.values()))) for number in noisy}
+    if len(scales) > 1 or any(noise.kind in _WITHOUT_KINKS for number in noisy for noise in number.noise):
         own = _outwards([*own, *_grid(centres, scale)])
         few = _outwards(losses) or own[:: max(1, len(own) // 8)]
         return [own, few, _outwards([centres[0]])]

@@ -10,12 +10,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from flint import arb
 
 from dpassay.claims import Claim
 from dpassay.properties.hunting.lattice_pairs import SideOnLattice, has_geometric_numbers, on_lattices
-from dpassay.properties.hunting.traced_cuts import cuts_of
+from dpassay.properties.hunting.traced_cuts import cuts_of, refined
 from dpassay.properties.hunting.traced_events import Forms, cell_ranges, event_of_loss, symbol_of
 from dpassay.properties.hunting.traced_gaussian import across
 from dpassay.properties.hunting.traced_rounding import (
@@ -31,7 +32,7 @@ from dpassay.properties.outcomes.events import Event, Words
 from dpassay.properties.pairing.registry import DistributionPair, PushedForward
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.ball import Real, ball, sum_balls
-from dpassay.spec.leaves.cells import Cuts, in_cells
+from dpassay.spec.leaves.cells import KINKS, Cuts, in_cells
 from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
 from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel
 from dpassay.spec.leaves.noise_behind import NoiseBehind, noise_behind
@@ -46,6 +47,11 @@ _COST = 1.5
 """Time that the probability of a leaf takes, in units of the 5 ms of a Gaussian race."""
 
 _Models = tuple[LeafModel, LeafModel]
+
+_ROUNDS, _GAIN = 6, 1e-3
+"""Times that the worst cell is cut again, and the relative gain for which it is."""
+
+_NONE = -1.0
 
 
 class WrongTraceError(Exception):
@@ -250,7 +256,7 @@ def _in_cells(
     point = None if claim is None else epsilon_delta_of(claim)
     for cuts in cuts_of(models, jumps, None if point is None else Fraction(point[0])):
         try:
-            return _partition(models, cuts, originals)
+            return _refined(models, cuts, originals)
         except UndecidedLeafError as error:
             reason = reason or error
     assert reason is not None
@@ -312,11 +318,55 @@ def _complement(parts: Iterable[Leaf]) -> arb:
     return arb.neg_inf() if rest.is_zero() else rest.log()
 
 
-def _partition(models: _Models, cuts: Cuts, originals: _Models) -> DistributionPair:
-    words = _Cells(models, cuts, originals)
+def _refined(models: _Models, cuts: Cuts, originals: _Models) -> DistributionPair:
+    """Return the distributions of cells, after the one that loses most was cut again for as long as that helps."""
+    sides = _sides(models, cuts)
+    least, scale = _NONE, max((_scale(model) for model in models), default=Fraction(0))
+    for step in range(_ROUNDS if scale else 0):
+        cell, loss = _worst_cell(*sides)
+        if cell is None or loss <= least + _GAIN * abs(least):
+            break
+        least, (structure, labels) = loss, cell
+        finer = refined(cuts, structure, labels, scale * 4**step)
+        if finer[structure] == cuts[structure]:
+            break
+        try:
+            sides = _sides(models, finer)
+        except UndecidedLeafError:
+            break
+        cuts = finer
+    return _named(sides, models, cuts, originals)
+
+
+def _sides(models: _Models, cuts: Cuts) -> list[LeafDistribution]:
     sides = [LeafDistribution(in_cells(model, cuts)) for model in models]
     for side in sides:
         _require_unity(side.model)
+    return sides
+
+
+def _worst_cell(left: LeafDistribution, right: LeafDistribution) -> tuple[Any, float]:
+    """Return the cell with the largest privacy loss that is finite, in either order, and about that loss."""
+    found: tuple[Any, float] = None, _NONE
+    for cell in left.outcomes:
+        loss = left.log_probability(cell) - right.log_probability(cell)
+        if loss.is_finite() and abs(float(loss.mid())) > found[1]:
+            found = cell, abs(float(loss.mid()))
+    return found
+
+
+def _scale(model: LeafModel) -> Fraction:
+    """Return the largest coefficient of a noise in a released number, 0 where a noise has no kinks."""
+    numbers = [number for leaf in model.leaves for number in released_numbers(leaf.outcome)]
+    if any(noise.kind not in KINKS for number in numbers for noise in number.noise):
+        return Fraction(0)
+    return max((abs(value) for number in numbers for value in number.noise.values()), default=Fraction(0))
+
+
+def _named(
+    sides: Sequence[LeafDistribution], models: _Models, cuts: Cuts, originals: _Models
+) -> DistributionPair:  # fmt: skip
+    words = _Cells(models, cuts, originals)
     if any(side.model.undecided for side in sides):
         first, second = _completed(*sides)
     else:

@@ -36,7 +36,7 @@ from dpassay.spec.leaves.piecewise import (
     substituted,
 )
 
-__all__ = ["Factor", "NotAForestError", "forest_integral", "forget_integrals", "half_line"]
+__all__ = ["Factor", "NotAForestError", "forest_integral", "forget_integrals"]
 
 REMEMBERED, PRODUCTS = 1 << 12, 1 << 9
 """Functions and products that are remembered; products are large, and leaves with common ones follow each other."""
@@ -71,11 +71,6 @@ class Factor(Generic[C]):
     function: Piecewise[C]
     form: Mapping[Hashable, Fraction]
     constant: Fraction = ZERO
-
-
-def half_line(lift: Lift[C]) -> Piecewise[C]:
-    """Return the indicator of t >= 0."""
-    return Piecewise((ZERO,), ({}, {(0, ZERO): lift(ONE, ZERO)}))
 
 
 def forest_integral(variables: Iterable[Hashable], factors: Iterable[Factor[C]], lift: Lift[C]) -> C:

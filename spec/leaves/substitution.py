@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 from flint import arb, ctx
 
-from dpassay.spec.leaves.elimination import Factor, forget_integrals, half_line
+from dpassay.spec.leaves.elimination import Factor, forget_integrals
 from dpassay.spec.leaves.exponential_sums import ExponentialSum
 from dpassay.spec.leaves.model import Constraint, Noise, NoiseKind
-from dpassay.spec.leaves.piecewise import ZERO, Lift, Piecewise, density
+from dpassay.spec.leaves.piecewise import ONE, ZERO, Lift, Piecewise, density
 
 __all__ = ["factors_of", "forget_functions"]
 
@@ -51,9 +51,8 @@ def factors_of(constraints: Sequence[Constraint], lift: Lift[C]) -> tuple[list[H
         expressions[noise] = expression
         jacobian *= abs(expression[new])
     factors += [Factor(_density(noise.kind, lift, ctx.prec), expressions[noise]) for noise in noises]
-    for constraint in constraints:
-        form = _in_variables(constraint.form.noise, expressions)
-        factors.append(Factor(_half_line(lift, ctx.prec), form, constraint.form.constant))
+    for form, low, high in _bands(constraints):
+        factors.append(Factor(_indicator(low, high, lift, ctx.prec), _in_variables(form, expressions)))
     if replaced:
         factors[0] = Factor(_scaled(factors[0], lift(jacobian, ZERO)), factors[0].form, factors[0].constant)
     names = {noise: new for noise, new, _ in replaced}
@@ -66,15 +65,37 @@ def _density(kind: NoiseKind, lift: Any, _bits: int) -> Any:
     return density(kind, lift)
 
 
-@lru_cache(maxsize=16)
-def _half_line(lift: Any, _bits: int) -> Any:
-    return half_line(lift)
+@lru_cache(maxsize=1 << 12)
+def _indicator(low: Fraction | None, high: Fraction | None, lift: Any, _bits: int) -> Any:
+    """Return the indicator of an interval; None where it has no end."""
+    kinks = [end for end in (low, high) if end is not None]
+    if len(kinks) == 2 and kinks[0] >= kinks[1]:
+        return Piecewise((), ({},))
+    one = {(0, ZERO): lift(ONE, ZERO)}
+    return Piecewise(tuple(kinks), ((one,) if low is None else ({}, one)) + (() if high is None else ({},)))
+
+
+def _bands(constraints: Sequence[Constraint]) -> list[tuple[Form, Fraction | None, Fraction | None]]:
+    """Return the directions of constraints, and the interval that those on one direction leave to it."""
+    found: dict[Hashable, tuple[Form, Fraction | None, Fraction | None]] = {}
+    for constraint in constraints:
+        form = constraint.form.noise
+        scale = form[min(form, key=_order)]
+        direction = {noise: value / scale for noise, value in form.items()}
+        key, end = frozenset(direction.items()), -constraint.form.constant / scale
+        _, low, high = found.get(key, (direction, None, None))
+        if scale > 0:
+            low = end if low is None else max(low, end)
+        else:
+            high = end if high is None else min(high, end)
+        found[key] = direction, low, high
+    return list(found.values())
 
 
 def forget_functions() -> None:
     """Forget functions and integrals that are remembered, as where rules are changed."""
     _density.cache_clear()
-    _half_line.cache_clear()
+    _indicator.cache_clear()
     forget_integrals()
 
 
