@@ -256,7 +256,7 @@ def _in_cells(
     point = None if claim is None else epsilon_delta_of(claim)
     for cuts in cuts_of(models, jumps, None if point is None else Fraction(point[0])):
         try:
-            return _refined(models, cuts, originals)
+            return _refined(models, cuts, originals, jumps)
         except UndecidedLeafError as error:
             reason = reason or error
     assert reason is not None
@@ -318,8 +318,13 @@ def _complement(parts: Iterable[Leaf]) -> arb:
     return arb.neg_inf() if rest.is_zero() else rest.log()
 
 
-def _refined(models: _Models, cuts: Cuts, originals: _Models) -> DistributionPair:
-    """Return the distributions of cells, after the one that loses most was cut again for as long as that helps."""
+def _refined(
+    models: _Models, cuts: Cuts, originals: _Models, jumps: Mapping[Hashable, tuple[Lattice, ...]]
+) -> DistributionPair:
+    """Return the distributions of cells, after the one that loses most was cut again for as long as that helps.
+
+    Between its jumps a rounded number is constant: it tells no more than the cells that are there already.
+    """
     sides = _sides(models, cuts)
     least, scale = _NONE, max((_scale(model) for model in models), default=Fraction(0))
     for step in range(_ROUNDS if scale else 0):
@@ -327,6 +332,8 @@ def _refined(models: _Models, cuts: Cuts, originals: _Models) -> DistributionPai
         if cell is None or loss <= least + _GAIN * abs(least):
             break
         least, (structure, labels) = loss, cell
+        if any(lattice is not None for lattice in jumps[structure]):
+            break
         finer = refined(cuts, structure, labels, scale * 4**step)
         if finer[structure] == cuts[structure]:
             break
