@@ -313,7 +313,17 @@ def numbers_of(value: Any, path: str = OUTCOME) -> Iterator[tuple[str | None, An
 
 
 def range_of(value: Any, path: str, low: float, high: float) -> Interval:
-    """Return the range of a released number whose form lies in (low, high]."""
+    """Return the range of a released number whose form lies in (low, high].
+
+    Parameters
+    ----------
+    value : Affine or Image
+        The number.
+    path : str
+        The expression that leads to it.
+    low, high : float
+        The ends.
+    """
     return Interval(path, *(_through(value.steps, low, high) if isinstance(value, Image) else (low, high)))
 
 

@@ -28,13 +28,16 @@ from dpassay.spec.leaves.outcomes import skeleton
 __all__ = ["across"]
 
 _GRID, _REACH = 32, 8
+"""Further cuts evenly around both means: their number, and the standard deviations within which they lie."""
+
 _FAR = tuple(2**k for k in range(4, 11))
-"""Further cuts, in standard deviations: evenly around both means, and beyond at doubling distances."""
+"""Further cuts beyond, in standard deviations."""
 
 _COST = 0.02
 """Time that the probability of a cell takes, in units of the 5 ms of a Gaussian race."""
 
 _STEPS = 60
+"""Halvings of the range in which an epsilon is looked for."""
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ _ROUNDS, _GAIN = 6, 1e-3
 """Times that the worst cell is cut again, and the relative gain for which it is."""
 
 _NONE = -1.0
+"""The loss of no cell."""
 
 
 class WrongTraceError(Exception):

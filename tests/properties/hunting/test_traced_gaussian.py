@@ -51,15 +51,15 @@ FIVE = 5**0.5
 @pytest.mark.parametrize(
     ("target", "relation", "claim", "value"),
     [
-        (one, LINE, "gdp:{}", 2.0),
-        (one, LINE, "zcdp:{}", 2.0),
-        (one, LINE, "rdp:3,{}", 6.0),
-        (one, LINE, "approx:10,{}", delta(2, 10)),
-        (one, LINE, "approx:0.1,{}", delta(2, 0.1)),
-        (two_of_a_sum, PLANE, "gdp:{}", FIVE),
-        (two_of_a_sum, PLANE, "zcdp:{}", 2.5),
-        (two_of_a_sum, PLANE, "approx:4,{}", delta(FIVE, 4)),
-        (logarithmic, LINE, "approx:1,{}", delta(2, 1)),
+        pytest.param(one, LINE, "gdp:{}", 2.0, id="gdp"),
+        pytest.param(one, LINE, "zcdp:{}", 2.0, id="zcdp"),
+        pytest.param(one, LINE, "rdp:3,{}", 6.0, id="rdp"),
+        pytest.param(one, LINE, "approx:10,{}", delta(2, 10), id="small delta"),
+        pytest.param(one, LINE, "approx:0.1,{}", delta(2, 0.1), id="large delta"),
+        pytest.param(two_of_a_sum, PLANE, "gdp:{}", FIVE, id="gdp of two"),
+        pytest.param(two_of_a_sum, PLANE, "zcdp:{}", 2.5, id="zcdp of two"),
+        pytest.param(two_of_a_sum, PLANE, "approx:4,{}", delta(FIVE, 4), id="delta of two"),
+        pytest.param(logarithmic, LINE, "approx:1,{}", delta(2, 1), id="delta of a function"),
     ],
 )
 def test_claims_just_below_are_refuted_and_just_above_proved(
