@@ -13,7 +13,7 @@ from dpassay.properties.pairing.registry import PushedForward
 from dpassay.spec.ball import Real, at_most, ball, float_lower, float_upper, max_balls, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, hockey_stick, max_divergence, privacy_loss
 from dpassay.spec.distributions.noise import NoisePair
-from dpassay.spec.notions.base import find_notion
+from dpassay.spec.notions.base import Notion, find_notion
 from dpassay.spec.verdict import Outcome
 
 __all__ = ["Tabulated", "decided", "divergence_of", "epsilon_at_lower"]
@@ -80,9 +80,21 @@ def divergence_of(claim: Claim, left: DiscreteDistribution, right: DiscreteDistr
     return known if noise is None else max_balls([known, noise()])
 
 
-def decided(claim: Claim, left: DiscreteDistribution, right: DiscreteDistribution) -> Outcome:
-    """Decide a claim on two distributions, or on their cells, which refute it and prove nothing."""
-    notion, noise = find_notion(claim), _of_noise(claim, left)
+def decided(
+    notion: Notion[Claim], claim: Claim, left: DiscreteDistribution, right: DiscreteDistribution
+) -> Outcome:  # fmt: skip
+    """Decide a claim on two distributions, or on their cells, which refute it and prove nothing.
+
+    Parameters
+    ----------
+    notion : Notion
+        The notion of the claim.
+    claim : Claim
+        The claim.
+    left, right : DiscreteDistribution
+        The distributions, in this order.
+    """
+    noise = _of_noise(claim, left)
     if noise is not None and at_most(noise, lambda: notion.bound(claim)).outcome is Outcome.VIOLATED:
         return Outcome.VIOLATED
     if noise is not None and getattr(left, "is_behind", False):

@@ -66,8 +66,10 @@ def refined(cuts: Cuts, structure: Hashable, labels: Sequence[object], scale: Fr
         place = None
         if isinstance(label, int) and ends:
             low, high = [None, *ends, None][label : label + 2]
-            assert low is not None or high is not None
-            place = high - scale if low is None else low + scale if high is None else (low + high) / 2
+            if low is not None:
+                place = low + scale if high is None else (low + high) / 2
+            elif high is not None:
+                place = high - scale
         new = None if place is None else Fraction(float(place))
         found.append(sorted({*ends, *([] if new is None else [new])}))
     return {**cuts, structure: found}

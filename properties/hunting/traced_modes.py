@@ -32,8 +32,9 @@ __all__ = ["ModesOfTraces", "refutes"]
 
 def refutes(claim: Claim, pair: DistributionPair) -> bool:
     """Return whether exact distributions, or those of events, refute a claim in one of both orders."""
-    read = find_notion(claim).enlarged(claim)
-    return any(decided(read, *sides) is Outcome.VIOLATED for sides in (pair, pair[::-1]))
+    notion = find_notion(claim)
+    read = notion.enlarged(claim)
+    return any(decided(notion, read, *sides) is Outcome.VIOLATED for sides in (pair, pair[::-1]))
 
 
 @dataclass(frozen=True)

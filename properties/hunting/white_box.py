@@ -215,7 +215,7 @@ class _Search:
         """Ask the notion: first on the tables, where that suffices, then on the distributions at any precision."""
         asked = self._asked(tables[0])
         notion, allowing = find_notion(asked), find_notion(asked).enlarged(asked)
-        outcome = decided(allowing, *tables)
+        outcome = decided(notion, allowing, *tables)
         if outcome is Outcome.HOLDS and _states_less_than_nothing(self.claim, tables):
             return Outcome.UNDECIDED
         distributions = self.known.distributions(*pair)

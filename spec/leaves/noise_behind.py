@@ -100,10 +100,10 @@ def noise_behind(left: LeafModel, right: LeafModel) -> NoiseBehind | None:
     left, right : LeafModel
         On numeric data, with affine numbers only. Their leaves must be known to fill the space of the noise.
     """
-    sides = _released(left), _released(right)
-    if sides[0] is None or sides[1] is None:
+    first, second = _released(left), _released(right)
+    if first is None or second is None:
         return None
-    (structure, numbers), (other, moved) = sides
+    (structure, numbers), (other, moved) = first, second
     noisy = [place for place, number in enumerate(numbers) if number.noise]
     if structure != other or len(noisy) > MOST_NUMBERS:
         return None
