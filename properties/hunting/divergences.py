@@ -7,11 +7,16 @@ from fractions import Fraction
 
 from flint import arb
 
+from dpassay.claims import Claim
+from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.pairing.registry import PushedForward
-from dpassay.spec.ball import ball, float_lower, float_upper, sum_balls
+from dpassay.spec.ball import Real, at_most, ball, float_lower, float_upper, max_balls, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, hockey_stick, max_divergence, privacy_loss
+from dpassay.spec.distributions.noise import NoisePair
+from dpassay.spec.notions.base import Notion, find_notion
+from dpassay.spec.verdict import Outcome
 
-__all__ = ["Tabulated", "epsilon_at_lower"]
+__all__ = ["Tabulated", "decided", "divergence_of", "epsilon_at_lower"]
 
 
 @dataclass(frozen=True)
@@ -25,19 +30,29 @@ class Tabulated:
     is_partition : bool
         Whether the outcomes are seen through a partition, or after another step of post-processing.
     added : Fraction
+    behind : tuple of NoisePair
+    is_behind : bool
         As of `PushedForward`.
     """
 
     table: dict[Hashable, arb]
     is_partition: bool = False
     added: Fraction = Fraction(0)
+    behind: tuple[NoisePair, ...] = ()
+    is_behind: bool = False
 
     @classmethod
     def of(cls, distribution: DiscreteDistribution) -> "Tabulated":
         """Compute the table at the working precision."""
         table = {outcome: distribution.log_probability(outcome) for outcome in distribution.outcomes}
         if isinstance(distribution, PushedForward):
-            return cls(table, is_partition=True, added=distribution.added)
+            return cls(
+                table,
+                is_partition=True,
+                added=distribution.added,
+                behind=distribution.behind,
+                is_behind=distribution.is_behind,
+            )
         return cls(table)
 
     def mass(self, event: Iterable[Hashable]) -> tuple[float, float]:
@@ -54,6 +69,48 @@ class Tabulated:
     def log_probability(self, outcome: Hashable) -> arb:
         """Return the tabulated logarithm, -inf for an outcome that is not listed."""
         return self.table.get(outcome, arb.neg_inf())
+
+
+def divergence_of(claim: Claim, left: DiscreteDistribution, right: DiscreteDistribution) -> arb:
+    """Enclose a figure that a divergence of two distributions is not below: of their cells, or of the noise behind."""
+    noise = _of_noise(claim, left)
+    if noise is not None and getattr(left, "is_behind", False):
+        return noise()
+    known = find_notion(claim).divergence(claim, left, right)
+    return known if noise is None else max_balls([known, noise()])
+
+
+def decided(
+    notion: Notion[Claim], claim: Claim, left: DiscreteDistribution, right: DiscreteDistribution
+) -> Outcome:  # fmt: skip
+    """Decide a claim on two distributions, or on their cells, which refute it and prove nothing.
+
+    Parameters
+    ----------
+    notion : Notion
+        The notion of the claim.
+    claim : Claim
+        The claim.
+    left, right : DiscreteDistribution
+        The distributions, in this order.
+    """
+    noise = _of_noise(claim, left)
+    if noise is not None and at_most(noise, lambda: notion.bound(claim)).outcome is Outcome.VIOLATED:
+        return Outcome.VIOLATED
+    if noise is not None and getattr(left, "is_behind", False):
+        return Outcome.UNDECIDED
+    return notion.decide(claim, left, right).outcome
+
+
+def _of_noise(claim: Claim, left: DiscreteDistribution) -> Real | None:
+    """Return what encloses the divergence of the noise behind a distribution, a claim without events aside.
+
+    An epsilon with its delta is shown by an event, so that the cells decide.
+    """
+    behind, of_noise = getattr(left, "behind", ()), find_notion(claim).of_noise
+    if not behind or of_noise is None or epsilon_delta_of(claim) is not None:
+        return None
+    return lambda: of_noise(claim, behind)
 
 
 def epsilon_at_lower(left: DiscreteDistribution, right: DiscreteDistribution, delta: float) -> float:

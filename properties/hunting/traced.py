@@ -9,7 +9,6 @@ import math
 import threading
 import time
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,7 @@ from dpassay.properties.tracing.watchdog import OutOfTime, time_limit
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.ball import precision
 from dpassay.spec.leaves.alignment import Unaligned
-from dpassay.spec.leaves.gaussian_alignment import gaussian_bound
+from dpassay.spec.leaves.gaussian_alignment import GaussianAligned, gaussian_bound
 from dpassay.spec.leaves.model import LeafModel, Raised
 from dpassay.spec.leaves.outcomes import UnknownOutcomeError, has_open_bits, released_numbers
 from dpassay.spec.leaves.probability import UndecidedLeafError
@@ -296,7 +295,7 @@ class _Work:
 
     def _better(self, derived: "TracedTarget", decided: "TracedTarget") -> "TracedTarget":
         """Return what functions of data as coordinates prove if decisions about them prove less."""
-        is_better = derived.epsilon < decided.epsilon or (derived.square is not None and decided.square is None)
+        is_better = derived.epsilon < decided.epsilon or (derived.gaussian is not None and decided.gaussian is None)
         return derived if is_better and not decided.implies(self.claim) else decided
 
     def _proved(self, *, derives: bool) -> "TracedTarget":
@@ -307,7 +306,7 @@ class _Work:
         known.proof = self._proof(known)
         known.is_whole = symbolic.unity.outcome is Outcome.HOLDS and symbolic.unity.scope is Scope.ALL
         if not isinstance(self.claim, PureDP | BoundedRange) and not known.implies(self.claim):
-            known.square = self._gaussian(symbolic.model)
+            known.gaussian = self._gaussian(symbolic.model)
         return known
 
     def _on_symbols(self, *, derives: bool) -> "Trace | str":
@@ -364,14 +363,14 @@ class _Work:
         except OutOfTime:
             return self._too_long()
 
-    def _gaussian(self, model: LeafModel) -> Fraction | None:
-        """Return the square of a mu of Gaussian DP that is proved, None if there is none."""
+    def _gaussian(self, model: LeafModel) -> GaussianAligned | None:
+        """Return a proof of Gaussian DP, None if there is none."""
         try:
             with time_limit(self.left):
                 found = gaussian_bound(model, self.relation)
         except OutOfTime:
             return None
-        return None if isinstance(found, Unaligned) else found.square
+        return None if isinstance(found, Unaligned) else found
 
     def _search(self, known: "TracedTarget") -> WhiteBoxResult | str:
         """Return the certified result of a pair far out and of a search close by; a reason if nothing was compared."""

@@ -27,7 +27,7 @@ from dpassay.spec.leaves.outcomes import ROUNDINGS, skeleton
 from dpassay.spec.leaves.polyhedra import has_interior
 from dpassay.spec.leaves.supports import InfiniteLoss, inverse, substituted
 
-__all__ = ["Forms", "cell_ranges", "event_of_loss", "symbol_of"]
+__all__ = ["Forms", "cell_ranges", "event_of_loss", "numbers_of", "range_of", "symbol_of"]
 
 _MOST_FORMS, _MOST_PIECES = 64, 16
 """Forms of outcomes that are compared with each other, and parts of which an event consists."""
@@ -292,28 +292,38 @@ def cell_ranges(outcome: Hashable, slots: Iterable[tuple[Sequence[Fraction], Any
         For each number in the order of `skeleton`; the place of a constant is text.
     """
     found = []
-    for (path, value), (ends, label) in zip(_numbers(outcome, OUTCOME), slots, strict=True):
+    for (path, value), (ends, label) in zip(numbers_of(outcome, OUTCOME), slots, strict=True):
         if path is not None and not isinstance(label, str):
             low, high = ([-math.inf, *map(float, ends), math.inf][label + side] for side in (0, 1))
-            found.append(_range(value, path, low, high))
+            found.append(range_of(value, path, low, high))
     return [each for each in found if (each.low, each.high) != (-math.inf, math.inf)]
 
 
-def _numbers(value: Any, path: str) -> Iterator[tuple[str | None, Any]]:
+def numbers_of(value: Any, path: str = OUTCOME) -> Iterator[tuple[str | None, Any]]:
     """Yield the numbers of an outcome in the order of `skeleton`, with their paths; a number in a key has none."""
     if _is_named(value):
         for (accessor, part), (key, _) in zip(_named_parts(value), value[1], strict=True):
             yield from ((None, number) for number in skeleton(key)[1])
-            yield from _numbers(part, path + accessor)
+            yield from numbers_of(part, path + accessor)
     elif isinstance(value, tuple):
         for place, part in enumerate(value):
-            yield from _numbers(part, f"{path}[{place}]")
+            yield from numbers_of(part, f"{path}[{place}]")
     elif skeleton(value, functions=True)[1]:
         yield path, value
 
 
-def _range(value: Any, path: str, low: float, high: float) -> Interval:
-    """Return the range of a released number whose form lies in (low, high]."""
+def range_of(value: Any, path: str, low: float, high: float) -> Interval:
+    """Return the range of a released number whose form lies in (low, high].
+
+    Parameters
+    ----------
+    value : Affine or Image
+        The number.
+    path : str
+        The expression that leads to it.
+    low, high : float
+        The ends.
+    """
     return Interval(path, *(_through(value.steps, low, high) if isinstance(value, Image) else (low, high)))
 
 
@@ -448,7 +458,7 @@ def _rounded(end: Fraction, *, up: bool) -> Fraction:
 
 def _bounded_ranges(outcome: Hashable, bounds: Sequence[_Bound]) -> list[Interval] | None:
     """Return the ranges of features that bounds describe; None if the features of outcomes lack one."""
-    numbers = list(_numbers(outcome, OUTCOME))
+    numbers = list(numbers_of(outcome, OUTCOME))
     ends: dict[str, tuple[float, float]] = {}
     for bound in bounds:
         paths = [numbers[place][0] for place, _ in bound.weights]
@@ -458,7 +468,7 @@ def _bounded_ranges(outcome: Hashable, bounds: Sequence[_Bound]) -> list[Interva
             return None
         if any(path is None or (others and not re.fullmatch(r"outcome\[\d+\]", path)) for path in paths):
             return None
-        each = _range(value, "-".join(path for path in paths if path is not None), low, high)
+        each = range_of(value, "-".join(path for path in paths if path is not None), low, high)
         known = ends.get(each.feature, (-math.inf, math.inf))
         ends[each.feature] = max(known[0], each.low), min(known[1], each.high)
     return [Interval(feature, low, high) for feature, (low, high) in ends.items()]

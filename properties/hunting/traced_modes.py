@@ -12,6 +12,7 @@ from dpassay.claims import Claim
 from dpassay.neighbours import NeighbourRelation
 from dpassay.properties.drawing.rounding_modes import RoundingMode, in_rounding_mode, modes_are_known
 from dpassay.properties.hunting.close_by import agree_but_for_rounding, pairs_next_to
+from dpassay.properties.hunting.divergences import decided
 from dpassay.properties.hunting.traced_pairs import WrongTraceError, distributions, symbol_of
 from dpassay.properties.hunting.traced_proofs import BITS
 from dpassay.properties.neighbours.moves import Pair
@@ -33,7 +34,7 @@ def refutes(claim: Claim, pair: DistributionPair) -> bool:
     """Return whether exact distributions, or those of events, refute a claim in one of both orders."""
     notion = find_notion(claim)
     read = notion.enlarged(claim)
-    return any(notion.decide(read, *sides).outcome is Outcome.VIOLATED for sides in (pair, pair[::-1]))
+    return any(decided(notion, read, *sides) is Outcome.VIOLATED for sides in (pair, pair[::-1]))
 
 
 def use_other_noise(one: LeafModel, other: LeafModel) -> bool:
@@ -102,7 +103,7 @@ class ModesOfTraces:
     def _is_refuted(self, mode: RoundingMode | None, pair: Pair) -> bool:
         """Return whether the claim is refuted at a pair in a mode; True where that is not known."""
         models = self._models(mode, pair)
-        return len(models) < len(pair) or refutes(self.claim, distributions(*models))
+        return len(models) < len(pair) or refutes(self.claim, distributions(*models, claim=self.claim))
 
     def _differ(self, pair: Pair) -> bool:
         """Return whether the leaves on a pair differ from mode to mode, by more than rounding."""

@@ -6,16 +6,19 @@ cell a number lies in is a function of the outcome: cells refute, and prove noth
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from flint import arb
 
-from dpassay.arguments import rounded_down, rounded_up
+from dpassay.claims import Claim
 from dpassay.properties.hunting.lattice_pairs import SideOnLattice, has_geometric_numbers, on_lattices
+from dpassay.properties.hunting.traced_cuts import cuts_of, refined
 from dpassay.properties.hunting.traced_events import Forms, cell_ranges, event_of_loss, symbol_of
+from dpassay.properties.hunting.traced_gaussian import across
 from dpassay.properties.hunting.traced_rounding import (
     CLOSE,
     STEEPNESS,
@@ -24,13 +27,15 @@ from dpassay.properties.hunting.traced_rounding import (
     snapped_constants,
     widened,
 )
+from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.outcomes.events import Event, Words
 from dpassay.properties.pairing.registry import DistributionPair, PushedForward
 from dpassay.properties.tracing.words import outcome_words
 from dpassay.spec.ball import Real, ball, sum_balls
-from dpassay.spec.leaves.cells import Cuts, in_cells, kinks
+from dpassay.spec.leaves.cells import KINKS, Cuts, in_cells
 from dpassay.spec.leaves.distribution import LeafDistribution, partition_of_unity
-from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel, NoiseKind
+from dpassay.spec.leaves.model import Affine, Image, Leaf, LeafModel
+from dpassay.spec.leaves.noise_behind import NoiseBehind, noise_behind
 from dpassay.spec.leaves.outcomes import Lattice, plain, released_numbers, skeleton
 from dpassay.spec.leaves.probability import UndecidedLeafError, leaf_probability
 from dpassay.spec.leaves.supports import InfiniteLoss, infinite_loss
@@ -38,21 +43,16 @@ from dpassay.spec.verdict import Outcome
 
 __all__ = ["WrongTraceError", "distributions", "symbol_of"]
 
-MOST_CELLS = 256
-"""Cells of one model; with more of them the cuts are fewer."""
-
 _COST = 1.5
 """Time that the probability of a leaf takes, in units of the 5 ms of a Gaussian race."""
 
-_GRID, _REACH = 32, 8
-"""Cuts of noise without kinks: their number, and the scales within which they lie; further ones have doubling
-distances."""
+_Models = tuple[LeafModel, LeafModel]
 
-_FAR = tuple(2**k for k in range(4, 11))
+_ROUNDS, _GAIN = 6, 1e-3
+"""Times that the worst cell is cut again, and the relative gain for which it is."""
 
-_WITHOUT_KINKS = {NoiseKind.NORMAL, NoiseKind.LOGISTIC, NoiseKind.GUMBEL}
-_JUMPS = 8
-"""Integers on each side of the middle at which discrete outcomes are cut."""
+_NONE = -1.0
+"""The loss of no cell."""
 
 
 class WrongTraceError(Exception):
@@ -91,7 +91,9 @@ def _log_on_lattice(side: SideOnLattice, label: Sequence[int]) -> arb:
     return widened(side.log_probability(label), STEEPNESS * side.draws)
 
 
-def distributions(left: LeafModel, right: LeafModel, *, is_whole: bool = False) -> DistributionPair:
+def distributions(
+    left: LeafModel, right: LeafModel, *, is_whole: bool = False, claim: Claim | None = None
+) -> DistributionPair:
     """Return the distributions of two models on numbers, outcome by outcome or through one partition.
 
     Parameters
@@ -101,6 +103,8 @@ def distributions(left: LeafModel, right: LeafModel, *, is_whole: bool = False) 
     is_whole : bool
         Whether the leaves are known to sum to 1 already, as where they do for all data. The cells of released numbers
         are checked in any case.
+    claim : Claim, optional
+        What is to be decided; it tells where to cut numbers.
 
     Raises
     ------
@@ -112,7 +116,7 @@ def distributions(left: LeafModel, right: LeafModel, *, is_whole: bool = False) 
     if any(map(has_geometric_numbers, (left, right))):
         return _through_lattices(left, right)
     if any(released_numbers(leaf.outcome) for model in (left, right) for leaf in model.leaves):
-        return _through_cells(left, right, is_whole=is_whole)
+        return _through_cells(left, right, is_whole=is_whole, claim=claim)
     for model in () if is_whole else (left, right):
         _require_unity(model)
     pair = _discrete(left), _discrete(right)
@@ -228,7 +232,7 @@ def _log_blurred(side: LeafDistribution, parts: Sequence[Hashable], blur: Fracti
 # --- numbers that hold noise --------------------------------------------------------------------------------
 
 
-def _through_cells(left: LeafModel, right: LeafModel, *, is_whole: bool) -> DistributionPair:
+def _through_cells(left: LeafModel, right: LeafModel, *, is_whole: bool, claim: Claim | None) -> DistributionPair:
     left, right = snapped_constants(left, right)
     (on_left, on_right), jumps = plain(left, right)
     if not any(lattice is not None for own in jumps.values() for lattice in own):
@@ -239,14 +243,49 @@ def _through_cells(left: LeafModel, right: LeafModel, *, is_whole: bool) -> Dist
                     _require_unity(model)
                 released = (right, left) if is_mirrored else (left, right)
                 return _of_event(found, event_of_loss(found, models, released), is_mirrored=is_mirrored)
+        behind = _noise_behind((on_left, on_right), (left, right), is_whole=is_whole)
+        if behind is not None:
+            return _before_noise(behind, (on_left, on_right), (left, right), jumps, claim)
+    return _in_cells((on_left, on_right), (left, right), jumps, claim)
+
+
+def _in_cells(
+    models: _Models, originals: _Models, jumps: Mapping[Hashable, tuple[Lattice, ...]], claim: Claim | None
+) -> DistributionPair:
+    """Return the distributions of the finest cells whose probabilities are known."""
     reason: UndecidedLeafError | None = None
-    for cuts in _cuts((on_left, on_right), jumps):
+    point = None if claim is None else epsilon_delta_of(claim)
+    for cuts in cuts_of(models, jumps, None if point is None else Fraction(point[0])):
         try:
-            return _partition((on_left, on_right), cuts, (left, right))
+            return _refined(models, cuts, originals, jumps)
         except UndecidedLeafError as error:
             reason = reason or error
     assert reason is not None
     raise reason
+
+
+def _noise_behind(models: _Models, originals: _Models, *, is_whole: bool) -> NoiseBehind | None:
+    """Return the noise behind the released numbers of models whose leaves sum to 1 for certain."""
+    behind = noise_behind(*models)
+    try:
+        for model in () if is_whole or behind is None else originals:
+            _require_unity(model)
+    except UndecidedLeafError:
+        return None
+    return behind
+
+
+def _before_noise(
+    behind: NoiseBehind, models: _Models, originals: _Models, jumps: Mapping[Hashable, tuple[Lattice, ...]],
+    claim: Claim | None,
+) -> DistributionPair:  # fmt: skip
+    """Return the distributions of cells that go with the noise behind the numbers."""
+    pair = None
+    if behind.direction is not None and behind.is_complete and not behind.shifts:
+        pair = across(behind.direction, models, originals, claim)
+    left, right = pair or _in_cells(models, originals, jumps, claim)
+    first, second = (replace(side, behind=behind.moved, is_behind=pair is not None) for side in (left, right))
+    return first, second
 
 
 def _is_visible(found: InfiniteLoss) -> bool:
@@ -280,13 +319,62 @@ def _complement(parts: Iterable[Leaf]) -> arb:
     return arb.neg_inf() if rest.is_zero() else rest.log()
 
 
-def _partition(
-    models: tuple[LeafModel, LeafModel], cuts: Cuts, originals: tuple[LeafModel, LeafModel]
+def _refined(
+    models: _Models, cuts: Cuts, originals: _Models, jumps: Mapping[Hashable, tuple[Lattice, ...]]
 ) -> DistributionPair:
-    words = _Cells(models, cuts, originals)
+    """Return the distributions of cells, after the one that loses most was cut again for as long as that helps.
+
+    Between its jumps a rounded number is constant: it tells no more than the cells that are there already.
+    """
+    sides = _sides(models, cuts)
+    least, scale = _NONE, max((_scale(model) for model in models), default=Fraction(0))
+    for step in range(_ROUNDS if scale else 0):
+        cell, loss = _worst_cell(*sides)
+        if cell is None or loss <= least + _GAIN * abs(least):
+            break
+        least, (structure, labels) = loss, cell
+        if any(lattice is not None for lattice in jumps[structure]):
+            break
+        finer = refined(cuts, structure, labels, scale * 4**step)
+        if finer[structure] == cuts[structure]:
+            break
+        try:
+            sides = _sides(models, finer)
+        except UndecidedLeafError:
+            break
+        cuts = finer
+    return _named(sides, models, cuts, originals)
+
+
+def _sides(models: _Models, cuts: Cuts) -> list[LeafDistribution]:
     sides = [LeafDistribution(in_cells(model, cuts)) for model in models]
     for side in sides:
         _require_unity(side.model)
+    return sides
+
+
+def _worst_cell(left: LeafDistribution, right: LeafDistribution) -> tuple[Any, float]:
+    """Return the cell with the largest privacy loss that is finite, in either order, and about that loss."""
+    found: tuple[Any, float] = None, _NONE
+    for cell in left.outcomes:
+        loss = left.log_probability(cell) - right.log_probability(cell)
+        if loss.is_finite() and abs(float(loss.mid())) > found[1]:
+            found = cell, abs(float(loss.mid()))
+    return found
+
+
+def _scale(model: LeafModel) -> Fraction:
+    """Return the largest coefficient of a noise in a released number, 0 where a noise has no kinks."""
+    numbers = [number for leaf in model.leaves for number in released_numbers(leaf.outcome)]
+    if any(noise.kind not in KINKS for number in numbers for noise in number.noise):
+        return Fraction(0)
+    return max((abs(value) for number in numbers for value in number.noise.values()), default=Fraction(0))
+
+
+def _named(
+    sides: Sequence[LeafDistribution], models: _Models, cuts: Cuts, originals: _Models
+) -> DistributionPair:  # fmt: skip
+    words = _Cells(models, cuts, originals)
     if any(side.model.undecided for side in sides):
         first, second = _completed(*sides)
     else:
@@ -331,71 +419,3 @@ class _Cells:
         slots = zip(self.cuts.get(structure, [()] * len(labels)), labels, strict=True)
         outcome = self.outcomes[structure, tuple(label if isinstance(label, str) else None for label in labels)]
         return self.forms.event(outcome, cell_ranges(outcome, slots))
-
-
-# --- where to cut -------------------------------------------------------------------------------------------
-
-Choices = list[list[Fraction]]
-"""Cuts of one number, the most first."""
-
-
-def _cuts(models: Sequence[LeafModel], jumps: Mapping[Hashable, tuple[Lattice, ...]]) -> Iterator[Cuts]:
-    """Yield cuts of all numbers, the finest affordable ones first, none at all last."""
-    at_kinks = kinks(*models)
-    choices = {
-        structure: [
-            _choices(_numbers_at(models, structure, place), at_kinks[structure][place], lattice)
-            for place, lattice in enumerate(jumps[structure])
-        ]
-        for structure in at_kinks
-    }
-    depth = max((len(own) for numbers in choices.values() for own in numbers), default=0)
-    for level in range(depth):
-        cuts = {s: [own[min(level, len(own) - 1)] for own in numbers] for s, numbers in choices.items()}
-        count = sum(math.prod(len(ends) + 1 for ends in own) for own in cuts.values())
-        if count <= MOST_CELLS or level == depth - 1:
-            yield cuts
-    yield {structure: [()] * len(numbers) for structure, numbers in choices.items()}
-
-
-def _numbers_at(models: Sequence[LeafModel], structure: Hashable, place: int) -> list[Affine]:
-    found = (skeleton(leaf.outcome) for model in models for leaf in model.leaves)
-    return [numbers[place] for own, numbers in found if own == structure]
-
-
-def _choices(numbers: Sequence[Affine], at_kinks: Sequence[Fraction], lattice: Lattice) -> Choices:
-    """Return cuts of one number: many, those at kinks, and one on the far side of the first input."""
-    noisy = [number for number in numbers if number.noise]
-    if not noisy:
-        return [[]]
-    centres = sorted({number.constant for number in noisy})
-    scale = max(sum(map(abs, number.noise.values()), Fraction(0)) for number in noisy)
-    if lattice is not None:
-        middle = round(float(centres[0] + centres[-1]) / 2)
-        around = [Fraction(middle + k) + lattice for k in range(-_JUMPS, _JUMPS + 1)]
-        return [around, around[_JUMPS - 2 : _JUMPS + 3], [around[_JUMPS]]]
-    own = _outwards(at_kinks or centres)
-    scales = {frozenset(number.noise.items()) for number in noisy}
-    has_sums = any(len(number.noise) > 1 for number in noisy)  # smooth between their kinks
-    if has_sums or len(scales) > 1 or any(noise.kind in _WITHOUT_KINKS for number in noisy for noise in number.noise):
-        own = _outwards([*own, *_grid(centres, scale)])
-        return [own, own[:: max(1, len(own) // 8)], _outwards([centres[0]])]
-    return [own, _outwards([centres[0], centres[-1]]), _outwards([centres[0]])]
-
-
-def _grid(centres: Sequence[Fraction], scale: Fraction) -> list[Fraction]:
-    low, high = centres[0] - _REACH * scale, centres[-1] + _REACH * scale
-    near = [low + (high - low) * Fraction(k, _GRID) for k in range(_GRID + 1)]
-    return near + [end for k in _FAR for end in (centres[0] - k * scale, centres[-1] + k * scale)]
-
-
-def _outwards(ends: Sequence[Fraction]) -> list[Fraction]:
-    """Return the ends as floats, those below the middle rounded down and the others up, without repetition.
-
-    Beyond the outer kinks the ratio of the densities is constant: rounding outwards loses nothing there.
-    """
-    ordered = sorted(set(ends))
-    half = len(ordered) // 2
-    lower, upper = ordered[: max(1, half)], ordered[max(1, half) :]
-    floats = [*map(rounded_down, lower), *map(rounded_up, upper)]
-    return sorted({Fraction(end) for end in floats if math.isfinite(end)})

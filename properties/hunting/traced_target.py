@@ -26,6 +26,7 @@ from dpassay.spec.distributions.discrete import max_divergence
 from dpassay.spec.leaves.cell_pairs import has_cells, points_across
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.derived import corners, move_of_data
+from dpassay.spec.leaves.gaussian_alignment import GaussianAligned
 from dpassay.spec.leaves.lattice_alignment import has_geometric_noise
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel
@@ -129,7 +130,7 @@ def on_exact_data(known: "TracedTarget", *, joins_close: bool = False) -> "Trace
     exactly = TracedTarget(
         known.work, known.model, known.proof, exactness={"is_exact": True, "joins_close": joins_close}
     )
-    exactly.factors, exactly.square, exactly.is_whole = known.factors, known.square, known.is_whole
+    exactly.factors, exactly.gaussian, exactly.is_whole = known.factors, known.gaussian, known.is_whole
     return exactly
 
 
@@ -144,7 +145,7 @@ class TracedTarget:
         self.factors: tuple[int, ...] = ()
         self.exhausted: Exhausted | None = None
         self.not_exhausted = ""
-        self.square: Fraction | None = None
+        self.gaussian: GaussianAligned | None = None
         self.is_whole = False
         self._models: dict[bytes, LeafModel] = {}
         self._distributions: dict[tuple[bytes, bytes], DistributionPair] = {}
@@ -159,20 +160,26 @@ class TracedTarget:
     def _distributions_on(self, left: Array, right: Array) -> DistributionPair:
         """Return the distributions on a pair, from merged leaves if these are fewer and have probabilities."""
         if self.model is None or self.is_traced_anew:
-            return distributions(self._at(left), self._at(right))
+            return distributions(self._at(left), self._at(right), claim=self.work.claim)
         reason: UndecidedLeafError | UnknownOutcomeError | None = None
         for own, is_whole in self._choices:
             try:
-                found = distributions(*(at_data(own, _exact(side)) for side in (left, right)), is_whole=is_whole)
+                sides = at_data(own, _exact(left)), at_data(own, _exact(right))
+                found = distributions(*sides, is_whole=is_whole, claim=self.work.claim)
             except (UndecidedLeafError, UnknownOutcomeError) as error:
                 reason = error
             else:
                 self._choices = [(own, is_whole)]
                 return found
         if has_geometric_noise(self.model):  # drawn trial by trial, it has probabilities for every decision
-            return distributions(self._at(left), self._at(right))
+            return distributions(self._at(left), self._at(right), claim=self.work.claim)
         assert reason is not None
         raise reason
+
+    @property
+    def square(self) -> Fraction | None:
+        """Return the square of a mu of Gaussian DP that is proved for all inputs, None if there is none."""
+        return None if self.gaussian is None else self.gaussian.square
 
     @property
     def may_round(self) -> bool:
@@ -241,7 +248,7 @@ class TracedTarget:
             step = min(getattr(relation, "largest_step", math.inf), relation.high - relation.low, 1.0)
             moved = [start + _OFF_LATTICE * side * step * np.eye(1, self.model.size)[0] for side in (1, -1)]
             return [(start, end) for end in moved if are_neighbours(relation, start, end)]
-        move = self.proof.move if isinstance(self.proof, TracedProof) else None
+        move = self._move
         if move is None:
             return self._pairs_across(relation) if self.factors == ACROSS else []
         assert self.model is not None
@@ -250,6 +257,12 @@ class TracedTarget:
         starts = [np.clip(point, relation.low, relation.high) + zero for point in points]
         ends = [(start, np.clip(start + step, relation.low, relation.high) + zero) for start in starts]
         return [pair for pair in ends if are_neighbours(relation, *pair) and not np.array_equal(*pair)]
+
+    @property
+    def _move(self) -> tuple[Fraction, ...] | None:
+        """Return the move of the data that costs most, or needs the longest shift of Gaussian noise."""
+        known = self.proof.move if isinstance(self.proof, TracedProof) else None
+        return known or (None if self.gaussian is None else self.gaussian.move)
 
     def _corners(self, step: Array) -> Iterator[Array]:
         """Yield data before the places at which derived coordinates change their rule or jump."""

@@ -16,10 +16,7 @@ from numpy.typing import NDArray
 from dpassay.arguments import UsageError
 from dpassay.claims import Claim, ExPost, PureDP
 from dpassay.neighbours import NeighbourRelation, VectorNeighbours
-from dpassay.properties.hunting.divergences import (
-    Tabulated,
-    epsilon_at_lower,
-)
+from dpassay.properties.hunting.divergences import Tabulated, decided, divergence_of, epsilon_at_lower
 from dpassay.properties.hunting.result import Witness
 from dpassay.properties.hunting.verdicts import HuntVerdict
 from dpassay.properties.neighbours.finite_pairs import all_pairs
@@ -196,8 +193,7 @@ class _Search:
 
     def divergence(self, left: Tabulated, right: Tabulated) -> arb:
         """Enclose a figure that the mechanism's divergence on a pair is not below."""
-        asked = self._asked(left)
-        return find_notion(asked).divergence(asked, left, right)
+        return divergence_of(self._asked(left), left, right)
 
     def event(self, left: Tabulated, right: Tabulated) -> tuple[Any, ...]:
         """Return outcomes that show a large divergence."""
@@ -219,7 +215,7 @@ class _Search:
         """Ask the notion: first on the tables, where that suffices, then on the distributions at any precision."""
         asked = self._asked(tables[0])
         notion, allowing = find_notion(asked), find_notion(asked).enlarged(asked)
-        outcome = notion.decide(allowing, *tables).outcome
+        outcome = decided(notion, allowing, *tables)
         if outcome is Outcome.HOLDS and _states_less_than_nothing(self.claim, tables):
             return Outcome.UNDECIDED
         distributions = self.known.distributions(*pair)

@@ -27,6 +27,7 @@ from dpassay.properties.outcomes.columns import Columns
 from dpassay.properties.outcomes.flattening import MISSING, OUTCOME, Flat, flattened, to_float, type_words
 from dpassay.properties.outcomes.numeric_features import LOWEST_BIT, lowest_bit, numeric_features, partly_of_vectors
 from dpassay.properties.outcomes.raised import raised_words
+from dpassay.properties.outcomes.value_words import linear_parts
 
 __all__ = [
     "LEFT_VALUES",
@@ -409,17 +410,28 @@ class Outcomes:
     def feature(self, name: str) -> Array | None:
         """Return a feature by its expression, None if there is no such feature.
 
-        Any coordinate ``outcome[k]`` and any difference ``outcome[j]-outcome[k]`` is one, also if `features` lacks it.
+        Any coordinate ``outcome[k]`` and any weighted sum of features is one, also if `features` lacks it.
         """
         if name in self.features:
             return self.features[name]
-        match = re.fullmatch(r"(?:(outcome\[\d+\])-)?outcome((?:\[\d+\])+)", name)
-        if match is None or self.summary is not None:
+        if self.summary is not None:
             return None
-        if match[1]:
-            first, second = self.feature(match[1]), self.feature(f"outcome{match[2]}")
-            return None if first is None or second is None else first - second
-        return self._coordinate(tuple(int(place) for place in re.findall(r"\d+", match[2])))
+        match = re.fullmatch(r"outcome((?:\[\d+\])+)", name)
+        if match is not None:
+            return self._coordinate(tuple(int(place) for place in re.findall(r"\d+", match[1])))
+        parts = linear_parts(name)
+        return None if parts is None or parts == [(1.0, name)] else self._weighted(parts)
+
+    def _weighted(self, parts: Sequence[tuple[float, str]]) -> Array | None:
+        """Return a weighted sum of features, None if one of them is missing."""
+        total: Array = np.zeros(len(self))
+        for weight, name in parts:
+            values = self.feature(name)
+            if values is None:
+                return None
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = total + weight * values
+        return total
 
     def _coordinate(self, place: tuple[int, ...]) -> Array | None:
         if self.rows.dtype == object:

@@ -5,7 +5,7 @@ from typing import Any
 
 from dpassay.impl.libraries.plain import Record, Scalar, attribute, item
 
-__all__ = ["is_expression", "parse_values"]
+__all__ = ["is_expression", "linear_parts", "parse_values"]
 
 
 def parse_values(text: str) -> tuple[Any, ...] | None:
@@ -51,7 +51,7 @@ def _positional(parts: list[ast.expr]) -> list[tuple[str, Any]]:
 
 
 def is_expression(text: str) -> bool:
-    """Return whether a text is an expression of an outcome: ``outcome['a'][0]``, ``len(outcome.b)``, a difference.
+    """Return whether a text is an expression of an outcome: ``outcome['a'][0]``, ``len(outcome.b)``, a weighted sum.
 
     >>> is_expression("numbers(outcome['a > b'])[0]"), is_expression("x"), is_expression("f()")
     (True, False, False)
@@ -60,7 +60,30 @@ def is_expression(text: str) -> bool:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError):
         return False
-    return text == text.strip() and _is_path(tree)
+    return text == text.strip() and (_is_path(tree) or _weighted(tree) is not None)
+
+
+def linear_parts(text: str) -> list[tuple[float, str]] | None:
+    """Return weights and expressions of a weighted sum, None if the text is none.
+
+    >>> linear_parts("outcome[0]-0.5*outcome['a']")
+    [(1.0, 'outcome[0]'), (-0.5, "outcome['a']")]
+    """
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return _weighted(tree)
+
+
+def _weighted(node: ast.expr, weight: float = 1.0) -> list[tuple[float, str]] | None:
+    match node:
+        case ast.BinOp(left, ast.Add() | ast.Sub() as sign, right):
+            parts = _weighted(left, weight), _weighted(right, weight if isinstance(sign, ast.Add) else -weight)
+            return None if parts[0] is None or parts[1] is None else [*parts[0], *parts[1]]
+        case ast.BinOp(ast.Constant(int() | float() as factor), ast.Mult(), part) if _is_path(part):
+            return [(weight * factor, ast.unparse(part))]
+    return [(weight, ast.unparse(node))] if _is_path(node) else None
 
 
 def _is_path(node: ast.expr) -> bool:

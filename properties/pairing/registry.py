@@ -26,6 +26,7 @@ from dpassay.properties.neighbours.pairs import adversarial_pairs, are_neighbour
 from dpassay.registry import Registry
 from dpassay.spec.ball import Real
 from dpassay.spec.distributions.discrete import DiscreteDistribution
+from dpassay.spec.distributions.noise import NoisePair
 
 __all__ = [
     "PushedForward",
@@ -69,11 +70,17 @@ class PushedForward:
         Time that one probability takes, in units of the 5 ms of a Gaussian race.
     added : Fraction
         What a randomised step of post-processing may have added to the probability of a cell, at most.
+    behind : tuple of NoisePair
+        Independent noise on both inputs that the outcomes are at most as private as, in either order; none if empty.
+    is_behind : bool
+        Whether the cells are a function of that noise, which is Gaussian, so that they show no more than it does.
     """
 
     cells: Mapping[Hashable, Real]
     cost: float = 0.02
     added: Fraction = Fraction(0)
+    behind: tuple[NoisePair, ...] = ()
+    is_behind: bool = False
 
     @property
     def outcomes(self) -> tuple[Hashable, ...]:

@@ -7,11 +7,13 @@ noises.
 """
 
 import itertools
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
-from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, NoiseKind
+from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind
 from dpassay.spec.leaves.outcomes import skeleton
 from dpassay.spec.leaves.polyhedra import has_interior, negated
 
@@ -19,6 +21,9 @@ __all__ = ["Cuts", "in_cells", "kinks"]
 
 Cuts = Mapping[Hashable, Sequence[Sequence[Fraction]]]
 """For each structure of outcomes, the ends of cells for each number."""
+
+MOST_KINKS = 32
+"""Kinks of one number of a leaf; with more of them, those that decisions make are left out."""
 
 KINKS: Mapping[NoiseKind, tuple[Fraction, ...]] = {
     NoiseKind.LAPLACE: (Fraction(0),),
@@ -34,15 +39,28 @@ def kinks(*models: LeafModel) -> Cuts:
         structure, numbers = skeleton(leaf.outcome)
         own = cuts.setdefault(structure, [set() for _ in numbers])
         for known, number in zip(own, numbers, strict=True):
-            known |= set(_kinks(number))
+            known |= set(_kinks(number, leaf.constraints))
     return {structure: [sorted(known) for known in own] for structure, own in cuts.items()}
 
 
-def _kinks(number: Affine) -> Iterator[Fraction]:
-    """Yield the values of a number at which all of its noises are at a kink."""
-    places = [[scale * kink for kink in KINKS.get(noise.kind, ())] for noise, scale in number.noise.items()]
-    for place in itertools.product(*places):
+def _kinks(number: Affine, constraints: Sequence[Constraint]) -> Iterator[Fraction]:
+    """Yield the values of a number at which each of its noises is at a kink, or at one that a decision makes."""
+    own = {noise: set(KINKS.get(noise.kind, ())) for noise in number.noise}
+    made = {noise: known | _made(noise, constraints) for noise, known in own.items()}
+    if math.prod(map(len, made.values())) > MOST_KINKS:
+        made = own
+    for place in itertools.product(*([scale * kink for kink in made[noise]] for noise, scale in number.noise.items())):
         yield number.constant + sum(place, Fraction(0))
+
+
+def _made(noise: Noise, constraints: Sequence[Constraint]) -> set[Fraction]:
+    """Return where a noise meets a decision that another noise takes at a kink: there, an integral over it has one."""
+    found: set[Fraction] = set()
+    for form in (one.form for one in constraints if noise in one.form.noise and len(one.form.noise) == 2):
+        (other,) = form.noise.keys() - {noise}
+        kinks_of_other = KINKS.get(other.kind, ())
+        found |= {-(form.noise[other] * kink + form.constant) / form.noise[noise] for kink in kinks_of_other}
+    return found
 
 
 def in_cells(model: LeafModel, cuts: Cuts) -> LeafModel:
@@ -64,9 +82,14 @@ def _parts(leaf: Leaf, cuts: Cuts) -> Iterator[Leaf]:
     choices = [_cells(number, own) for number, own in zip(numbers, ends, strict=True)]
     for cell in itertools.product(*choices):
         constraints = (*leaf.constraints, *(one for _, own in cell for one in own))
-        if has_interior(constraints):
+        if _has_interior(constraints):
             outcome = (structure, tuple(label for label, _ in cell))
             yield replace(leaf, constraints=constraints, outcome=outcome)
+
+
+@lru_cache(maxsize=1 << 12)
+def _has_interior(constraints: tuple[Constraint, ...]) -> bool:
+    return has_interior(constraints)
 
 
 def _cells(number: Affine, ends: Sequence[Fraction]) -> list[tuple[Hashable, tuple[Constraint, ...]]]:

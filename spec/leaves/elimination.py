@@ -8,16 +8,20 @@ neighbour is integrated out, and leaves a function of that neighbour:
 The kinks of f and of all h_i are lines u = slope v + offset. Between two neighbouring crossings of these lines their
 order is fixed; the integrand between two neighbouring lines is a sum of terms u^k e^(r u) v^l e^(s v), and its
 integral is one of terms v^l e^(s v). Every integral runs between lines, never as 1 minus another one.
+
+The leaves of one mechanism have many functions m in common, and products of them: these are remembered, by the
+identity of the functions that they are made of.
 """
 
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from flint import arb
+from flint import arb, ctx
 
 from dpassay.spec.leaves.exponential_sums import ExponentialSum
 from dpassay.spec.leaves.piecewise import (
@@ -32,7 +36,10 @@ from dpassay.spec.leaves.piecewise import (
     substituted,
 )
 
-__all__ = ["Factor", "NotAForestError", "forest_integral", "half_line"]
+__all__ = ["Factor", "NotAForestError", "forest_integral", "forget_integrals"]
+
+REMEMBERED, PRODUCTS = 1 << 12, 1 << 9
+"""Functions and products that are remembered; products are large, and leaves with common ones follow each other."""
 
 C = TypeVar("C", arb, ExponentialSum)
 
@@ -66,11 +73,6 @@ class Factor(Generic[C]):
     constant: Fraction = ZERO
 
 
-def half_line(lift: Lift[C]) -> Piecewise[C]:
-    """Return the indicator of t >= 0."""
-    return Piecewise((ZERO,), ({}, {(0, ZERO): lift(ONE, ZERO)}))
-
-
 def forest_integral(variables: Iterable[Hashable], factors: Iterable[Factor[C]], lift: Lift[C]) -> C:
     """Integrate the product of the factors over all variables.
 
@@ -88,18 +90,48 @@ def forest_integral(variables: Iterable[Hashable], factors: Iterable[Factor[C]],
     NotAForestError
         If the graph of the factors is no forest.
     """
-    one: Piecewise[C] = Piecewise((), ({(0, ZERO): lift(ONE, ZERO)},))
-    alone = dict.fromkeys(variables, one)
+    alone: dict[Hashable, Piecewise[C] | None] = dict.fromkeys(variables)
     pairs: dict[frozenset[Hashable], list[Factor[C]]] = {}
     for factor in factors:
         if len(factor.form) == 1:
             ((variable, slope),) = factor.form.items()
-            alone[variable] = alone[variable].times(factor.function.composed(slope, factor.constant, lift))
+            alone[variable] = _product(alone[variable], _composed(factor.function, slope, factor.constant, lift))
         elif len(factor.form) == 2:
             pairs.setdefault(frozenset(factor.form), []).append(factor)
         else:
             raise NotAForestError(f"a factor of {len(factor.form)} variables")
-    return _eliminated(alone, pairs, lift)
+    one: Piecewise[C] = Piecewise((), ({(0, ZERO): lift(ONE, ZERO)},))
+    known = {variable: one if function is None else function for variable, function in alone.items()}
+    return _eliminated(known, pairs, lift)
+
+
+def forget_integrals() -> None:
+    """Forget all functions that are remembered, as where rules are changed."""
+    for remembered in (_known_composed, _known_product, _known_message):
+        remembered.cache_clear()
+
+
+def _composed(function: Piecewise[C], slope: Fraction, offset: Fraction, lift: Lift[C]) -> Piecewise[C]:
+    found: Piecewise[C] = _known_composed(function, slope, offset, lift, ctx.prec)
+    return found
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _known_composed(function: Any, slope: Fraction, offset: Fraction, lift: Any, _bits: int) -> Any:
+    return function.composed(slope, offset, lift)
+
+
+def _product(left: Piecewise[C] | None, right: Piecewise[C]) -> Piecewise[C]:
+    """Multiply two functions, None for 1."""
+    if left is None:
+        return right
+    found: Piecewise[C] = _known_product(left, right, ctx.prec)
+    return found
+
+
+@lru_cache(maxsize=PRODUCTS)
+def _known_product(left: Any, right: Any, _bits: int) -> Any:
+    return left.times(right)
 
 
 def _eliminated(
@@ -118,9 +150,22 @@ def _eliminated(
             continue
         (pair,) = degrees[variable]
         (neighbour,) = pair - {variable}
-        message = _integrated(function, variable, neighbour, pairs.pop(pair), lift)
-        alone[neighbour] = alone[neighbour].times(message)
+        parts = tuple(
+            (factor.function, factor.form[variable], factor.form[neighbour], factor.constant)
+            for factor in pairs.pop(pair)
+        )
+        alone[neighbour] = _product(alone[neighbour], _known_message(function, parts, lift, ctx.prec))
     return total
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _known_message(function: Any, parts: Any, lift: Any, _bits: int) -> Any:
+    factors = [Factor(own, {_INNER: a, _OUTER: b}, constant) for own, a, b, constant in parts]
+    return _integrated(function, _INNER, _OUTER, factors, lift)
+
+
+_INNER, _OUTER = "inner", "outer"
+"""Names of the two variables of a message, which does not depend on the names of noises."""
 
 
 def _integrated(

@@ -108,9 +108,9 @@ def value_at(terms: Terms[C], point: Fraction, lift: Lift[C]) -> C:
     return total
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Piecewise(Generic[C]):
-    """A function on the real line, an exponential polynomial on each piece.
+    """A function on the real line, an exponential polynomial on each piece; equal to itself only.
 
     Parameters
     ----------

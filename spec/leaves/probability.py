@@ -28,12 +28,19 @@ from dpassay.spec.leaves.gumbel_races import gumbel_probability
 from dpassay.spec.leaves.model import Constraint, Leaf, LeafModel, Noise, NoiseKind, Relation
 from dpassay.spec.leaves.piecewise import lift_ball
 from dpassay.spec.leaves.single_noise import interval_probability
-from dpassay.spec.leaves.substitution import factors_of
+from dpassay.spec.leaves.substitution import factors_of, forget_functions
 
-__all__ = ["UndecidedLeafError", "exact_probability", "leaf_probability", "total_probability"]
+__all__ = [
+    "UndecidedLeafError",
+    "exact_probability",
+    "forget_probabilities",
+    "leaf_probability",
+    "total_probability",
+]
 
 PIECEWISE = frozenset({NoiseKind.LAPLACE, NoiseKind.EXPONENTIAL, NoiseKind.UNIFORM})
 GUARD = 24
+FOREST_BITS = 128
 LIMIT = 8
 """The largest multiple of the working precision before a probability is decided exactly or given up."""
 
@@ -55,8 +62,16 @@ def leaf_probability(leaf: Leaf) -> arb:
         return arb(0)
     total = ball(leaf.weight)
     for component in _components(constraints):
-        total = total * _component_probability(component, ctx.prec)
+        total = total * _component_probability(component, _bits(component))
     return total
+
+
+def _bits(component: Sequence[Constraint]) -> int:
+    """Return the accuracy that is asked for: in a forest, rational numbers take the time and not the digits of balls.
+
+    So a probability that is asked for again with more digits is known already.
+    """
+    return max(ctx.prec, FOREST_BITS) if _kinds(component) <= PIECEWISE else ctx.prec
 
 
 def exact_probability(leaf: Leaf) -> ExponentialSum:
@@ -143,6 +158,12 @@ def _component_probability(constraints: tuple[Constraint, ...], bits: int) -> ar
         with precision(bits):
             return _exact(constraints).enclose()
     return value
+
+
+def forget_probabilities() -> None:
+    """Forget all probabilities and integrals that are remembered, as where rules are changed."""
+    _component_probability.cache_clear()
+    forget_functions()
 
 
 def _attempt(rule: Callable[[Sequence[Constraint]], arb], constraints: Sequence[Constraint]) -> arb:

@@ -12,16 +12,17 @@ The substitution is triangular, with Jacobian 1/|mu|.
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
-from flint import arb
+from flint import arb, ctx
 
-from dpassay.spec.leaves.elimination import Factor, half_line
+from dpassay.spec.leaves.elimination import Factor, forget_integrals
 from dpassay.spec.leaves.exponential_sums import ExponentialSum
-from dpassay.spec.leaves.model import Constraint, Noise
-from dpassay.spec.leaves.piecewise import ZERO, Lift, Piecewise, density
+from dpassay.spec.leaves.model import Constraint, Noise, NoiseKind
+from dpassay.spec.leaves.piecewise import ONE, ZERO, Lift, Piecewise, density
 
-__all__ = ["factors_of"]
+__all__ = ["factors_of", "forget_functions"]
 
 C = TypeVar("C", arb, ExponentialSum)
 
@@ -49,13 +50,53 @@ def factors_of(constraints: Sequence[Constraint], lift: Lift[C]) -> tuple[list[H
     for noise, new, expression in replaced:
         expressions[noise] = expression
         jacobian *= abs(expression[new])
-    factors += [Factor(density(noise.kind, lift), expressions[noise]) for noise in noises]
-    for constraint in constraints:
-        form = _in_variables(constraint.form.noise, expressions)
-        factors.append(Factor(half_line(lift), form, constraint.form.constant))
-    factors[0] = Factor(_scaled(factors[0], lift(jacobian, ZERO)), factors[0].form, factors[0].constant)
+    factors += [Factor(_density(noise.kind, lift, ctx.prec), expressions[noise]) for noise in noises]
+    for form, low, high in _bands(constraints):
+        factors.append(Factor(_indicator(low, high, lift, ctx.prec), _in_variables(form, expressions)))
+    if replaced:
+        factors[0] = Factor(_scaled(factors[0], lift(jacobian, ZERO)), factors[0].form, factors[0].constant)
     names = {noise: new for noise, new, _ in replaced}
     return [names.get(noise, noise) for noise in noises], factors
+
+
+@lru_cache(maxsize=64)
+def _density(kind: NoiseKind, lift: Any, _bits: int) -> Any:
+    """Return one and the same object each time: integrals are remembered by the identity of functions."""
+    return density(kind, lift)
+
+
+@lru_cache(maxsize=1 << 12)
+def _indicator(low: Fraction | None, high: Fraction | None, lift: Any, _bits: int) -> Any:
+    """Return the indicator of an interval; None where it has no end."""
+    kinks = [end for end in (low, high) if end is not None]
+    if len(kinks) == 2 and kinks[0] >= kinks[1]:
+        return Piecewise((), ({},))
+    one = {(0, ZERO): lift(ONE, ZERO)}
+    return Piecewise(tuple(kinks), ((one,) if low is None else ({}, one)) + (() if high is None else ({},)))
+
+
+def _bands(constraints: Sequence[Constraint]) -> list[tuple[Form, Fraction | None, Fraction | None]]:
+    """Return the directions of constraints, and the interval that those on one direction leave to it."""
+    found: dict[Hashable, tuple[Form, Fraction | None, Fraction | None]] = {}
+    for constraint in constraints:
+        form = constraint.form.noise
+        scale = form[min(form, key=_order)]
+        direction = {noise: value / scale for noise, value in form.items()}
+        key, end = frozenset(direction.items()), -constraint.form.constant / scale
+        _, low, high = found.get(key, (direction, None, None))
+        if scale > 0:
+            low = end if low is None else max(low, end)
+        else:
+            high = end if high is None else min(high, end)
+        found[key] = direction, low, high
+    return list(found.values())
+
+
+def forget_functions() -> None:
+    """Forget functions and integrals that are remembered, as where rules are changed."""
+    _density.cache_clear()
+    _indicator.cache_clear()
+    forget_integrals()
 
 
 def _order(noise: Noise) -> tuple[str, int]:

@@ -25,6 +25,7 @@ from dpassay.claims import GaussianDP
 from dpassay.spec.ball import at_most, ball, max_balls, normal_quantile, sum_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution
 from dpassay.spec.notions.base import Notion, grown, register
+from dpassay.spec.notions.threshold_events import binary_separation, event_by
 from dpassay.spec.verdict import Verdict
 
 __all__ = ["GAUSSIAN_DP", "TradeOff", "from_deltas", "gaussian_dp_holds", "gaussian_dp_of", "trade_off"]
@@ -211,5 +212,6 @@ GAUSSIAN_DP = register(
         divergence=lambda _, left, right: gaussian_dp_of(left, right),
         bound=lambda claim: ball(claim.mu),
         enlarged=lambda claim: GaussianDP(grown(claim.mu)),
+        event=event_by(binary_separation),
     )
 )

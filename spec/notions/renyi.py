@@ -17,6 +17,7 @@ from dpassay.spec.distributions.discrete import (
 )
 from dpassay.spec.distributions.noise_pairs import renyi_divergence_of_noise
 from dpassay.spec.notions.base import Notion, grown, register, tightness
+from dpassay.spec.notions.threshold_events import binary_renyi, event_by
 from dpassay.spec.proof.comparisons import above_exponential
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
@@ -62,5 +63,6 @@ RENYI_DP = register(
         of_noise=lambda claim, moved: renyi_divergence_of_noise(moved, claim.alpha),
         bound=lambda claim: ball(claim.epsilon),
         enlarged=lambda claim: replace(claim, epsilon=grown(claim.epsilon)),
+        event=event_by(lambda claim, p, q: binary_renyi(claim.alpha, p, q)),
     )
 )

@@ -30,6 +30,7 @@ from dpassay.spec.distributions.noise import NoisePair
 from dpassay.spec.distributions.noise_pairs import common_shift_of_noise, renyi_divergence_of_noise
 from dpassay.spec.distributions.noise_upper import concentrated_upper_of_noise
 from dpassay.spec.notions.base import Notion, grown, register
+from dpassay.spec.notions.threshold_events import binary_renyi, event_by
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated
 
 __all__ = [
@@ -47,6 +48,9 @@ ORDERS = (1.0625, 1.25, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 65.0)
 
 LARGEST_NUMBER_OF_STEPS = 400
 LIMIT_BITS = 256
+
+_SHOWN = 2.0
+"""Events are chosen by orders up to this one: at larger ones the largest share is that of ever rarer events."""
 
 
 def zcdp_holds(claim: ZCDP, left: DiscreteDistribution, right: DiscreteDistribution) -> Verdict:
@@ -207,6 +211,7 @@ ZCDP_NOTION = register(
         items=(),
         decide=zcdp_holds,
         divergence=zcdp_divergence,
+        event=event_by(lambda _, p, q: max(binary_renyi(order, p, q) / order for order in ORDERS if order <= _SHOWN)),
         of_noise=lambda _, moved: _of_noise(moved),
         of_noise_upper=lambda _, moved: concentrated_upper_of_noise(moved),
         bound=lambda claim: ball(claim.rho),

@@ -2,10 +2,12 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+
+import pytest
 
 from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.verify import verify_statement
@@ -23,6 +25,7 @@ from dpassay.spec.leaves import (
     gumbel_races,
     lattice_alignment,
     merging,
+    noise_behind,
     piecewise,
     probability,
     siblings,
@@ -32,6 +35,7 @@ from dpassay.spec.leaves.model import Constraint, Function, NoiseKind, Relation
 from dpassay.spec.leaves.moves import Moves, covers
 from dpassay.spec.leaves.piecewise import Lift, Piecewise, Terms, density
 from dpassay.spec.leaves.polyhedra import negated, opposite
+from dpassay.spec.leaves.probability import forget_probabilities
 from dpassay.spec.leaves.programmes import Infeasible, Optimum, minimum
 from dpassay.spec.leaves.rows import ONE
 from dpassay.spec.statement import Statement
@@ -40,6 +44,14 @@ from dpassay.spec.verdict import Outcome
 TRUE = {name: getattr(module, name) for module, name in (
     (elimination, "antiderivative"), (probability, "_decided"), (merging, "_union"),
 )}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered() -> Iterator[None]:
+    """Integrals that are remembered would hide a wrong step, and those of a wrong step would outlive it."""
+    forget_probabilities()
+    yield
+    forget_probabilities()
 
 
 # --- elimination --------------------------------------------------------------------------------------------
@@ -307,6 +319,11 @@ def intervals_alone(form: Any, box: Any) -> Any:
     return IN_BOX(form, tuple(ends if ends[0] < ends[1] else (Fraction(0), Fraction(0)) for ends in box))
 
 
+def variances_alone(one: Any, other: Any) -> Fraction:
+    return COVARIANCE(one, other) if one == other else Fraction(0)
+
+
+COVARIANCE = noise_behind._covariance
 IN_BOX = gaussian_alignment._in_box
 DERIVED_RANGE, ARGUMENT, VECTORS = derived._derived, derived._argument, derived.DerivedMoves._vectors
 
@@ -356,6 +373,8 @@ REFUTED = [
     ("gaussian_dp_of_a_common_shift", "half of the moves", gaussian_alignment, "covers_of", half_of_the_moves),
     ("no_gaussian_dp_of_shifts_that_depend_on_the_leaf", "one leaf", gaussian_alignment, "programme_of",
     forms_of_numbers_with_data),
+    ("noise_behind_released_numbers", "variances alone", noise_behind, "_covariance", variances_alone),
+    ("half_spaces_lose_what_released_numbers_lose", "variances alone", noise_behind, "_covariance", variances_alone),
     ("approximate_dp_of_leaves_given_up", "no price", data_cells, "union_mass", nothing_is_given_up),
     ("approximate_dp_of_leaves_given_up", "some data", given_up, "largest_value", value_at_a_point),
     ("approximate_dp_of_leaves_given_up", "no cover", given_up, "_shared_rows", every_leaf_alone),

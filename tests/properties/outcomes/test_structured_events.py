@@ -168,3 +168,10 @@ def test_an_exception_is_shown_rather_than_the_outcomes_that_it_replaces() -> No
     symbols = ["<raises ValueError>", "a", "<raises ValueError>", "b"] * 200
     is_left = np.array([False, True] * 400)
     assert str(best_event(Outcomes.of(symbols), is_left, 1.0, 0.0)) == "outcome in {'<raises ValueError>'}"
+
+
+def test_weighted_sums_are_features() -> None:
+    outcomes = Outcomes.of([(1.0, 2.0), (3.0, -1.0)])
+    assert Interval("outcome[0]-0.5*outcome[1]", 0.5, math.inf).holds(outcomes).tolist() == [False, True]
+    assert str(parse_event("outcome[0]+0.25*outcome[1] > 1.5")) == "outcome[0]+0.25*outcome[1] > 1.5"
+    assert outcomes.feature("outcome[0]+missing[1]") is None

@@ -2,9 +2,11 @@
 
 from fractions import Fraction
 
+import mpmath
 import pytest
 
 from dpassay.neighbours import parse_neighbours
+from dpassay.spec.leaves import gaussian_alignment
 from dpassay.spec.leaves.alignment import Unaligned
 from dpassay.spec.leaves.gaussian_alignment import GaussianAligned, gaussian_bound
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind
@@ -54,6 +56,29 @@ def test_the_shortest_shift_over_all_moves(
     numbers: tuple[Affine, ...], relation: str, expected: Fraction | None
 ) -> None:
     assert square(released(*numbers, size=parse_neighbours(relation).size), relation) == expected
+
+
+def test_the_largest_eigenvalue_bounds_moves_of_a_bounded_length() -> None:
+    """Three numbers A x with noise of their own: the largest eigenvalue of A'A, and a move along its eigenvector."""
+    matrix = ((1, 2, 1), (0, 1, 3), (1, -1, 1))
+    numbers = tuple(form({k: 1}, {i: a for i, a in enumerate(row) if a}) for k, row in enumerate(matrix))
+    found = gaussian_bound(released(*numbers, size=3), parse_neighbours("vector:size=3,l2=2"))
+    products = mpmath.matrix(matrix).T * mpmath.matrix(matrix)
+    expected = 4 * max(mpmath.eigsy(products, eigvals_only=True))
+    assert isinstance(found, GaussianAligned)
+    assert 0 <= mpmath.mpf(found.square.numerator) / found.square.denominator - expected <= expected * 2**-39
+    length = sum(sum(a * x for a, x in zip(row, found.move, strict=True)) ** 2 for row in matrix)
+    assert length >= found.square * (1 - Fraction(1, 2**38))
+    assert sum(x * x for x in found.move) <= 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [(((2, 1), (1, 2)), True), (((1, 2), (2, 1)), False), (((0, 1), (1, 5)), False), (((1, 1), (1, 1)), True),
+     (((0, 0), (0, 3)), True), (((-1, 0), (0, 3)), False), (((1, 1, 0), (1, 1, 1), (0, 1, 9)), False)],
+)  # fmt: skip
+def test_eigenvalues_have_no_negative_one_by_elimination(rows: tuple[tuple[int, ...], ...], expected: bool) -> None:
+    assert gaussian_alignment._is_positive([list(map(Fraction, row)) for row in rows]) is expected
 
 
 def test_one_shift_must_serve_all_leaves() -> None:
