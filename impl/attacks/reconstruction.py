@@ -4,12 +4,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack, identity, vstack
 
 from dpassay.arguments import UsageError
 from dpassay.impl.hadamard import walsh_hadamard
 from dpassay.impl.validation import real_array, require_count
+from dpassay.lazy import optimize
 
 __all__ = ["hadamard_bits", "linear_programming_bits", "random_queries"]
 
@@ -84,7 +84,7 @@ def linear_programming_bits(queries: ArrayLike, answers: ArrayLike, residual: Li
     constraints = vstack([hstack([table, -slack]), hstack([-table, -slack])], format="csr")
     costs = np.concatenate([np.zeros(bits), np.ones(slack.shape[1])])
     limits = [(0, 1)] * bits + [(0, None)] * slack.shape[1]
-    found = linprog(costs, constraints, np.concatenate([values, -values]), bounds=limits, method="highs")
+    found = optimize.linprog(costs, constraints, np.concatenate([values, -values]), bounds=limits, method="highs")
     if not found.success or found.x is None:
         raise UsageError(f"queries and answers make a program that is not solved: {found.message}")
     return np.asarray(found.x[:bits] > 0.5, dtype=np.int64)
