@@ -31,6 +31,15 @@ ALIKE = {"coordinates alike": 10.0, "coordinates faintly alike": 1e3, "coordinat
 """Prior precisions of the part that the weights of all coordinates share: it learns a signal that is spread over all
 coordinates from fewer calls."""
 
+SIGNS = {"signs": 1e3, "fainter signs": 3e4}
+"""Prior precisions of independent weights of the regressors that are like signs; the others have none."""
+
+SIGNS_ALIKE = {"signs alike": 1e3, "signs fainter alike": 3e4}
+"""The same for the part that these weights share: it learns the faintest signals that are spread over coordinates."""
+
+_ABSENT = 1e12
+"""The prior precision of a weight that is to be 0."""
+
 _FAR_FAINTER = 1e5
 """The prior precision of the independent parts of shared weights, relative to that of the shared part."""
 
@@ -128,8 +137,25 @@ class CombiningLearner:
             together = (groups[:, None] == groups).astype(np.float64)
             for name, precision in ALIKE.items():
                 precisions[name] = np.linalg.inv(together / precision + own / (_FAR_FAINTER * precision))
+        precisions |= _of_signs(self._regressors.signs(), groups)
         self.names = [f"{name} of {self.width}" if self.width else name for name in precisions]
         self._logistic = StreamingLogistic(list(precisions.values()))
+
+
+def _of_signs(is_sign: NDArray[np.bool_], groups: NDArray[np.intp]) -> dict[str, Array]:
+    """Return the priors under which the regressors that are like signs have weights, and the others none."""
+    if not is_sign.any() or is_sign.all():
+        return {}
+    absent = np.diag(np.where(is_sign, 0.0, _ABSENT))
+    found = {name: absent + precision * np.diag(is_sign * 1.0) for name, precision in SIGNS.items()}
+    own = groups[is_sign]
+    if len(set(own.tolist())) < len(own):
+        block = np.ix_(is_sign, is_sign)
+        together = (own[:, None] == own).astype(np.float64)
+        for name, precision in SIGNS_ALIKE.items():
+            found[name] = absent.copy()
+            found[name][block] = np.linalg.inv(together / precision + np.eye(len(own)) / (_FAR_FAINTER * precision))
+    return found
 
 
 @dataclass
