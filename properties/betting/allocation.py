@@ -32,8 +32,12 @@ _LOOKED_LONG = 1 << 20
 """Calls after which `_LOOKING` falls with the square root of the calls while some pair is proven: the number of calls
 that look still grows."""
 
-_LOOKING_AT_LEAST = 0.15
+_LOOKING_AT_LEAST = 0.05
 """The smallest part of the calls that looks for better pairs."""
+
+_SURER = 1.0
+"""The power of the rank grows by this for each tenfold of `_LOOKED_LONG`, once, while some pair is proven: by then the
+second best has had more calls than it takes to tell it from the best."""
 
 EVERYONES = 512
 """Minimum calls per pair, paid in equal shares from at most half of all calls: gross leaks show in as many calls."""
@@ -58,6 +62,11 @@ rarer leaks of floats and leave fewer calls for the verdict."""
 def _looking_share(total: int) -> float:
     """Return the part of this number of calls that looks for better pairs than the proven ones."""
     return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
+
+
+def _rank_power(total: int) -> float:
+    """Return the power of the rank for this number of calls."""
+    return _RANK_POWER + _SURER * min(1.0, max(0.0, math.log10(max(total, 1) / _LOOKED_LONG)))
 
 
 def _by_rank(values: Array, power: float = _RANK_POWER) -> Array:
@@ -179,7 +188,7 @@ class Allocation:
         if promises.max() < 0:  # none would push the bound above 0 with all calls so far
             leaders, share = _by_rank(looking, _OPEN_RANK_POWER), _LOOKING
         else:
-            leaders, share = _by_rank(promises), _looking_share(total)
+            leaders, share = _by_rank(promises, _rank_power(total)), _looking_share(total)
         rates = np.where(may_lead, self._rates, -math.inf)
         if not np.isneginf(rates).all():
             leaders = (1 - _BEYOND) * leaders + _BEYOND * _by_rank(rates)
@@ -193,16 +202,19 @@ class Allocation:
         return max(calls - earlier[0], 1), wealth - earlier[1]
 
     def _promise(self, index: int, total: int) -> float:
-        """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
+        """Return how far a pair would push the lower bound if it had as many calls again as were made so far.
 
-        In steps of the references, interpolated; minus infinity if it is not proven.
+        It would win at the rate of its later half, beyond what it has won: of two pairs that win alike the one with
+        fewer calls is behind, and calls are not spread over both. In steps of the references, interpolated; minus
+        infinity if it is not proven.
         """
         needed = _PROMISED - math.log(float(self._weights[index]))
         calls, gain = self._won[index]
         proven = _proven(gain)
         if proven[0] <= 0:
             return -math.inf
-        projected = proven * (total / calls)
+        won = self._records[index][-1][1]
+        projected = np.maximum(won, 0.0) + proven * (total / calls)
         falling = np.flatnonzero(projected < needed)
         if not falling.size:
             return len(projected) - float(needed / projected[-1])

@@ -105,3 +105,24 @@ def test_a_pair_about_rounding_leads_nothing() -> None:
     assert shared.beyond(others) == [6]
     shares = shared.shares(TOTAL, others)
     assert shares[5] < 1 / 20 < shares[6]
+
+
+def leading(challenger: float, total: int = TOTAL) -> float:
+    """Return the share of a pair with 60,000 calls beside one with 5000 that wins so many times as fast."""
+    shared = allocation()
+    rates = np.array([1e-2, 2e-3, 5e-5, 0.0])
+    for pair, calls, times in ((3, 60_000, 1.0), (7, 5000, challenger)):
+        for seen in (calls // 2, calls):  # only the later half tells the rate
+            won = times * seen * rates
+            note(shared, pair, seen, -0.1, float(won[0]), won)
+    return float(shared.shares(total, EVERYONE)[3])
+
+
+def test_a_pair_that_wins_as_fast_after_fewer_calls_takes_no_lead() -> None:
+    assert leading(1.1) > 1 / 2
+    assert leading(1.5) > 1 / 2
+    assert leading(40.0) < 1 / 3
+
+
+def test_the_leader_has_more_of_the_calls_the_more_there_are() -> None:
+    assert leading(0.5, TOTAL) < leading(0.5, 10**7)
