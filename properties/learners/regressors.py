@@ -205,11 +205,13 @@ class Regressors:
 
     def _terms(self, rows: Array) -> Array:
         """Return the continuous coordinates and the differences, shape (terms, calls)."""
-        columns = rows.T
+        columns, count = rows.T, len(self.continuous)
+        terms = np.empty((count + len(self.differences), len(rows)))
+        terms[:count] = columns[self.continuous]
         with np.errstate(over="ignore", invalid="ignore"):
-            before = np.where((self.differences == _NOTHING)[:, None], 0.0, columns[self.differences])
-            steps = columns[self.differences + 1] - before
-        return np.concatenate([columns[self.continuous], steps])
+            for step, coordinate in zip(terms[count:], self.differences.tolist(), strict=True):  # without copies
+                np.subtract(columns[coordinate + 1], 0.0 if coordinate == _NOTHING else columns[coordinate], out=step)
+        return terms
 
 
 def _within(column: Array, values: list[float]) -> Values:

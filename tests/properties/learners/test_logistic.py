@@ -90,7 +90,7 @@ def test_a_number_may_move_either_way_depending_on_its_place() -> None:
         sides = rng.random(2000) < 0.5
         learner.observe(Outcomes.of(hits(sides)), sides, {})
     opinions = learner.opinions(Outcomes.of(np.array([[1.0, 2.0, 5.0, -2.0], [1.0, -2.0, 5.0, 2.0]])))
-    for name in ("signs of 4", "signs alike of 4", "faint coordinates of 4"):
+    for name in ("signs alike of 4", "faint coordinates of 4"):
         high, low = opinions[name]
         assert high > 0.25, name
         assert low < -0.25, name
