@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from dpassay.lazy import special, sympy
 
 FIRST_USE = """
@@ -24,7 +25,7 @@ def test_that_attributes_are_those_of_the_library() -> None:
 
 def test_that_an_unknown_attribute_raises_as_usual() -> None:
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
-        _ = special.no_such_name
+        _ = special.no_such_name  # type: ignore[attr-defined]
 
 
 def test_that_classes_of_the_library_serve_isinstance() -> None:

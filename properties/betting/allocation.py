@@ -28,16 +28,16 @@ _MOST_LIKELY = 100.0
 """The largest factor by which wealth against the claim raises the part of a pair in the calls that look: the odds of a
 leak are that wealth times those before, but a wealth that chance brought must not take all."""
 
+_MOST_PROMISING = 20.0
+"""The same factor for wealth against equality of a pair that is not proven: one that shows some signal is looked at
+until it is, about as long as that wealth is below this factor."""
+
 _LOOKED_LONG = 1 << 20
 """Calls after which `_LOOKING` falls with the square root of the calls while some pair is proven: the number of calls
 that look still grows."""
 
-_LOOKING_AT_LEAST = 0.05
+_LOOKING_AT_LEAST = 0.1
 """The smallest part of the calls that looks for better pairs."""
-
-_SURER = 1.0
-"""The power of the rank grows by this for each tenfold of `_LOOKED_LONG`, once, while some pair is proven: by then the
-second best has had more calls than it takes to tell it from the best."""
 
 EVERYONES = 512
 """Minimum calls per pair, paid in equal shares from at most half of all calls: gross leaks show in as many calls."""
@@ -62,11 +62,6 @@ rarer leaks of floats and leave fewer calls for the verdict."""
 def _looking_share(total: int) -> float:
     """Return the part of this number of calls that looks for better pairs than the proven ones."""
     return max(_LOOKING_AT_LEAST, _LOOKING * math.sqrt(min(1.0, _LOOKED_LONG / max(total, 1))))
-
-
-def _rank_power(total: int) -> float:
-    """Return the power of the rank for this number of calls."""
-    return _RANK_POWER + _SURER * min(1.0, max(0.0, math.log10(max(total, 1) / _LOOKED_LONG)))
 
 
 def _by_rank(values: Array, power: float = _RANK_POWER) -> Array:
@@ -180,7 +175,8 @@ class Allocation:
         )
         is_open = np.isneginf(promises)
         won = np.array([float(gain[0]) for _, gain in self._won])
-        likely = self._odds + np.where(is_open, np.maximum(won, 0.0), 0.0)
+        signal = np.exp(np.clip(won, 0.0, math.log(_MOST_PROMISING))) - 1
+        likely = self._odds + np.where(is_open, signal, 0.0)
         # half of them by equal weights: what the screening chose has small ones
         own = self._weights[: len(won)]
         looking: Array = part * (own / own.sum() + 1 / len(won)) * likely
@@ -188,7 +184,7 @@ class Allocation:
         if promises.max() < 0:  # none would push the bound above 0 with all calls so far
             leaders, share = _by_rank(looking, _OPEN_RANK_POWER), _LOOKING
         else:
-            leaders, share = _by_rank(promises, _rank_power(total)), _looking_share(total)
+            leaders, share = _by_rank(promises), _looking_share(total)
         rates = np.where(may_lead, self._rates, -math.inf)
         if not np.isneginf(rates).all():
             leaders = (1 - _BEYOND) * leaders + _BEYOND * _by_rank(rates)

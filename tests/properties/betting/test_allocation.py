@@ -126,3 +126,11 @@ def test_a_pair_that_wins_as_fast_after_fewer_calls_takes_no_lead() -> None:
 
 def test_the_leader_has_more_of_the_calls_the_more_there_are() -> None:
     assert leading(0.5, TOTAL) < leading(0.5, 10**7)
+
+
+def test_a_pair_that_shows_some_signal_is_looked_at_until_it_is_proven() -> None:
+    shared = allocation()
+    note(shared, 3, 60_000, -0.1, 600.0, np.array([600.0, 120.0, 0.0, -0.1]))
+    note(shared, 7, 4000, -0.1, 2.0, np.array([2.0, 0.0, 0.0, -0.1]))  # not yet more than chance
+    shares = shared.shares(TOTAL, EVERYONE)
+    assert 4 * shares[8] < shares[7] < shares[3] / 2
