@@ -28,15 +28,11 @@ _MOST_LIKELY = 100.0
 """The largest factor by which wealth against the claim raises the part of a pair in the calls that look: the odds of a
 leak are that wealth times those before, but a wealth that chance brought must not take all."""
 
-_MOST_PROMISING = 20.0
-"""The same factor for wealth against equality of a pair that is not proven: one that shows some signal is looked at
-until it is, about as long as that wealth is below this factor."""
-
 _LOOKED_LONG = 1 << 20
 """Calls after which `_LOOKING` falls with the square root of the calls while some pair is proven: the number of calls
 that look still grows."""
 
-_LOOKING_AT_LEAST = 0.1
+_LOOKING_AT_LEAST = 0.15
 """The smallest part of the calls that looks for better pairs."""
 
 EVERYONES = 512
@@ -175,8 +171,7 @@ class Allocation:
         )
         is_open = np.isneginf(promises)
         won = np.array([float(gain[0]) for _, gain in self._won])
-        signal = np.exp(np.clip(won, 0.0, math.log(_MOST_PROMISING))) - 1
-        likely = self._odds + np.where(is_open, signal, 0.0)
+        likely = self._odds + np.where(is_open, np.maximum(won, 0.0), 0.0)
         # half of them by equal weights: what the screening chose has small ones
         own = self._weights[: len(won)]
         looking: Array = part * (own / own.sum() + 1 / len(won)) * likely
