@@ -300,9 +300,13 @@ def _names_read(claim: Callable[..., Verdict | Proof]) -> set[str]:
     for operation, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
         place = extension | argument
         extension = place << 8 if operation == dis.EXTENDED_ARG else 0
-        for verb, index in zip(_LOCALS.get(operation, ()), _places(operation, place), strict=False):
-            if verb == "LOAD" and index < len(code.co_varnames):
-                names.add(code.co_varnames[index])
+        if operation in _LOCALS:
+            verbs = _LOCALS[operation]
+            places = (place >> 4, place & 15) if len(verbs) == 2 else (place,)  # two of them share the argument
+            read = [
+                at for verb, at in zip(verbs, places, strict=True) if verb == "LOAD" and at < len(code.co_varnames)
+            ]
+            names.update(code.co_varnames[at] for at in read)
     return names
 
 
@@ -312,11 +316,6 @@ _LOCALS = {
     if "_FAST" in name
 }
 """The verbs of the operations on local variables: LOAD_FAST n; STORE_FAST_LOAD_FAST (m, n) has one for each name."""
-
-
-def _places(operation: int, argument: int) -> tuple[int, ...]:
-    """Return the places of the local variables that an operation speaks of; two of them share the argument."""
-    return (argument >> 4, argument & 15) if len(_LOCALS.get(operation, ())) == 2 else (argument,)
 
 
 def all_statements() -> tuple[Statement, ...]:

@@ -8,7 +8,7 @@ read where the module itself is executed (at its top level, in default values an
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["mpmath", "optimize", "special", "sympy"]
+__all__ = ["mpmath", "optimize", "sparse", "special", "sympy"]
 
 
 class _Late:
@@ -27,7 +27,7 @@ class _Late:
 if TYPE_CHECKING:
     import mpmath
     import sympy
-    from scipy import optimize, special
+    from scipy import optimize, sparse, special
 else:
     mpmath, sympy = _Late("mpmath"), _Late("sympy")
-    optimize, special = _Late("scipy.optimize"), _Late("scipy.special")
+    optimize, sparse, special = _Late("scipy.optimize"), _Late("scipy.sparse"), _Late("scipy.special")
