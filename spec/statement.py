@@ -303,17 +303,15 @@ def _names_read(claim: Callable[..., Verdict | Proof]) -> set[str]:
         if operation in _LOCALS:
             verbs = _LOCALS[operation]
             places = (place >> 4, place & 15) if len(verbs) == 2 else (place,)  # two of them share the argument
-            read = [
-                at for verb, at in zip(verbs, places, strict=True) if verb == "LOAD" and at < len(code.co_varnames)
-            ]
-            names.update(code.co_varnames[at] for at in read)
+            read = [at for verb, at in zip(verbs, places, strict=True) if verb == "LOAD"]
+            names.update(code.co_varnames[at] for at in read if at < len(code.co_varnames))
     return names
 
 
 _LOCALS = {
     operation: tuple(word for word in name.split("_") if word in {"LOAD", "STORE", "DELETE"})
     for operation, name in enumerate(dis.opname)
-    if "_FAST" in name
+    if "_FAST" in name and name.startswith(("LOAD", "STORE", "DELETE"))
 }
 """The verbs of the operations on local variables: LOAD_FAST n; STORE_FAST_LOAD_FAST (m, n) has one for each name."""
 
