@@ -7,6 +7,12 @@ stopping), and so is a lower bound above the claim at any time. Both levels are 
 alarms, and the exact 95 % interval of their probability, which must not lie above alpha. The mechanisms are randomised
 response, which spends its claim on every outcome, and the benchmark's rows whose claim holds. Written to
 ``RESULTS.md``.
+
+How conservative the test is shows on randomised response. On its first pair, at 10^5 calls, evidence of 20 came in 4
+of 200 runs (2 %; 95 % interval 0.5 to 5), of 10 in 7 and of 5 in 17: within a factor of 3 of the levels 5, 10 and 20
+%. On all of its 12 pairs it came to 20 in none of 60 runs, although some bets on some pair would have, had they had
+all of the wealth, in 16. What is lost are the shares, which pay for betting on everything at once: a pair has 0.19 to
+0.04 of the wealth (1.7 to 3.2 nats), and of this a kind of structural bets has 1/32 (3.5 nats more).
 """
 
 import argparse
