@@ -7,10 +7,11 @@ A mechanism enters it by :func:`catalogue`, as a module-level object with concre
 from dataclasses import dataclass
 from typing import TypeVar
 
+from dpassay.discovery import import_below_mentioning
 from dpassay.mechanism import ClaimedMechanism
 from dpassay.registry import Item, Registry, address_in
 
-__all__ = ["Entry", "Mutation", "catalogue", "entries"]
+__all__ = ["Entry", "Mutation", "catalogue", "entries", "entry_named"]
 
 M = TypeVar("M", bound=ClaimedMechanism)
 
@@ -46,9 +47,9 @@ class Entry:
         return address_in(self.module, self.mechanism)
 
 
-_ENTRIES: Registry[int, Entry] = Registry(
-    "mechanism", "dpassay.impl.mechanisms", "dpassay.impl.broken", where=lambda entry: entry.where
-)
+_PACKAGES = ("dpassay.impl.mechanisms", "dpassay.impl.broken")
+
+_ENTRIES: Registry[int, Entry] = Registry("mechanism", *_PACKAGES, where=lambda entry: entry.where)
 
 
 def catalogue(module: str, mechanism: M, *, items: tuple[Item, ...] = (), mutation: Mutation | None = None) -> M:
@@ -72,6 +73,19 @@ def catalogue(module: str, mechanism: M, *, items: tuple[Item, ...] = (), mutati
     """
     _ENTRIES.enter(id(mechanism), Entry(module, mechanism, items, mutation))
     return mechanism
+
+
+def entry_named(name: str) -> Entry | None:
+    """Return the mechanism with an address, ``module:name``, or with the name after the colon; None if there is none.
+
+    Only the modules that mention the name are imported; all of them take a second.
+    """
+    own = name.rpartition(":")[2]
+    if own.isidentifier():
+        for package in _PACKAGES:
+            import_below_mentioning(package, own)
+    found = (entry for entry in _ENTRIES.present if name in {entry.where, entry.where.partition(":")[2]})
+    return min(found, key=lambda entry: entry.where, default=None)
 
 
 def entries() -> tuple[Entry, ...]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from dpassay.arguments import UsageError
 from dpassay.impl.benchmark_names import address_of, all_names
-from dpassay.impl.catalogue import entries
+from dpassay.impl.catalogue import entries, entry_named
 from dpassay.properties.contract import ErratumRecord, ShownMechanismRecord, ShownStatementRecord
 from dpassay.properties.records import plain
 from dpassay.properties.shown_mechanism import shown_mechanism
@@ -33,9 +33,9 @@ def show_record(name: str) -> ShownStatementRecord | ShownMechanismRecord:
         found = _statement_named(name)
         if found is not None:
             return _statement_record(found)
-    for entry in entries():
-        if (address or name) in {entry.where, entry.where.partition(":")[2]}:
-            return shown_mechanism(entry)
+    entry = entry_named(address or name)
+    if entry is not None:
+        return shown_mechanism(entry)
     raise UsageError(f"NAME {name!r} is not a statement, item or mechanism{_hint(name)}")
 
 

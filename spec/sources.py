@@ -242,5 +242,9 @@ def _rows_of(table: Path) -> list[tuple[str, str, str]]:
 
 def items_of(source: str) -> dict[Item, ItemRow]:
     """Return the registered items of a document, shipped ones included; none for a document without a table."""
-    shipped = {key: row for key, row in item_table().items() if key[0] == source}
-    return shipped or _OTHER_ITEMS.get(source, {})
+    return dict(_shipped_items(source)) or _OTHER_ITEMS.get(source, {})
+
+
+@cache
+def _shipped_items(source: str) -> dict[Item, ItemRow]:
+    return {key: row for key, row in item_table().items() if key[0] == source}

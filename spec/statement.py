@@ -295,18 +295,25 @@ def _names_read(claim: Callable[..., Verdict | Proof]) -> set[str]:
     if "locals" in code.co_names:
         return set(code.co_varnames)
     names = set(code.co_cellvars)
-    for instruction in dis.get_instructions(code):
-        names.update(name for verb, name in _accesses(instruction) if verb == "LOAD")
+    # not by `dis.get_instructions`, which takes a fifth of the time of `dpassay list`
+    extension = 0
+    for operation, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        place = extension | argument
+        extension = place << 8 if operation == dis.EXTENDED_ARG else 0
+        if operation in _LOCALS:
+            verbs = _LOCALS[operation]
+            places = (place >> 4, place & 15) if len(verbs) == 2 else (place,)  # two of them share the argument
+            read = [at for verb, at in zip(verbs, places, strict=True) if verb == "LOAD"]
+            names.update(code.co_varnames[at] for at in read if at < len(code.co_varnames))
     return names
 
 
-def _accesses(instruction: dis.Instruction) -> Iterable[tuple[str, str]]:
-    # LOAD_FAST n; LOAD_FAST_CHECK n; STORE_FAST_LOAD_FAST (m, n), whose two verbs belong to its two names
-    verbs = [word for word in instruction.opname.split("_") if word in {"LOAD", "STORE", "DELETE"}]
-    if "_FAST" not in instruction.opname:
-        return []
-    names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
-    return list(zip(verbs, names, strict=False))
+_LOCALS = {
+    operation: tuple(word for word in name.split("_") if word in {"LOAD", "STORE", "DELETE"})
+    for operation, name in enumerate(dis.opname)
+    if "_FAST" in name and name.startswith(("LOAD", "STORE", "DELETE"))
+}
+"""The verbs of the operations on local variables: LOAD_FAST n; STORE_FAST_LOAD_FAST (m, n) has one for each name."""
 
 
 def all_statements() -> tuple[Statement, ...]:

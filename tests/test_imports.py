@@ -51,6 +51,17 @@ def test_that_a_hunt_imports_no_heavy_library() -> None:
 
 
 @pytest.mark.slow
+def test_that_a_list_of_statements_and_mechanisms_imports_no_computer_algebra() -> None:
+    program = (
+        "import sys\nfrom dpassay.impl.catalogue import entries\nfrom dpassay.spec.statement import all_statements\n"
+        "assert all_statements()\nassert entries()\n"
+        "print([name for name in ('sympy', 'mpmath', 'scipy.special', 'hypothesis') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
 def test_that_no_accounting_is_computed_by_an_import() -> None:
     run = subprocess.run([sys.executable, "-c", NO_WORK], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
+
+from dpassay.lazy import special
 
 __all__ = ["hazard", "log_cdf", "log_cdf_gain", "log_cdf_step", "mantissa"]
 
@@ -30,7 +31,7 @@ _FAR = 8.0  # beyond it 1 - Phi is below 2^-53: log Phi(y) is -(1 - Phi(y)) in f
 
 def mantissa(y: Array) -> Array:
     """Return log Phi(y) + min(y, 0)^2 / 2, to a few units in the last place (absolute, for negative y)."""
-    tail = erfcx(np.abs(y) * _SQRT_HALF) / 2
+    tail = special.erfcx(np.abs(y) * _SQRT_HALF) / 2
     positive = y > 0
     if not positive.any():
         return np.asarray(np.log(tail))
@@ -67,7 +68,7 @@ def log_cdf_step(y: Array, step: Array, *, start: Array | None = None) -> Array:
 
 def hazard(y: Array) -> Array:
     """Return phi(y)/Phi(y), the derivative of log Phi, to a few units in the last place."""
-    tail = erfcx(np.abs(y) * _SQRT_HALF) / 2
+    tail = special.erfcx(np.abs(y) * _SQRT_HALF) / 2
     density = np.exp(-np.square(y) / 2)
     return np.where(y > 0, density / (1 - tail * density), 1 / tail) / _SQRT_TAU
 
@@ -100,7 +101,7 @@ def _log_gain_by_quadrature(y: Array, step: Array) -> Array:
     base = np.maximum(y, 0)
     for node, weight in zip(_NODES, _WEIGHTS, strict=True):
         point = y + step * node
-        tail = erfcx(np.abs(point) * _SQRT_HALF) / 2
+        tail = special.erfcx(np.abs(point) * _SQRT_HALF) / 2
         density = np.exp(-np.square(point) / 2)
         relative = np.exp((base - point) * (base + point) / 2)
         total += weight * np.where(point > 0, relative / (1 - tail * density), np.exp(-np.square(base) / 2) / tail)
@@ -117,5 +118,5 @@ def _log_gain_by_difference(y: Array, step: Array) -> Array:
     start = np.where(far, y, _FAR)
     end = start + step
     shrink = np.exp(-step * (start + step / 2))
-    upper = erfcx(start * _SQRT_HALF) / 2 - shrink * erfcx(end * _SQRT_HALF) / 2
+    upper = special.erfcx(start * _SQRT_HALF) / 2 - shrink * special.erfcx(end * _SQRT_HALF) / 2
     return np.where(far, np.log(upper) - np.square(start) / 2, near)

@@ -12,12 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp
 
 from dpassay.impl.accounting.composition import BACK_OFF, UNDERFLOW, sum_upper
 from dpassay.impl.accounting.conversions import probabilistic_epsilon_of_affine_rdp
 from dpassay.impl.accounting.pure_composition import response_epsilon
 from dpassay.impl.validation import broadcast, real_array, require_count
+from dpassay.lazy import special
 
 __all__ = [
     "equal_variance_multiplier",
@@ -65,7 +65,7 @@ def laplace_histogram_delta(epsilon: ArrayLike, base: float, size: int) -> Array
     count = require_count("size", size)
     real_array("size", size, high=_LARGEST)
     truthful = np.arange(count + 1)
-    log_choose = gammaln(count + 1) - gammaln(truthful + 1) - gammaln(count - truthful + 1)
+    log_choose = special.gammaln(count + 1) - special.gammaln(truthful + 1) - special.gammaln(count - truthful + 1)
     log_weight = log_choose - count * np.log1p(np.exp(-step)) - (count - truthful) * step
     whole = np.asarray(sum_upper([count * Fraction(step)]))
     levels = np.where(levels < whole, np.maximum(levels - BACK_OFF * whole, 0.0), levels)
@@ -75,7 +75,7 @@ def laplace_histogram_delta(epsilon: ArrayLike, base: float, size: int) -> Array
         log_hinge = np.log(-np.expm1(np.where(positive, excess, 0.0)))
     terms = np.where(positive, log_weight + log_hinge, -np.inf)
     some = positive.any(axis=-1, keepdims=True)  # without a positive hinge the sum is 0
-    total = np.where(np.squeeze(some, axis=-1), logsumexp(np.where(some, terms, 0.0), axis=-1), -np.inf)
+    total = np.where(np.squeeze(some, axis=-1), special.logsumexp(np.where(some, terms, 0.0), axis=-1), -np.inf)
     return np.where(levels < whole, np.minimum(np.exp(total) * _ROUNDING + UNDERFLOW, 1.0), 0.0)
 
 

@@ -15,7 +15,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erf
 
 from dpassay.arguments import UsageError, require_at_least, require_positive
 from dpassay.claims import ApproximateDP
@@ -28,6 +27,7 @@ from dpassay.impl.accounting.filters.interface import (
     require_offer,
 )
 from dpassay.impl.validation import broadcast, real_array, require_open_probability
+from dpassay.lazy import special
 
 __all__ = ["Odometer", "half_normal_boundary", "mixture_boundary", "tuned_for"]
 
@@ -90,7 +90,7 @@ def half_normal_boundary(information: ArrayLike, tuning: ArrayLike, delta: Array
     total, target = _log_target(information, tuning, delta)
     x = np.sqrt(2 * target)
     for _ in range(_NEWTON_STEPS):
-        bent = erf(x / math.sqrt(2))  # 2 Phi(x) - 1, accurate near 0, too
+        bent = special.erf(x / math.sqrt(2))  # 2 Phi(x) - 1, accurate near 0, too
         slope = x + math.sqrt(2 / math.pi) * np.exp(-x * x / 2) / (1 + bent)
         x = np.maximum(x - (x * x / 2 + np.log1p(bent) - target) / slope, 0.0)
     bound: Array = np.sqrt(total) * x * _ROUNDED_UP

@@ -14,10 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, kl_div
 
 from dpassay.arguments import UsageError, require_at_least, require_positive, require_probability
 from dpassay.impl.validation import require_count
+from dpassay.lazy import special
 
 __all__ = ["LARGEST_COUNT", "advanced_composition_epsilon", "response_delta", "response_epsilon"]
 
@@ -31,7 +31,7 @@ _MARGIN = 1e-10  # relative, of results and of a given delta
 _TABLE = np.concatenate([
     [0.0],  # unused: the outermost terms need no correction
     [
-        float(gammaln(n + 1.0)) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(2 * math.pi)
+        math.lgamma(n + 1.0) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(2 * math.pi)
         for n in range(1, 16)
     ],
 ])  # fmt: skip
@@ -146,7 +146,7 @@ def _log_binomial(count: int, successes: Array, failure: float) -> Array:
     size = float(count)
     log_pmf = (
         _stirling_error(np.array([size]))[0] - _stirling_error(successes) - _stirling_error(inner)
-        - kl_div(successes, size * (1 - failure)) - kl_div(inner, size * failure)
+        - special.kl_div(successes, size * (1 - failure)) - special.kl_div(inner, size * failure)
         + 0.5 * np.log(size / (2 * math.pi * successes * inner))
     )  # fmt: skip
     result: Array = np.where(failures == 0, size * math.log1p(-failure), log_pmf)

@@ -17,12 +17,13 @@ Cesar and Rogers 2020, Section 3: Lemmas 3.3 and 3.4, eqs (2) and (3).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bernoulli, gammaln
 
 from dpassay.impl.validation import broadcast, real_array
+from dpassay.lazy import special
 
 __all__ = [
     "LossProxy",
@@ -44,9 +45,6 @@ _TINY = float(np.finfo(np.float64).tiny)
 _UNDERFLOW = 1e-300  # a tail that is positive never becomes 0
 _LARGEST = 1e150  # squares stay within float64
 _SERIES_TERMS = 16
-_N = np.arange(1, _SERIES_TERMS)
-# kappa(a) = d/da [a log(sinh(a/2)/(a/2))]; the logarithm is sum_n B_2n a^(2n)/(2n (2n)!), for |a| < 2 pi
-_KAPPA_SERIES = (2 * _N + 1) * bernoulli(2 * _SERIES_TERMS)[2 * _N] / (2 * _N) / np.exp(gammaln(2 * _N + 1))
 
 
 @dataclass(frozen=True)
@@ -90,6 +88,17 @@ def pure_mean_loss(epsilon: ArrayLike) -> Array:
     return _rounded_up(levels * np.tanh(levels / 2), levels)
 
 
+@cache
+def _kappa_series() -> Array:
+    """Return the coefficients of kappa(a) = d/da [a log(sinh(a/2)/(a/2))] at a, a^3, a^5, ...
+
+    The logarithm is sum_n B_2n a^(2n)/(2n (2n)!), for |a| < 2 pi.
+    """
+    n = np.arange(1, _SERIES_TERMS)
+    bernoulli = special.bernoulli(2 * _SERIES_TERMS)[2 * n]
+    return np.asarray((2 * n + 1) * bernoulli / (2 * n) / np.exp(special.gammaln(2 * n + 1)))
+
+
 def bounded_range_mean_loss(width: ArrayLike) -> Array:
     """Return kappa(a) = a/(e^a - 1) - 1 - log(a/(e^a - 1)), the largest mean loss of a-bounded range, rounded up.
 
@@ -104,7 +113,7 @@ def bounded_range_mean_loss(width: ArrayLike) -> Array:
     widths = real_array("width", width, low=0)
     small = np.minimum(widths, 1.0)
     series = np.zeros_like(widths)
-    for coefficient in _KAPPA_SERIES[::-1]:
+    for coefficient in _kappa_series()[::-1]:
         series = (series + coefficient) * np.square(small)
     large = np.maximum(widths, 1.0)
     with np.errstate(under="ignore"):

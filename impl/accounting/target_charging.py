@@ -19,7 +19,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincc
 
 from dpassay.arguments import UsageError, require_at_least, require_positive, require_probability
 from dpassay.impl.accounting.pure_composition import (
@@ -30,6 +29,7 @@ from dpassay.impl.accounting.pure_composition import (
 )
 from dpassay.impl.accounting.target_quality import not_prior_quality
 from dpassay.impl.validation import require_count
+from dpassay.lazy import special
 
 __all__ = [
     "METHODS",
@@ -176,7 +176,7 @@ def holder_calls_tail(calls: Array | int, hits: int, quality: float) -> Array:
     """
     trials = np.asarray(calls, dtype=np.float64)
     below = np.minimum(hits, trials)
-    tail = np.where(trials < hits, 1.0, betaincc(below, trials - below + 1, quality))
+    tail = np.where(trials < hits, 1.0, special.betaincc(below, trials - below + 1, quality))
     return np.asarray(np.minimum(1.0, tail * (1 + 1e-11)))
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
 
 from dpassay.arguments import UsageError, require_positive, require_probability
 from dpassay.impl.validation import real_array
+from dpassay.lazy import optimize
 
 __all__ = ["quality_by_programme"]
 
@@ -72,7 +72,9 @@ def quality_by_programme(
     ])  # fmt: skip
     objective = np.zeros(3 * n + 2)
     objective[-1] = -1
-    found = linprog(objective, A_ub=upper, b_ub=np.zeros(len(upper)), A_eq=equal, b_eq=[1, 1, -1], method="highs")
+    found = optimize.linprog(
+        objective, A_ub=upper, b_ub=np.zeros(len(upper)), A_eq=equal, b_eq=[1, 1, -1], method="highs"
+    )
     if found.status == _INFEASIBLE:
         return None
     if found.status != 0 or found.fun is None:

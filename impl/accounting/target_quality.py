@@ -8,10 +8,10 @@ down, all privacy parameters up; both are in nats where they are privacy paramet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from dpassay.arguments import UsageError
 from dpassay.impl.validation import broadcast, real_array
+from dpassay.lazy import special
 
 __all__ = [
     "between_thresholds_quality",
@@ -129,7 +129,7 @@ def not_prior_quality(epsilon: ArrayLike) -> Array:
 
     Exact: randomised response has no larger one. Cohen and Lyu 2023, Lem 2.3.
     """
-    return np.asarray(expit(-_positive("epsilon", epsilon)) * _DOWN)
+    return np.asarray(special.expit(-_positive("epsilon", epsilon)) * _DOWN)
 
 
 def revision_quality(epsilon: ArrayLike) -> Array:
@@ -159,7 +159,7 @@ def between_thresholds_quality(epsilon: ArrayLike, gap: ArrayLike) -> Array:
     eps, width = broadcast(epsilon=_positive("epsilon", epsilon), gap=_positive("gap", gap))
     with np.errstate(over="ignore"):
         share = -np.expm1(-width * eps)
-    return np.asarray(share * expit(-eps) * _DOWN)
+    return np.asarray(share * special.expit(-eps) * _DOWN)
 
 
 def wrapped_test_epsilon(epsilon: ArrayLike) -> Array:
@@ -229,13 +229,13 @@ def double_run_quality(epsilon: ArrayLike) -> Array:
     """
     eps = _positive("epsilon", epsilon)
     k = np.exp(-eps)
-    return np.asarray(np.minimum(2 * expit(eps) * expit(-eps), k * (1 + k) / (1 + k + k * k)) * _DOWN)
+    return np.asarray(np.minimum(2 * special.expit(eps) * special.expit(-eps), k * (1 + k) / (1 + k + k * k)) * _DOWN)
 
 
 def printed_double_run_quality(epsilon: ArrayLike) -> Array:
     """Return 1 - sqrt(e^(2 eps)/(1 + e^(2 eps))), Lem F.1 of Cohen and Lyu 2023, rounded down."""
     eps = _positive("epsilon", epsilon)
-    return np.asarray(expit(-2 * eps) / (1 + np.sqrt(expit(2 * eps))) * _DOWN)
+    return np.asarray(special.expit(-2 * eps) / (1 + np.sqrt(special.expit(2 * eps))) * _DOWN)
 
 
 def _positive(name: str, value: ArrayLike) -> Array:

@@ -2,12 +2,12 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erf
 
 from dpassay.arguments import UsageError
 from dpassay.impl.accounting.gaussian_tails import log_cdf, log_cdf_gain
 from dpassay.impl.accounting.search import smallest_accepted
 from dpassay.impl.validation import broadcast, real_array
+from dpassay.lazy import special
 
 __all__ = ["truncation_delta", "truncation_half_width"]
 
@@ -51,7 +51,7 @@ def truncation_delta(half_width: ArrayLike, sigma: ArrayLike, linf: ArrayLike = 
     with np.errstate(under="ignore"):
         gain = np.exp(log_cdf_gain(-t, 1 / scales))
         singular = np.exp(log_cdf(-t) + np.log(np.expm1(np.minimum(gain, 700.0))))
-    delta = counts * singular / erf(t * _SQRT_HALF) * _ROUNDING
+    delta = counts * singular / special.erf(t * _SQRT_HALF) * _ROUNDING
     return np.asarray(np.minimum(np.maximum(delta, np.finfo(np.float64).tiny), counts))
 
 

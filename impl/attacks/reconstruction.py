@@ -4,12 +4,11 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, hstack, identity, vstack
 
 from dpassay.arguments import UsageError
 from dpassay.impl.hadamard import walsh_hadamard
 from dpassay.impl.validation import real_array, require_count
+from dpassay.lazy import optimize, sparse
 
 __all__ = ["hadamard_bits", "linear_programming_bits", "random_queries"]
 
@@ -79,12 +78,12 @@ def linear_programming_bits(queries: ArrayLike, answers: ArrayLike, residual: Li
     if residual not in {"l1", "linf"}:
         raise UsageError(f"residual must be l1 or linf, got {residual!r}")
     count, bits = rows.shape
-    slack = identity(count, format="csr") if residual == "l1" else csr_matrix(np.ones((count, 1)))
-    table = csr_matrix(rows)
-    constraints = vstack([hstack([table, -slack]), hstack([-table, -slack])], format="csr")
+    slack = sparse.identity(count, format="csr") if residual == "l1" else sparse.csr_matrix(np.ones((count, 1)))
+    table = sparse.csr_matrix(rows)
+    constraints = sparse.vstack([sparse.hstack([table, -slack]), sparse.hstack([-table, -slack])], format="csr")
     costs = np.concatenate([np.zeros(bits), np.ones(slack.shape[1])])
     limits = [(0, 1)] * bits + [(0, None)] * slack.shape[1]
-    found = linprog(costs, constraints, np.concatenate([values, -values]), bounds=limits, method="highs")
+    found = optimize.linprog(costs, constraints, np.concatenate([values, -values]), bounds=limits, method="highs")
     if not found.success or found.x is None:
         raise UsageError(f"queries and answers make a program that is not solved: {found.message}")
     return np.asarray(found.x[:bits] > 0.5, dtype=np.int64)

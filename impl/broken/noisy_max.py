@@ -67,14 +67,14 @@ class HalfScale(LaplaceNoisyMax):
 
 @dataclass(frozen=True)
 class WrongClaim(GaussianNoisyMax):
-    """The correct sampler with a false epsilon."""
+    """The correct sampler with the epsilon of other parameters: size, sigma, width and sensitivity."""
 
-    epsilon: float = 0.0
+    claimed_for: tuple[int, float, float, float] = (0, 0.0, 0.0, 0.0)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The wrong epsilon."""
-        return (PureDP(self.epsilon),)
+        """The wrong epsilon, computed when somebody asks for it."""
+        return (PureDP(float(gaussian_noisy_max_epsilon(*self.claimed_for))),)
 
 
 shares_the_noise = catalogue(
@@ -103,18 +103,18 @@ halves_the_laplace_scale = catalogue(
 
 claims_a_gap_narrowed_once = catalogue(
     __name__,
-    WrongClaim(**_PARAMETERS, epsilon=float(gaussian_noisy_max_epsilon(5, 0.5, 1.0, 0.1))),
+    WrongClaim(**_PARAMETERS, claimed_for=(5, 0.5, 1.0, 0.1)),
     mutation=Mutation("the gap is narrowed by the sensitivity once, not twice (sensitivity halved)", _SEEN),
 )
 
 claims_the_standard_analysis = catalogue(
     __name__,
-    WrongClaim(**_PARAMETERS, epsilon=float(gaussian_noisy_max_epsilon(2, 0.5, 0.2, 0.2))),
+    WrongClaim(**_PARAMETERS, claimed_for=(2, 0.5, 0.2, 0.2)),
     mutation=Mutation("the width is taken to be the sensitivity, and the rivals to be one", _SEEN),
 )
 
 claims_one_rival_too_many = catalogue(
     __name__,
-    WrongClaim(**_PARAMETERS, epsilon=float(gaussian_noisy_max_epsilon(6, 0.5, 1.0, 0.2))),
+    WrongClaim(**_PARAMETERS, claimed_for=(6, 0.5, 1.0, 0.2)),
     mutation=Mutation("the exponent is d in place of d - 1: private, but not the exact loss", ("tightness_of_claim",)),
 )

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from dpassay.arguments import UsageError, require_positive
 from dpassay.claims import ZCDP, Claim
@@ -14,6 +13,7 @@ from dpassay.impl.accounting.histograms import gaussian_histogram_zcdp
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.lazy import optimize
 from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["CountMLE", "count_mle", "ordered_fit"]
@@ -35,7 +35,7 @@ def ordered_fit(noisy: Array) -> Array:
 
 
 def _pooled(row: Array) -> Array:
-    return np.asarray(isotonic_regression(row, increasing=False).x)
+    return np.asarray(optimize.isotonic_regression(row, increasing=False).x)
 
 
 def _by_means(rows: Array) -> Array:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from dpassay.arguments import require_positive
 from dpassay.claims import BoundedRange, Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.lazy import special
 from dpassay.neighbours import VectorNeighbours
 
 __all__ = [
@@ -87,7 +87,7 @@ class ExponentialMechanism(_ScoreSelection):
     def log_probabilities(self, data: Array) -> Array:
         """Return the logarithms of the probabilities of the candidates on the scores `data`."""
         weights = self.log_weights(data)
-        return np.asarray(weights - logsumexp(weights))
+        return np.asarray(weights - special.logsumexp(weights))
 
     def sample(self, data: Array, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `size` candidates (indices from 0) on the scores `data`."""

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from dpassay.arguments import UsageError, require_positive
 from dpassay.claims import Claim, PureDP
 from dpassay.impl.catalogue import catalogue
 from dpassay.impl.mechanisms.sampling import in_chunks
 from dpassay.impl.validation import require_count, require_vector
+from dpassay.lazy import special
 from dpassay.neighbours import VectorNeighbours
 
 __all__ = ["RandomisedResponse", "randomised_response", "truth_probability"]
@@ -24,7 +24,7 @@ def truth_probability(epsilon: float) -> float:
 
     Such a number is the exact chance that a float64 drawn from [0, 1) is below it.
     """
-    return max(0.5, float(expit(require_positive("epsilon", epsilon))) - 2.0**-52)
+    return max(0.5, float(special.expit(require_positive("epsilon", epsilon))) - 2.0**-52)
 
 
 @dataclass(frozen=True)

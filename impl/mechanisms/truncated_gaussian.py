@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf, erfinv
 
 from dpassay.arguments import require_positive
+from dpassay.lazy import special
 
 __all__ = ["truncated_normal"]
 
@@ -28,6 +28,6 @@ def truncated_normal(half_width: float, shape: tuple[int, ...], rng: np.random.G
         Source of randomness.
     """
     require_positive("half_width", half_width)
-    central = rng.uniform(-1.0, 1.0, shape) * erf(half_width * math.sqrt(0.5))
-    values: Array = np.clip(math.sqrt(2) * erfinv(central), -half_width, half_width)
+    central = rng.uniform(-1.0, 1.0, shape) * special.erf(half_width * math.sqrt(0.5))
+    values: Array = np.clip(math.sqrt(2) * special.erfinv(central), -half_width, half_width)
     return values

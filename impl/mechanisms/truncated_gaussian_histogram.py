@@ -66,7 +66,8 @@ class TruncatedGaussianCounts:
         require_probability("delta", self.delta)
         if self.limit is not None and require_count("limit", self.limit) < self.size:
             raise UsageError(f"limit must be at least size, got {self.limit!r} for size {self.size!r}")
-        self.half_width  # noqa: B018  # refuses what eq (10) has no solution for
+        if not 0 < self.delta < self.l0:  # the half width is computed where it is needed: that takes a while
+            raise UsageError(f"delta must lie in (0, l0), got {self.delta!r} for l0 {self.l0!r}")
 
     @cached_property
     def half_width(self) -> float:

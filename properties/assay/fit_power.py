@@ -18,7 +18,8 @@ another of twice the scale: the densities e^-x / 2 and e^(-x/2) / 4 cross at x =
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, rel_entr
+
+from dpassay.lazy import special
 
 __all__ = ["THETAS", "WEAK_DISTORTION", "WIDENING", "smallest_distortion"]
 
@@ -70,13 +71,13 @@ def smallest_distortion(probabilities: Array, statistics: Array, *, calls: int, 
 def _along(p: Array, statistic: Array, calls: int, needed: float) -> float:
     """Return the total variation of the smallest tilt along a statistic that is seen on average."""
     thetas = np.array(THETAS)
-    log_norms = logsumexp(np.outer(thetas, statistic), b=p * (1 + WIDENING), axis=1)
+    log_norms = special.logsumexp(np.outer(thetas, statistic), b=p * (1 + WIDENING), axis=1)
 
     regret = (len(p) - 1) / 2 * np.log(calls) + np.log(len(p))
 
     def is_seen(tilt: float) -> bool:
         q = _tilted(p, statistic, tilt)
-        learnt = calls * float(rel_entr(q, p * (1 + WIDENING)).sum()) - regret
+        learnt = calls * float(special.rel_entr(q, p * (1 + WIDENING)).sum()) - regret
         return bool(max(calls * float(np.max(thetas * (q @ statistic) - log_norms)), learnt) >= needed)
 
     low, high = 0.0, _LARGEST_TILT

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
 
+from dpassay.lazy import special
 from dpassay.properties.assay.fit_power import THETAS, WIDENING, smallest_distortion
 from dpassay.properties.assay.ideal_distributions import IdealDistribution
 from dpassay.properties.outcomes.symbols import Outcomes
@@ -95,7 +95,7 @@ def tilted_evidence(counts: NDArray[np.int64], probabilities: Array, statistics:
     """Return the logarithms of the wealth of each tilt: one for each statistic, theta and sign."""
     thetas = np.array([sign * theta for theta in THETAS for sign in (1, -1)])
     exponents = thetas[:, None, None] * statistics[None]  # theta, statistic, cell
-    log_norms = logsumexp(exponents, b=probabilities * (1 + WIDENING), axis=2)
+    log_norms = special.logsumexp(exponents, b=probabilities * (1 + WIDENING), axis=2)
     gains = exponents @ counts.astype(np.float64) - counts.sum() * (log_norms + 1e-13)
     result: Array = gains.T.ravel()
     return result
@@ -104,8 +104,8 @@ def tilted_evidence(counts: NDArray[np.int64], probabilities: Array, statistics:
 def learnt_evidence(counts: NDArray[np.int64], probabilities: Array) -> float:
     """Return the log wealth of the bet whose tilt is the past frequencies (Krichevsky and Trofimov 1981)."""
     cells = len(counts)
-    log_mixture = gammaln(cells / 2) - gammaln(counts.sum() + cells / 2)
-    log_mixture += float((gammaln(counts + 0.5) - gammaln(0.5)).sum())
+    log_mixture = special.gammaln(cells / 2) - special.gammaln(counts.sum() + cells / 2)
+    log_mixture += float((special.gammaln(counts + 0.5) - special.gammaln(0.5)).sum())
     return float(log_mixture - counts @ np.log(probabilities * (1 + WIDENING)) - 1e-12 * counts.sum() - 1e-6)
 
 
@@ -280,7 +280,7 @@ class FitTest:
         parts = [cells.evidence() for cells in self._cells]
         # the coordinates are independent: the same bet on all of them, and each on its own
         together = np.sum(parts, axis=0)
-        own = logsumexp(np.array(parts), axis=0) - math.log(len(parts))
+        own = special.logsumexp(np.array(parts), axis=0) - math.log(len(parts))
         return np.concatenate([together, own, self._evidence_of_signs(), self._evidence_of_repeats()])
 
     def _evidence_of_symbols(self) -> Array:
@@ -352,7 +352,7 @@ def joint_evidence(tests: Sequence[FitTest]) -> float:
         return math.inf
 
     def mixed(logs: Array) -> float:
-        return float(logsumexp(logs)) - math.log(len(logs))
+        return float(special.logsumexp(logs)) - math.log(len(logs))
 
     alone = mixed(np.array([mixed(part) for part in parts]))
     together = mixed(np.sum(parts, axis=0)) if len({len(part) for part in parts}) == 1 else alone

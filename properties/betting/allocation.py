@@ -193,16 +193,19 @@ class Allocation:
         return max(calls - earlier[0], 1), wealth - earlier[1]
 
     def _promise(self, index: int, total: int) -> float:
-        """Return how far a pair would push the lower bound if it won at the rate of its later half with all calls.
+        """Return how far a pair would push the lower bound if it had as many calls again as were made so far.
 
-        In steps of the references, interpolated; minus infinity if it is not proven.
+        It would win at the rate of its later half, beyond what it has won: of two pairs that win alike the one with
+        fewer calls is behind, and calls are not spread over both. In steps of the references, interpolated; minus
+        infinity if it is not proven.
         """
         needed = _PROMISED - math.log(float(self._weights[index]))
         calls, gain = self._won[index]
         proven = _proven(gain)
         if proven[0] <= 0:
             return -math.inf
-        projected = proven * (total / calls)
+        won = self._records[index][-1][1]
+        projected = np.maximum(won, 0.0) + proven * (total / calls)
         falling = np.flatnonzero(projected < needed)
         if not falling.size:
             return len(projected) - float(needed / projected[-1])

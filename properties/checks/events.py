@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainccinv, betaincinv
 
 from dpassay.claims import Claim
 from dpassay.discovery import import_all_below
+from dpassay.lazy import special
 from dpassay.mechanism import ClaimedMechanism
 from dpassay.properties.notions.base import epsilon_delta_of, families_of
 
@@ -89,8 +89,8 @@ def privacy_at_known_events(mechanism: ClaimedMechanism, *, draws: int = DRAWS, 
             int(known.event(np.asarray(mechanism.sample(data, draws, rng))).sum())
             for data in (known.left, known.right)
         )
-        least = betaincinv(left, draws - left + 1, level) if left else 0.0
-        most = betainccinv(right + 1, draws - right, level) if right < draws else 1.0
+        least = special.betaincinv(left, draws - left + 1, level) if left else 0.0
+        most = special.betainccinv(right + 1, draws - right, level) if right < draws else 1.0
         with np.errstate(over="ignore"):
             if any(least > np.exp(epsilon) * most + delta for epsilon, delta in points):
                 return False

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp
+
+from dpassay.lazy import special
 
 __all__ = ["ESTIMATORS", "NoisyMaxPoint", "importance_estimate", "naive_estimate"]
 
@@ -32,7 +33,7 @@ def naive_estimate(point: NoisyMaxPoint, samples: int, rng: np.random.Generator)
     """Estimate epsilon as the log-ratio of two independent averages over `samples` standard normal draws each."""
 
     def log_average(lead: float) -> float:
-        return float(logsumexp((point.size - 1) * log_ndtr(rng.standard_normal(samples) + lead)))
+        return float(special.logsumexp((point.size - 1) * special.log_ndtr(rng.standard_normal(samples) + lead)))
 
     numerator, denominator = point.leads
     return log_average(numerator) - log_average(denominator)
@@ -46,7 +47,7 @@ def importance_estimate(point: NoisyMaxPoint, samples: int, rng: np.random.Gener
     log_weight = -centre * z  # normal density over the shifted one, up to a factor that the ratio loses
 
     def log_average(lead: float) -> float:
-        return float(logsumexp(log_weight + (point.size - 1) * log_ndtr(z + lead)))
+        return float(special.logsumexp(log_weight + (point.size - 1) * special.log_ndtr(z + lead)))
 
     return log_average(numerator) - log_average(denominator)
 
@@ -60,4 +61,4 @@ ESTIMATORS: dict[str, Callable[[NoisyMaxPoint, int, np.random.Generator], float]
 def _peak(size: int, lead: float) -> float:
     """Find where exp(-z^2/2) Phi(z + lead)^(size-1) peaks, to a hundredth: any centre will do."""
     grid = np.arange(0, 10 - lead, 0.01)
-    return float(grid[np.argmax(-(grid**2) / 2 + (size - 1) * log_ndtr(grid + lead))])
+    return float(grid[np.argmax(-(grid**2) / 2 + (size - 1) * special.log_ndtr(grid + lead))])

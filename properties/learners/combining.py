@@ -5,7 +5,7 @@ or weights that all coordinates share but for little, for weak evidence spread o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +31,23 @@ ALIKE = {"coordinates alike": 10.0, "coordinates faintly alike": 1e3, "coordinat
 """Prior precisions of the part that the weights of all coordinates share: it learns a signal that is spread over all
 coordinates from fewer calls."""
 
+SIGNS = {"signs": 3e4}
+"""The prior precision of independent weights of the regressors that are like signs; the others have none."""
+
+SIGNS_ALIKE = {"signs alike": 1e3, "signs fainter alike": 3e4}
+"""The same for the part that these weights share: it learns the faintest signals that are spread over coordinates."""
+
+_ABSENT = 1e12
+"""The prior precision of a weight that is to be 0."""
+
 _FAR_FAINTER = 1e5
 """The prior precision of the independent parts of shared weights, relative to that of the shared part."""
 
 _WARM_UP = 256
 """Calls that fix centres, scales and indicated values: fewer start earlier, more choose better regressors."""
 
-_CACHED = 1 << 17
-"""Coordinates of the largest batch whose regressors are kept in memory between the opinion and the update."""
+_HELD = 1 << 23
+"""Values of regressors that are kept in memory between the opinion on a batch and the update: more take less time."""
 
 _PLENTY = 1 << 16
 """Calls after which part of a batch may suffice for an update."""
@@ -128,26 +137,47 @@ class CombiningLearner:
             together = (groups[:, None] == groups).astype(np.float64)
             for name, precision in ALIKE.items():
                 precisions[name] = np.linalg.inv(together / precision + own / (_FAR_FAINTER * precision))
+        precisions |= _of_signs(self._regressors.signs(), groups)
         self.names = [f"{name} of {self.width}" if self.width else name for name in precisions]
         self._logistic = StreamingLogistic(list(precisions.values()))
 
 
+def _of_signs(is_sign: NDArray[np.bool_], groups: NDArray[np.intp]) -> dict[str, Array]:
+    """Return the priors under which the regressors that are like signs have weights, and the others none."""
+    if not is_sign.any() or is_sign.all():
+        return {}
+    absent = np.diag(np.where(is_sign, 0.0, _ABSENT))
+    found = {name: absent + precision * np.diag(is_sign * 1.0) for name, precision in SIGNS.items()}
+    own = groups[is_sign]
+    if len(set(own.tolist())) < len(own):
+        block = np.ix_(is_sign, is_sign)
+        together = (own[:, None] == own).astype(np.float64)
+        for name, precision in SIGNS_ALIKE.items():
+            found[name] = absent.copy()
+            found[name][block] = np.linalg.inv(together / precision + np.eye(len(own)) / (_FAR_FAINTER * precision))
+    return found
+
+
 @dataclass
 class _Rows:
-    """The vectors of a batch, their positions, and the values of the regressors unless they take too much memory."""
+    """The vectors of a batch, their positions, and as many values of the regressors as memory allows."""
 
     outcomes: Outcomes
     positions: NDArray[np.intp]
     rows: Array
-    _all: NDArray[np.float32] | None = None
+    _parts: dict[tuple[int, int, int], NDArray[np.float32]] = field(default_factory=dict)
+    _held: int = 0
 
     def values(self, regressors: Regressors, part: slice) -> NDArray[np.float32]:
         """Return the values of the regressors for a part of the vectors."""
-        if self.rows.size > _CACHED:
-            return regressors.of(self.rows[part])
-        if self._all is None:
-            self._all = regressors.of(self.rows)
-        return self._all[part]
+        key = part.indices(len(self.rows))
+        if key in self._parts:
+            return self._parts[key]
+        values = regressors.of(self.rows[part])
+        if self._held + values.size <= _HELD:
+            self._parts[key] = values
+            self._held += values.size
+        return values
 
 
 def _vectors(outcomes: Outcomes, width: int) -> tuple[NDArray[np.intp], Array]:

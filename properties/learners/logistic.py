@@ -32,6 +32,9 @@ _STEPS = 3
 _LEARNING = 1 << 14
 """Calls after which one Newton step for each batch suffices."""
 
+_NEGLIGIBLE = 2.0**-24
+"""Weights below this are 0, which takes no time: far smaller than the steps between levels of predictions."""
+
 _LARGEST = 20.0
 """The largest absolute weight, nats: it keeps a separable sample from an infinite one."""
 
@@ -134,7 +137,8 @@ class StreamingLogistic:
 
     def _solve(self) -> None:
         modes = [np.linalg.solve(self._information + precision, self._pull) for precision in self._precisions]
-        self.weights = np.clip(np.array(modes), -_LARGEST, _LARGEST)
+        weights = np.clip(np.array(modes), -_LARGEST, _LARGEST)
+        self.weights = np.where(np.abs(weights) < _NEGLIGIBLE, 0.0, weights)
 
 
 def weighted_sums(values: Values, weights: Array) -> Array:

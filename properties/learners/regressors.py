@@ -5,6 +5,7 @@ where a mechanism releases running sums the terms belong to the differences of n
 with few values, such as a bit or the place of a hit, has an indicator for each.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,6 +31,12 @@ _LARGEST = 1e6
 _SHARPEST = 8.0
 """The slope of the ramps at the levels, per scale: a steeper one tells steps apart and smooth slopes less well."""
 
+_NOTHING = -1
+"""Stands before the first coordinate, in a list of coordinates whose difference from the next one is looked at."""
+
+_TIMES_THE_PLACE = math.inf
+"""Stands for the place in a list of its values."""
+
 _STEPS = (0.5, 0.1, 0.3, 0.7, 0.9, 0.03, 0.97)
 """Quantiles at which a single number has ramps; several coordinates have one at the first of them only."""
 
@@ -43,7 +50,8 @@ class Regressors:
     width : int
         Coordinates of a vector.
     continuous, differences : ndarray of int
-        Coordinates with many values; those of them whose difference from the next coordinate is looked at.
+        Coordinates with many values; those of them whose difference from the next coordinate is looked at, and -1 for
+        the first coordinate by itself.
     indicated : tuple of (int, float)
         Coordinates and values of the indicators.
     tallied : ndarray
@@ -70,6 +78,8 @@ class Regressors:
         discrete = [k for k, values in enumerate(distinct) if values.size <= FEW_VALUES]
         continuous = np.array([k for k in range(len(distinct)) if k not in discrete], dtype=np.intp)
         differences = continuous[:-1][np.diff(continuous) == 1]
+        if differences.size and differences[0] == 0:  # the first term of a running sum
+            differences = np.concatenate([[_NOTHING], differences])
         indicators = [(k, float(value)) for k in discrete for value in _rarer(rows[:, k], distinct[k])]
         few = np.unique(rows) if discrete and not continuous.size else np.empty(0)
         tallied = few if rows.shape[1] > 1 and 2 < few.size <= FEW_VALUES else np.empty(0)
@@ -101,10 +111,15 @@ class Regressors:
         grouped = [2 * kind + part for kind in range(kinds) for part in (0, 1) for _ in range(parts[part])]
         values = sorted({value for _, value in self.indicated})
         grouped += [2 * kinds + values.index(value) for _, value in self.indicated]
-        places = sum(coordinate == self._place for coordinate, _ in self.indicated)
-        crossed = (3 + len(self.levels)) * (places + (places > 0))
         alone = 2 * kinds + len(values)
-        return grouped + list(range(alone, alone + crossed + len(self.tallied) + 1))
+        grouped += [alone] * len(self._ordered)
+        alone += 1
+        factors = [value for _, factors in self._crossings for value in factors]
+        different = sorted(set(factors))
+        count = len(self._crossed_kinds)
+        grouped += [alone + count * different.index(value) + kind for value in factors for kind in range(count)]
+        alone += count * len(different)
+        return grouped + list(range(alone, alone + len(self.tallied) + 1))
 
     def of(self, rows: Array) -> Values:
         """Return the values of the regressors, shape (calls, regressors), each a function of its own row."""
@@ -128,39 +143,86 @@ class Regressors:
         if self.width == 1:  # the loss of a shifted Gaussian is linear
             functions.append(np.clip(z, -_FAR, _FAR))
         functions += [(rows[None, :, k] == value).astype(np.float32) for k, value in self.indicated]
+        functions += [_within(rows[None, :, k], values) for k, values in self._ordered]
         functions.append(self._crossed(rows, smooth))
         functions += [(rows == value).sum(axis=1, dtype=np.float32)[None] for value in self.tallied]
         functions.append(np.ones((1, len(rows)), dtype=np.float32))
         return np.concatenate(functions).T
 
     def _crossed(self, rows: Array, functions: Values) -> Values:
-        """Return the functions of a single number apart for each value of the coordinate before it, and times it.
+        """Return functions of a number times its place, and apart for each value of the place.
 
         What every step before a hit tells adds up: then the log ratio is the place times a function of the number.
+        Where answers move in different directions, the place tells which way the number moves.
         """
         parts = [np.empty((0, len(rows)), dtype=np.float32)]
-        values = [value for coordinate, value in self.indicated if coordinate == self._place]
-        if values:
-            middle, reach = np.median(values), np.ptp(values) or 1.0
-            place = np.clip((rows[:, self._place] - middle) / reach, -1, 1).astype(np.float32)
-            parts.append(np.stack([function[0] * place for function in functions]))
-        for coordinate, value in self.indicated:
-            if coordinate == self._place:
-                here = (rows[:, coordinate] == value).astype(np.float32)
-                parts.append(np.stack([function[0] * here for function in functions]))
+        for number, factors in self._crossings:
+            own = functions[self._crossed_kinds, number]
+            place = rows[:, self.continuous[number] - 1]
+            for factor in factors:
+                if factor == _TIMES_THE_PLACE:
+                    weight = _within(place, [value for value in factors if value != _TIMES_THE_PLACE])
+                else:
+                    weight = (place == factor).astype(np.float32)
+                parts.append(own * weight)
         return np.concatenate(parts)
 
+    def signs(self) -> NDArray[np.bool_]:
+        """Return which regressors are like signs: of continuous coordinates and differences, and of ordered values.
+
+        Noise whose scale is far above what the data move tells little more.
+        """
+        terms = len(self.continuous) + len(self.differences)
+        chosen = np.zeros(len(self.groups()), dtype=np.bool_)
+        chosen[3 * terms : 4 * terms] = True
+        start = (3 + len(self.levels) + (self.width == 1)) * terms + len(self.indicated)
+        end = start + len(self._ordered)
+        chosen[start:end] = True
+        crossed = sum(len(factors) for _, factors in self._crossings) * len(self._crossed_kinds)
+        chosen[end : end + crossed] = self._crossed_kinds == [3]
+        return chosen
+
     @property
-    def _place(self) -> int:
-        """The coordinate before a single number, which may be its place."""
-        return int(self.continuous[0]) - 1 if len(self.continuous) == 1 else -1
+    def _ordered(self) -> list[tuple[int, list[float]]]:
+        """The coordinates with several indicators, and their values: each has its size for a regressor, too."""
+        found: dict[int, list[float]] = {}
+        for coordinate, value in self.indicated:
+            found.setdefault(coordinate, []).append(value)
+        return [(coordinate, values) for coordinate, values in found.items() if len(values) > 1]
+
+    @property
+    def _crossings(self) -> list[tuple[int, list[float]]]:
+        """The continuous coordinates behind one with indicators, which may be their place, and their factors.
+
+        The first factor is the place itself, the others are indicators of its values.
+        """
+        found = []
+        for number, coordinate in enumerate(self.continuous.tolist()):
+            values = [value for place, value in self.indicated if place == coordinate - 1]
+            if values:
+                found.append((number, [_TIMES_THE_PLACE, *values]))
+        return found
+
+    @property
+    def _crossed_kinds(self) -> list[int]:
+        """The functions that are crossed: all of a single number, of several that which is most like a sign."""
+        return list(range(3 + len(self.levels))) if len(self.continuous) == 1 else [3]
 
     def _terms(self, rows: Array) -> Array:
         """Return the continuous coordinates and the differences, shape (terms, calls)."""
-        columns = rows.T
+        columns, count = rows.T, len(self.continuous)
+        terms = np.empty((count + len(self.differences), len(rows)))
+        terms[:count] = columns[self.continuous]
         with np.errstate(over="ignore", invalid="ignore"):
-            steps = columns[self.differences + 1] - columns[self.differences]
-        return np.concatenate([columns[self.continuous], steps])
+            for step, coordinate in zip(terms[count:], self.differences.tolist(), strict=True):  # without copies
+                np.subtract(columns[coordinate + 1], 0.0 if coordinate == _NOTHING else columns[coordinate], out=step)
+        return terms
+
+
+def _within(column: Array, values: list[float]) -> Values:
+    """Return where numbers lie among some values, from -1 to 1."""
+    reach = np.ptp(values) or 1.0
+    return np.clip((column - np.median(values)) / reach, -1, 1).astype(np.float32)
 
 
 def _rarer(column: Array, values: Array) -> Array:

@@ -77,10 +77,6 @@ class _Counts:
 
     sides: list[int] = field(default_factory=lambda: [0, 0])
 
-    def logit(self) -> float:
-        """Return the logit of the left side at the next occurrence."""
-        return float(_logits_of_counts(*map(np.asarray, self.sides)))
-
 
 def _logits_of_counts(right: NDArray[np.int64], left: NDArray[np.int64]) -> Array:
     """Return the logits of the left side at the next occurrences of events that came so often from each side."""
@@ -169,10 +165,10 @@ class EventLearner:
     def opinions(self, outcomes: Outcomes) -> dict[str, Array]:
         """Predict by the event that says most; 0 for an outcome without any."""
         logits = np.zeros(len(outcomes))
-        for event, places in self._events(outcomes):
-            known = self._counts.get(event)
-            if known is not None:
-                own = known.logit()
+        known = [(event, places) for event, places in self._events(outcomes) if event in self._counts]
+        if known:
+            right, left = np.array([self._counts[event].sides for event, _ in known]).T
+            for (_, places), own in zip(known, _logits_of_counts(right, left).tolist(), strict=True):
                 logits[places[np.abs(logits[places]) < abs(own)]] = own
         return {self.names[0]: logits}
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import erfinv
 
+from dpassay.lazy import special
 from dpassay.properties.tracing.conditions import Condition
 from dpassay.properties.tracing.forms import Form
 from dpassay.properties.tracing.images import Image as NoisyImage
@@ -26,7 +26,7 @@ _RELATIVE = 1e-7
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "exp": math.exp, "expm1": math.expm1, "log": math.log, "log1p": math.log1p, "sqrt": math.sqrt,
-    "floor": math.floor, "ceil": math.ceil, "rint": round, "erfinv": lambda x: float(erfinv(x)),
+    "floor": math.floor, "ceil": math.ceil, "rint": round, "erfinv": lambda x: float(special.erfinv(x)),
 }  # fmt: skip
 
 

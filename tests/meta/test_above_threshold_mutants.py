@@ -280,9 +280,8 @@ def test_a_smaller_constant_or_ratio_is_refuted(inequality: ScalarInequality) ->
     "name", ["normal_cdf_is_log_concave", "normal_hazard_slope_between_0_and_1", "normal_hazard_is_convex"]
 )
 def test_the_proofs_do_not_go_through_for_another_function(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    survival = sp.erfc(normal_hazard.U) / 2  # that of variance 1/2, beside the density of variance 1
-    monkeypatch.setattr(normal_hazard, "SURVIVAL", survival)
-    monkeypatch.setattr(normal_hazard, "HAZARD", normal_hazard.DENSITY / survival)
+    # that of variance 1/2, beside the density of variance 1
+    monkeypatch.setattr(normal_hazard, "survival", lambda u: sp.erfc(u) / 2)
     assert outcome_of(name) is not Outcome.HOLDS
 
 

@@ -8,9 +8,9 @@ small: a simulation would need that many steps, the expectation needs none.
 import math
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from dpassay.arguments import UsageError, require_positive
+from dpassay.lazy import special
 
 __all__ = ["halting_time_quantile", "survival"]
 
@@ -39,7 +39,7 @@ def survival(time: float, height: float, sigma_threshold: float, sigma_query: fl
     float
         To about twelve digits (trapezoidal rule on a smooth integrand).
     """
-    return float(_WEIGHTS @ np.exp(time * log_ndtr((sigma_threshold * _X + height) / sigma_query)))
+    return float(_WEIGHTS @ np.exp(time * special.log_ndtr((sigma_threshold * _X + height) / sigma_query)))
 
 
 def halting_time_quantile(level: float, height: float, sigma_threshold: float, sigma_query: float) -> float:

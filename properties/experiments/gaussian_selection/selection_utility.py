@@ -10,7 +10,8 @@ for all o on one grid of positions.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, softmax
+
+from dpassay.lazy import special
 
 __all__ = [
     "accuracy_of_choices",
@@ -59,7 +60,7 @@ def gaussian_max_probabilities(answers: Array, sigma: float) -> Array:
     low, high = -GAUSSIAN_REACH, GAUSSIAN_REACH  # the winner is at least the best answer's noisy value
     grid = np.arange(low, high + GAUSSIAN_STEP, GAUSSIAN_STEP)
     gaps = grid[:, None] - scaled[None, :]
-    log_below = log_ndtr(gaps)
+    log_below = special.log_ndtr(gaps)
     log_density = -(gaps**2) / 2 - 0.5 * np.log(2 * np.pi)
     log_terms = log_density - log_below + log_below.sum(axis=1, keepdims=True)
     probabilities: Array = GAUSSIAN_STEP * np.exp(log_terms).sum(axis=0)
@@ -94,7 +95,7 @@ def _cells_between(kinks: Array) -> tuple[Array, Array]:
 
 def exponential_probabilities(answers: Array, epsilon: float, sensitivity: float) -> Array:
     """Return the distribution of the exponential mechanism: proportional to exp(epsilon q / (2 sensitivity))."""
-    probabilities: Array = softmax(epsilon * answers / (2 * sensitivity))
+    probabilities: Array = special.softmax(epsilon * answers / (2 * sensitivity))
     return probabilities
 
 

@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from dpassay.impl.accounting.target_quality import (
     between_thresholds_quality,
@@ -24,6 +23,7 @@ from dpassay.impl.accounting.target_quality import (
     wrapped_classifier_epsilon,
     wrapped_test_epsilon,
 )
+from dpassay.lazy import special
 
 __all__ = ["FAMILIES", "Family", "random_pairs"]
 
@@ -89,7 +89,8 @@ def random_pairs(epsilon: float, count: int, outcomes: int, rng: np.random.Gener
     weights[:, 0] = 0
     weights[0, 0, 0] = weights[1, 0, -1] = 1
     first, second = weights / weights.sum(axis=-1, keepdims=True)
-    return expit(epsilon) * first + expit(-epsilon) * second, expit(-epsilon) * first + expit(epsilon) * second
+    truthful, other = special.expit(epsilon), special.expit(-epsilon)
+    return truthful * first + other * second, other * first + truthful * second
 
 
 def _any_pairs(epsilon: float, count: int, rng: np.random.Generator) -> Pairs:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
-
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.interactions.released_paths import ReleasedPath, ReleasedPaths, Vector

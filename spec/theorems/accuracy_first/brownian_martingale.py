@@ -13,9 +13,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import acb, arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, at_most, ball, exact, less_than, normal_cdf
 from dpassay.spec.distributions.stopped_brownian import StoppedRun, StoppedRuns, stopped_mean
 from dpassay.spec.domains.base import Reals

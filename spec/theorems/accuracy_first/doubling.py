@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Real, at_most, ball
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.interactions.budget_rules import concentrated_epsilon

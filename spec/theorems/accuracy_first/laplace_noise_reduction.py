@@ -10,9 +10,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, less_than
 from dpassay.spec.distributions.laplace_process import (
     ScaledExponential,

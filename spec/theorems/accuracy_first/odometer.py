@@ -30,9 +30,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, at_most, ball, exact, less_than, normal_quantile
 from dpassay.spec.domains.base import Choices, Integers, Reals
 from dpassay.spec.proof.pins import Pin

@@ -14,9 +14,9 @@ from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ball, less_than
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, least_delta
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio

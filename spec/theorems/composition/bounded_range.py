@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
-
+from dpassay.lazy import sympy as sp
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.distributions.generalized_randomized_response import (
     RandomizedResponse,

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
 from dpassay.claims import ZCDP, ApproximateZCDP
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_most, ball, exact, less_than
 from dpassay.spec.distributions.discrete import (
     FiniteDistribution,

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, less_than
 from dpassay.spec.distributions.discrete import renyi_divergence
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio

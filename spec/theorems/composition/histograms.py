@@ -11,9 +11,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb, arb_poly, ctx
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, Real, at_least, at_most, ball, exact, less_than, sum_balls
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.domains.base import Choices, Integers, Reals

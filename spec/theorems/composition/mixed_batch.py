@@ -12,9 +12,7 @@ from functools import partial
 from math import comb
 from typing import Annotated, Any
 
-import sympy as sp
-from sympy.polys.fields import field
-
+from dpassay.lazy import sympy as sp
 from dpassay.spec.distributions.discrete import hockey_stick_exact
 from dpassay.spec.distributions.generalized_randomized_response import (
     Number,
@@ -310,7 +308,7 @@ def derivative_formula(  # the formula has these parameters
 
 def _derivative(*, ell: int, bounded: int, pure_count: int, printed: bool = False) -> tuple[Any, Any]:
     """Return dF_l/dt = e^t dF_l/de^t, and the formula, as elements of Q(s, T, G): e^epsilon, e^t, e^epsilon_g."""
-    _, s, top, budget = field("s,T,G", sp.QQ)
+    _, s, top, budget = sp.field("s,T,G", sp.QQ)
     function = partial_sum(ell, bounded, pure_count, s, top, budget, printed=printed)
     return top * function.diff(top), derivative_formula(ell, bounded, pure_count, s, top, budget)
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.generalized_randomized_response import hinge, keep_probability
 from dpassay.spec.domains.base import Integers, Reals

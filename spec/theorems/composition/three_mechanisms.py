@@ -9,9 +9,7 @@ epsilon_g = 0, and compares a number with itself in Case 1 of the proof.
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
-from sympy.polys.fields import field
-
+from dpassay.lazy import sympy as sp
 from dpassay.spec.distributions.generalized_randomized_response import keep_probability
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.interactions.mechanism_classes import adaptive_delta, bounded_range, pure
@@ -131,7 +129,7 @@ def missing_constants(v: Any) -> dict[str, Any]:
 
 def _true_derivatives() -> tuple[dict[str, Any], tuple[Any, Any, Any]]:
     """Return d/dt = (u/2) d/du of x, y, z and y + z, as elements of Q(u, v, w)."""
-    _, u, v, w = field("u,v,w", sp.QQ)
+    _, u, v, w = sp.field("u,v,w", sp.QQ)
     functions = {"x": x_of(u, v, w), "y": y_of(u, v, w), "z": z_of(u, v, w)}
     functions["y + z"] = functions["y"] + functions["z"]
     return {name: u * function.diff(u) / 2 for name, function in functions.items()}, (u, v, w)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, less_than, normal_cdf
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
@@ -63,7 +63,7 @@ Delta = Annotated[Exact, Reals("delta", Fraction(1, 10**9), Fraction(1, 2), (Fra
 # --- the distribution ---------------------------------------------------------------------------------------
 
 
-def truncated_density(z: sp.Expr, half_width: sp.Expr, sigma: sp.Expr) -> sp.Expr:
+def truncated_density(z: "sp.Expr", half_width: "sp.Expr", sigma: "sp.Expr") -> "sp.Expr":
     """Return the density of N_T(0, sigma^2) inside [-T, T]."""
     mass = symbolic_normal_cdf(half_width / sigma) - symbolic_normal_cdf(-half_width / sigma)
     return symbolic_normal_pdf(z / sigma) / sigma / mass

@@ -10,9 +10,9 @@ from collections.abc import Hashable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, at_most, ball, exact, less_than
 from dpassay.spec.distributions.randomised_response import composed_response_hockey_stick
 from dpassay.spec.domains.base import Integers, Reals

@@ -10,9 +10,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, less_than, max_balls
 from dpassay.spec.distributions.laplace import Side
 from dpassay.spec.distributions.laplace_noisy_max import LaplaceNoisyMaxDistribution

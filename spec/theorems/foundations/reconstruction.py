@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated
 
-import sympy as sp
-
+from dpassay.lazy import sympy as sp
 from dpassay.spec.distributions.randomised_response import responses
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.domains.hadamard import HadamardAnswers, NoisyAnswers, hadamard_sign, hadamard_transform

@@ -11,9 +11,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.domains.streams import AnyStreams, ThresholdSetting, last_apart

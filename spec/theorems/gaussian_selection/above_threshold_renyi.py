@@ -24,9 +24,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated
 
-import sympy as sp
 from flint import acb, arb, ctx
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, at_least, at_most, ball, exact, log_normal_sf, max_balls, precision, sum_balls
 from dpassay.spec.distributions.discrete import renyi_divergence
 from dpassay.spec.domains.answers import Block

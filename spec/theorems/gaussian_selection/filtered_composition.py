@@ -14,9 +14,9 @@ from fractions import Fraction
 from math import prod
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.domains.base import Integers, Reals

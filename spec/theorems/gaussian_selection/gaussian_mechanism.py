@@ -9,9 +9,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, normal_cdf
 from dpassay.spec.distributions.gaussian import (
     gaussian_hockey_stick,

@@ -6,9 +6,9 @@ and that it is convex (M. R. Sampford, Some inequalities on Mill's ratio and rel
 Mathematical Statistics 24 (1953), 130-132) is what the direct Renyi bound of AboveThreshold rests on.
 """
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import reversed_hazard
 from dpassay.spec.proof.rules import at_least_by, positive_integral
 from dpassay.spec.proof.steps import Proof, all_of, checked, proof, prose
@@ -18,31 +18,32 @@ from dpassay.spec.statement import statement
 
 __all__ = ["hazard", "normal_hazard", "survival"]
 
-U = sp.Symbol("u", real=True)
-GAP = sp.Symbol("w", positive=True)
-
 
 def normal_hazard(u: arb) -> arb:
     """Enclose h(u) = phi(u) / Phi(-u), accurate relative to itself."""
     return reversed_hazard(-u)
 
 
-def survival(u: sp.Expr) -> sp.Expr:
+def survival(u: "sp.Expr") -> "sp.Expr":
     """Return Phi(-u), symbolically."""
     return symbolic_normal_cdf(-u)
 
 
-def hazard(u: sp.Expr) -> sp.Expr:
+def hazard(u: "sp.Expr") -> "sp.Expr":
     """Return h(u), symbolically."""
     return symbolic_normal_pdf(u) / survival(u)
 
 
-DENSITY, SURVIVAL, HAZARD = symbolic_normal_pdf(U), survival(U), hazard(U)
+def _symbols() -> "tuple[sp.Expr, ...]":
+    """Return u, w > 0, phi(u), Phi(-u) and h(u); not at the top of the module, which is imported for a list, too."""
+    u, w = sp.Symbol("u", real=True), sp.Symbol("w", positive=True)
+    return u, w, symbolic_normal_pdf(u), survival(u), hazard(u)
 
 
-def _mean_excess() -> sp.Expr:
+def _mean_excess() -> "sp.Expr":
     """phi(u) - u Phi(-u): the integral of w phi(u + w) over w > 0."""
-    return DENSITY - U * SURVIVAL
+    u, _, phi, tail, _ = _symbols()
+    return phi - u * tail
 
 
 @statement(LEBENSOLD_2024, "mlr_ratio_monotone", "at_sup_location")
@@ -50,22 +51,23 @@ def normal_cdf_is_log_concave() -> Proof:
     """u Phi(u) + phi(u) > 0, being the integral of w phi(u - w) over w > 0; hence (log Phi)'' < 0, and the
     quotient Phi(u + h)/Phi(u) falls in u for h > 0.
     """
-    cdf = SURVIVAL.subs(U, -U)
-    concavity = -DENSITY * (U * cdf + DENSITY) / cdf**2
+    u, w, phi, tail, _ = _symbols()
+    cdf = tail.subs(u, -u)
+    concavity = -phi * (u * cdf + phi) / cdf**2
     return proof(
         checked(
             "integral",
             "u Phi(u) + phi(u) > 0: it is the integral of w phi(u - w) over w > 0.",
             positive_integral,
-            U * cdf + DENSITY,
-            GAP * DENSITY.subs(U, U - GAP),
-            GAP,
+            u * cdf + phi,
+            w * phi.subs(u, u - w),
+            w,
         ),
         checked(
             "second derivative",
             "(log Phi)'' = -phi (u Phi + phi)/Phi^2.",
             identity,
-            sp.diff(sp.log(cdf), U, 2),
+            sp.diff(sp.log(cdf), u, 2),
             concavity,
         ),
         prose(
@@ -83,30 +85,31 @@ def normal_hazard_slope_between_0_and_1() -> Proof:
     normal variable beyond u. It follows that h(u) <= sqrt(2/pi) + max(u, 0) = h(0) + max(u, 0), and that
     h(u) < (u + sqrt(u^2 + 4))/2.
     """
-    weight = DENSITY.subs(U, U + GAP)
-    excess = GAP * weight
-    first = sp.integrate(excess, (GAP, 0, sp.oo))
-    second = sp.integrate(GAP**2 * weight, (GAP, 0, sp.oo))
-    variance = second / SURVIVAL - (first / SURVIVAL) ** 2
+    u, w, phi, tail, rate = _symbols()
+    weight = phi.subs(u, u + w)
+    excess = w * weight
+    first = sp.integrate(excess, (w, 0, sp.oo))
+    second = sp.integrate(w**2 * weight, (w, 0, sp.oo))
+    variance = second / tail - (first / tail) ** 2
     h = sp.Symbol("h", positive=True)
-    roots = (U + sp.sqrt(U**2 + 4)) / 2, (U - sp.sqrt(U**2 + 4)) / 2
+    roots = (u + sp.sqrt(u**2 + 4)) / 2, (u - sp.sqrt(u**2 + 4)) / 2
     return proof(
-        checked("slope", "h' = h (h - u).", identity, sp.diff(HAZARD, U), HAZARD * (HAZARD - U)),
+        checked("slope", "h' = h (h - u).", identity, sp.diff(rate, u), rate * (rate - u)),
         checked(
             "mean",
             "The mean of the excess, times Phi(-u), is phi - u Phi(-u), and positive.",
             positive_integral,
             _mean_excess(),
             excess,
-            GAP,
+            w,
         ),
-        checked("h - u", "phi - u Phi(-u) is Phi(-u) (h - u).", identity, _mean_excess(), SURVIVAL * (HAZARD - U)),
+        checked("h - u", "phi - u Phi(-u) is Phi(-u) (h - u).", identity, _mean_excess(), tail * (rate - u)),
         checked(
             "variance",
             "The variance of the excess is 1 - h'.",
             identity,
             variance,
-            1 - HAZARD * (HAZARD - U),
+            1 - rate * (rate - u),
             given=["slope"],
         ),
         prose(
@@ -114,7 +117,7 @@ def normal_hazard_slope_between_0_and_1() -> Proof:
             "h - u is the mean of a positive variable, so that h' > 0; 1 - h' is a variance, and positive.",
             given=["slope", "mean", "h - u", "variance"],
         ),
-        checked("h(0)", "h(0) = sqrt(2/pi).", identity, HAZARD.subs(U, 0), sp.sqrt(2 / sp.pi)),
+        checked("h(0)", "h(0) = sqrt(2/pi).", identity, rate.subs(u, 0), sp.sqrt(2 / sp.pi)),
         prose(
             "tangent",
             "h(u) <= sqrt(2/pi) + max(u, 0): h rises, and at most at the rate 1.",
@@ -124,7 +127,7 @@ def normal_hazard_slope_between_0_and_1() -> Proof:
             "quadratic",
             "h (h - u) - 1 is (h - (u + sqrt(u^2 + 4))/2) (h - (u - sqrt(u^2 + 4))/2).",
             identity,
-            h * (h - U) - 1,
+            h * (h - u) - 1,
             (h - roots[0]) * (h - roots[1]),
         ),
         checked(
@@ -145,26 +148,27 @@ def normal_hazard_is_convex() -> Proof:
     it is positive because h > b = (3u + R)/4, R = sqrt(u^2 + 8), the larger root: b > 0, and D = Phi(-u) - phi/b
     tends to 0 at infinity while D' = phi (b' - b (b - u))/b^2 > 0, so that D < 0.
     """
+    u, _, phi, tail, rate = _symbols()
     h, y, mirrored = sp.Symbol("h", positive=True), sp.Symbol("y"), sp.Symbol("m", nonnegative=True)
-    root = sp.sqrt(U**2 + 8)
-    bound = (3 * U + root) / 4
-    bernoulli = sp.diff(bound, U) - bound * (bound - U)
-    deficit = (2 + U**2) * root - U * (U**2 + 6)
-    quadratic = (2 * h - U) * (h - U) - 1
-    other = (3 * U - root) / 4
+    root = sp.sqrt(u**2 + 8)
+    bound = (3 * u + root) / 4
+    bernoulli = sp.diff(bound, u) - bound * (bound - u)
+    deficit = (2 + u**2) * root - u * (u**2 + 6)
+    quadratic = (2 * h - u) * (h - u) - 1
+    other = (3 * u - root) / 4
     return proof(
         checked(
             "second derivative",
             "h'' = h ((2h - u)(h - u) - 1).",
             identity,
-            sp.diff(HAZARD, U, 2),
-            HAZARD * quadratic.subs(h, HAZARD),
+            sp.diff(rate, u, 2),
+            rate * quadratic.subs(h, rate),
         ),
         checked(
             "far left",
             "For u <= -1 the second factor is positive.",
             positive,
-            sp.expand(quadratic.subs(U, -1 - mirrored)),
+            sp.expand(quadratic.subs(u, -1 - mirrored)),
         ),
         checked(
             "roots", "It is 2 (h - b)(h - b'), b' = (3u - R)/4.", identity, quadratic, 2 * (h - bound) * (h - other)
@@ -174,15 +178,15 @@ def normal_hazard_is_convex() -> Proof:
             "b > 0",
             "R^2 - (3u)^2 = 8 (1 - u)(1 + u): for u > -1, R > |3u| or u >= 0, so that b > 0.",
             identity,
-            root**2 - (3 * U) ** 2,
-            8 * (1 - U) * (1 + U),
+            root**2 - (3 * u) ** 2,
+            8 * (1 - u) * (1 + u),
         ),
         checked(
             "D'",
             "With D = Phi(-u) - phi/b, D' = phi (b' - b (b - u))/b^2, b' the derivative of b.",
             identity,
-            sp.diff(SURVIVAL - DENSITY / bound, U),
-            DENSITY * bernoulli / bound**2,
+            sp.diff(tail - phi / bound, u),
+            phi * bernoulli / bound**2,
         ),
         checked(
             "sign of D'",
@@ -198,9 +202,9 @@ def normal_hazard_is_convex() -> Proof:
             (2 + y) ** 2 * (y + 8) - y * (y + 6) ** 2,
             32,
         ),
-        checked("left", "For u <= 0 no term is negative.", positive, deficit.subs(U, -mirrored)),
-        checked("limit of phi/b", "phi/b tends to 0 as u grows.", identity, sp.limit(DENSITY / bound, U, sp.oo), 0),
-        checked("limit of the tail", "So does Phi(-u).", identity, sp.limit(SURVIVAL, U, sp.oo), 0),
+        checked("left", "For u <= 0 no term is negative.", positive, deficit.subs(u, -mirrored)),
+        checked("limit of phi/b", "phi/b tends to 0 as u grows.", identity, sp.limit(phi / bound, u, sp.oo), 0),
+        checked("limit of the tail", "So does Phi(-u).", identity, sp.limit(tail, u, sp.oo), 0),
         prose(
             "h > b",
             "For u > -1, D' > 0 and D tends to 0 at infinity, so that D < 0: h = phi/Phi(-u) > b.",

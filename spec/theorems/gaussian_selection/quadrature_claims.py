@@ -10,11 +10,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import mpmath
 import numpy as np
 from flint import arb
-from scipy.special import log_ndtr
 
+from dpassay.lazy import mpmath, special
 from dpassay.spec.ball import Exact, at_most, ball, exact
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.sources import LEBENSOLD_2024
@@ -68,7 +67,7 @@ def _integrand(size: int, lead: Fraction, log_scale: float = 0.0) -> Integrand:
 
 def _log_windowed_integral(size: int, lead: Fraction) -> Any:
     grid = np.linspace(-DEPTH, DEPTH, 200_001)
-    logs = -grid * grid / 2 - 0.5 * np.log(2 * np.pi) + (size - 1) * log_ndtr(grid + float(lead))
+    logs = -grid * grid / 2 - 0.5 * np.log(2 * np.pi) + (size - 1) * special.log_ndtr(grid + float(lead))
     peak = float(logs.max())
     window = grid[logs > peak - DEPTH]
     nodes = np.linspace(window[0], window[-1], PIECES + 1).tolist()

@@ -8,8 +8,7 @@ from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
-
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.distributions.discrete import (
     FiniteDistribution,
@@ -153,7 +152,7 @@ def renyi_dp_survives_post_processing(pair: Pair, kernel: Processing, alpha: Int
     return at_most_exact(after, before, f"E_Q[(P/Q)^{alpha}] after post-processing")
 
 
-def rdp_curve_optimum(slope: sp.Expr, excess: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+def rdp_curve_optimum(slope: "sp.Expr", excess: "sp.Expr") -> "tuple[sp.Expr, sp.Expr]":
     """Return the least value of alpha A + C / (alpha - 1) over alpha > 1, and the order where it is attained.
 
     Parameters

@@ -29,10 +29,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import sympy as sp
 from flint import arb
 
 from dpassay.arguments import UsageError
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import at_least, ball, float_upper, precision
 from dpassay.spec.proof.box import prove_on_box
 from dpassay.spec.proof.rules import at_least_by, nonnegative_from_zero
@@ -286,5 +286,5 @@ def _completed_square() -> tuple[Step, ...]:
     )
 
 
-def _exponent(m: sp.Expr, b: sp.Expr, r: sp.Expr) -> sp.Expr:
+def _exponent(m: "sp.Expr", b: "sp.Expr", r: "sp.Expr") -> "sp.Expr":
     return 2 * m**2 * b**2 + 2 * m**2 * b**4 + 2 * m * r * b**2

@@ -7,10 +7,10 @@ simulation; the accuracy of noisy max is a sum over its exact distribution.
 from fractions import Fraction
 from typing import Annotated, Any, TypeVar
 
-import sympy as sp
 from flint import acb, arb
 
 from dpassay.arguments import UsageError
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.distributions.noisy_max import log_report_probability
 from dpassay.spec.domains.answers import AnswerPairs, Block, NeighbouringAnswers

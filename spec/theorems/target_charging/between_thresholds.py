@@ -9,9 +9,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, at_least, at_most, ball, exact
 from dpassay.spec.distributions.between_thresholds import (
     ABOVE,

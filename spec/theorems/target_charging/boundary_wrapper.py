@@ -12,8 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
-
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, at_most, ball, exact
 from dpassay.spec.distributions.boundary_wrapper import BOUNDARY, boundary_wrapped
 from dpassay.spec.distributions.discrete import FiniteDistribution

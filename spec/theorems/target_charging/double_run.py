@@ -20,8 +20,7 @@ which is our own: the paper has 1 - sqrt(x^2/(1 + x^2)), about half of it, and l
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
-
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.double_run import run_twice

@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Annotated
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import at_most, ball, less_than
 from dpassay.spec.distributions.binomial import binomial_at_most_exact, negative_binomial_above
 from dpassay.spec.domains.base import Integers, Reals

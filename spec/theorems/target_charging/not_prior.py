@@ -9,8 +9,7 @@ from collections.abc import Hashable
 from fractions import Fraction
 from typing import Annotated, Any
 
-import sympy as sp
-
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.indistinguishable import private_pair

@@ -16,9 +16,9 @@ from fractions import Fraction
 from math import comb
 from typing import Annotated, Any
 
-import sympy as sp
 from flint import arb
 
+from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Real, at_least, at_most, ball
 from dpassay.spec.distributions.binomial import binomial_at_most_exact
 from dpassay.spec.distributions.discrete import FiniteDistribution, hockey_stick_exact, least_delta

@@ -105,3 +105,18 @@ def test_a_pair_about_rounding_leads_nothing() -> None:
     assert shared.beyond(others) == [6]
     shares = shared.shares(TOTAL, others)
     assert shares[5] < 1 / 20 < shares[6]
+
+
+def leading(challenger: float) -> float:
+    """Return the share of a pair with 60,000 calls beside one with 30,000 that wins so many times as fast."""
+    shared = allocation()
+    for pair, calls, times in ((3, 60_000, 1.0), (7, 30_000, challenger)):
+        for seen in (calls // 2, calls):  # only the later half tells the rate
+            won = times * seen * np.full(4, 1e-2)
+            note(shared, pair, seen, -0.1, float(won[0]), won)
+    return float(shared.shares(TOTAL, EVERYONE)[3])
+
+
+def test_a_pair_that_wins_as_fast_after_fewer_calls_takes_no_lead() -> None:
+    assert leading(1.1) > 1 / 2
+    assert leading(4.0) < 1 / 3

@@ -2,9 +2,10 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import expit
 
-from dpassay.properties.learners.combining import CombiningLearner
+from dpassay.properties.learners.combining import SIGNS, SIGNS_ALIKE, CombiningLearner
 from dpassay.properties.learners.logistic import StreamingLogistic, weighted_sums
 from dpassay.properties.learners.regressors import Regressors
 from dpassay.properties.learners.two_sample import RampLearner, ScaleLearner
@@ -67,12 +68,53 @@ def test_there_is_a_group_for_every_regressor(width: int) -> None:
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(300, width))
     places = rng.integers(0, 5, size=(300, 1)).astype(np.float64)
-    for rows in (numbers, places, np.hstack([places, numbers]), np.hstack([places, places])):
+    hits = np.hstack([places, numbers[:, :1]] * width)
+    for rows in (numbers, places, np.hstack([places, numbers]), np.hstack([places, places]), hits):
         fitted = Regressors.fitted(rows)
         values = fitted.of(rows)
         assert values.shape == (300, len(fitted.groups()))
         assert np.isfinite(values).all()
         np.testing.assert_array_equal(fitted.of(rows[7:8])[0], values[7])
+
+
+def test_a_number_may_move_either_way_depending_on_its_place() -> None:
+    learner, rng = CombiningLearner(4), np.random.default_rng(0)
+
+    def hits(sides: NDArray[np.bool_]) -> NDArray[np.float64]:
+        places = rng.integers(0, 6, size=(len(sides), 2))
+        moved = np.where(places < 3, 0.5, -0.5) * sides[:, None]
+        numbers = rng.laplace(size=places.shape) + moved
+        return np.stack([places[:, 0], numbers[:, 0], places[:, 1], numbers[:, 1]], axis=1)
+
+    for _ in range(8):
+        sides = rng.random(2000) < 0.5
+        learner.observe(Outcomes.of(hits(sides)), sides, {})
+    opinions = learner.opinions(Outcomes.of(np.array([[1.0, 2.0, 5.0, -2.0], [1.0, -2.0, 5.0, 2.0]])))
+    for name in ("signs alike of 4", "faint coordinates of 4"):
+        high, low = opinions[name]
+        assert high > 0.25, name
+        assert low < -0.25, name
+
+
+def test_the_first_term_of_a_running_sum_is_a_difference() -> None:
+    rng = np.random.default_rng(0)
+    fitted = Regressors.fitted(np.cumsum(rng.laplace(size=(300, 3)), axis=1))
+    assert fitted.differences.tolist() == [-1, 0, 1]
+    terms = fitted._terms(np.array([[1.0, 3.0, 6.0]]))
+    assert terms[:, 0].tolist() == [1.0, 3.0, 6.0, 1.0, 2.0, 3.0]
+
+
+def test_signs_are_the_only_weights_of_their_priors() -> None:
+    learner, rng = CombiningLearner(2), np.random.default_rng(0)
+    sides = rng.random(600) < 0.5
+    learner.observe(Outcomes.of(rng.normal(size=(600, 2)) + sides[:, None]), sides, {})
+    regressors = learner._regressors
+    assert regressors is not None
+    is_sign = regressors.signs()
+    for name in (*SIGNS, *SIGNS_ALIKE):
+        weights = learner._logistic.weights[learner.names.index(f"{name} of 2")]
+        assert weights[is_sign].any()
+        assert not weights[~is_sign].any()
 
 
 def test_coordinates_of_vectors_of_another_length_are_left_alone() -> None:

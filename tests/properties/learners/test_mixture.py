@@ -118,7 +118,14 @@ def test_the_ensemble_follows_its_best_learner() -> None:
 
 
 def test_who_is_far_behind_retires_and_nothing_is_lost() -> None:
-    ensemble, rng = Ensemble(), np.random.default_rng(0)
+    # the log ratio of two normal distributions at distance 2 is 2 x; the best bettor wins 0.3368 nats a call on
+    # average, and a run of 20,000 calls deviates from that by half a percent
+    assert np.mean([won_beside_noise(seed) for seed in range(2)]) > 0.95 * 0.3368 * 20_000
+
+
+def won_beside_noise(seed: int) -> float:
+    """Return what is won where one coordinate of four tells the side, once the learners of the others have retired."""
+    ensemble, rng = Ensemble(), np.random.default_rng(seed)
     won, before = 0.0, 0
     for _ in range(40):
         sides = rng.random(500) < 0.5
@@ -130,9 +137,7 @@ def test_who_is_far_behind_retires_and_nothing_is_lost() -> None:
         ensemble.observe(batch, sides)
     assert len(ensemble.scores) < before / 2
     assert not any(name.startswith(("outcome[1]", "outcome[2]")) for name in ensemble.scores)
-    # the log ratio of two normal distributions at distance 2 is 2 x; the best bettor wins 0.3368 nats a call on
-    # average
-    assert won > 0.95 * 0.3368 * 20_000
+    return won
 
 
 def test_faint_evidence_is_found_in_many_coordinates() -> None:
