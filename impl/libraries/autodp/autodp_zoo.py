@@ -144,7 +144,7 @@ def _epsilons(random):
             continue
         exact = least(curve, conversion_of_balle(delta))
         # of a bounded loss the best order may be beyond those tried, where the epsilon is just below the loss
-        low = min(exact, curve(math.inf) * (1 - 1e-4))
+        low = min(exact, curve(math.inf) * (1 - 1e-3))
         # a search with three starting points need not end at the best order
         found = float(mechanism.get_approxDP(delta))
         yield f"{words}, epsilon at {delta!r}", low * (1 - 1e-6) - 1e-9, found, exact * (1 + 1e-2) + 1e-6
