@@ -260,17 +260,18 @@ def _refusals():
     )
 
 
-_RELATIONS = [
-    module.relations
-    for module in (
-        autodp_relations,
-        autodp_zoo,
-        autodp_transformers,
-        autodp_conversions,
-        autodp_banks,
-        autodp_targets,
-    )
-]
+_RELATIONS = (
+    autodp_banks.relations,
+    autodp_transformers.relations,
+    autodp_conversions.relations,
+    autodp_zoo.relations,
+    autodp_relations.relations,
+    autodp_targets.relations,
+    autodp_zoo.searches,
+    autodp_relations.searches,
+    autodp_targets.searches,
+)
+"""What is fast comes first: a run that is short gets furthest."""
 
 
 def cases():

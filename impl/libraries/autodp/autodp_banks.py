@@ -8,6 +8,7 @@ import numpy as np
 from autodp import rdp_acct, rdp_bank
 from autodp_formulas import (
     close,
+    closed_laplace_divergence,
     finite_divergence,
     gaussian_divergence,
     laplace_divergence,
@@ -224,7 +225,7 @@ def _improved(random):
     sigma, scale, rate = random.uniform(1.2, 3), random.uniform(1.2, 3), random.uniform(0.05, 0.4)
     for words, curve, pure in (
         ("Gaussian noise", gaussian_divergence(sigma), math.inf),
-        ("Laplace noise", lambda o: _noisy(scale, o), 1 / scale),
+        ("Laplace noise", lambda o: closed_laplace_divergence(scale, o), 1 / scale),
     ):
         account = rdp_acct.anaRDPacct(m=20, m_max=40)
         account.compose_subsampled_mechanism(curve, rate, improved_bound_flag=True)
@@ -250,16 +251,6 @@ def _improved(random):
             yield case, exact * (1 - 1e-5), found, exact * (1 + 1e-5)
 
 
-def _noisy(scale, order):
-    """Return the divergence of Laplace noise by its closed form, which is fast and has all orders."""
-    if math.isinf(order):
-        return 1 / scale
-    if order == 1:
-        return 1 / scale + math.expm1(-1 / scale)
-    first, last = math.log(order / (2 * order - 1)) + (order - 1) / scale, math.log((order - 1) / (2 * order - 1))
-    return float(np.logaddexp(first, last - order / scale)) / (order - 1)
-
-
 _KINDS = (
     "compose_subsampled_mechanism",
     "compose_poisson_subsampled_mechanisms",
@@ -270,7 +261,7 @@ _KINDS = (
 def _whole_and_nothing(random):
     """Check samples of everything and of nothing, and pure losses of samples."""
     sigma, scale, rate = random.uniform(1, 4), random.uniform(0.8, 3), random.uniform(0.05, 0.5)
-    noisy = lambda o: _noisy(scale, o)  # noqa: E731  # a function that the accountant recognises again
+    noisy = lambda o: closed_laplace_divergence(scale, o)  # noqa: E731  # a function that the accountant recognises again
     for name in _KINDS:
         account = rdp_acct.anaRDPacct(m=10, m_max=10)
         getattr(account, name)(noisy, rate, coeff=3)

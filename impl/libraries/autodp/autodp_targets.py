@@ -16,7 +16,7 @@ from autodp_formulas import (
 from dpassay.adapter import Relations
 from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon
 
-__all__ = ["relations"]
+__all__ = ["relations", "searches"]
 
 
 def _raises(kind, call):
@@ -163,15 +163,19 @@ def _banks_at_ends():
 def relations():
     """Yield the relations."""
     yield Relations(
-        "calibrators",
-        {
-            "noise for a target meets it": _calibrators,
-            "parameters of any divergence meet it": _general,
-            "the rate of a sample of a pair of losses is the largest": _rates,
-        },
+        "budgets",
+        {"the rate of a sample of a pair of losses is the largest": _rates},
         {
             "budgets at the ends of their ranges are met": _ends,
             "targets out of reach are refused": _refused,
             "epsilons at the ends of the ranges of delta are right": _banks_at_ends,
         },
+    )
+
+
+def searches():
+    """Yield the relations for which the library searches, and which take long."""
+    yield Relations(
+        "calibrators",
+        {"noise for a target meets it": _calibrators, "parameters of any divergence meet it": _general},
     )

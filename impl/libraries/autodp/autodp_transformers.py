@@ -156,6 +156,16 @@ def _refused():
     return True
 
 
+def _densities(random):
+    """Check the densities of Gaussian noise that samples mix."""
+    sigma = random.uniform(1.3, 3)
+    base = mechanism_zoo.GaussianMechanism(sigma, phi_off=False, approxDP_off=True, RDP_off=True)
+    for x in (-1.3, 0.4, 2.1):
+        for name, value, mean in (("p", base.pdf_p(x), 1), ("q", base.pdf_q(x), 0)):
+            exact = math.exp(-0.5 * ((x - mean) / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi))
+            yield f"noise {sigma!r}, density {name} at {x}", *close(value, exact)
+
+
 # --- characteristic functions ---------------------------------------------------------------------------------
 
 
@@ -232,6 +242,7 @@ def relations():
             "compositions add up": _compositions,
             "samples cost what the theorems say": _samples,
             "added and removed records are apart": _sides,
+            "densities are those of the noise": _densities,
         },
         {"other neighbour relations and mechanisms are refused": _refused},
     )
