@@ -283,6 +283,13 @@ def _whole_and_nothing(random):
                 exact = 5 * min(bound(order), math.log1p(rate * math.expm1(1 / scale)))
                 yield f"{name}, Laplace noise {scale!r}, rate {rate!r}, stored at {order}", *close(value, exact, 1e-6)
     curve = gaussian_divergence(sigma)
+    for name in _KINDS[1:]:
+        account = rdp_acct.anaRDPacct(m=10, m_max=10)
+        getattr(account, name)(curve, rate)
+        for order in (9, 10, 13):
+            exact = sampled_divergence(curve, rate, order, general=name.endswith("1"))
+            found = float(account.get_rdp([order])[0])
+            yield f"{name}, noise {sigma!r}, rate {rate!r}, order {order}", *close(found, exact, 1e-6)
     account = rdp_acct.anaRDPacct(m=10, m_max=10)
     account.compose_poisson_subsampled_mechanisms1(curve, 1.0)
     yield f"all of the records, noise {sigma!r}", *close(account.get_rdp([3.0])[0], curve(3.0))

@@ -144,11 +144,11 @@ def _epsilons(random):
         if not words.startswith(_WITH_FRACTIONAL_ORDERS):
             continue
         exact = least(curve, conversion_of_balle(delta))
-        # of a bounded loss the best order may be beyond those tried, where the epsilon is just below the loss
-        low = min(exact, curve(math.inf) * (1 - 1e-3))
+        # of a bounded loss the best order may lie beyond those tried, where epsilon is just below the loss
+        part = 1e-6 if math.isinf(curve(math.inf)) else 2e-3
         # a search with three starting points need not end at the best order
         found = float(mechanism.get_approxDP(delta))
-        yield f"{words}, epsilon at {delta!r}", low * (1 - 1e-6) - 1e-9, found, exact * (1 + 1e-2) + 1e-6
+        yield f"{words}, epsilon at {delta!r}", exact * (1 - part) - 1e-9, found, exact * (1 + 1e-2) + 1e-6
         exact = least(curve, delta_of_balle(epsilon))
         found = float(mechanism.get_approx_delta(epsilon))
         yield f"{words}, delta at {epsilon!r}", exact * (1 - 1e-6) - 1e-12, found, 1.0
@@ -232,6 +232,14 @@ def _fdp_based(random):
     yield f"noise {sigma!r}, {delta!r}, trade-off functions of divergences", low, float(found), high * (1 + 1e-2)
 
 
+def _approximate(random):
+    """Check Renyi divergences that hold up to a delta: those of a pure mechanism of the epsilon at that delta."""
+    pure, delta, order = random.uniform(1, 3), 10 ** random.uniform(-4, -2), random.uniform(1.5, 4)
+    exact = pure_divergence(math.log(math.exp(pure) - delta), order)
+    found = mechanism_zoo.PureDP_Mechanism(pure).get_approxRDP(delta, order)
+    yield f"PureDP_Mechanism({pure!r}), delta {delta!r}, order {order!r}", *close(found, exact)
+
+
 # --- updates of a mechanism -----------------------------------------------------------------------------------
 
 
@@ -247,6 +255,8 @@ def _updates(random):
     yield f"pure, {pure!r}", *close(mechanism.get_pureDP(), pure)
     yield f"pure, {pure!r}, divergence", *close(mechanism.get_RDP(3.0), pure_divergence(pure, 3.0))
     yield f"pure, {pure!r}, epsilon", *close(mechanism.get_approxDP(delta), math.log(math.exp(pure) - delta))
+    exact = pure_divergence(math.log(math.exp(pure) - delta), 3.0)
+    yield f"pure, {pure!r}, divergence up to {delta!r}", *close(mechanism.approxRDP(3.0, delta), exact)
     yield (
         f"pure, {pure!r}, trade-off",
         *close(mechanism.get_fDP(rate), max(1 - math.exp(pure) * rate, math.exp(-pure) * (1 - rate))),
@@ -372,6 +382,7 @@ def relations():
             "a last stage costs what the theorem says": lambda random: _staged(random, (5, 11)),
         },
     )
+    yield Relations("approximate divergences", {"they are those of the epsilon at the delta": _approximate})
     yield Relations(
         "descriptions of mechanisms",
         {"parts of a description follow from each other": _updates},
