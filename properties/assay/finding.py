@@ -45,6 +45,8 @@ class Finding:
     power : mapping, optional
         For "ok": the smallest detectable violation in the parameters of the claim, the smallest detectable
         distortion of a distribution, or the number of decided points (``points``, at least 1).
+    is_weak : bool
+        Whether the finding is undecided only because the test had too few calls: more of them may decide it.
     """
 
     kind: FindingKind
@@ -57,11 +59,14 @@ class Finding:
     calls: int = 0
     witness: dict[str, Any] | None = None
     power: Mapping[str, Any] | None = None
+    is_weak: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in list(FindingKind):
             raise UsageError(f"kind must be one of {', '.join(FindingKind)}, got {self.kind!r}")
         object.__setattr__(self, "kind", FindingKind(self.kind))
+        if self.is_weak and self.kind not in {FindingKind.UNDECIDED, FindingKind.NOT_RUN}:
+            raise UsageError(f"is_weak must be False where a test has a result, got {self.kind} ({self.detail})")
         if self.kind is FindingKind.OK and (not self.power or self.power.get("points") == 0):
             raise UsageError(
                 f"power must state the detectable violation of an ok finding, got {self.power!r} ({self.detail})"

@@ -106,7 +106,7 @@ def _check_fit(case: RemoteMechanism, settings: Settings) -> Finding:
     if distortion > WEAK_DISTORTION:
         least = "no distortion" if math.isinf(distortion) else f"no total variation below {distortion:.3g}"
         detail = f"weak test: {least} is detectable in {calls} calls"
-        return Finding(FindingKind.UNDECIDED, detail, claim_in_words(case), calls=calls)
+        return Finding(FindingKind.UNDECIDED, detail, claim_in_words(case), calls=calls, is_weak=True)
     return Finding(
         FindingKind.OK,
         f"{strength}; power: total variation {distortion:.3g}",

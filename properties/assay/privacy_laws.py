@@ -19,7 +19,7 @@ from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.mechanism_cases import claim_in_words, mechanism_law, moves
 from dpassay.properties.assay.sufficiency import LEAST_CALLS, sufficient_calls
 from dpassay.properties.hunting.black_box import sample_pairs
-from dpassay.properties.hunting.formatting import WEAK_TEST, figures_words
+from dpassay.properties.hunting.formatting import figures_words
 from dpassay.properties.hunting.result import HuntResult
 from dpassay.properties.hunting.task import Task
 from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
@@ -126,7 +126,10 @@ def finding_of_hunt(case: RemoteMechanism, settings: Settings, result: HuntResul
         )
     doubt = _doubt(result, settings)
     if doubt is not None:
-        return Finding(FindingKind.UNDECIDED, f"{doubt}{note}", claim_in_words(case), claimed, calls=result.calls)
+        # without a power nothing was tested, and no number of calls would change that
+        is_weak, words = result.power is not None and result.power.is_weak, claim_in_words(case)
+        kind = FindingKind.UNDECIDED
+        return Finding(kind, f"{doubt}{note}", words, claimed, calls=result.calls, is_weak=is_weak)
     assert result.power is not None
     power, found = result.power.record(), figures_words(result.power)
     detail = f"not refuted in {result.calls} calls ({strength}; power: {found}){note}"
@@ -176,7 +179,7 @@ def _doubt(result: HuntResult, settings: Settings) -> str | None:
         return f"only {result.calls} calls in {settings.seconds:g} s"
     if result.power is None:
         return "the power of the test is unknown"
-    return next((note for note in result.notes if note.startswith(WEAK_TEST)), None)
+    return "; ".join(result.notes) if result.power.is_weak else None
 
 
 def _check_privacy(case: RemoteMechanism, settings: Settings) -> Finding:

@@ -38,9 +38,7 @@ from dpassay.properties.assay.planning import (
     in_running_order,
     make_plan,
 )
-from dpassay.properties.drawing.call_guard import NOT_READ
 from dpassay.properties.drawing.workers import backend_in_use
-from dpassay.properties.hunting.formatting import WEAK_TEST
 
 __all__ = [
     "BACKENDS",
@@ -206,8 +204,7 @@ def _cut_short(rounds: Collection[CheckState], places: Collection[Place]) -> Ite
     """
     for one in rounds:
         finding = one.result.finding
-        is_weak = WEAK_TEST in finding.detail and NOT_READ not in finding.detail
-        may_change = is_weak or finding.kind is not FindingKind.UNDECIDED
+        may_change = finding.is_weak or finding.kind is not FindingKind.UNDECIDED
         if place_of(one.check) in places and may_gain(one) and may_change:
             yield replace(one.result, finding=too_short(finding))
 

@@ -10,49 +10,29 @@ import math
 
 import numpy as np
 from autodp import converter, dp_bank, mechanism_zoo, privacy_calibrator, rdp_acct, rdp_bank, transformer_zoo
-from scipy import integrate, optimize, special
+from autodp_formulas import (
+    chord,
+    close,
+    conversion_of_balle,
+    conversion_of_mironov,
+    finite_divergence,
+    laplace_divergence,
+    least,
+    response_divergence,
+    sampled_divergence,
+    sampled_without_replacement,
+)
+from scipy import integrate
 
 from dpassay.adapter import Relations
-from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon, near, normal_cdf
+from dpassay.impl.libraries.references import gaussian_delta, gaussian_epsilon, normal_cdf
 
-__all__ = ["relations"]
+__all__ = ["relations", "searches"]
 
 _ORDERS = (1.0, 1.3, 2.0, 2.7, 5.0, 12.0)
 
 
-def _near(value, other, relative=1e-7, absolute=1e-10):
-    return near(value, other, relative, absolute)
-
-
 # --- divergences --------------------------------------------------------------------------------------------
-
-
-def _laplace(scale, order):
-    """Return the divergence of Laplace noise by an integral."""
-    log = lambda x: -abs(x) / scale - math.log(2 * scale)  # noqa: E731  # a formula
-    if math.isinf(order):
-        return 1 / scale
-    if order == 1:
-        weigh = lambda x: math.exp(log(x)) * (log(x) - log(x - 1))  # noqa: E731  # a formula
-    else:
-        weigh = lambda x: math.exp(order * log(x) + (1 - order) * log(x - 1))  # noqa: E731  # a formula
-    parts = [(-60 * scale, 0.0), (0.0, 1.0), (1.0, 1 + 60 * scale)]
-    total = math.fsum(integrate.quad(weigh, *part, limit=200)[0] for part in parts)
-    return total if order == 1 else math.log(total) / (order - 1)
-
-
-def _sum(upper, lower, order):
-    """Return the divergence of two distributions on a few outcomes."""
-    if math.isinf(order):
-        return max(math.log(a / b) for a, b in zip(upper, lower))
-    if order == 1:
-        return math.fsum(a * math.log(a / b) for a, b in zip(upper, lower))
-    terms = [order * math.log(a) + (1 - order) * math.log(b) for a, b in zip(upper, lower)]
-    return float(special.logsumexp(terms)) / (order - 1)
-
-
-def _response(keep, order):
-    return _sum([keep, 1 - keep], [1 - keep, keep], order)
 
 
 def _bank(random):
@@ -63,10 +43,10 @@ def _bank(random):
     end = random.uniform(2, 9)
     for order in (*_ORDERS, math.inf):
         rows = [
-            ("RDP_laplace", {"b": scale}, _laplace(scale, order)),
-            ("RDP_randresponse", {"p": keep}, _response(keep, order)),
-            ("RDP_randresponse", {"p": 1 - keep}, _response(keep, order)),
-            ("RDP_pureDP", {"eps": epsilon}, _response(pure, order)),
+            ("RDP_laplace", {"b": scale}, laplace_divergence(scale, order)),
+            ("RDP_randresponse", {"p": keep}, response_divergence(keep, order)),
+            ("RDP_randresponse", {"p": 1 - keep}, response_divergence(keep, order)),
+            ("RDP_pureDP", {"eps": epsilon}, response_divergence(pure, order)),
         ]
         if order < math.inf:
             rows += [
@@ -74,7 +54,11 @@ def _bank(random):
                 ("RDP_zCDP", {"rho": rho}, rho * order),
                 ("RDP_zCDP", {"rho": rho, "xi": xi}, xi + rho * order),
                 ("RDP_truncatedCDP", {"rho": rho, "w": end}, rho * order if order < end else math.inf),
-                ("RDP_noisy_screen", {"logp": math.log(p), "logq": math.log(q)}, _sum([p, 1 - p], [q, 1 - q], order)),
+                (
+                    "RDP_noisy_screen",
+                    {"logp": math.log(p), "logq": math.log(q)},
+                    finite_divergence([p, 1 - p], [q, 1 - q], order),
+                ),
                 # the votes for two classes change by 1: a sensitivity of sqrt(2)
                 ("RDP_inde_pate_gaussian", {"sigma": sigma}, order / sigma**2),
             ]
@@ -84,11 +68,11 @@ def _bank(random):
             if math.isinf(exact):
                 yield words, exact, float(found), exact
             else:
-                yield (words, *_near(found, exact))
+                yield (words, *close(found, exact))
         found = converter.puredp_to_rdp(epsilon)(order)
-        yield (f"puredp_to_rdp({epsilon!r})({order})", *_near(found, _response(pure, order)))
+        yield (f"puredp_to_rdp({epsilon!r})({order})", *close(found, response_divergence(pure, order)))
     half = -2 * (math.log1p(1 / (2 * scale)) - 1 / (2 * scale))
-    yield (f"RDP_laplace of {scale!r}, order 1/2", *_near(rdp_bank.RDP_laplace({"b": scale}, 0.5), half))
+    yield (f"RDP_laplace of {scale!r}, order 1/2", *close(rdp_bank.RDP_laplace({"b": scale}, 0.5), half))
     means, variances = np.array([0.0, 0.3]), np.array([random.uniform(1, 2), random.uniform(1, 2)])
     for order in (1.5, 2.0, 4.0):
         moved = np.array([random.uniform(-1, 1), random.uniform(-1, 1)])
@@ -96,7 +80,7 @@ def _bank(random):
         exact = math.fsum(_normals(m, v, n, 1.1 * v, order) for m, n, v in zip(means, moved, variances))
         yield (
             f"pRDP_diag_gaussian({parameters}, {order})",
-            *_near(rdp_bank.pRDP_diag_gaussian(parameters, order), exact),
+            *close(rdp_bank.pRDP_diag_gaussian(parameters, order), exact),
         )
 
 
@@ -113,53 +97,29 @@ def _sparse(random):
     for order in (1.5, 3.0, 8.0):
         found = rdp_bank.RDP_gaussian_svt_cgreater1({"sigma": sigma, "c": count, "k": queries}, order)
         exact = count * math.log(queries / count) / (order - 1) + (count + 1) * order / (2 * sigma**2)
-        yield (f"RDP_gaussian_svt_cgreater1({sigma!r}, {count}, {queries}), order {order}", *_near(found, exact))
+        yield (f"RDP_gaussian_svt_cgreater1({sigma!r}, {count}, {queries}), order {order}", *close(found, exact))
         small = sigma * random.uniform(0.8, 1.5)
         found = rdp_bank.RDP_gaussian_svt_c1({"sigma": sigma, "sigma_nu": small, "k": queries}, order)
         exact = math.log(queries) / (order - 1) + order / sigma**2 + 2 * order / small**2
-        yield (f"RDP_gaussian_svt_c1({sigma!r}, {small!r}, {queries}), order {order}", *_near(found, exact))
+        yield (f"RDP_gaussian_svt_c1({sigma!r}, {small!r}, {queries}), order {order}", *close(found, exact))
 
 
 # --- conversions --------------------------------------------------------------------------------------------
 
 
-def _least(divergence, of, orders=None):
-    """Return the least value over orders of a function of an order and its divergence."""
-    orders = orders or [1 + 10**x for x in np.linspace(-3, 3.5, 400)]
-    values = [of(order, divergence(order)) for order in orders]
-    best = int(np.argmin(values))
-    ends = orders[max(best - 1, 0)], orders[min(best + 1, len(orders) - 1)]
-    found = optimize.minimize_scalar(
-        lambda order: of(order, divergence(order)), bounds=ends, method="bounded", options={"xatol": 1e-9}
-    )
-    return min(values[best], float(found.fun))
-
-
-def _first(delta):
-    """Return the conversion of Mironov 2017."""
-    return lambda order, divergence: divergence + math.log(1 / delta) / (order - 1)
-
-
-def _second(delta):
-    """Return the conversion of Balle et al. 2020."""
-    return lambda order, divergence: max(
-        divergence + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1), 0.0
-    )
-
-
 def _conversions(random):
     sigma, delta, epsilon = random.uniform(0.8, 6), 10 ** random.uniform(-8, -3), random.uniform(0.1, 3)
     curve = lambda order: order / (2 * sigma**2)  # noqa: E731  # a formula
-    for flag, of in ((True, _second), (False, _first)):
+    for flag, of in ((True, conversion_of_balle), (False, conversion_of_mironov)):
         found = converter.rdp_to_approxdp(curve, BBGHS_conversion=flag)(delta)
-        yield (f"rdp_to_approxdp, noise {sigma!r}, {delta!r}, {flag}", *_near(found, _least(curve, of(delta)), 1e-6))
+        yield (f"rdp_to_approxdp, noise {sigma!r}, {delta!r}, {flag}", *close(found, least(curve, of(delta)), 1e-6))
 
         def of_delta(order, divergence, flag=flag):
             log = (order - 1) * (divergence - epsilon)
             log += (order - 1) * math.log1p(-1 / order) - math.log(order) if flag else 0.0
             return min(math.exp(min(log, 50.0)), 1.0)
 
-        exact = _least(curve, of_delta)
+        exact = least(curve, of_delta)
         found = converter.rdp_to_delta(curve, BBGHS_conversion=flag)(epsilon)
         # the search may end at another order, on the safe side
         yield f"rdp_to_delta, noise {sigma!r}, {epsilon!r}, {flag}", exact * (1 - 1e-6) - 1e-12, float(found), 1.0
@@ -167,10 +127,10 @@ def _conversions(random):
     exact = max(0.0, 1 - leak - math.exp(epsilon) * rate, math.exp(-epsilon) * (1 - leak - rate))
     yield (
         f"approxdp_to_fdp({epsilon!r}, {leak!r})({rate!r})",
-        *_near(converter.approxdp_to_fdp(epsilon, leak)(rate), exact),
+        *close(converter.approxdp_to_fdp(epsilon, leak)(rate), exact),
     )
     exact = max(0.0, 1 - math.exp(epsilon) * rate, math.exp(-epsilon) * (1 - rate))
-    yield (f"puredp_to_fdp({epsilon!r})({rate!r})", *_near(converter.puredp_to_fdp(epsilon)(rate), exact))
+    yield (f"puredp_to_fdp({epsilon!r})({rate!r})", *close(converter.puredp_to_fdp(epsilon)(rate), exact))
     pure = 1 / (1 + math.exp(-epsilon))
     low = math.log((pure - delta) / (1 - pure))
     yield (
@@ -181,15 +141,15 @@ def _conversions(random):
     )
     loss = lambda t: normal_cdf(t * sigma - 0.5 / sigma)  # noqa: E731  # a formula
     found = converter.cdf_to_approxdelta(loss, loss)(epsilon)
-    yield (f"cdf_to_approxdelta, noise {sigma!r}, {epsilon!r}", *_near(found, gaussian_delta(sigma, epsilon)))
+    yield (f"cdf_to_approxdelta, noise {sigma!r}, {epsilon!r}", *close(found, gaussian_delta(sigma, epsilon)))
     base, share = random.uniform(0.1, 3), random.uniform(0.05, 0.9)
     amplified = math.log1p(share * math.expm1(base))
     found = privacy_calibrator.subsample_epsdelta(base, leak, share)
-    yield (f"subsample_epsdelta({base!r}, {leak!r}, {share!r}), epsilon", *_near(found[0], amplified))
-    yield (f"subsample_epsdelta({base!r}, {leak!r}, {share!r}), delta", *_near(found[1], share * leak))
+    yield (f"subsample_epsdelta({base!r}, {leak!r}, {share!r}), epsilon", *close(found[0], amplified))
+    yield (f"subsample_epsdelta({base!r}, {leak!r}, {share!r}), delta", *close(found[1], share * leak))
     back = privacy_calibrator.subsample_epsdelta_inverse(amplified, share * leak, share)
-    yield ("subsample_epsdelta_inverse, epsilon", *_near(back[0], base))
-    yield ("subsample_epsdelta_inverse, delta", *_near(back[1], leak))
+    yield ("subsample_epsdelta_inverse, epsilon", *close(back[0], base))
+    yield ("subsample_epsdelta_inverse, delta", *close(back[1], leak))
 
 
 # --- the accountant -----------------------------------------------------------------------------------------
@@ -208,13 +168,13 @@ def _account(random):
     orders = [1.5, 2.0, 7.0]
     words = f"{counts} Gaussian and Laplace mechanisms, {sigma!r}, {scale!r}"
     for order, found in zip(orders, account.get_rdp(orders)):
-        yield (f"{words}, order {order}", *_near(found, total(order)))
+        yield (f"{words}, order {order}", *close(found, total(order)))
     for delta in (10 ** random.uniform(-9, -3), random.uniform(0.01, 0.3)):
-        exact = _least(total, _first(delta))
+        exact = least(total, conversion_of_mironov(delta))
         yield f"{words}, epsilon at {delta!r}", exact * (1 - 1e-6), float(account.get_eps(delta)), exact * (1 + 1e-3)
     alone = rdp_acct.anaRDPacct()
     alone.compose_mechanism(laplace, coeff=counts[1])
-    yield (f"{counts[1]} Laplace mechanisms, {scale!r}, pure", *_near(alone.get_eps(0), counts[1] / scale))
+    yield (f"{counts[1]} Laplace mechanisms, {scale!r}, pure", *close(alone.get_eps(0), counts[1] / scale))
 
 
 def _samples(random):
@@ -223,21 +183,10 @@ def _samples(random):
     curve = lambda order: order / (2 * sigma**2)  # noqa: E731  # a function that the accountant recognises again
 
     def binomial(order, *, shift):
-        """Return the sum of Zhu and Wang 2019; with a shift that of their general bound."""
-        terms = [(order - 1) * math.log1p(-rate) + math.log1p((order - 1) * rate)]
-        for j in range(2, order + 1):
-            weight = math.log(math.comb(order, j)) + j * math.log(rate) + (order - j) * math.log1p(-rate)
-            terms.append(weight + (j * curve(j + 1) if shift and j > 2 else (j - 1) * curve(j)))
-        return float(special.logsumexp(terms)) / (order - 1)
+        return sampled_divergence(curve, rate, order, general=shift)
 
     def without_replacement(order):
-        """Return the bound of Wang, Balle and Kasiviswanathan 2019, Theorem 9, for unbounded losses."""
-        second = min(4 * math.expm1(curve(2)), 2 * math.exp(curve(2)))
-        terms = [0.0, math.log(second) + 2 * math.log(rate) + math.log(math.comb(order, 2))]
-        for j in range(3, order + 1):
-            weight = math.log(2) + j * math.log(rate) + math.log(math.comb(order, j))
-            terms.append(weight + (j - 1) * curve(j))
-        return min(float(special.logsumexp(terms)) / (order - 1), curve(order))
+        return sampled_without_replacement(curve, rate, order)
 
     orders = [2, 3, 5, 9]
     for name, exact in (
@@ -250,17 +199,17 @@ def _samples(random):
         getattr(account, name)(curve, rate, coeff=1)
         words = f"{name}, noise {sigma!r}, rate {rate!r}, {count} and once"
         for order, found in zip(orders, account.get_rdp(orders)):
-            yield (f"{words}, order {order}", *_near(found, (count + 1) * exact(order), 1e-6))
+            yield (f"{words}, order {order}", *close(found, (count + 1) * exact(order), 1e-6))
         middle = float(account.get_rdp([4.5])[0])
-        low = (count + 1) * min(_chord(exact, 4.5), curve(4.5))
+        low = (count + 1) * min(chord(exact, 4.5), curve(4.5))
         yield f"{words}, order 4.5", low * (1 - 1e-6), middle, math.inf
         delta = 10 ** random.uniform(-6, -3)
-        chord = lambda o, e=exact: (count + 1) * min(_chord(e, o), curve(o))  # noqa: E731  # a formula
+        bound = lambda o, e=exact: (count + 1) * min(chord(e, o), curve(o))  # noqa: E731  # a formula
         tried = [1.02 + 0.25 * k for k in range(160)]
-        least = _least(chord, _first(delta), tried)
+        best = least(bound, conversion_of_mironov(delta), tried)
         # a divergence grows with its order, so that larger orders cost as much as the last one at least; the search
         # need not end at the best order
-        low, high = min(least, chord(tried[-1])), least * 1.5
+        low, high = min(best, bound(tried[-1])), best * 1.5
         yield f"{words}, epsilon at {delta!r}", low * (1 - 1e-3), float(account.get_eps(delta)), high
     account = rdp_acct.anaRDPacct(m=20, m_max=40)
     account.compose_subsampled_mechanism(curve, rate, coeff=count, improved_bound_flag=True)
@@ -299,6 +248,23 @@ def _one_term(random):
         yield f"noise {sigma!r}, rate {rate!r}, order {order}", math.log(exact) * (1 - 1e-9), float(found), math.inf
 
 
+def _cases_of_screens(random):
+    """Check that a noisy screen without knowledge of the data costs as much as at one of the counts."""
+    threshold, neighbours, sigma = random.randint(60, 100), 200, random.uniform(20, 40)
+    for order in (3.0, 20.0):
+        found = float(
+            rdp_bank.RDP_independent_noisy_screen({"thresh": threshold, "k": neighbours, "sigma": sigma}, order)
+        )
+        cases = []
+        for count in (neighbours // 10, threshold):
+            for step in (1, -1):
+                p, q = (normal_cdf(-(threshold - count + by) / sigma) for by in (0, step))
+                cases.append(finite_divergence([p, 1 - p], [q, 1 - q], order))
+        nearest = min(cases, key=lambda case: abs(case - found))
+        words = f"threshold {threshold}, noise {sigma!r}, order {order}, one of {cases}"
+        yield (words, *close(found, nearest, 1e-6))
+
+
 def _screens(random):
     """Check that a noisy screen without knowledge of the data costs as much as at each count that is searched."""
     threshold, neighbours = random.randint(60, 100), 200
@@ -308,18 +274,9 @@ def _screens(random):
         for count in (neighbours // 10, threshold):
             for step in (1, -1):
                 p, q = (normal_cdf(-(threshold - count + by) / sigma) for by in (0, step))
-                low = _sum([p, 1 - p], [q, 1 - q], order)
+                low = finite_divergence([p, 1 - p], [q, 1 - q], order)
                 words = f"threshold {threshold}, noise {sigma!r}, count {count}, one vote {step}, order {order}"
                 yield words, low * (1 - 1e-6) - 1e-12, float(found), math.inf
-
-
-def _chord(divergence, order):
-    """Return the bound between integer orders: the chord of a convex function."""
-    if order <= 2:
-        return divergence(2)
-    low = math.floor(order)
-    part = order - low
-    return ((1 - part) * (low - 1) * divergence(low) + part * low * divergence(low + 1)) / (order - 1)
 
 
 # --- epsilons and calibrators -------------------------------------------------------------------------------
@@ -337,24 +294,24 @@ def _epsilons(random):
             lambda o: rdp_bank.RDP_laplace({"b": scale}, o),
             1 / scale + 2 * math.log1p(-delta),
         ),
-        ("get_eps_randresp", keep, lambda o: _response(keep, o), math.log((keep - delta) / (1 - keep))),
+        ("get_eps_randresp", keep, lambda o: response_divergence(keep, o), math.log((keep - delta) / (1 - keep))),
     )
     for name, parameter, curve, tight in rows:
         found = float(getattr(dp_bank, name)(parameter, delta))
-        exact = _least(curve, _first(delta), [1 + 10**x for x in np.linspace(-2, 2, 400)])
+        exact = least(curve, conversion_of_mironov(delta), [1 + 10**x for x in np.linspace(-2, 2, 400)])
         yield f"{name}({parameter!r}, {delta!r})", tight * (1 - 1e-9), found, exact * (1 + 1e-2)
     best = dp_bank.get_eps_randresp_optimal(keep, delta)
-    yield (f"get_eps_randresp_optimal({keep!r}, {delta!r})", *_near(best, math.log((keep - delta) / (1 - keep))))
-    yield (f"get_eps_randresp_optimal({keep!r}, 0)", *_near(dp_bank.get_eps_randresp_optimal(keep, 0), response))
+    yield (f"get_eps_randresp_optimal({keep!r}, {delta!r})", *close(best, math.log((keep - delta) / (1 - keep))))
+    yield (f"get_eps_randresp_optimal({keep!r}, 0)", *close(dp_bank.get_eps_randresp_optimal(keep, 0), response))
     yield (
         f"get_eps_ana_gaussian({sigma!r}, {delta!r})",
-        *_near(dp_bank.get_eps_ana_gaussian(sigma, delta), gaussian_epsilon(sigma, delta), 1e-7, 1e-8),
+        *close(dp_bank.get_eps_ana_gaussian(sigma, delta), gaussian_epsilon(sigma, delta), 1e-7, 1e-8),
     )
     rate, curve = random.uniform(0.05, 0.4), lambda o: o / (2 * sigma**2)
     found = dp_bank.get_eps_rdp_subsampled(curve, delta, rate)
     whole = dp_bank.get_eps_rdp_subsampled(curve, delta, 1)
     yield f"get_eps_rdp_subsampled, noise {sigma!r}, rate {rate!r}, {delta!r}", 0.0, float(found), float(whole)
-    yield (f"get_eps_rdp_subsampled, noise {sigma!r}, all", *_near(whole, dp_bank.get_eps_gaussian(sigma, delta)))
+    yield (f"get_eps_rdp_subsampled, noise {sigma!r}, all", *close(whole, dp_bank.get_eps_gaussian(sigma, delta)))
     yield "get_eps_rdp_subsampled, nothing", 0.0, float(dp_bank.get_eps_rdp_subsampled(curve, delta, 0)), 0.0
     sampled = {"sigma": sigma + 1, "prob": rate, "coeff": random.randint(1, 5)}
     found = mechanism_zoo.SubsampleGaussianMechanism(sampled).get_approxDP(delta)
@@ -362,7 +319,7 @@ def _epsilons(random):
         mechanism_zoo.GaussianMechanism(sigma + 1), rate, improved_bound_flag=True
     )
     other = transformer_zoo.Composition()([poisson], [sampled["coeff"]]).get_approxDP(delta)
-    yield (f"SubsampleGaussianMechanism({sampled}), {delta!r}", *_near(found, float(other)))
+    yield (f"SubsampleGaussianMechanism({sampled}), {delta!r}", *close(found, float(other)))
 
 
 def _calibrations(random):
@@ -370,39 +327,42 @@ def _calibrations(random):
     epsilon, delta, count = random.uniform(0.4, 3), 10 ** random.uniform(-7, -3), random.randint(1, 4)
     words = f"({epsilon!r}, {delta!r}, {count})"
     sigma = privacy_calibrator.gaussian_mech(epsilon, delta, count)["sigma"]
-    cost = lambda s: _least(lambda o: count * o / (2 * s**2), _first(delta))  # noqa: E731  # a formula
+    cost = lambda s: least(lambda o: count * o / (2 * s**2), conversion_of_mironov(delta))  # noqa: E731  # a formula
     yield f"gaussian_mech{words}, epsilon", 0.0, cost(sigma), epsilon * (1 + 1e-4)
     yield f"gaussian_mech{words}, epsilon with less noise", epsilon, cost(sigma * 0.99), math.inf
     scale = privacy_calibrator.laplace_mech(epsilon, delta, count)["b"]
     bank = lambda b: lambda o: count * rdp_bank.RDP_laplace({"b": b}, o)  # noqa: E731  # a formula
-    cost = lambda b: min(_least(bank(b), _first(delta)), count / b)  # noqa: E731  # a formula
+    cost = lambda b: min(least(bank(b), conversion_of_mironov(delta)), count / b)  # noqa: E731  # a formula
     yield f"laplace_mech{words}, epsilon", 0.0, cost(scale), epsilon * (1 + 1e-3)
     yield f"laplace_mech{words}, scale", 0.0, scale, count / epsilon * (1 + 1e-9)
     yield (
         f"laplace_mech({epsilon!r}, 0, {count})",
-        *_near(privacy_calibrator.laplace_mech(epsilon, 0, count)["b"], count / epsilon),
+        *close(privacy_calibrator.laplace_mech(epsilon, 0, count)["b"], count / epsilon),
     )
     keep = privacy_calibrator.randresponse_mech(epsilon, delta, count)["p"]
-    least = 1 / (1 + math.exp(-epsilon / count))
-    most = min(_least(lambda o: count * _response(keep, o), _first(delta)), count * math.log(keep / (1 - keep)))
-    yield f"randresponse_mech{words}", least * (1 - 1e-9), keep, 1.0
+    floor = 1 / (1 + math.exp(-epsilon / count))
+    most = min(
+        least(lambda o: count * response_divergence(keep, o), conversion_of_mironov(delta)),
+        count * math.log(keep / (1 - keep)),
+    )
+    yield f"randresponse_mech{words}", floor * (1 - 1e-9), keep, 1.0
     yield f"randresponse_mech{words}, epsilon", 0.0, most, epsilon * (1 + 1e-3)
     yield (
         f"randresponse_mech({epsilon!r}, 0, {count})",
-        *_near(privacy_calibrator.randresponse_mech(epsilon, 0, count)["p"], least),
+        *close(privacy_calibrator.randresponse_mech(epsilon, 0, count)["p"], floor),
     )
     small = min(epsilon, 0.9)
     found = privacy_calibrator.classical_gaussian_mech(small, delta)["sigma"]
     yield (
         f"classical_gaussian_mech({small!r}, {delta!r})",
-        *_near(found, math.sqrt(2 * math.log(1.25 / delta)) / small),
+        *close(found, math.sqrt(2 * math.log(1.25 / delta)) / small),
     )
     for level in (delta, random.uniform(0.05, 0.4)):
         found = privacy_calibrator.ana_gaussian_mech(epsilon, level)["sigma"]
         # documented: a tolerance of 1e-12 in delta
         yield (
             f"ana_gaussian_mech({epsilon!r}, {level!r}), delta",
-            *_near(gaussian_delta(found, epsilon), level, 1e-9, 2e-12),
+            *close(gaussian_delta(found, epsilon), level, 1e-9, 2e-12),
         )
 
 
@@ -423,6 +383,7 @@ def relations():
             "divergences are those of the densities": _bank,
             "sparse vectors cost what the theorems say": _sparse,
             "a noisy screen costs as much as at every count": _screens,
+            "a noisy screen costs as much as at one of the counts": _cases_of_screens,
             "conversions take the best order": _conversions,
         },
     )
@@ -434,11 +395,15 @@ def relations():
             "one term bounds a sample": _one_term,
         },
     )
+
+
+def searches():
+    """Yield the relations for which the library searches, and which take long."""
     yield Relations(
         "privacy_calibrator, dp_bank",
         {
             "epsilon is that of the best order": _epsilons,
             "noise for a target meets it": _calibrations,
-            "noise for a target on a sample meets it": _sampled_calibration,
         },
     )
+    yield Relations("privacy_calibrator, samples", {"noise for a target on a sample meets it": _sampled_calibration})

@@ -115,6 +115,10 @@ def _keeping(make, *, name, claim, least=0, most=12, calls=None):
     return Mechanism(name, neighbours, claim, sample_many=sample_many, distribution=distribution, calls=calls)
 
 
+_OPEN = {0.1: {"least": 80, "most": 130}, 10.0: {"most": 4}}
+"""Numbers of people by epsilon, where not up to 12: up to those at which the decision on their partition is open."""
+
+
 def _selections():
     kinds = (_Strategies.TRUNCATED_GEOMETRIC, _Strategies.LAPLACE_THRESHOLDING, _Strategies.GAUSSIAN_THRESHOLDING)
     for kind in kinds:
@@ -125,7 +129,7 @@ def _selections():
                 ),
                 name=f"{kind.value}(epsilon={epsilon}, delta={delta}, pre_threshold={before})",
                 claim=_slack(epsilon, delta),
-                **({"least": 80, "most": 130} if epsilon == 0.1 else {}),  # where the decision is open
+                **_OPEN.get(epsilon, {}),
                 calls=1_400_000 if epsilon == 10.0 else None,
             )
         if kind is _Strategies.TRUNCATED_GEOMETRIC:
@@ -150,12 +154,15 @@ def _selections():
                 claim=_slack(0.0, 0.05),
                 most=1,
             )
-    for epsilon, delta in ((1.0, 1e-5), (5.0, 0.1), (3.0, 1e-5)):
-        yield _weighted(epsilon, delta)
+    for epsilon, delta, most in ((1.0, 1e-5, 40), (5.0, 0.1, 4), (3.0, 1e-5, 16)):
+        yield _weighted(epsilon, delta, most)
 
 
-def _weighted(epsilon, delta):
-    """Return which of two partitions are kept to which everybody contributes, with weight 1 / sqrt(2) in each."""
+def _weighted(epsilon, delta, most):
+    """Return which of two partitions are kept to which everybody contributes, with weight 1 / sqrt(2) in each.
+
+    About half of the partitions with `most` people are kept: of fewer people hardly any, and nothing would be tested.
+    """
 
     @functools.lru_cache(maxsize=1)
     def make():
@@ -175,7 +182,7 @@ def _weighted(epsilon, delta):
 
     return Mechanism(
         f"Weighted Gaussian(epsilon={epsilon}, delta={delta}), two partitions of everybody",
-        "vector:size=1,linf=1,low=0,high=12,integer",
+        f"vector:size=1,linf=1,low=0,high={most},integer",
         _slack(epsilon, delta),
         sample_many=sample_many,
         distribution=distribution,

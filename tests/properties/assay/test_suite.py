@@ -30,9 +30,6 @@ from dpassay.properties.assay.suite import (
     run_check,
     run_plan,
 )
-from dpassay.properties.drawing.call_guard import NOT_READ
-from dpassay.properties.hunting.formatting import WEAK_TEST
-from dpassay.properties.hunting.idle import CONSTANT_OUTCOME
 
 SOME = ["correct", "broken", "leaky", "liar", "honest", "careless", "careful", "unable"]
 POINT = {"points": 1}
@@ -170,12 +167,12 @@ def test_what_the_time_leaves_undecided_is_not_run(some: Target, kind: FindingKi
 def test_what_more_time_may_change_is_not_run(some: Target) -> None:
     """A weak test, and a finding that is expected and may need more calls, are neither a pass nor a failure."""
     kinds_of = {"correct": FindingKind.OK, "broken": FindingKind.OK, "leaky": FindingKind.UNDECIDED}
-    void = {"liar": CONSTANT_OUTCOME, "honest": f"{NOT_READ}everything; {WEAK_TEST}", "careful": "the check raised"}
+    void = {"liar": "a constant outcome", "honest": "unreadable outcomes", "careful": "the check raised"}
 
     def ask(case: RemoteCase, settings: Settings) -> Finding:
         time.sleep(0.05 * settings.depth)
-        kind, detail = kinds_of.get(case.name, FindingKind.UNDECIDED), void.get(case.name, WEAK_TEST)
-        return Finding(kind, detail, power={"weakness": 1.0})
+        kind, detail = kinds_of.get(case.name, FindingKind.UNDECIDED), void.get(case.name, "too few calls")
+        return Finding(kind, detail, power={"weakness": 1.0}, is_weak=case.name == "leaky")
 
     law = Law("any", "Nothing.", lambda case: None if case.name in {*kinds_of, *void} else "not asked", ask)
     results = run_plan(make_plan(some, [law]), budget=2.0, wanted=lambda _: {("broken", "any")}, jobs=1)
@@ -183,7 +180,7 @@ def test_what_more_time_may_change_is_not_run(some: Target) -> None:
     assert {name: found[name].kind for name in kinds_of} == {
         "correct": "ok", "broken": "not run", "leaky": "not run",
     }  # fmt: skip
-    assert found["broken"].detail == f"its time was too short: {WEAK_TEST}"
+    assert found["broken"].detail == "its time was too short: too few calls"
     assert {name: found[name].kind for name in void} == dict.fromkeys(void, "undecided")  # nothing was tested
 
 

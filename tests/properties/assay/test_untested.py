@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, Refused
+from dpassay.arguments import UsageError
 from dpassay.cli import main
 from dpassay.impl.libraries.in_process import InProcessWorker
 from dpassay.impl.libraries.remote import open_library
@@ -19,6 +20,7 @@ from dpassay.properties.assay.finding import Finding, Settings
 from dpassay.properties.assay.fit_power import WEAK_DISTORTION, smallest_distortion
 from dpassay.properties.assay.goodness_of_fit import FitTest, joint_evidence, joint_power
 from dpassay.properties.assay.ideal_distributions import ideal_distribution
+from dpassay.properties.assay.kinds import FindingKind
 from dpassay.properties.assay.laws import LAWS
 from dpassay.properties.outcomes.symbols import Outcomes
 
@@ -174,7 +176,7 @@ def test_calls_that_raise_do_not_count_for_the_power() -> None:
     found = findings(mechanism(sample_one))
     for law in ("privacy_of_claim", "privacy_in_float64"):
         assert found[law].kind == "undecided", found[law]
-        assert "weak test" in found[law].detail
+        assert found[law].is_weak
         assert "calls raised" in found[law].detail
 
 
@@ -372,7 +374,18 @@ def test_too_few_calls_are_undecided(calls: int) -> None:
     case = mechanism(lambda data: RNG.laplace(data[0]), distribution=laplace_words, floats=False)
     found = findings(case, calls)
     for law in ("goodness_of_fit", "privacy_of_claim"):
-        assert (found[law].kind, "weak test" in found[law].detail) == ("undecided", True), found[law]
+        assert (found[law].kind, found[law].is_weak) == ("undecided", True), found[law]
+
+
+def test_a_constant_is_undecided_but_no_weak_test() -> None:
+    """More calls would not change it, so that a run that is over does not excuse it."""
+    found = findings(mechanism(lambda data: 3), only="privacy_of_claim")["privacy_of_claim"]
+    assert (found.kind, found.is_weak) == ("undecided", False), found
+
+
+def test_a_test_with_a_result_is_not_weak() -> None:
+    with pytest.raises(UsageError, match="is_weak must be False where a test has a result, got ok"):
+        Finding(FindingKind.OK, "all is well", power={"points": 1}, is_weak=True)
 
 
 def test_enough_calls_state_their_power() -> None:

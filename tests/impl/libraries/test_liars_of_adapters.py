@@ -1,0 +1,271 @@
+"""Relations that adapters state hold of an honest stand-in for the library, and each lie of a liar breaks its own.
+
+The libraries need not be installed: a stand-in has the functions that the relations ask, written from the definitions.
+"""
+
+import importlib
+import importlib.util
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+
+import dpassay.impl.libraries
+
+FOLDER = Path(str(dpassay.impl.libraries.__file__)).parent
+SEEDS = 2
+
+
+class StandIn(ModuleType):
+    """A module that has every name: what a test does not define is never called."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return MagicMock()
+
+
+@contextmanager
+def adapter_module(library: str, name: str, modules: dict[str, dict[str, Any]]) -> Iterator[ModuleType]:
+    """Import a module of an adapter beside stand-ins for the modules of its library."""
+    path, before = list(sys.path), dict(sys.modules)
+    sys.path.insert(0, str(FOLDER / library))
+    try:
+        for dotted, content in modules.items():
+            module = StandIn(dotted)
+            module.__path__ = []
+            vars(module).update(content)
+            sys.modules[dotted] = module
+            parent, _, last = dotted.rpartition(".")
+            if parent:
+                setattr(sys.modules[parent], last, module)
+        yield importlib.import_module(name)
+    finally:
+        sys.path[:] = path
+        for dotted in set(sys.modules) - set(before):
+            del sys.modules[dotted]
+        sys.modules |= before
+
+
+def broken(cases: Any) -> set[str]:
+    """Return the names of the relations that do not hold."""
+    return {
+        words
+        for case in cases
+        for words in case.relations
+        for seed in range(SEEDS)
+        if case.compare(words, seed)["broken"]
+    }
+
+
+# --- flwr -------------------------------------------------------------------------------------------------------
+
+
+def length_of(arrays: Any) -> float:
+    return math.sqrt(sum(float((np.asarray(array) ** 2).sum()) for array in arrays))
+
+
+def clip(arrays: Any, bound: float) -> bool:
+    length = length_of(arrays)
+    for array in arrays:
+        array[...] = array * min(1.0, bound / length)
+    return length > bound
+
+
+def clipped_copies(arrays: Any, bound: float) -> tuple[Any, bool]:
+    copies = [array.copy() for array in arrays]
+    return copies, clip(copies, bound)
+
+
+def clip_update(models: Any, origin: Any, bound: float) -> bool:
+    updates = [model - start for model, start in zip(models, origin, strict=True)]
+    is_clipped = clip(updates, bound)
+    for model, start, update in zip(models, origin, updates, strict=True):
+        model[...] = start + update
+    return is_clipped
+
+
+def silent(function: Callable[..., Any]) -> Callable[..., None]:
+    """Return a function that does the same and returns nothing."""
+
+    def call(*given: Any) -> None:
+        function(*given)
+
+    return call
+
+
+def noisy(arrays: Any, scale: float) -> Any:
+    return [array + np.random.normal(0, scale, array.shape) for array in arrays]  # noqa: NPY002  # as the library does
+
+
+def split(z: float, clients: int, given: float | None) -> tuple[float, float]:
+    count = clients / 20 if given is None else given
+    return count, (z**-2 - (2 * count) ** -2) ** -0.5
+
+
+def adaptive_strategy(_: Any, clients: int, __: float, z: float, *, clip_count_stddev: float | None) -> Any:
+    count, multiplier = split(z, clients, clip_count_stddev)
+    return SimpleNamespace(noise_multiplier=multiplier, clip_count_stddev=count)
+
+
+def local_scale(bound: float, epsilon: float, delta: float) -> float:
+    return bound * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+FLWR: dict[str, Callable[..., Any]] = {
+    "clip_inputs_inplace": silent(clip),
+    "adaptive_clip_inputs_inplace": clip,
+    "compute_clip_model_update": silent(clip_update),
+    "compute_adaptive_clip_model_update": clip_update,
+    "get_norm": length_of,
+    "compute_stdv": lambda z, bound, clients: z * bound / clients,
+    "ndarrays_to_parameters": lambda arrays: arrays,
+    "add_gaussian_noise_to_params": lambda arrays, z, bound, clients: noisy(arrays, z * bound / clients),
+    "add_localdp_gaussian_noise_to_params": lambda arrays, *given: noisy(arrays, local_scale(*given)),
+    "add_gaussian_noise_inplace": noisy,
+    "compute_adaptive_noise_params": split,
+}
+
+
+def flwr_modules(**lies: Callable[..., Any]) -> dict[str, dict[str, Any]]:
+    deprecated = {"clip_by_l2": clipped_copies, "add_gaussian_noise": noisy}
+    names = (
+        "flwr flwr.app flwr.client flwr.common flwr.compat flwr.compat.client flwr.compat.common flwr.server "
+        "flwr.serverapp flwr.supercore flwr.supercore.task_identity flwr.compat.client.dpfedavg_numpy_client"
+    )
+    return {name: {} for name in names.split()} | {
+        "flwr.compat.common.dp": deprecated,
+        "flwr.server.strategy": {"DPFedAvgAdaptive": adaptive_strategy},
+        "flwr.supercore.differential_privacy": {**FLWR, **lies},
+    }
+
+
+def flwr_broken(**lies: Callable[..., Any]) -> set[str]:
+    with adapter_module("flwr", "flwr_clipping", flwr_modules(**lies)) as module:
+        shared, _ = module.clipping_relations()
+        return broken([shared])
+
+
+def each_by_itself(arrays: Any, bound: float) -> None:
+    for array in arrays:
+        clip([array], bound)
+
+
+CLIPPED = "clipped updates have the norm, in one direction"
+SCALES = "standard deviations are those of the documentation"
+SPLIT = "the noise multiplier is split"
+FLWR_LIES: dict[str, tuple[str, dict[str, Callable[..., Any]]]] = {
+    "arrays are clipped one by one": (CLIPPED, {"clip_inputs_inplace": each_by_itself}),
+    "nothing is clipped": (CLIPPED, {"compute_clip_model_update": lambda *_: None}),
+    "the bit is the other one": (CLIPPED, {"adaptive_clip_inputs_inplace": lambda *given: not clip(*given)}),
+    "the largest entry as the norm": (CLIPPED, {"get_norm": lambda arrays: max(abs(a).max() for a in arrays)}),
+    "the root of the clients": (SCALES, {"compute_stdv": lambda z, bound, clients: z * bound / clients**0.5}),
+    "noise for one array": (
+        SCALES,
+        {"add_gaussian_noise_inplace": lambda arrays, scale: [*noisy(arrays[:1], scale), *arrays[1:]]},
+    ),
+    "a delta of 1.25 delta": (
+        SCALES,
+        {"add_localdp_gaussian_noise_to_params": lambda a, b, e, d: noisy(a, local_scale(b, e, 1.25 * d))},
+    ),
+    "the multiplier is not split": (SPLIT, {"compute_adaptive_noise_params": lambda z, c, g: (split(z, c, g)[0], z)}),
+}
+
+
+def test_the_relations_of_flwr_hold_of_an_honest_library() -> None:
+    assert flwr_broken() == set()
+
+
+@pytest.mark.parametrize("lie", FLWR_LIES)
+def test_a_lie_of_flwr_breaks_its_relation(lie: str) -> None:
+    relation, lies = FLWR_LIES[lie]
+    assert flwr_broken(**lies) == {relation}
+
+
+# --- dpmm -------------------------------------------------------------------------------------------------------
+
+
+def delta_of(rho: float, epsilon: float) -> float:
+    """Return the least bound over orders (Canonne, Kamath and Steinke 2020, Corollary 13)."""
+    orders = 1 + np.exp(np.linspace(-7, 9, 3000))
+    logs = (orders - 1) * (orders * rho - epsilon) + orders * np.log1p(-1 / orders) - np.log(orders - 1)
+    return float(min(1.0, math.exp(min(logs.min(), 0.0))))
+
+
+def rho_of(epsilon: float, delta: float) -> float:
+    low, high = 0.0, epsilon + 1
+    for _ in range(100):
+        rho = (low + high) / 2
+        low, high = (rho, high) if delta_of(rho, epsilon) <= delta else (low, rho)
+    return low
+
+
+DPMM: dict[str, Callable[..., Any]] = {
+    "cdp_delta": delta_of,
+    "cdp_delta_standard": lambda rho, epsilon: math.exp(-((epsilon - rho) ** 2) / (4 * rho)),
+    "cdp_rho": rho_of,
+}
+
+
+def chosen(model: Any, qualities: Any, epsilon: float, sensitivity: float, base_measure: Any, *, half: float) -> Any:
+    weights = {name: base_measure[name] * math.exp(half * epsilon * q / sensitivity) for name, q in qualities.items()}
+    total = sum(weights.values())
+    return list(qualities)[model._prng.choice(len(weights), p=[weights[name] / total for name in qualities])]
+
+
+def selecting(half: float, *, measured: bool) -> type:
+    class AIM:
+        def __init__(self, **_: Any) -> None:
+            self._prng: Any = None
+
+        def exponential_mechanism(self, q: Any, epsilon: float, sensitivity: float, base_measure: Any = None) -> Any:
+            measure = base_measure if measured else dict.fromkeys(q, 1.0)
+            return chosen(self, q, epsilon, sensitivity, measure, half=half)
+
+    return AIM
+
+
+def dpmm_broken(model: type | None = None, **lies: Callable[..., Any]) -> set[str]:
+    model = selecting(0.5, measured=True) if model is None else model
+    modules: dict[str, dict[str, Any]] = {
+        name: {} for name in ("dpmm", "dpmm.models", "dpmm.models.mst", "dpmm.models.base")
+    } | {
+        "dpmm.models.aim": {"AIM": model},
+        "dpmm.models.base.mechanisms": {},
+        "dpmm.models.base.mechanisms.cdp2adp": {**DPMM, **lies},
+        "dpmm.models.base.mechanisms.mechanism": {},
+        "dpmm.models.base.utils": {},
+    }
+    with adapter_module("dpmm", "dpmm_noise", modules) as module:
+        cases = [*module.noise_cases(), *module.conversion_cases()]
+        return broken(case for case in cases if hasattr(case, "relations"))
+
+
+CHOICE, BOUNDS = "probabilities are those of the measure", "bounds are those of their proofs"
+
+
+def test_the_relations_of_dpmm_hold_of_an_honest_library() -> None:
+    assert dpmm_broken() == set()
+
+
+@pytest.mark.parametrize(
+    ("lies", "relation"),
+    [
+        ({"model": selecting(0.5, measured=False)}, CHOICE),
+        ({"model": selecting(1.0, measured=True)}, CHOICE),
+        ({"cdp_delta": lambda rho, epsilon: delta_of(rho / 2, epsilon)}, BOUNDS),
+        ({"cdp_delta_standard": lambda rho, epsilon: math.exp(-((epsilon - rho) ** 2) / (8 * rho))}, BOUNDS),
+        ({"cdp_rho": lambda epsilon, delta: 1.1 * rho_of(epsilon, delta)}, BOUNDS),
+        ({"cdp_rho": lambda epsilon, delta: 0.9 * rho_of(epsilon, delta)}, BOUNDS),
+    ],
+    ids=["no measure", "twice epsilon", "half of rho", "twice the variance", "too large a rho", "too small a rho"],
+)
+def test_a_lie_of_dpmm_breaks_its_relation(lies: dict[str, Any], relation: str) -> None:
+    assert dpmm_broken(**lies) == {relation}
