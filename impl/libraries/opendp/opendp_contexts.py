@@ -1,4 +1,4 @@
-"""Contexts: budgets that are translated between measures, queries cast to the measure of a context, units of frames."""
+"""Contexts: budgets translated between measures, queries cast to the measure of a context, units of frames."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def _translations(random: Any) -> Iterator[Row]:
 
 def _parameter(query: Any) -> float:
     """Return the parameter that a query lacks; a query that is cast to another measure does not tell it itself."""
-    chain, output_measure = query._chain, query._output_measure  # noqa: SLF001
-    return float(chain.fix(query._d_in, query._d_out, output_measure).param)  # noqa: SLF001
+    chain, output_measure = query._chain, query._output_measure
+    return float(chain.fix(query._d_in, query._d_out, output_measure).param)
 
 
 def _casts(random: Any) -> Iterator[Row]:

@@ -33,7 +33,7 @@ def _arrays(columns: int, *, size: int | None = None, norm: float | None = None)
     return dp.numpy.array2_domain(num_columns=columns, size=size, T=float, nan=False, **more), dp.symmetric_distance()
 
 
-# --- clamped norms and what is computed of them -----------------------------------------------------------------
+# --- clamped norms and what is computed of them --------------------------------------------------------------------
 
 
 def _table(random: Any, rows: int, columns: int, width: float) -> Any:
@@ -150,7 +150,7 @@ def _means() -> Family:
     return found
 
 
-# --- directions ------------------------------------------------------------------------------------------------------
+# --- directions ----------------------------------------------------------------------------------------------------
 
 
 def _directions(columns: int, size: int, norm: float, epsilon: float) -> Any:
@@ -224,7 +224,7 @@ def first_of_two(columns: int, half: int, epsilon: float) -> Mechanism:
     )
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------
+# --- lines ---------------------------------------------------------------------------------------------------------
 
 _BASE = 17
 """Points on a line, which decide where most pairs lead."""

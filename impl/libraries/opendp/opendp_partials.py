@@ -1,4 +1,4 @@
-"""Partial constructors: `space >> then_x(...)` is `make_x(*space, ...)`, at drawn parameters, in its map and its release."""
+"""Partial constructors: `space >> then_x(...)` is `make_x(*space, ...)`, in its map and its release."""
 
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ from tmlt.core.measurements.interactive_measurements import (
     MeasurementQuery,
     ParallelComposition,
     PrivacyAccountant,
-    RetireQuery,
     SequentialComposition,
     TransformationQuery,
     create_adaptive_composition,
@@ -210,7 +209,7 @@ def _wrappers(random):
         yield f"{name}, one that does not, {words}", 0.0, float(fails), 0.0
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+# --- tables --------------------------------------------------------------------------------------------------------
 
 
 def _table():
@@ -231,9 +230,9 @@ def _noise_sizes(measurement):
         if id(one) in seen:
             continue
         seen.add(id(one))
-        for name in ("alpha", "scale", "sigma_squared"):
-            if isinstance(one, _NOISES) and hasattr(one, name):
-                found.append(Fraction(str(ExactNumber(getattr(one, name)))))
+        sizes = [getattr(one, name) for name in ("alpha", "scale", "sigma_squared") if hasattr(one, name)]
+        if isinstance(one, _NOISES):
+            found += [Fraction(str(ExactNumber(size))) for size in sizes]
         for name in ("measurement", "measurements", "noise_measurement"):
             inner = getattr(one, name, None)
             open_ += list(inner) if isinstance(inner, (list, tuple)) else [inner] if inner is not None else []
@@ -340,7 +339,7 @@ def _selections(random):
     )
 
 
-# --- metrics ----------------------------------------------------------------------------------------------------------
+# --- metrics -------------------------------------------------------------------------------------------------------
 
 
 def _metrics(random):
@@ -384,7 +383,6 @@ def _sequence_of_noise(scale):
         first = queryable(MeasurementQuery(MakeInteractive(_laplace(scale))))(None)
         queryable(TransformationQuery(Identity(domain=NumpyFloatDomain(), metric=AbsoluteDifference())))
         second = queryable(MeasurementQuery(MakeInteractive(_laplace(2 * scale))))(None)
-        queryable(RetireQuery())
         return [float(first), float(second)]
 
     return Mechanism(
