@@ -7,6 +7,7 @@ measurement's own map says at `d_in`, in the words of its own output measure.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 import sys
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,15 @@ class Collector:
             sys.stderr.write(f"left out: {build.__name__}{arguments}{options or ''}: {reason}\n")
             return
         self.cases.extend(built if isinstance(built, list) else [built])
+
+    def add_chapter(self, name: str) -> None:
+        """Add the cases of the module ``opendp_<name>s``, all or none of which this release can build."""
+        before = len(self.cases)
+        try:
+            getattr(importlib.import_module(f"opendp_{name}s"), f"{name}_cases")(self)
+        except Exception as error:  # noqa: BLE001  # a release raises what it likes; the reason is printed
+            del self.cases[before:]
+            sys.stderr.write(f"left out: {name}s: {' '.join(str(error).split())[:160]}\n")
 
 
 def claim_of(measurement: Any, d_in: Any) -> str:

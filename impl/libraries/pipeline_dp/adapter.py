@@ -15,6 +15,7 @@ import numpy as np
 import pipeline_dp as dp
 from pipeline_dp import combiners, dp_computations, partition_selection
 from pipeline_dp.aggregate_params import MechanismType, NormKind
+from pipeline_dp_facts import facts_of_the_library
 from pipeline_dp_families import families
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, answer_in_time, present_cases
@@ -689,6 +690,7 @@ def cases():
     lacking = (AttributeError, NotImplementedError, TypeError, ValueError)
     return list(
         present_cases(
+            facts_of_the_library,
             _numbers,
             _selections,
             _engines,

@@ -23,6 +23,7 @@ from tmlt.core.measurements.pandas_measurements.series import AddNoiseToSeries, 
 from tmlt.core.measures import ApproxDP, ApproxDPBudget, PureDP, PureDPBudget, RhoZCDP, RhoZCDPBudget
 from tmlt.core.utils.exact_number import ExactNumber
 from tmlt.core.utils.parameters import calculate_noise_scale
+from tmlt_core_budgets import budgets
 from tmlt_core_facts import facts_of_the_library
 from tmlt_core_families import families
 
@@ -357,5 +358,7 @@ def _refusals():
 def cases():
     """Return all cases that this version of the library has."""
     return list(
-        present_cases(facts_of_the_library, _numbers, families, _combinations, _quantiles, _answers, _refusals)
+        present_cases(
+            facts_of_the_library, budgets, _numbers, families, _combinations, _quantiles, _answers, _refusals
+        )
     )
