@@ -30,6 +30,7 @@ from dpassay.spec.distributions.noise import NoisePair
 from dpassay.spec.distributions.noise_pairs import common_shift_of_noise, renyi_divergence_of_noise
 from dpassay.spec.distributions.noise_upper import concentrated_upper_of_noise
 from dpassay.spec.notions.base import Notion, grown, register
+from dpassay.spec.rational import at_most_exact
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated
 
 __all__ = [
@@ -89,7 +90,8 @@ def affine_renyi_holds(
         Output distributions of neighbouring inputs.
     """
     if left == right:
-        return Holds(evidence=Evidence.EXACT, detail="the distributions are equal")
+        equal = at_most_exact(Fraction(0), rho + xi, "the divergence of equal distributions")
+        return replace(equal, detail="the distributions are equal")
     if any(loss == arb.pos_inf() for _, loss in losses(left, right)):
         return Violated(evidence=Evidence.EXACT, detail="the right cannot produce all outcomes of the left")
     entropy = at_most(lambda: relative_entropy(left, right), lambda: ball(rho + xi))

@@ -43,7 +43,8 @@ class Pin:
     """A point of the domain of a statement with reference values for the inequalities decided there.
 
     The inequalities are those that the statement decides at the point, ``smaller <= larger``, in its own order.
-    Without references and window the pin says that each of them is attained: both sides agree.
+    Without references and window the pin says that each of them is attained: both sides agree. Their number is fixed
+    as well, by the references or by `count`: where a statement decides too little, nothing else would disagree.
 
     Parameters
     ----------
@@ -58,11 +59,13 @@ class Pin:
         The window of larger / smaller, the same for every inequality; its relative width is at most 1 %.
     within : Fraction
         Relative agreement with the references, at most 1 %.
+    count : int
+        How many inequalities the statement decides at the point, where there are no references.
 
     Raises
     ------
     UsageError
-        If the window is empty or wide, or the agreement is not in (0, 1/100].
+        If the window is empty or wide, the agreement is not in (0, 1/100], or there are no inequalities to count.
     """
 
     at: Mapping[str, Any]
@@ -72,10 +75,13 @@ class Pin:
     both: References | None = field(default=None, kw_only=True)
     tightness: tuple[Exact, Exact] | None = field(default=None, kw_only=True)
     within: Fraction = field(default=AGREEMENT, kw_only=True)
+    count: int = field(default=1, kw_only=True)
 
     def __post_init__(self) -> None:
         if not 0 < self.within <= WIDEST:
             raise UsageError(f"within must lie in (0, {WIDEST}], got {self.within!r}")
+        if self.count < 1:
+            raise UsageError(f"count must be at least 1, got {self.count!r}")
         if self.tightness is not None:
             low, high = self.tightness
             if not 0 < low <= high <= low * (1 + WIDEST):
@@ -119,6 +125,9 @@ class Pin:
         return conjunction([verdict, *(check.without_tightness() for check in checks)])
 
     def _checks(self, sides: Sequence[Comparison], known: Known) -> Iterable[Verdict]:
+        if self.smaller is self.larger is self.both is None and len(sides) != self.count:
+            detail = f"{self.count} inequalities are pinned, but {len(sides)} decided"
+            yield Violated(evidence=Evidence.EXACT, detail=detail)
         if self.tightness is not None:
             yield from (_in_window(each, *self.tightness) for each in sides)
         elif self.smaller is self.larger is self.both is None:

@@ -218,6 +218,7 @@ def _transcripts(interaction: Interaction) -> tuple[FiniteDistribution, FiniteDi
             {"interaction": chain(concentrated_response(Fraction(2)))},
             "attained by the relative entropy",
             within=Fraction(1, 1000),
+            count=8,
         ),
     ),
 )
