@@ -38,6 +38,7 @@ __all__ = [
     "ZCDP_NOTION",
     "Cumulants",
     "affine_renyi_holds",
+    "most_suspicious_order",
     "safe_width",
     "zcdp_divergence",
     "zcdp_holds",
@@ -67,7 +68,7 @@ def zcdp_divergence(_claim: ZCDP, left: DiscreteDistribution, right: DiscreteDis
     """Enclose the largest ``D_alpha / alpha``: over `ORDERS`, at alpha -> 1 and where it seems largest in float64."""
     found = [relative_entropy(left, right), *(_slope_at(order, left, right) for order in ORDERS)]
     if all(value.is_finite() for value in found) and left != right:
-        found.append(_slope_at(1 + _most_suspicious_order(left, right), left, right))
+        found.append(_slope_at(1 + most_suspicious_order(left, right), left, right))
     return max_balls(found)
 
 
@@ -97,7 +98,7 @@ def affine_renyi_holds(
     entropy = at_most(lambda: relative_entropy(left, right), lambda: ball(rho + xi))
     if entropy.outcome is Outcome.VIOLATED:
         return replace(entropy, detail=f"the limit of D_alpha for alpha -> 1 is {entropy.detail}")
-    order = _most_suspicious_order(left, right)
+    order = most_suspicious_order(left, right)
     at_order = at_most(lambda: _log_moment(left, right, order), lambda: ball(order * (rho * (order + 1) + xi)))
     if at_order.outcome is Outcome.VIOLATED:
         return replace(at_order, witness={"alpha": 1 + order}, detail=f"(alpha - 1) D_alpha = {at_order.detail}")
@@ -177,8 +178,8 @@ def _log_moment(left: DiscreteDistribution, right: DiscreteDistribution, order: 
     return Cumulants.of(left, right).at(ball(order))[0]
 
 
-def _most_suspicious_order(left: DiscreteDistribution, right: DiscreteDistribution) -> Fraction:
-    """Look, in float64, for the s at which K(s) / (s (s + 1)) is largest; only a place to look."""
+def most_suspicious_order(left: DiscreteDistribution, right: DiscreteDistribution) -> Fraction:
+    """Look, in float64, for the s = alpha - 1 at which K(s) / (s (s + 1)) is largest; only a place to look."""
     loss = Cumulants.of(left, right)
     log_weights = np.array([float(x) for x in loss.log_weights])
     values = np.array([float(x) for x in loss.values])

@@ -15,12 +15,20 @@ from dpassay.spec.proof.recording import Comparison
 from dpassay.spec.statement import Statement, all_statements
 from dpassay.spec.verdict import Outcome, Verdict
 
-PINNED = ("accuracy_first", "composition", "foundations", "gaussian_selection", "target_charging")
+PINNED = (
+    "accuracy_first",
+    "auditing",
+    "composition",
+    "foundations",
+    "gaussian_selection",
+    "target_charging",
+    "tracing",
+)
 FACTORS = (Fraction(98, 100), Fraction(102, 100))
 
 
 def _is_held_to_it(statement: Statement) -> bool:
-    return any(f".theorems.{chapter}." in statement.where for chapter in PINNED)
+    return ".notions." in statement.where or any(f".theorems.{chapter}." in statement.where for chapter in PINNED)
 
 
 STATEMENTS = [each for each in all_statements() if each.quantifiers]
