@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from flint import arb
 
 from dpassay.properties.verify import verify_statement
 from dpassay.spec.ball import ball
@@ -58,7 +59,11 @@ def test_pins_hold_and_see_two_per_cent_either_way(each: Statement) -> None:
             assert any(verdict.outcome is Outcome.VIOLATED for verdict in seen), f"inequality {index + 1}, {factor}"
 
 
+def _moved(side: arb, factor: Fraction) -> arb:
+    return ball(factor - 1) if side == 0 else ball(factor) * side
+
+
 def _scaled(sides: list[Comparison], index: int, factor: Fraction) -> list[Comparison]:
     larger = sides[index].larger
-    scaled = replace(sides[index], larger=lambda: ball(factor) * larger())
+    scaled = replace(sides[index], larger=lambda: _moved(larger(), factor))
     return [*sides[:index], scaled, *sides[index + 1 :]]

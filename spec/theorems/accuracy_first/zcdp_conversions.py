@@ -23,7 +23,7 @@ from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.accuracy_first.parameters import Concentrated, ConversionDelta, DeltaBudget
-from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta
+from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta, core_loss_bounds, core_losses
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["composed_rho", "core_interaction", "half_square_below", "pure_core"]
@@ -65,6 +65,20 @@ def _lightened(heavy: Measure, other: Measure, ratio: Fraction, mass: Fraction) 
     examples=(
         {"pair": PairAtRatio(FiniteDistribution.of(6, 1, 3), FiniteDistribution.of(1, 1, 8), Fraction(2))},
         {"pair": PairAtRatio(FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1), Fraction(2))},
+    ),
+    pins=(
+        Pin(
+            {"pair": PairAtRatio(FiniteDistribution.of(6, 1, 3), FiniteDistribution.of(1, 1, 8), Fraction(2))},
+            "the core 2, 1, 3 and 1, 0.8, 4.2: two ninths of the way to the half of the other; its losses by definition",
+            smaller=lambda: [
+                *(Fraction(n, 100) for n in (20, 10, 20, 10, 10, 8, 10, 8, 30, 42, 30, 42)),
+                *core_losses(),
+            ],
+            larger=lambda: [
+                *(Fraction(n, 100) for n in (60, 10, 20, 40, 10, 10, 16, 20, 30, 80, 84, 60)),
+                *core_loss_bounds(),
+            ],
+        ),
     ),
 )
 def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
@@ -215,10 +229,10 @@ def _transcripts(interaction: Interaction) -> tuple[FiniteDistribution, FiniteDi
     examples=({"interaction": chain(*[concentrated_response(Fraction(3))] * 2)},),
     pins=(
         Pin(
-            {"interaction": chain(concentrated_response(Fraction(2)))},
+            {"interaction": chain(concentrated_response(Fraction(2)), concentrated_response(Fraction(3)))},
             "attained by the relative entropy",
             within=Fraction(1, 1000),
-            count=8,
+            count=12,
         ),
     ),
 )

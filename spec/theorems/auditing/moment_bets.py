@@ -44,7 +44,8 @@ _APART = PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3), F
 _APART_LEFT, _APART_RIGHT = Fraction(3, 4) + Fraction(1, 4 * 81), Fraction(1, 4) + Fraction(3, 4 * 729)
 _APART_FIRST, _APART_SECOND = Fraction(3**6, 4**6) * Fraction(61, 27), Fraction(2, 3) * Fraction(64, 27)
 _APART_STAKE = 1 / (_APART_SECOND * Fraction(3, 4) + _APART_FIRST / 2)
-"""E_P[h] and E_Q[h^beta], c1 and c2, and the largest stake at w = 1/3, for `_APART`, alpha = 3 and u = 3/4: for pins."""
+"""E_P[h] and E_Q[h^beta], c1 and c2, and the largest stake at w = 1/3, for `_APART`, alpha = 3 and
+u = 3/4: for pins."""
 _ALIKE = PairAtRatio(FiniteDistribution.of(3, 2), FiniteDistribution.of(2, 3), Fraction(1))
 
 

@@ -169,7 +169,7 @@ def _strictly(forms: list[Affine]) -> Iterator[Constraint]:
     pins=(
         Pin(
             {"keys": 1, "threshold": Fraction(2), "scale": Fraction(2)},
-            "a count of 1 with noise is above 2 with probability e^(-1/2)/2; from 2 to 1 each ratio is at most e^(1/2)",
+            "a count of 1 with noise is above 2 with probability e^(-1/2)/2; from 2 to 1 no ratio is above e^(1/2)",
             smaller=lambda: [0, _released_count(), 0, None, _released_count()],
             larger=lambda: [_released_count()] * 5,
         ),

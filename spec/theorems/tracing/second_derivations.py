@@ -1,6 +1,7 @@
 """Values of the chapter's bounds by a second derivation, for pins."""
 
 from fractions import Fraction
+from operator import truediv
 
 from flint import arb
 
@@ -8,10 +9,13 @@ from dpassay.neighbours import VectorNeighbours
 from dpassay.spec.ball import ball
 from dpassay.spec.theorems.tracing.programs import half_moves, random_answers
 
-__all__ = ["RACE", "race_losses"]
+__all__ = ["DIFFERENCE", "RACE", "difference_losses", "race_losses"]
 
 RACE = 469
 """The number of a random program that releases whether the first answer + E/2 is at least 2 E', both exponential."""
+DIFFERENCE = 2
+"""The number of a random program that asks whether an integer with the difference of two geometric variables of ratio
+1/4 is below -2, above 0, or neither."""
 
 
 def race_losses() -> list[arb]:
@@ -38,3 +42,19 @@ def _sides(answer: Fraction) -> tuple[arb, arb]:
         return 1 - below, below
     above = (2 * ball(answer)).exp() / 5
     return above, 1 - above
+
+
+def difference_losses() -> list[arb]:
+    """Return the losses of `DIFFERENCE` for integers one apart: the difference reaches k > 0 with chance 4^(1-k)/5."""
+    pairs = [(x, x + step) for x in range(-3, 4) for step in (-1, 1)]
+    return [ball(max(map(truediv, _places(x), _places(y)))).log() for x, y in pairs]
+
+
+def _places(x: int) -> tuple[Fraction, Fraction, Fraction]:
+    below, above = _reaches(x + 3), _reaches(1 - x)
+    return below, 1 - below - above, above
+
+
+def _reaches(level: int) -> Fraction:
+    beyond = Fraction(4, 5) / 4 ** max(level, 1 - level)
+    return beyond if level > 0 else 1 - beyond
