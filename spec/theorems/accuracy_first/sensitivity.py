@@ -73,19 +73,19 @@ def largest_step(query: Table) -> int:
 
 
 def _linear(kinds: DataSet) -> Vector:
-    return kinds[0] + kinds[1], 2 * kinds[1]
+    return kinds[0] + kinds[1], 3 * kinds[1]
 
 
 def _linear_changes() -> list[int]:
-    """Return the powers of the norms of a (1, 0) + b (1, 2) for the differences (a, b) of data sets."""
+    """Return the powers of the norms of a (1, 0) + b (1, 3) for the differences (a, b) of data sets."""
     differences = [(c - a, d - b) for a, b in DATA_SETS for c, d in DATA_SETS]
-    return [abs(a + b) ** power + 2**power * abs(b) ** power for a, b in differences for power in POWERS]
+    return [abs(a + b) ** power + 3**power * abs(b) ** power for a, b in differences for power in POWERS]
 
 
 def _linear_bounds() -> list[int]:
-    """Return the powers of 3, 5 and 9 by the distances of data sets: |(1, 2)| to the first three powers."""
+    """Return 4, 10 and 28, the powers of the norms of (1, 3), times those of the distances of data sets."""
     distances = [abs(c - a) + abs(d - b) for a, b in DATA_SETS for c, d in DATA_SETS]
-    return [step**power * norm for step in distances for power, norm in zip(POWERS, (3, 5, 9), strict=True)]
+    return [step**power * norm for step in distances for power, norm in zip(POWERS, (4, 10, 28), strict=True)]
 
 
 @statement(
@@ -95,9 +95,9 @@ def _linear_bounds() -> list[int]:
     pins=(
         Pin(
             {"query": tuple(map(_linear, DATA_SETS))},
-            "a linear query, whose steps are (1, 0) and (1, 2)",
-            smaller=lambda: [4, 5, 9, 5, *_linear_changes()],
-            larger=lambda: [5, 9, 10, 8, *_linear_bounds()],
+            "a linear query, whose steps are (1, 0) and (1, 3)",
+            smaller=lambda: [9, 10, 16, 10, *_linear_changes()],
+            larger=lambda: [10, 16, 20, 18, *_linear_bounds()],
         ),
     ),
 )

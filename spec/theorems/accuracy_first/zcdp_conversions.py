@@ -12,7 +12,12 @@ from dpassay.spec.ball import at_most, ball, exact, float_lower, precision
 from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.interactions.adaptive_rounds import ConcentratedRound, concentrated_response, levels_of
+from dpassay.spec.interactions.adaptive_rounds import (
+    ConcentratedRound,
+    concentrated_leak,
+    concentrated_response,
+    levels_of,
+)
 from dpassay.spec.interactions.budget_rules import concentrated_epsilon
 from dpassay.spec.interactions.transcripts import Interaction, Round, chain
 from dpassay.spec.notions.conversions import Pair, Shift
@@ -69,7 +74,7 @@ def _lightened(heavy: Measure, other: Measure, ratio: Fraction, mass: Fraction) 
     pins=(
         Pin(
             {"pair": PairAtRatio(FiniteDistribution.of(6, 1, 3), FiniteDistribution.of(1, 1, 8), Fraction(2))},
-            "the core 2, 1, 3 and 1, 0.8, 4.2: two ninths of the way to the half of the other; its losses by definition",
+            "the core 2, 1, 3 and 1, 0.8, 4.2 of 10, two ninths of the way to half the other; its losses in full",
             smaller=lambda: [
                 *(Fraction(n, 100) for n in (20, 10, 20, 10, 10, 8, 10, 8, 30, 42, 30, 42)),
                 *core_losses(),
@@ -233,6 +238,11 @@ def _transcripts(interaction: Interaction) -> tuple[FiniteDistribution, FiniteDi
             "attained by the relative entropy",
             within=Fraction(1, 1000),
             count=12,
+        ),
+        Pin(
+            {"interaction": chain(concentrated_leak(Fraction(1, 10)))},
+            "9/10 of the silent core, which loses nothing",
+            both=lambda: [Fraction(9, 10), Fraction(9, 10), 0, 0],
         ),
     ),
 )

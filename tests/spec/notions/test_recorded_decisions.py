@@ -83,7 +83,7 @@ def test_a_pin_sees_that_a_distribution_is_compared_with_itself(monkeypatch: pyt
     transcripts = zcdp_conversions._transcripts
     monkeypatch.setattr(zcdp_conversions, "_transcripts", lambda interaction: (transcripts(interaction)[1],) * 2)
     statement = find_statement("parameters_of_approximate_zcdp_add")
-    (pin,) = statement.pins
+    pin = statement.pins[0]
     verdict, sides = pin.measure(statement)
     assert any(side.smaller() == 0 and side.larger() > 0 for side in sides)
     assert pin.judge(verdict, sides).outcome is Outcome.VIOLATED
