@@ -15,6 +15,7 @@ __all__ = [
     "batch_excess",
     "best_batch_delta",
     "best_plan_delta",
+    "best_strategy_delta",
     "bounded_range_masses",
     "loss_of_21",
     "many_responses_delta",
@@ -85,6 +86,21 @@ def best_plan_delta(first: Sequence[Masses], second: Sequence[Masses], budget: F
         return sum((max(left - budget * right, Fraction(0)) for left, right in pairs), Fraction(0))
 
     return max(delta(one, others) for one in first for others in itertools.product(second, repeat=len(one)))
+
+
+def best_strategy_delta(
+    offers: Sequence[Sequence[Masses]], budget: Fraction, left: Fraction = Fraction(1), right: Fraction = Fraction(1)
+) -> Fraction:
+    """Return the largest delta of all strategies that choose from each list in turn, knowing what came before.
+
+    `left` and `right` are the probabilities of what came before.
+    """
+    if not offers:
+        return max(left - budget * right, Fraction(0))
+    return max(
+        sum((best_strategy_delta(offers[1:], budget, left * p, right * q) for p, q in masses), Fraction(0))
+        for masses in offers[0]
+    )
 
 
 def batch_excess(responses: Sequence[Masses], budget: Fraction) -> Fraction:
