@@ -119,10 +119,14 @@ class Pin:
         """
         if not isinstance(verdict, Holds):
             return verdict
-        checks = list(self._checks(comparisons, {} if known is None else known))
+        checks: list[Verdict] = []
+        for check in self._checks(comparisons, {} if known is None else known):
+            if isinstance(check, Violated):
+                return check.without_tightness()
+            checks.append(check.without_tightness())
         if not checks:
             return Violated(evidence=Evidence.EXACT, detail="the pin says nothing of any inequality")
-        return conjunction([verdict, *(check.without_tightness() for check in checks)])
+        return conjunction([verdict, *checks])
 
     def _checks(self, sides: Sequence[Comparison], known: Known) -> Iterable[Verdict]:
         if self.smaller is self.larger is self.both is None and len(sides) != self.count:
@@ -132,7 +136,7 @@ class Pin:
             yield from (_in_window(each, *self.tightness) for each in sides)
         elif self.smaller is self.larger is self.both is None:
             yield from (_agrees(each.larger, each.smaller, self.within, "attained bound") for each in sides)
-        for name in ("smaller", "larger"):
+        for name in ("larger", "smaller"):
             for references in filter(None, (getattr(self, name), self.both)):
                 evaluated = partial(self._evaluated, references, known)
                 yield from self._against(evaluated, [getattr(each, name) for each in sides], f"the {name} side")

@@ -21,6 +21,7 @@ FACTORS = (Fraction(98, 100), Fraction(102, 100))
 EXEMPT = {
     "gaussian_overtakes_laplace_at_the_crossover": "brackets each crossover by whole numbers on either side",
     "three_to_four_times_as_many_bounded_range_mechanisms": "brackets each number by its neighbours",
+    "windowed_quadrature_agrees_with_enclosure": "bounds the rounding error of a quadrature, which has no closed form",
 }
 
 STATEMENTS = [each for each in all_statements() if each.quantifiers and each.where.startswith("dpassay.spec.")]
@@ -28,7 +29,7 @@ WITH_PINS = [each for each in STATEMENTS if each.pins]
 
 
 @pytest.mark.parametrize("each", [each for each in STATEMENTS if not each.pins], ids=lambda each: each.name)
-def test_a_statement_without_pins_bounds_nothing_or_is_exempt(each: Statement) -> None:
+def test_a_statement_without_pins_bounds_nothing(each: Statement) -> None:
     with recorded() as comparisons:
         verify_statement(replace(each, cases=3))
     inequalities = [one for one in comparisons if not one.equality]

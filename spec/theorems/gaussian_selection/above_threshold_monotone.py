@@ -90,9 +90,12 @@ def above_threshold_ratio_at_most_its_enlargement(stream: AnyStreams) -> Verdict
     ])  # fmt: skip
 
 
+_WIDE_NOISE = ThresholdSetting.of("0 1 1/4 1/2 3/5 4/5")
+
+
 def _apart(below: Fraction, last: Fraction) -> arb:
-    step = NEGATIVE_RANGE.step
-    sides = [halts_at(NEGATIVE_RANGE, [(below - move, 1)], last + move) for move in (step, Fraction(0))]
+    step = _WIDE_NOISE.step
+    sides = [halts_at(_WIDE_NOISE, [(below - move, 1)], last + move) for move in (step, Fraction(0))]
     return sides[0] / sides[1]
 
 
@@ -102,10 +105,10 @@ def _apart(below: Fraction, last: Fraction) -> arb:
     cases=30,
     pins=(
         Pin(
-            {"stream": worst_halting_pair(NEGATIVE_RANGE, 2), "move": Fraction(1, 4)},
+            {"stream": worst_halting_pair(_WIDE_NOISE, 2), "move": Fraction(1, 4)},
             "chances of halting as differences of survival, with all answers moved against each other",
-            smaller=lambda: [_apart(Fraction(-2), Fraction(-3)), _apart(Fraction(-2), Fraction(-11, 4))],
-            larger=lambda: [_apart(Fraction(-7, 4), Fraction(-3)), _apart(Fraction(-2), Fraction(-3))],
+            smaller=lambda: [_apart(Fraction(1), Fraction(0)), _apart(Fraction(1), Fraction(1, 4))],
+            larger=lambda: [_apart(Fraction(5, 4), Fraction(0)), _apart(Fraction(1), Fraction(0))],
         ),
     ),
 )

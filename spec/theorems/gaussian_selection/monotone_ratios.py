@@ -352,7 +352,7 @@ def _log_race(mean: Fraction, x: Fraction, offsets: tuple[tuple[Fraction, Fracti
     return GaussianRace(Hurdle.of(1, mean - x), *others).log_expectation()
 
 
-_OFFSETS = ((Fraction(1, 3), 2),)
+_OFFSETS = ((Fraction(1, 3), 1),)
 
 
 def _gain_of_a_shift(x: Fraction) -> arb:
