@@ -13,6 +13,7 @@ from dpassay.spec.distributions.noise_pairs import hockey_stick_of_noise
 from dpassay.spec.distributions.noise_upper import hockey_stick_upper_of_noise
 from dpassay.spec.notions.base import Notion, grown, losses_beyond, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
+from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
 __all__ = ["APPROXIMATE_DP", "approximate_dp_holds"]
@@ -27,6 +28,7 @@ def approximate_dp_holds(claim: ApproximateDP, left: DiscreteDistribution, right
 
 def _on_rationals(claim: ApproximateDP, left: FiniteDistribution, right: FiniteDistribution) -> Verdict:
     epsilon, delta = Fraction(claim.epsilon), Fraction(claim.delta)
+    note(lambda: hockey_stick(left, right, ball(epsilon)), lambda: ball(delta))
     event = [o for o, p in left.weights.items() if above_exponential(p, right.probability(o), epsilon)]
     p = sum((left.probability(o) for o in event), Fraction(0))
     q = sum((right.probability(o) for o in event), Fraction(0))

@@ -16,6 +16,7 @@ from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDist
 from dpassay.spec.distributions.noise_pairs import loss_range_of_noise
 from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
+from dpassay.spec.proof.recording import note
 from dpassay.spec.rational import Ratio
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
@@ -58,6 +59,7 @@ def _on_rationals(epsilon: Fraction, left: FiniteDistribution, right: FiniteDist
     span = range_ratio(left, right)
     if not isinstance(span, Fraction):
         return Violated(evidence=Evidence.EXACT, detail="some outcome is possible on one side only")
+    note(lambda: _log(span), lambda: ball(epsilon))
     if above_exponential(span, Fraction(1), epsilon):
         return Violated(evidence=Evidence.EXACT, detail=f"the ratios of two outcomes differ by the factor {span}")
     return Holds(evidence=Evidence.EXACT, tightness=tightness(ball(epsilon), _log(span)))

@@ -22,6 +22,8 @@ from dpassay.spec.distributions.discrete import DiscreteDistribution, loss_range
 from dpassay.spec.notions.approximate_zcdp import implied_excess
 from dpassay.spec.notions.base import Notion, grown, register
 from dpassay.spec.notions.zcdp import Cumulants, safe_width
+from dpassay.spec.proof.recording import note
+from dpassay.spec.rational import at_most_exact
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated, conjunction
 
 __all__ = ["CONCENTRATED_DP", "cdp_holds", "centred_log_moment", "subgaussian_holds"]
@@ -35,7 +37,10 @@ SUSPECTS = tuple(sign * Fraction(2) ** k for k in range(-6, 7) for sign in (1, -
 def cdp_holds(claim: ConcentratedDP, left: DiscreteDistribution, right: DiscreteDistribution) -> Verdict:
     """Decide the claim for the ordered pair; undecided if a bound is attained or nearly attained."""
     if left == right:
-        return Holds(evidence=Evidence.EXACT, detail="the distributions are equal")
+        parameters = (("the mean loss", claim.mu), ("the scale of the loss", claim.tau))
+        return conjunction(
+            at_most_exact(Fraction(0), Fraction(bound), f"{name} of equal distributions") for name, bound in parameters
+        )
     if any(loss == arb.pos_inf() for _, loss in losses(left, right)):
         return Violated(evidence=Evidence.EXACT, detail="the right cannot produce all outcomes of the left")
     mean = at_most(lambda: relative_entropy(left, right), lambda: ball(Fraction(claim.mu)))
@@ -66,6 +71,7 @@ def subgaussian_holds(tau: Fraction, left: DiscreteDistribution, right: Discrete
 
 def _by_range(tau: Fraction, left: DiscreteDistribution, right: DiscreteDistribution) -> Verdict | None:
     if loss_range(left, right) / 2 <= ball(tau):
+        note(lambda: loss_range(left, right) / 2, lambda: ball(tau))
         return Holds(evidence=Evidence.BOX, detail="the range of the loss is at most 2 tau (Hoeffding)")
     return None
 

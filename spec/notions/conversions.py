@@ -5,7 +5,9 @@ converts it, and decides the claim of the other notion.
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any
 
 from flint import arb
@@ -25,6 +27,14 @@ from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.renyi import renyi_dp_holds
+from dpassay.spec.notions.second_derivations import (
+    RESPONSE,
+    THREE,
+    delta_at_shift_two,
+    least_epsilon_at_shift_two,
+    response_below_rho,
+    rho_of_the_response,
+)
 from dpassay.spec.notions.zcdp import zcdp_holds
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import nonnegative_from_zero
@@ -54,6 +64,7 @@ Rho = Annotated[Exact, Reals("a parameter of zCDP", Fraction(1, 1000), 10, (Frac
 
 HALF = Fraction(1, 2)
 SPIKE = PairAtRatio(FiniteDistribution.of(1, 99), FiniteDistribution.of(1, 9999))
+FAIR = PairAtRatio(FiniteDistribution.of(1, 1), FiniteDistribution.of(1, 3), Fraction(6, 5))
 VACUOUS = Holds(evidence=Evidence.EXACT, detail="an infinite loss, or none at all: nothing to show")
 
 
@@ -80,7 +91,23 @@ def _largest_ratio(pair: PairAtRatio) -> Fraction | None:
     return max(ratios)
 
 
-@statement(LEBENSOLD_2024, "approx_dp", "pure_dp_pointwise")
+@statement(
+    LEBENSOLD_2024,
+    "approx_dp",
+    "pure_dp_pointwise",
+    pins=(
+        Pin({"pair": replace(RESPONSE, ratio=Fraction(3, 2))}, "3/4 - 3/8, attained", both=lambda: Fraction(3, 8)),
+        *(
+            Pin(
+                {"pair": pair},
+                "1/2 - 3/10, and 3/4 - 6/10; 2/3 - 2/5 of a response with odds 2",
+                smaller=partial(Fraction, delta),
+                larger=lambda: Fraction(4, 15),
+            )
+            for pair, delta in ((FAIR, Fraction(1, 5)), (FAIR.swapped, Fraction(3, 20)))
+        ),
+    ),
+)
 def approximate_dp_of_pure_dp(pair: Pair) -> Verdict:
     """epsilon-DP implies (epsilon', delta)-DP for every epsilon' <= epsilon, with
     delta = (e^epsilon - e^epsilon') / (e^epsilon + 1); attained by randomised response.
@@ -127,6 +154,14 @@ def zcdp_rho_of_pure(epsilon: arb) -> arb:
             "pair": PairAtRatio(FiniteDistribution.of(2, 1), FiniteDistribution.of(1, 2)),
             "alpha": Fraction(100001, 100000),
         },
+    ),
+    pins=(
+        Pin(
+            {"pair": FAIR, "alpha": Fraction(2)},
+            "1 + 1/3 for the moment; twice log 2 times 2/3 - 1/3",
+            smaller=lambda: ball(Fraction(4, 3)).log(),
+            larger=lambda: ball(2).log() * 2 / 3,
+        ),
     ),
 )
 def zcdp_of_pure_dp(
@@ -237,7 +272,23 @@ def zcdp_of_pure_dp_by_randomised_response() -> Proof:
 # --- from probabilistic -------------------------------------------------------------------------------------
 
 
-@statement(LEBENSOLD_2024, "pdp_implies_dp")
+@statement(
+    LEBENSOLD_2024,
+    "pdp_implies_dp",
+    pins=(
+        Pin(
+            {"pair": THREE},
+            "5/10 - 3/20 of the first outcome, and all of it",
+            smaller=lambda: Fraction(7, 20),
+            larger=lambda: Fraction(1, 2),
+        ),
+        Pin(
+            {"pair": replace(RESPONSE, ratio=Fraction(3))},
+            "no loss exceeds log 3",
+            both=lambda: Fraction(0),
+        ),
+    ),
+)
 def approximate_dp_of_probabilistic_dp(pair: Pair) -> Verdict:
     """(epsilon, delta)-pDP implies (epsilon, delta)-DP: the hockey-stick divergence is at most the loss tail."""
     return at_most_exact(
@@ -270,6 +321,15 @@ def approximate_epsilon_of_renyi(alpha: Exact, epsilon: arb, delta: Exact) -> ar
     examples=(
         {"pair": SPIKE, "alpha": Fraction(2), "delta": Fraction(1, 50)},
         {"pair": SPIKE, "alpha": Fraction(2), "delta": Fraction(99, 10000)},
+    ),
+    pins=tuple(
+        Pin(
+            {"pair": SPIKE, "alpha": Fraction(3), "delta": delta},
+            "the loss log 100 exceeds log(M/delta)/2 where delta is above M/100^2 = 0.01009705, M the third moment",
+            smaller=partial(Fraction, tail),
+            larger=partial(Fraction, delta),
+        )
+        for delta, tail in ((Fraction("0.010097"), 0), (Fraction("0.010098"), Fraction(1, 100)))
     ),
 )
 def probabilistic_dp_of_renyi_dp(pair: Pair, alpha: Order, delta: Delta) -> Verdict:
@@ -370,7 +430,19 @@ def best_order(rho: float, delta: float) -> float:
     return 1 + math.exp((low + high) / 2)
 
 
-@statement(LEBENSOLD_2024, "rdp", examples=({"pair": SPIKE, "alpha": Fraction(6), "share": Fraction(999_999, 10**6)},))
+@statement(
+    LEBENSOLD_2024,
+    "rdp",
+    examples=({"pair": SPIKE, "alpha": Fraction(6), "share": Fraction(999_999, 10**6)},),
+    pins=(
+        Pin(
+            {"pair": RESPONSE, "alpha": Fraction(2), "share": Fraction(999_999, 10**6)},
+            "9/4 + 1/12 for the moment, log 3 times 3/4 - 1/4 for the entropy; neither is below the claims",
+            smaller=lambda: [ball(Fraction(7, 3)).log(), ball(3).log() / 2],
+            larger=lambda: [ball(Fraction(7, 3)).log() * ball(Fraction(999_999, 10**6)) / part for part in (1, 2)],
+        ),
+    ),
+)
 def renyi_dp_of_zcdp(
     pair: Annotated[
         PairAtRatio, FinitePairs("a pair of different rational distributions, the right one positive", positive=True)
@@ -401,6 +473,15 @@ def renyi_dp_of_zcdp(
         {"pair": SPIKE, "rho": Fraction(4, 5), "delta": Fraction(11, 1000)},
         {"pair": SPIKE, "rho": Fraction(4, 5), "delta": Fraction(9, 1000)},
     ),
+    pins=tuple(
+        Pin(
+            {"pair": RESPONSE, "rho": Fraction(11, 20), "delta": delta},
+            "cosh for the premise; log 3 exceeds 0.55 + 2 sqrt(0.55 log(1/delta)) where delta is above 0.8721385",
+            smaller=partial(response_below_rho, Fraction(tail)),
+            larger=partial(rho_of_the_response, delta),
+        )
+        for delta, tail in ((Fraction("0.8721"), 0), (Fraction("0.8722"), Fraction(3, 4)))
+    ),
 )
 def probabilistic_dp_of_zcdp(pair: Pair, rho: Rho, delta: Delta) -> Verdict:
     """rho-zCDP implies (rho + 2 sqrt(rho log(1/delta)), delta)-pDP, hence DP. Needs delta <= 1."""
@@ -411,7 +492,19 @@ def probabilistic_dp_of_zcdp(pair: Pair, rho: Rho, delta: Delta) -> Verdict:
     return at_most(bad, lambda: ball(tail))
 
 
-@statement(LEBENSOLD_2024, "rdp_to_pdp", "analytic_gaussian_dp")
+@statement(
+    LEBENSOLD_2024,
+    "rdp_to_pdp",
+    "analytic_gaussian_dp",
+    pins=(
+        Pin(
+            {"shift": Fraction(2), "delta": Fraction(1, 1000)},
+            "the least conversion by bisection, in the delta of the Gaussian mechanism; 2 + sqrt(8 log 1000)",
+            smaller=lambda: [delta_at_shift_two(least_epsilon_at_shift_two()), least_epsilon_at_shift_two()],
+            larger=lambda: [Fraction(1, 1000), 2 + (8 * ball(1000).log()).sqrt()],
+        ),
+    ),
+)
 def approximate_dp_of_zcdp(shift: Shift, delta: Delta) -> Verdict:
     """rho-zCDP implies (epsilon, delta)-DP with the least epsilon of the conversions of (alpha, rho alpha)-RDP over
     alpha; below rho + 2 sqrt(rho log(1/delta)).

@@ -17,6 +17,7 @@ from dpassay.spec.ball import at_most, ball, float_lower, max_balls
 from dpassay.spec.distributions.discrete import DiscreteDistribution, FiniteDistribution, privacy_loss
 from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
+from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["EX_POST_DP", "ex_post_bound", "ex_post_dp_holds"]
@@ -49,6 +50,7 @@ def _outcome_holds(
 
 def _on_rationals(bound: Fraction, left: FiniteDistribution, right: FiniteDistribution, outcome: Hashable) -> Verdict:
     p, q = left.probability(outcome), right.probability(outcome)
+    note(lambda: privacy_loss(left, right, outcome), lambda: ball(bound))
     if above_exponential(p, q, bound):
         detail = f"outcome {outcome!r} has probabilities {p} and {q} (exact)"
         return Violated(evidence=Evidence.EXACT, detail=detail, witness={"outcome": outcome})

@@ -10,6 +10,7 @@ the witnesses.
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Annotated
 
 from flint import arb
@@ -42,6 +43,7 @@ from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.gdp import from_deltas, gaussian_dp_of, trade_off
+from dpassay.spec.notions.second_derivations import RESPONSE, THREE
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import DONG_2022
@@ -64,7 +66,6 @@ Positive = Annotated[PairAtRatio, FinitePairs("two different distributions, the 
 Order = Annotated[Exact, Reals("an order", Fraction(1001, 1000), 100, (2, Fraction(3, 2)), logarithmic=True)]
 Level = Annotated[Exact, Reals("a level of a test", 0, 1, (Fraction(1, 2),))]
 VACUOUS = Holds(evidence=Evidence.EXACT, detail="no finite mu: nothing to show")
-RESPONSE = PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3))
 ONE_SIDED = PairAtRatio(FiniteDistribution.of(0, 1), FiniteDistribution.of(1, 1), Fraction(3, 2))
 WIDE = PairAtRatio(FiniteDistribution.of(999, 1), FiniteDistribution.of(1, 999), Fraction(3, 2))
 
@@ -79,6 +80,10 @@ def _mu_of_the_response() -> arb:
 def _gaussian_delta(mu: arb, ratio: Fraction) -> arb:
     cut = ball(ratio).log() / mu
     return normal_cdf(mu / 2 - cut) - ball(ratio) * normal_cdf(-mu / 2 - cut)
+
+
+def _twice(value: Fraction) -> list[Fraction]:
+    return [value] * 2
 
 
 def gaussian_mu_of_pure(epsilon: arb) -> arb:
@@ -133,7 +138,11 @@ def gaussian_implying_zcdp(target: ZCDP) -> tuple[GaussianDP, ...]:
 # --- duality ------------------------------------------------------------------------------------------------
 
 
-@statement(DONG_2022, "duality of f-DP and (epsilon, delta)")
+@statement(
+    DONG_2022,
+    "duality of f-DP and (epsilon, delta)",
+    pins=(Pin({"pair": THREE}, "5/10 - 3/2 * 2/10 of the last outcome", both=lambda: [Fraction(1, 5)] * 2),),
+)
 def deltas_are_the_conjugate_of_the_trade_off_function(pair: Pair) -> Verdict:
     """1 + f*(-e^epsilon), for the trade-off function f of P and Q, is the hockey-stick divergence of Q from P."""
     found, truth = (
@@ -143,7 +152,17 @@ def deltas_are_the_conjugate_of_the_trade_off_function(pair: Pair) -> Verdict:
     return conjunction([at_most_exact(found, truth, "1 + f*"), at_most_exact(truth, found, "delta")])
 
 
-@statement(DONG_2022, "supremum of (epsilon, delta)")
+@statement(
+    DONG_2022,
+    "supremum of (epsilon, delta)",
+    pins=tuple(
+        Pin({"pair": THREE, "level": level}, by, both=partial(_twice, value))
+        for level, by, value in (
+            (Fraction(1, 10), "half of the last outcome: 1 - 5/20", Fraction(3, 4)),
+            (Fraction(3, 5), "the last two outcomes and a fifth of the first: 1 - 9/10 - 1/50", Fraction(2, 25)),
+        )
+    ),
+)
 def the_trade_off_function_is_the_supremum_of_its_deltas(pair: Pair, level: Level) -> Verdict:
     """The largest of 1 - delta - e^epsilon alpha over all (epsilon, delta) of a pair is its trade-off function."""
     alpha, function = exact("level", level), trade_off(pair.left, pair.right)
@@ -154,7 +173,17 @@ def the_trade_off_function_is_the_supremum_of_its_deltas(pair: Pair, level: Leve
     return conjunction([at_most_exact(found, truth, "supremum"), at_most_exact(truth, found, "f(alpha)")])
 
 
-@statement(DONG_2022, "inverse trade-off function")
+@statement(
+    DONG_2022,
+    "inverse trade-off function",
+    pins=tuple(
+        Pin({"pair": THREE, "level": level}, by, both=partial(_twice, value))
+        for level, by, value in (
+            (Fraction(1, 20), "half of the first outcome: 1 - 5/20", Fraction(3, 4)),
+            (Fraction(1, 4), "the first outcome and 3/8 of the second: 1 - 5/10 - 9/80", Fraction(31, 80)),
+        )
+    ),
+)
 def the_trade_off_function_of_the_swapped_pair_is_the_inverse(pair: Pair, level: Level) -> Verdict:
     """T(Q, P) is the inverse of T(P, Q)."""
     alpha = exact("level", level)

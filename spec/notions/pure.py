@@ -13,6 +13,7 @@ from dpassay.spec.distributions.noise_pairs import largest_loss_of_noise
 from dpassay.spec.distributions.noise_upper import largest_loss_upper_of_noise
 from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.proof.comparisons import above_exponential
+from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
 __all__ = ["PURE_DP", "pure_dp_holds"]
@@ -26,6 +27,7 @@ def pure_dp_holds(claim: PureDP, left: DiscreteDistribution, right: DiscreteDist
 
 
 def _on_rationals(epsilon: Fraction, left: FiniteDistribution, right: FiniteDistribution) -> Verdict:
+    note(lambda: max_divergence(left, right), lambda: ball(epsilon))
     for outcome, p in left.weights.items():
         q = right.probability(outcome)
         if above_exponential(p, q, epsilon):

@@ -19,6 +19,7 @@ from dpassay.spec.distributions.noise_pairs import renyi_divergence_of_noise
 from dpassay.spec.notions.base import Notion, grown, register, tightness
 from dpassay.spec.notions.threshold_events import binary_renyi, event_by
 from dpassay.spec.proof.comparisons import above_exponential
+from dpassay.spec.proof.recording import note
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated
 
 __all__ = ["RENYI_DP", "renyi_dp_holds"]
@@ -41,6 +42,7 @@ def _on_rationals(alpha: int, epsilon: Fraction, left: FiniteDistribution, right
     moment = renyi_moment_exact(left, right, alpha)
     if moment is None:
         return Violated(evidence=Evidence.EXACT, detail="the right cannot produce all outcomes of the left")
+    note(lambda: ball(moment).log() / (alpha - 1), lambda: ball(epsilon))
     if above_exponential(moment, Fraction(1), (alpha - 1) * epsilon):
         return Violated(evidence=Evidence.EXACT, detail=f"E_Q[(P/Q)^{alpha}] = {moment} (exact)")
     divergence = ball(moment).log() / (alpha - 1)

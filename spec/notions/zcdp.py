@@ -31,6 +31,7 @@ from dpassay.spec.distributions.noise_pairs import common_shift_of_noise, renyi_
 from dpassay.spec.distributions.noise_upper import concentrated_upper_of_noise
 from dpassay.spec.notions.base import Notion, grown, register
 from dpassay.spec.notions.threshold_events import binary_renyi, event_by
+from dpassay.spec.rational import at_most_exact
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Undecided, Verdict, Violated
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "ZCDP_NOTION",
     "Cumulants",
     "affine_renyi_holds",
+    "most_suspicious_order",
     "safe_width",
     "zcdp_divergence",
     "zcdp_holds",
@@ -70,7 +72,7 @@ def zcdp_divergence(_claim: ZCDP, left: DiscreteDistribution, right: DiscreteDis
     """Enclose the largest ``D_alpha / alpha``: over `ORDERS`, at alpha -> 1 and where it seems largest in float64."""
     found = [relative_entropy(left, right), *(_slope_at(order, left, right) for order in ORDERS)]
     if all(value.is_finite() for value in found) and left != right:
-        found.append(_slope_at(1 + _most_suspicious_order(left, right), left, right))
+        found.append(_slope_at(1 + most_suspicious_order(left, right), left, right))
     return max_balls(found)
 
 
@@ -93,13 +95,14 @@ def affine_renyi_holds(
         Output distributions of neighbouring inputs.
     """
     if left == right:
-        return Holds(evidence=Evidence.EXACT, detail="the distributions are equal")
+        equal = at_most_exact(Fraction(0), rho + xi, "the divergence of equal distributions")
+        return replace(equal, detail="the distributions are equal")
     if any(loss == arb.pos_inf() for _, loss in losses(left, right)):
         return Violated(evidence=Evidence.EXACT, detail="the right cannot produce all outcomes of the left")
     entropy = at_most(lambda: relative_entropy(left, right), lambda: ball(rho + xi))
     if entropy.outcome is Outcome.VIOLATED:
         return replace(entropy, detail=f"the limit of D_alpha for alpha -> 1 is {entropy.detail}")
-    order = _most_suspicious_order(left, right)
+    order = most_suspicious_order(left, right)
     at_order = at_most(lambda: _log_moment(left, right, order), lambda: ball(order * (rho * (order + 1) + xi)))
     if at_order.outcome is Outcome.VIOLATED:
         return replace(at_order, witness={"alpha": 1 + order}, detail=f"(alpha - 1) D_alpha = {at_order.detail}")
@@ -179,8 +182,8 @@ def _log_moment(left: DiscreteDistribution, right: DiscreteDistribution, order: 
     return Cumulants.of(left, right).at(ball(order))[0]
 
 
-def _most_suspicious_order(left: DiscreteDistribution, right: DiscreteDistribution) -> Fraction:
-    """Look, in float64, for the s at which K(s) / (s (s + 1)) is largest; only a place to look."""
+def most_suspicious_order(left: DiscreteDistribution, right: DiscreteDistribution) -> Fraction:
+    """Look, in float64, for the s = alpha - 1 at which K(s) / (s (s + 1)) is largest; only a place to look."""
     loss = Cumulants.of(left, right)
     log_weights = np.array([float(x) for x in loss.log_weights])
     values = np.array([float(x) for x in loss.values])

@@ -43,7 +43,8 @@ class Pin:
     """A point of the domain of a statement with reference values for the inequalities decided there.
 
     The inequalities are those that the statement decides at the point, ``smaller <= larger``, in its own order.
-    Without references and window the pin says that each of them is attained: both sides agree.
+    Without references and window the pin says that each of them is attained: both sides agree. Their number is fixed
+    as well, by the references or by `count`: where a statement decides too little, nothing else would disagree.
 
     Parameters
     ----------
@@ -58,11 +59,13 @@ class Pin:
         The window of larger / smaller, the same for every inequality; its relative width is at most 1 %.
     within : Fraction
         Relative agreement with the references, at most 1 %.
+    count : int
+        How many inequalities the statement decides at the point, where there are no references.
 
     Raises
     ------
     UsageError
-        If the window is empty or wide, or the agreement is not in (0, 1/100].
+        If the window is empty or wide, the agreement is not in (0, 1/100], or there are no inequalities to count.
     """
 
     at: Mapping[str, Any]
@@ -72,10 +75,13 @@ class Pin:
     both: References | None = field(default=None, kw_only=True)
     tightness: tuple[Exact, Exact] | None = field(default=None, kw_only=True)
     within: Fraction = field(default=AGREEMENT, kw_only=True)
+    count: int = field(default=1, kw_only=True)
 
     def __post_init__(self) -> None:
         if not 0 < self.within <= WIDEST:
             raise UsageError(f"within must lie in (0, {WIDEST}], got {self.within!r}")
+        if self.count < 1:
+            raise UsageError(f"count must be at least 1, got {self.count!r}")
         if self.tightness is not None:
             low, high = self.tightness
             if not 0 < low <= high <= low * (1 + WIDEST):
@@ -113,17 +119,24 @@ class Pin:
         """
         if not isinstance(verdict, Holds):
             return verdict
-        checks = list(self._checks(comparisons, {} if known is None else known))
+        checks: list[Verdict] = []
+        for check in self._checks(comparisons, {} if known is None else known):
+            if isinstance(check, Violated):
+                return check.without_tightness()
+            checks.append(check.without_tightness())
         if not checks:
             return Violated(evidence=Evidence.EXACT, detail="the pin says nothing of any inequality")
-        return conjunction([verdict, *(check.without_tightness() for check in checks)])
+        return conjunction([verdict, *checks])
 
     def _checks(self, sides: Sequence[Comparison], known: Known) -> Iterable[Verdict]:
+        if self.smaller is self.larger is self.both is None and len(sides) != self.count:
+            detail = f"{self.count} inequalities are pinned, but {len(sides)} decided"
+            yield Violated(evidence=Evidence.EXACT, detail=detail)
         if self.tightness is not None:
             yield from (_in_window(each, *self.tightness) for each in sides)
         elif self.smaller is self.larger is self.both is None:
             yield from (_agrees(each.larger, each.smaller, self.within, "attained bound") for each in sides)
-        for name in ("smaller", "larger"):
+        for name in ("larger", "smaller"):
             for references in filter(None, (getattr(self, name), self.both)):
                 evaluated = partial(self._evaluated, references, known)
                 yield from self._against(evaluated, [getattr(each, name) for each in sides], f"the {name} side")

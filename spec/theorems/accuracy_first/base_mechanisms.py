@@ -6,6 +6,7 @@ sensitivity 1.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import Exact, exact
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.interactions.released_paths import ReleasedPath, ReleasedPaths, Vector
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, checked, proof, prose, suppose
 from dpassay.spec.proof.symbolic import identity, nonnegative
 from dpassay.spec.rational import at_most_exact, equal_exact
@@ -57,6 +59,17 @@ def laplace_mechanism_loss(outcome: Vector, left: Vector, right: Vector, epsilon
     "laplace_pure_dp",
     "laplace_mechanism",
     examples=({"path": DIAGONAL, "epsilon": Fraction(1)},),
+    pins=(
+        Pin(
+            {
+                "path": replace(DIAGONAL, right=(Fraction(1), Fraction(2)), noise=((Fraction(1, 2), Fraction(-1)),)),
+                "epsilon": Fraction(1, 2),
+            },
+            "7/2 - 3/2 for the distances of (1/2, -1), 3 - 0 and 0 - 3 at the answers; halved",
+            smaller=lambda: [1, Fraction(3, 2), Fraction(-3, 2)],
+            larger=lambda: [Fraction(3, 2)] * 3,
+        ),
+    ),
 )
 def pure_dp_of_laplace_noise_on_each_coordinate(path: Path, epsilon: Epsilon) -> Verdict:
     """Laplace noise of scale 1/epsilon on each coordinate is (Delta_1 epsilon)-DP: at every outcome the loss is at

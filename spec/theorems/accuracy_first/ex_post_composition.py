@@ -6,6 +6,7 @@ mechanism is (E, delta)-ex-post private if Pr[L(y) > E(y)] <= delta, strictly mo
 
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from math import prod
 
 from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
@@ -211,12 +212,29 @@ def ex_post_privacy_does_not_survive_post_processing() -> Proof:
     )
 
 
+def _four_times(delta: Fraction) -> list[Fraction]:
+    return [delta] * 4
+
+
 @statement(
     ROGERS_2023,
     "ex_post_no_post_processing",
     cases=25,
     examples=(
         {"interaction": chain(*[ex_post_response(Fraction(3))] * 3), "budget": Fraction(9), "delta": Fraction(0)},
+    ),
+    pins=tuple(
+        Pin(
+            {
+                "interaction": chain(*[ex_post_response(Fraction(3))] * 3),
+                "budget": Fraction(9),
+                "delta": delta,
+            },
+            "two of three responses with odds 3 fit: no ratio exceeds 9",
+            smaller=lambda: [0] * 4,
+            larger=partial(_four_times, delta),
+        )
+        for delta in (Fraction(0), Fraction(1, 10))
     ),
 )
 def filtered_transcript_survives_post_processing(

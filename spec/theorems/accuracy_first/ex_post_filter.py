@@ -81,7 +81,13 @@ def probabilistic_dp_of_ex_post_filter(interaction: ExPostPrivate, budget: Budge
     ])  # fmt: skip
 
 
-@statement(ROGERS_2023, "ex_post_filter", cases=15, examples=({"budget": Fraction(3), "excess": Fraction(20, 3)},))
+@statement(
+    ROGERS_2023,
+    "ex_post_filter",
+    cases=15,
+    examples=({"budget": Fraction(3), "excess": Fraction(20, 3)},),
+    pins=(Pin({"budget": Fraction(3), "excess": Fraction(2)}, "nothing is released", both=lambda: 0),),
+)
 def precondition_must_cover_the_round_to_come(budget: Budget, excess: Budget) -> Verdict:
     """A filter that compares only the sum of the past bounds with epsilon releases a response with the bound epsilon'
     > epsilon; its delta at epsilon is then (e^epsilon' - e^epsilon)/(1 + e^epsilon'). The filter of the lemma does not

@@ -274,7 +274,19 @@ def loss_of_laplace_run_is_that_of_its_last_release(path: Path) -> Verdict:
     ])  # fmt: skip
 
 
-@statement(ROGERS_2023, "laplace_noise_reduction", examples=({"path": FLAT_STEP}, {"path": TWO_BEYOND}))
+@statement(
+    ROGERS_2023,
+    "laplace_noise_reduction",
+    examples=({"path": FLAT_STEP}, {"path": TWO_BEYOND}),
+    pins=(
+        Pin(
+            {"path": FLAT_STEP},
+            "the last answer (1, 2) alone: 4 - 2 for its distances; 2 + 2 for the distance of the answers",
+            smaller=lambda: 2,
+            larger=lambda: 4,
+        ),
+    ),
+)
 def ex_post_privacy_of_laplace_noise_reduction(path: Path) -> Verdict:
     """The loss of a run that ends at t is at most |v|_1/t, whatever stops it: (Delta_1/t, 0)-ex-post privacy; it is
     reached where the noise points along v in each coordinate.

@@ -42,6 +42,7 @@ from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
 from dpassay.spec.theorems.accuracy_first.evalue_mixture import mixture_of_evalues, reaches_the_level
+from dpassay.spec.theorems.accuracy_first.second_derivations import either_exceeds
 from dpassay.spec.theorems.accuracy_first.time_uniform_loss import (
     Boundary,
     half_normal_boundary,
@@ -228,6 +229,14 @@ def odometer_covers_randomised_responses(ratio: Ratio, rounds: Rounds, tuning: T
     "odometer at a fixed time",
     cases=20,
     examples=({"information": Fraction(10), "share": Fraction(1, 10), "delta": Fraction(1, 10)},),
+    pins=(
+        Pin(
+            {"information": Fraction(10), "share": Fraction(1, 4), "delta": Fraction(1, 10)},
+            "two normal variables of correlation 1/2, by an integral over the correlation (Plackett)",
+            smaller=lambda: Fraction(1, 10),
+            larger=lambda: either_exceeds(Fraction(1, 10), Fraction(1, 2)),
+        ),
+    ),
 )
 def fixed_time_quantiles_are_no_odometer(information: Information, share: WidelySpread, delta: FixedLevel) -> Verdict:
     """The quantile of the loss at a fixed moment is exceeded with probability d there, and with more than d at one of

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from dpassay.spec.domains.base import Domain
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import statement
@@ -71,7 +72,35 @@ def largest_step(query: Table) -> int:
     return max(max((abs(x) for x in _change(query, i, j)), default=0) for i, j in neighbours())
 
 
-@statement(ROGERS_2023, "lp_sensitivity", also=(("cesar2020", "lp_sensitivity"),))
+def _linear(kinds: DataSet) -> Vector:
+    return kinds[0] + kinds[1], 3 * kinds[1]
+
+
+def _linear_changes() -> list[int]:
+    """Return the powers of the norms of a (1, 0) + b (1, 3) for the differences (a, b) of data sets."""
+    differences = [(c - a, d - b) for a, b in DATA_SETS for c, d in DATA_SETS]
+    return [abs(a + b) ** power + 3**power * abs(b) ** power for a, b in differences for power in POWERS]
+
+
+def _linear_bounds() -> list[int]:
+    """Return 4, 10 and 28, the powers of the norms of (1, 3), times those of the distances of data sets."""
+    distances = [abs(c - a) + abs(d - b) for a, b in DATA_SETS for c, d in DATA_SETS]
+    return [step**power * norm for step in distances for power, norm in zip(POWERS, (4, 10, 28), strict=True)]
+
+
+@statement(
+    ROGERS_2023,
+    "lp_sensitivity",
+    also=(("cesar2020", "lp_sensitivity"),),
+    pins=(
+        Pin(
+            {"query": tuple(map(_linear, DATA_SETS))},
+            "a linear query, whose steps are (1, 0) and (1, 3)",
+            smaller=lambda: [9, 10, 16, 10, *_linear_changes()],
+            larger=lambda: [10, 16, 20, 18, *_linear_bounds()],
+        ),
+    ),
+)
 def sensitivity_bounds_every_path(query: Query) -> Verdict:
     """Delta_p bounds the change between any two neighbours, and k Delta_p the change between data sets at distance k,
     in either order; with d coordinates Delta_inf <= Delta_2 <= Delta_1 <= sqrt(d) Delta_2 <= d Delta_inf.

@@ -29,7 +29,7 @@ from dpassay.spec.proof.symbolic import identity, nonnegative, positive
 from dpassay.spec.sources import DPASSAY, ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.accuracy_first.evalue_mixture import mixture_of_evalues, reaches_the_level
-from dpassay.spec.theorems.accuracy_first.second_derivations import loss_level, mixture_level
+from dpassay.spec.theorems.accuracy_first.second_derivations import half_normal_level, loss_level, mixture_level
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = [
@@ -512,6 +512,20 @@ def time_uniform_bound_covers_every_fixed_time() -> Proof:
     cases=25,
     also=(("rogers2023", "gaussian_mixture_bound"),),
     examples=({"information": Fraction(1), "tuning": Fraction(1), "delta": Fraction(1, 10**6)},),
+    pins=(
+        Pin(
+            {"information": Fraction(3), "tuning": Fraction(1, 2), "delta": Fraction(1, 100)},
+            "the mean over the absolute value of a normal variable, by bisection; the two-sided ones in closed form",
+            smaller=lambda: [
+                half_normal_level(Fraction(3), Fraction(1, 2), Fraction(1, 100)),
+                mixture_level(Fraction(3), Fraction(1, 2), Fraction(1, 50)),
+            ],
+            larger=lambda: [
+                mixture_level(Fraction(3), Fraction(1, 2), Fraction(1, 100)),
+                half_normal_level(Fraction(3), Fraction(1, 2), Fraction(1, 100)),
+            ],
+        ),
+    ),
 )
 def half_normal_boundary_is_sharper(information: Information, tuning: Tuning, delta: Delta) -> Verdict:
     """Mixing over lambda > 0 only, by |N(0, 1/g)|, gives a threshold for S alone between psi(V; g, 2d) and

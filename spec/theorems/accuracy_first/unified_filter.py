@@ -10,6 +10,7 @@ place of t^(k).
 
 from collections.abc import Hashable
 from fractions import Fraction
+from functools import partial
 from typing import Annotated
 
 from flint import arb
@@ -21,6 +22,7 @@ from dpassay.spec.domains.base import Reals
 from dpassay.spec.interactions.adaptive_rounds import (
     ConcentratedRound,
     ConcentratedRun,
+    concentrated_leak,
     concentrated_response,
     rho_of_ratio,
     stopped_run,
@@ -41,6 +43,7 @@ from dpassay.spec.theorems.accuracy_first.parameters import (
     filtered_distributions,
     within_delta,
 )
+from dpassay.spec.theorems.accuracy_first.second_derivations import rho_of_response
 from dpassay.spec.theorems.gaussian_selection.second_derivations import gaussian_excess
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
@@ -227,7 +230,29 @@ def _admitted_step_by_step(offer: ConcentratedRun, spent: Fraction, rho: Fractio
     return True
 
 
-@statement(ROGERS_2023, "mixed_budget_precondition", "zcdp_ex_post_sequence")
+def _spent_and_apart(rounds: int) -> list[arb | int]:
+    return [rounds * rho_of_response(), 0] * 2**rounds
+
+
+def _budget_and_none(rho: Fraction, rounds: int) -> list[Fraction | int]:
+    return [rho, 0] * 2**rounds
+
+
+@statement(
+    ROGERS_2023,
+    "mixed_budget_precondition",
+    "zcdp_ex_post_sequence",
+    pins=tuple(
+        Pin(
+            {"interaction": chain(*[concentrated_response(Fraction(2))] * 2), "rho": rho, "delta": Fraction(0)},
+            "log(2)/3 a round: two rounds fit into 1/2, one into 1/4",
+            smaller=partial(_spent_and_apart, rounds),
+            larger=partial(_budget_and_none, rho, rounds),
+            within=Fraction(1, 10**9),
+        )
+        for rho, rounds in ((Fraction(1, 2), 2), (Fraction(1, 4), 1))
+    ),
+)
 def unified_filter_agrees_with_its_increments(interaction: NoiseReducing, rho: Rho, delta: DeltaBudget) -> Verdict:
     """Eq (4) before round n: rho_n or the largest 1/(2t) is at most rho less the past charges. It holds exactly if the
     zCDP filter would admit each increment of the path in information time; the charges telescope; and so no path
@@ -357,7 +382,23 @@ def tilted_loss_is_a_supermartingale(interaction: NoiseReducing, order: Order) -
     )
 
 
-@statement(ROGERS_2023, "unified_filter_proof_objects", cases=25)
+@statement(
+    ROGERS_2023,
+    "unified_filter_proof_objects",
+    cases=25,
+    pins=(
+        Pin(
+            {
+                "interaction": chain(concentrated_leak(Fraction(1, 10)), concentrated_response(Fraction(2))),
+                "rho": Fraction(1, 2),
+                "delta": Fraction(1, 10),
+            },
+            "a leak of probability 1/10 is not in the core, 9/10 of a response with odds 2 are",
+            smaller=lambda: [Fraction(n, 30) for n in (0, 0, 0, 0, 0, 0, 0, 0, 9, 18, 18, 9)],
+            larger=lambda: [Fraction(n, 30) for n in (0, 2, 0, 1, 1, 0, 2, 0, 9, 18, 18, 9)],
+        ),
+    ),
+)
 def cores_weigh_what_is_left_of_delta(interaction: NoiseReducing, rho: Rho, delta: DeltaBudget) -> Verdict:
     """Eqs (8) and (9): behind the filter every transcript has at least (1 - delta) times its probability under the
     cores, on both data sets, delta the budget of the delta_n: the rest is a distribution of weight delta.

@@ -12,7 +12,12 @@ from dpassay.spec.ball import at_most, ball, exact, float_lower, precision
 from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.gaussian import gaussian_hockey_stick
 from dpassay.spec.distributions.pairs import PairAtRatio
-from dpassay.spec.interactions.adaptive_rounds import ConcentratedRound, concentrated_response, levels_of
+from dpassay.spec.interactions.adaptive_rounds import (
+    ConcentratedRound,
+    concentrated_leak,
+    concentrated_response,
+    levels_of,
+)
 from dpassay.spec.interactions.budget_rules import concentrated_epsilon
 from dpassay.spec.interactions.transcripts import Interaction, Round, chain
 from dpassay.spec.notions.conversions import Pair, Shift
@@ -23,7 +28,7 @@ from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import ROGERS_2023
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.accuracy_first.parameters import Concentrated, ConversionDelta, DeltaBudget
-from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta
+from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta, core_loss_bounds, core_losses
 from dpassay.spec.verdict import Evidence, Holds, Verdict, Violated, conjunction
 
 __all__ = ["composed_rho", "core_interaction", "half_square_below", "pure_core"]
@@ -65,6 +70,20 @@ def _lightened(heavy: Measure, other: Measure, ratio: Fraction, mass: Fraction) 
     examples=(
         {"pair": PairAtRatio(FiniteDistribution.of(6, 1, 3), FiniteDistribution.of(1, 1, 8), Fraction(2))},
         {"pair": PairAtRatio(FiniteDistribution.of(1, 0), FiniteDistribution.of(0, 1), Fraction(2))},
+    ),
+    pins=(
+        Pin(
+            {"pair": PairAtRatio(FiniteDistribution.of(6, 1, 3), FiniteDistribution.of(1, 1, 8), Fraction(2))},
+            "the core 2, 1, 3 and 1, 0.8, 4.2 of 10, two ninths of the way to half the other; its losses in full",
+            smaller=lambda: [
+                *(Fraction(n, 100) for n in (20, 10, 20, 10, 10, 8, 10, 8, 30, 42, 30, 42)),
+                *core_losses(),
+            ],
+            larger=lambda: [
+                *(Fraction(n, 100) for n in (60, 10, 20, 40, 10, 10, 16, 20, 30, 80, 84, 60)),
+                *core_loss_bounds(),
+            ],
+        ),
     ),
 )
 def approximate_zcdp_of_approximate_dp(pair: Pair) -> Verdict:
@@ -215,9 +234,15 @@ def _transcripts(interaction: Interaction) -> tuple[FiniteDistribution, FiniteDi
     examples=({"interaction": chain(*[concentrated_response(Fraction(3))] * 2)},),
     pins=(
         Pin(
-            {"interaction": chain(concentrated_response(Fraction(2)))},
+            {"interaction": chain(concentrated_response(Fraction(2)), concentrated_response(Fraction(3)))},
             "attained by the relative entropy",
             within=Fraction(1, 1000),
+            count=12,
+        ),
+        Pin(
+            {"interaction": chain(concentrated_leak(Fraction(1, 10)))},
+            "9/10 of the silent core, which loses nothing",
+            both=lambda: [Fraction(9, 10), Fraction(9, 10), 0, 0],
         ),
     ),
 )

@@ -45,6 +45,7 @@ from dpassay.spec.theorems.accuracy_first.parameters import (
     filtered_loss,
     keeps_delta,
 )
+from dpassay.spec.theorems.accuracy_first.second_derivations import rho_of_response, rho_within
 from dpassay.spec.theorems.gaussian_selection.fully_adaptive_filter import LossPerRound, binomial_hockey_stick
 from dpassay.spec.theorems.target_charging.second_derivations import responses_delta
 from dpassay.spec.verdict import Evidence, Holds, Outcome, Verdict, Violated, conjunction
@@ -258,6 +259,20 @@ def _rounds_run(interaction: Interaction, rule: ConcentratedRule, transcript: tu
             "slack_delta": Fraction(1, 100),
             "delta": Fraction(15, 100),
         },
+    ),
+    pins=(
+        Pin(
+            {
+                "interaction": chain(*[concentrated_response(Fraction(2))] * 2),
+                "budget": Fraction(20),
+                "slack_delta": Fraction(1, 100),
+                "delta": Fraction(0),
+            },
+            "log(2)/3 a round, and the budget in rho as a difference of roots",
+            smaller=lambda: [rho_of_response(), 2 * rho_of_response()] * 4,
+            larger=lambda: [rho_within(Fraction(20), Fraction(1, 100))] * 8,
+            within=Fraction(1, 10**9),
+        ),
     ),
 )
 def privacy_filter_is_a_stopping_time(

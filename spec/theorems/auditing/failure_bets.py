@@ -16,6 +16,7 @@ from typing import Annotated
 
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.domains.tables import RationalTables, Table
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
@@ -52,6 +53,7 @@ Part = Annotated[
     Fraction, Reals("a part of s", Fraction(1, 100), Fraction(1), (Fraction(1, 2), Fraction(9, 10)), logarithmic=True)
 ]
 
+HALF = Fraction(1, 2)
 _ALWAYS = ((Fraction(1),) * 4,) * 4
 _RARER_AFTER_A_FAILURE = ((Fraction(1), Fraction(0)),) * 3
 
@@ -122,6 +124,14 @@ def mean_wealths(shares: Table, allowed: Fraction, alternative: Fraction) -> lis
         {"shares": _ALWAYS, "allowed": Fraction(1, 20), "beyond": Fraction(1, 2)},
         {"shares": _RARER_AFTER_A_FAILURE, "allowed": Fraction(1, 3), "beyond": Fraction(1)},
     ),
+    pins=(
+        Pin(
+            {"shares": _RARER_AFTER_A_FAILURE, "allowed": Fraction(1, 3), "beyond": Fraction(1, 2)},
+            "factors 2 and 1/2: no loss in the first trial, then 2/3 halved and 1/3 kept, then 1/3 + 2/9 halved",
+            smaller=lambda: [1, Fraction(2, 3), Fraction(7, 18), HALF],
+            larger=lambda: [1, 1, Fraction(2, 3), 1],
+        ),
+    ),
 )
 def fair_bet_on_the_probability_of_a_failure(shares: Shares, allowed: Allowed, beyond: Beyond) -> Verdict:
     """If every trial fails with probability at most s, whatever came before, the mean wealth of a bet on p > s never
@@ -134,8 +144,14 @@ def fair_bet_on_the_probability_of_a_failure(shares: Shares, allowed: Allowed, b
         *(at_most_exact(after, before, "mean wealth")
           for before, after in zip((Fraction(1), *means), means, strict=False)),
         equal_exact(always, [Fraction(1)] * len(always), "mean wealth where every trial fails with probability s"),
-        at_most_exact(-min(failure_factors(alternative, allowed)), Fraction(0), "loss of more than there is"),
+        at_most_exact(1 - min(failure_factors(alternative, allowed)), Fraction(1), "share of the wealth that is lost"),
     ])  # fmt: skip
+
+
+def _likelihood_of_odds(least: int) -> Fraction:
+    """Return the sum of the likelihoods of 5 failures and a success for the odds 2^least, ..., 64."""
+    odds = (Fraction(2) ** power for power in range(least, 7))
+    return sum((one**5 / (1 + one) ** 6 for one in odds), Fraction(0))
 
 
 @statement(
@@ -146,6 +162,14 @@ def fair_bet_on_the_probability_of_a_failure(shares: Shares, allowed: Allowed, b
         {"failures": 2, "successes": 0, "allowed": Fraction(2, 5), "part": Fraction(1, 4)},
         {"failures": 0, "successes": 12, "allowed": Fraction(1, 2), "part": Fraction(1, 2)},
         {"failures": 5, "successes": 1, "allowed": Fraction(501, 1000), "part": Fraction(499, 501)},
+    ),
+    pins=(
+        Pin(
+            {"failures": 5, "successes": 1, "allowed": HALF, "part": HALF},
+            "likelihoods in the odds 2^j of the alternatives: j from 1 against 1/2, from -1 against 1/4",
+            smaller=lambda: 64 * _likelihood_of_odds(1) / 13,
+            larger=lambda: 4**5 * Fraction(4, 3) * _likelihood_of_odds(-1) / 13,
+        ),
     ),
 )
 def failures_that_refute_a_probability_refute_smaller_ones(

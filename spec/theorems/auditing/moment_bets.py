@@ -20,6 +20,7 @@ from typing import Annotated
 from dpassay.spec.distributions.discrete import FiniteDistribution
 from dpassay.spec.distributions.pairs import FinitePairs, PairAtRatio
 from dpassay.spec.domains.base import Choices, Integers
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
@@ -40,6 +41,11 @@ Weight = Annotated[Fraction, Choices("w, the probability of the left side",
 Scale = Annotated[Fraction, Choices("u, the root of t", (Fraction(1, 2), Fraction(3, 4), Fraction(1), Fraction(3, 2)))]
 
 _APART = PairAtRatio(FiniteDistribution.of(3, 1), FiniteDistribution.of(1, 3), Fraction(3))
+_APART_LEFT, _APART_RIGHT = Fraction(3, 4) + Fraction(1, 4 * 81), Fraction(1, 4) + Fraction(3, 4 * 729)
+_APART_FIRST, _APART_SECOND = Fraction(3**6, 4**6) * Fraction(61, 27), Fraction(2, 3) * Fraction(64, 27)
+_APART_STAKE = 1 / (_APART_SECOND * Fraction(3, 4) + _APART_FIRST / 2)
+"""E_P[h] and E_Q[h^beta], c1 and c2, and the largest stake at w = 1/3, for `_APART`, alpha = 3 and
+u = 3/4: for pins."""
 _ALIKE = PairAtRatio(FiniteDistribution.of(3, 2), FiniteDistribution.of(2, 3), Fraction(1))
 
 
@@ -99,6 +105,14 @@ def moment_bet(
         {"pair": _APART, "belief": _APART, "alpha": 3, "scale": Fraction(1)},
         {"pair": _ALIKE, "belief": _ALIKE, "alpha": 2, "scale": Fraction(1)},
     ),
+    pins=(
+        Pin(
+            {"pair": _APART, "belief": _APART, "alpha": 3, "scale": Fraction(3, 4)},
+            "g = 1 and 1/9, C = 27/4 + 1/36, t^3 = (3/4)^6 and t^(-3/2) = (4/3)^3",
+            smaller=lambda: _APART_LEFT,
+            larger=lambda: _APART_FIRST + _APART_SECOND * _APART_RIGHT,
+        ),
+    ),
 )
 def renyi_moment_bounds_two_expectations(pair: Pair, belief: Belief, alpha: Order, scale: Scale) -> Verdict:
     """If E_Q[(dP/dQ)^alpha] is C, then E_P[h] <= c1 + c2 E_Q[h^beta] for every h from outcomes to [0, 1] and t > 0,
@@ -119,6 +133,14 @@ def renyi_moment_bounds_two_expectations(pair: Pair, belief: Belief, alpha: Orde
         {"pair": _APART, "belief": _APART, "alpha": 3, "scale": Fraction(1), "weight": Fraction(9, 10)},
         {"pair": _ALIKE, "belief": _ALIKE, "alpha": 2, "scale": Fraction(1), "weight": Fraction(1, 10)},
     ),
+    pins=(
+        Pin(
+            {"pair": _APART, "belief": _APART, "alpha": 3, "scale": Fraction(3, 4), "weight": Fraction(1, 3)},
+            "half the stake times the gap of the moment inequality is lost in the mean, everything on a right call",
+            smaller=lambda: [1 - _APART_STAKE * (_APART_FIRST + _APART_SECOND * _APART_RIGHT - _APART_LEFT) / 2, 1],
+            larger=lambda: [1, 1],
+        ),
+    ),
 )
 def fair_bet_on_a_renyi_moment(pair: Pair, belief: Belief, alpha: Order, scale: Scale, weight: Weight) -> Verdict:
     """If E_Q[(dP/dQ)^alpha] is C, the mean factor of the bet on the moment is at most 1 for the largest stake
@@ -137,5 +159,5 @@ def fair_bet_on_a_renyi_moment(pair: Pair, belief: Belief, alpha: Order, scale: 
     )
     return conjunction([
         at_most_exact(mean, Fraction(1), "mean factor of the wealth"),
-        at_most_exact(-min(map(min, factors.values())), Fraction(0), "loss of more than there is"),
+        at_most_exact(1 - min(map(min, factors.values())), Fraction(1), "share of the wealth that is lost"),
     ])  # fmt: skip

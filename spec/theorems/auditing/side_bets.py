@@ -364,6 +364,21 @@ def stopped_wealth(
             "rounds": 3,
         },
     ),
+    pins=(
+        Pin(
+            {
+                "pair": _TRUTH,
+                "belief": _SURE,
+                "other": _SURE,
+                "weight": Fraction(1, 2),
+                "later": Fraction(1, 3),
+                "rounds": 2,
+            },
+            "fair at a loss of log 2; factors 3/2, 3/2 with chances 1/3, 1/3, or 1, 2 with chances 1/3, 2/9, reach 2",
+            smaller=lambda: [1, Fraction(5, 27)],
+            larger=lambda: [1, Fraction(1, 2)],
+        ),
+    ),
 )
 def stopped_wealth_has_mean_at_most_one(
     pair: Pair,
@@ -405,7 +420,18 @@ def bound_on_a_grid_errs_only_if_a_true_claim_is_refuted(
     return equal_exact(errs and not blamed, False, "an error that no refuted true claim explains")
 
 
-@statement(DPASSAY, "growth at large epsilon")
+@statement(
+    DPASSAY,
+    "growth at large epsilon",
+    pins=(
+        Pin(
+            {"weight": Fraction(1, 3), "mass": Fraction(1, 2), "ratio": Fraction(2)},
+            "(1 - w)/(w r) is 1: the factor 2 with probability 1/6",
+            smaller=lambda: ball(2).log() / 6,
+            larger=lambda: Fraction(1, 4),
+        ),
+    ),
+)
 def growth_of_evidence_is_below_the_mass_over_the_ratio(
     weight: Annotated[Fraction, Reals("w", Fraction(1, 10**6), Fraction(999999, 10**6), (Fraction(1, 2),))],
     mass: Annotated[Fraction, Reals("left mass of an event of right mass 0", Fraction(1, 10**6), 1, (1,))],

@@ -33,7 +33,13 @@ from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.mixed_batch import optimal_mixed_delta
-from dpassay.spec.theorems.composition.second_derivations import Masses, best_plan_delta, response_masses
+from dpassay.spec.theorems.composition.second_derivations import (
+    Masses,
+    best_batch_delta,
+    best_plan_delta,
+    bounded_range_masses,
+    response_masses,
+)
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["bounded_range_delta", "bounded_range_delta_enclosed"]
@@ -223,7 +229,25 @@ STRICT = LatticeBatch(Fraction(16, 15), 2, 0, 5, 1)
 """Two bounded-range mechanisms at epsilon = 15 log(16/15) = 0.97 and epsilon_g = epsilon / 5."""
 
 
-@statement(CESAR_2020, "class_composition_notation", cases=25)
+@statement(
+    CESAR_2020,
+    "class_composition_notation",
+    cases=25,
+    pins=(
+        Pin(
+            {"sequence": ClassSequence(Fraction(3, 2), (bounded_range(3), bounded_range(2)), 1)},
+            "the best of all batches and of all plans, tried one by one",
+            smaller=lambda: [
+                best_batch_delta([bounded_range_masses(Fraction(3, 2), steps) for steps in (3, 2)], Fraction(3, 2)),
+                best_batch_delta([bounded_range_masses(STRICT.base, STRICT.steps)] * 2, STRICT.budget),
+            ],
+            larger=lambda: [
+                best_plan_delta(*(bounded_range_masses(Fraction(3, 2), steps) for steps in (3, 2)), Fraction(3, 2)),
+                best_plan_delta(*[bounded_range_masses(STRICT.base, STRICT.steps)] * 2, STRICT.budget),
+            ],
+        ),
+    ),
+)
 def non_adaptive_delta_at_most_adaptive(sequence: Short) -> Verdict:
     """A batch M_1 x M_2 is a special case of an adaptive sequence (M_1, M_2(., outcome)), and for two bounded-range
     mechanisms the adaptive delta_OPT is strictly larger: an accountant for the one is unsafe for the other.

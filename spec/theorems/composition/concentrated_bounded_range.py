@@ -439,7 +439,13 @@ def largest_mean_loss_has_concave_derivative() -> Proof:
     )
 
 
-@statement(DPASSAY, LABEL, examples=({"index": 4},), cases=30)
+@statement(
+    DPASSAY,
+    LABEL,
+    examples=({"index": 4},),
+    cases=30,
+    pins=(Pin({"index": 4}, "2^8 - 4 - 2 * 8!/5! + 8!/(2 * 4!)", smaller=lambda: 0, larger=lambda: 252 - 672 + 840),),
+)
 def curvature_series_has_no_negative_coefficient(
     index: Annotated[int, Integers("n", 0, 500, (0, 1, 2, 3, 4))],
 ) -> Verdict:

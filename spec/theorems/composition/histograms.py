@@ -29,6 +29,7 @@ from dpassay.spec.theorems.accuracy_first.base_mechanisms import zcdp_of_gaussia
 from dpassay.spec.theorems.accuracy_first.second_derivations import converted_delta
 from dpassay.spec.theorems.composition.concentrated import cdp_of_gaussian_mechanism
 from dpassay.spec.theorems.composition.second_derivations import two_laplace_counts_delta
+from dpassay.spec.theorems.foundations.second_derivations import responses_delta_by_beta
 from dpassay.spec.theorems.target_charging.second_derivations import responses_delta
 from dpassay.spec.verdict import Verdict, conjunction
 
@@ -389,7 +390,29 @@ def _separated(less: Callable[[Fraction], arb], more: Callable[[Fraction], arb],
     ])  # fmt: skip
 
 
-@statement(CESAR_2020, "fig6_macbeth_counts", examples=({"digits": 4},), cases=3)
+def _delta_of_25(level: str) -> arb:
+    return responses_delta_by_beta(25, ball(Fraction(1, 10)), ball(Fraction(level)))
+
+
+def _epsilon_of_25(sigma: str) -> arb:
+    rho = Fraction(25, 2) / Fraction(sigma) ** 2
+    return ball(rho) + 2 * (ball(rho) * arb(10**6).log()).sqrt()
+
+
+@statement(
+    CESAR_2020,
+    "fig6_macbeth_counts",
+    examples=({"digits": 4},),
+    cases=3,
+    pins=(
+        Pin(
+            {"digits": 4},
+            "25 responses by the beta function; rho + 2 sqrt(rho log(10^6)), rho = 25/(2 sigma^2)",
+            smaller=lambda: [_delta_of_25("2.0792"), TARGET, _epsilon_of_25("13.1005"), Fraction("2.0790")],
+            larger=lambda: [TARGET, _delta_of_25("2.0790"), Fraction("2.0792"), _epsilon_of_25("13.1003")],
+        ),
+    ),
+)
 def constants_of_the_word_counts(digits: Annotated[int, Integers("decimal places", 1, 4, (2,))]) -> Verdict:
     """25 counts with Laplace noise of scale 10 are optimally composed to epsilon' = 2.0791 at delta = 10^-6, and
     Lemma 6.3 gives that epsilon' for sigma = 13.1005: printed are 2.08 and 13.1. (The word counts themselves are not

@@ -44,6 +44,13 @@ from dpassay.spec.sources import CESAR_2020
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.optimal_bounded_range import optimal_bounded_range_delta
 from dpassay.spec.theorems.composition.optimal_pure import optimal_pure_delta
+from dpassay.spec.theorems.composition.second_derivations import (
+    Masses,
+    batch_excess,
+    best_batch_delta,
+    bounded_range_masses,
+    response_masses,
+)
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
 __all__ = ["candidate_tops", "optimal_mixed_delta", "partial_sum"]
@@ -184,7 +191,31 @@ AVERAGED_ACROSS_BLOCKS = Erratum(
 )
 
 
-@statement(CESAR_2020, "averaging_t_lemma", errata=(AVERAGED_ACROSS_BLOCKS,), cases=60)
+def _excess_of(*parameters: tuple[int, int]) -> Fraction:
+    base = Fraction(3, 2)
+    return batch_excess([response_masses(base**steps, base**top) for steps, top in parameters], base)
+
+
+@statement(
+    CESAR_2020,
+    "averaging_t_lemma",
+    errata=(AVERAGED_ACROSS_BLOCKS,),
+    cases=60,
+    pins=(
+        Pin(
+            {
+                "base": Fraction(3, 2),
+                "half": 3,
+                "other_half": 1,
+                "level": 1,
+                "tops": tuple(map(Fraction, ("1/3", "2/3", "1/2", "1/2", "0", "0"))),
+            },
+            "sums over the vectors of four answers",
+            smaller=lambda: _excess_of((6, 2), (6, 4), (6, 3), (2, 1)),
+            larger=lambda: _excess_of((6, 3), (6, 3), (6, 3), (2, 1)),
+        ),
+    ),
+)
 def averaging_two_parameters_never_lowers_delta(
     base: Base, half: Steps, other_half: Steps, level: Level, tops: Tops
 ) -> Verdict:
@@ -486,7 +517,29 @@ def optimal_delta_of_mixed_batch(
     ])  # fmt: skip
 
 
-@statement(CESAR_2020, "thm3_special_cases_cost", cases=30)
+def _ranges_of_four() -> list[Masses]:
+    return bounded_range_masses(Fraction(3, 2), 4)
+
+
+def _pure_of_four() -> list[Masses]:
+    return [response_masses(Fraction(3, 2) ** 8, Fraction(3, 2) ** 4)]
+
+
+@statement(
+    CESAR_2020,
+    "thm3_special_cases_cost",
+    cases=30,
+    pins=(
+        Pin(
+            {"batch": LatticeBatch(Fraction(3, 2), 1, 1, 2, 1)},
+            "the best of all batches, tried one by one",
+            smaller=lambda: best_batch_delta(
+                [bounded_range_masses(Fraction(3, 2), 4), _pure_of_four()], Fraction(9, 4)
+            ),
+            larger=lambda: best_batch_delta([_pure_of_four()] * 2, Fraction(9, 4)),
+        ),
+    ),
+)
 def mixed_batch_interpolates_between_pure_and_bounded_range(batch: Batch) -> Verdict:
     """Thm 3 is Thm 1 for m = k and Thm 2 for m = 0, and grows with m: replacing a bounded-range mechanism by a pure
     one of the same epsilon never helps. Only the candidates strictly inside (0, epsilon) and the two ends differ.

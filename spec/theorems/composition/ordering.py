@@ -27,6 +27,7 @@ from dpassay.spec.interactions.mechanism_classes import (
 )
 from dpassay.spec.proof.box import prove_on_box
 from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, Step, all_of, checked, computed, proof, prose
 from dpassay.spec.proof.symbolic import identity
 from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
@@ -34,6 +35,12 @@ from dpassay.spec.sources import CESAR_2020, DPASSAY
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.adaptive_recursion import bounded_range_delta_enclosed
 from dpassay.spec.theorems.composition.mixed_batch import optimal_mixed_delta
+from dpassay.spec.theorems.composition.second_derivations import (
+    Masses,
+    best_plan_delta,
+    bounded_range_masses,
+    response_masses,
+)
 from dpassay.spec.verdict import Evidence, Holds, Scope, Verdict, conjunction
 
 __all__ = ["active_index", "single_positions"]
@@ -56,6 +63,11 @@ Classes = tuple[MechanismClass, ...]
 # --- Prop 1 -------------------------------------------------------------------------------------------------
 
 
+def _range_and_pure() -> tuple[list[Masses], list[Masses]]:
+    base = Fraction(3, 2)
+    return bounded_range_masses(base, 4), [response_masses(base**4, base**2)]
+
+
 @statement(
     CESAR_2020,
     "br_last_is_worst",
@@ -65,6 +77,14 @@ Classes = tuple[MechanismClass, ...]
         {"sequence": ClassSequence(Fraction(12, 11), (bounded_range(12), pure(12), bounded_range(12)), 2)},  # strict
     ),
     cases=60,
+    pins=(
+        Pin(
+            {"sequence": ClassSequence(Fraction(3, 2), (bounded_range(4), pure(2)), 1)},
+            "the best of all plans, tried one by one",
+            smaller=lambda: best_plan_delta(*_range_and_pure(), Fraction(3, 2)),
+            larger=lambda: best_plan_delta(*reversed(_range_and_pure()), Fraction(3, 2)),
+        ),
+    ),
 )
 def bounded_range_after_pure_is_worse(sequence: Fine) -> Verdict:
     """Exchanging neighbours (BR, DP) into (DP, BR), anywhere in an adaptive sequence, never lowers delta_OPT: all

@@ -1,6 +1,7 @@
 """Values of the chapter's bounds by a second derivation, for pins."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -11,7 +12,11 @@ from dpassay.spec.theorems.foundations.second_derivations import responses_delta
 
 __all__ = [
     "Masses",
+    "batch_excess",
+    "best_batch_delta",
     "best_plan_delta",
+    "best_strategy_delta",
+    "bounded_range_masses",
     "loss_of_21",
     "many_responses_delta",
     "mean_of_range_441",
@@ -81,6 +86,38 @@ def best_plan_delta(first: Sequence[Masses], second: Sequence[Masses], budget: F
         return sum((max(left - budget * right, Fraction(0)) for left, right in pairs), Fraction(0))
 
     return max(delta(one, others) for one in first for others in itertools.product(second, repeat=len(one)))
+
+
+def best_strategy_delta(
+    offers: Sequence[Sequence[Masses]], budget: Fraction, left: Fraction = Fraction(1), right: Fraction = Fraction(1)
+) -> Fraction:
+    """Return the largest delta of all strategies that choose from each list in turn, knowing what came before.
+
+    `left` and `right` are the probabilities of what came before.
+    """
+    if not offers:
+        return max(left - budget * right, Fraction(0))
+    return max(
+        sum((best_strategy_delta(offers[1:], budget, left * p, right * q) for p, q in masses), Fraction(0))
+        for masses in offers[0]
+    )
+
+
+def batch_excess(responses: Sequence[Masses], budget: Fraction) -> Fraction:
+    """Return the sum of [P - e^epsilon_g Q]_+ over all vectors of outcomes of independent mechanisms."""
+    vectors = itertools.product(*responses)
+    sides = ([math.prod(masses) for masses in zip(*vector, strict=True)] for vector in vectors)
+    return sum((max(left - budget * right, Fraction(0)) for left, right in sides), Fraction(0))
+
+
+def best_batch_delta(offers: Sequence[Sequence[Masses]], budget: Fraction) -> Fraction:
+    """Return the largest delta of batches with one mechanism of each list, by trying all of them."""
+    return max(batch_excess(batch, budget) for batch in itertools.product(*offers))
+
+
+def bounded_range_masses(base: Fraction, steps: int) -> list[Masses]:
+    """Return the responses of range steps log(base) whose likelihood ratios are whole powers of the base."""
+    return [response_masses(base**steps, base**top) for top in range(1, steps)]
 
 
 def response_masses(ratio: Fraction, raised: Fraction) -> Masses:

@@ -14,6 +14,7 @@ from dpassay.spec.distributions.generalized_randomized_response import keep_prob
 from dpassay.spec.domains.base import Integers, Reals
 from dpassay.spec.interactions.mechanism_classes import adaptive_delta, bounded_range, pure
 from dpassay.spec.proof.figures import Figures
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.polynomial import positive_on_orthant
 from dpassay.spec.proof.rules import same_sign
 from dpassay.spec.proof.steps import Proof, all_of, checked, lemma, proof, prose
@@ -22,6 +23,11 @@ from dpassay.spec.rational import at_most_exact, below_exact, equal_exact
 from dpassay.spec.sources import CESAR_2020, DPASSAY
 from dpassay.spec.statement import Erratum, Severity, statement
 from dpassay.spec.theorems.composition.adaptive_recursion import bounded_range_delta
+from dpassay.spec.theorems.composition.second_derivations import (
+    best_strategy_delta,
+    bounded_range_masses,
+    response_masses,
+)
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["interleaved_delta", "pure_first_delta", "x_of", "y_of", "z_of"]
@@ -246,12 +252,26 @@ EQUAL_AT_THE_END = Erratum(
 )
 
 
+def _best_of_order(word: str, base: Fraction, steps: int, level: int) -> Fraction:
+    """Return delta_OPT of pure (D) and bounded-range (B) mechanisms in an order."""
+    offers = {"D": [response_masses(base ** (2 * steps), base**steps)], "B": bounded_range_masses(base, steps)}
+    return best_strategy_delta([offers[letter] for letter in word], base**level)
+
+
 @statement(
     CESAR_2020,
     "three_mech_order_closed_form",
     errata=(EQUAL_AT_THE_END,),
     examples=({"base": Fraction(25, 24), "units": 2, "share": 1},),
     cases=12,
+    pins=(
+        Pin(
+            {"base": Fraction(25, 24), "units": 1, "share": 1},
+            "the best of all strategies, tried one by one",
+            smaller=lambda: _best_of_order("BDB", Fraction(25, 24), 12, 6),
+            larger=lambda: _best_of_order("DBB", Fraction(25, 24), 12, 6),
+        ),
+    ),
 )
 def order_of_two_bounded_range_and_one_pure_matters(
     base: Base,
@@ -385,7 +405,27 @@ def _slope(root: Any, cube: Any, lower: Any, peak: Any) -> Any:
 # --- two and two --------------------------------------------------------------------------------------------
 
 
-@statement(DPASSAY, "orders of two pure and two bounded-range mechanisms", cases=20)
+def _best_of_orders(*words: str) -> list[Fraction]:
+    return [_best_of_order(word, Fraction(3, 2), 3, 1) for word in words]
+
+
+def _best_apart(*words: str) -> list[Fraction]:
+    return [_best_of_order(word, Fraction(9, 8), 9, 10) for word in words]
+
+
+@statement(
+    DPASSAY,
+    "orders of two pure and two bounded-range mechanisms",
+    cases=20,
+    pins=(
+        Pin(
+            {"base": Fraction(3, 2), "steps": 3, "level": 1},
+            "the best of all strategies, tried one by one",
+            smaller=lambda: [*_best_of_orders("DBDB", "BBDD"), *_best_apart("DBDB", "BBDD")],
+            larger=lambda: [*_best_of_orders("DDBB", "DBDB"), *_best_apart("DDBB", "DBDB")],
+        ),
+    ),
+)
 def orders_of_two_and_two_form_three_groups(
     base: Base,
     steps: Annotated[int, Integers("epsilon, in lattice steps", 2, 6)],

@@ -177,6 +177,19 @@ ORDER_MUST_BE_RELEASED = Erratum(
     "count_mle",
     errata=(ORDER_MUST_BE_RELEASED,),
     examples=tuple({"noisy": tuple(map(Fraction, v))} for v in TRIED),
+    pins=(
+        Pin(
+            {"noisy": tuple(map(Fraction, (4, 1, 2, -7)))},
+            "4, 3/2, 3/2, 0: the mean of the pool, and the cut",
+            both=lambda: [0, 0],
+        ),
+        Pin(
+            {"noisy": tuple(map(Fraction, (5, 3)))},
+            "what falls is its own fit",
+            smaller=lambda: [-2, 0],
+            larger=lambda: [0, 0],
+        ),
+    ),
 )
 def count_mle_is_the_projection(
     noisy: Annotated[Vector, RationalVectors("noisy counts in the released order")],

@@ -143,6 +143,17 @@ OVERLAP_IS_LIKELY = Erratum(
     "trunc_gauss_zcdp",
     errata=(OVERLAP_IS_LIKELY,),
     examples=({"excess": Fraction(1, 1000), "sigma": 1, "size": 3},),
+    pins=(
+        Pin(
+            {"excess": Fraction(1, 2), "sigma": 1, "size": 3},
+            "the slices [0, 1] of [-1, 1] and [-1/10, 11/10] of [-11/10, 11/10] overlap",
+            smaller=lambda: [
+                Fraction(3, 2),
+                3 * (1 - slice_of_truncated_normal(Fraction(-1, 10), Fraction(11, 10))),
+            ],
+            larger=lambda: [3, Fraction(3, 2)],
+        ),
+    ),
 )
 def overlap_of_truncated_gaussians_has_the_rest(excess: Excess, sigma: Multiplier, size: Size) -> Verdict:
     """Eq (10) reads delta = Delta (1 - Pr[E]), with Pr[E] the overlap of two noisy counts at distance tau. It falls

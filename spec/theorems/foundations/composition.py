@@ -231,10 +231,30 @@ def advanced_noise_is_of_order_root_n() -> Proof:
     )
 
 
+def _log_million() -> arb:
+    return arb(10**6).log()
+
+
+def _crossover_at_one() -> arb:
+    return (_log_million().sqrt() + (_log_million() + 1).sqrt()) ** 2 / 2
+
+
+def _advanced_share_of_29() -> arb:
+    return ((2 * _log_million() + 2).sqrt() - (2 * _log_million()).sqrt()) / arb(29).sqrt()
+
+
 @statement(
     GABOARDI_2017,
     "advanced_composition_accuracy",
     examples=tuple({"copies": copies, "epsilon": 1, "delta": Fraction(1, 10**6)} for copies in (28, 29)),
+    pins=(
+        Pin(
+            {"copies": 29, "epsilon": 1, "delta": Fraction(1, 10**6)},
+            "L = log(10^6): half of (sqrt(L) + sqrt(L + 1))^2; the root of s^2/2 + s sqrt(2 L) = 1, over sqrt(29)",
+            smaller=lambda: [2 * _log_million(), _crossover_at_one(), _crossover_at_one(), Fraction(1, 29)],
+            larger=lambda: [_crossover_at_one(), 2 * _log_million() + 1, 29, _advanced_share_of_29()],
+        ),
+    ),
 )
 def advanced_split_beats_basic_split_iff_many(copies: Copies, epsilon: Epsilon, delta: Delta) -> Verdict:
     """For r > L + epsilon/2 + sqrt(L (L + epsilon)), L = log(1/delta), and not for fewer mechanisms, a share of the

@@ -143,7 +143,19 @@ def pure_dp_of_laplace_above_threshold(stream: Stream, epsilon: Epsilon) -> Verd
     )
 
 
-@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold", cases=20)
+@statement(
+    GABOARDI_2017,
+    "pure_dp_of_laplace_above_threshold",
+    cases=20,
+    pins=(
+        Pin(
+            {"epsilon": 2, "halvings": 12},
+            "epsilon itself, which is approached",
+            both=lambda: 2,
+            within=Fraction(1, 4000),
+        ),
+    ),
+)
 def epsilon_of_laplace_above_threshold_is_approached(epsilon: Epsilon, halvings: Halvings) -> Verdict:
     """No smaller epsilon will do: nine queries lose more than (1 - 2^-n) epsilon, where eight answers at height
     4 n Delta/epsilon above the threshold rise while the ninth one, at the threshold, falls.
@@ -246,7 +258,29 @@ def _moves(run: NoisyRun) -> tuple[Fraction, Fraction]:
     return gap, right[-1] - left[-1]
 
 
-@statement(GABOARDI_2017, "pure_dp_of_laplace_above_threshold")
+_HALF_A_MOVE = NoisyRun(
+    ThresholdStream(
+        (Block(Fraction(0), Fraction(1, 2)), Block(Fraction(1), Fraction(0)), Block(Fraction(0), Fraction(0))),
+        Fraction(0),
+        ONE,
+    ),
+    (Fraction(2), Fraction(0), Fraction(3)),
+    Fraction(1, 2),
+)
+
+
+@statement(
+    GABOARDI_2017,
+    "pure_dp_of_laplace_above_threshold",
+    pins=(
+        Pin(
+            {"run": _HALF_A_MOVE},
+            "the larger noisy answer rises from 2 to 5/2",
+            smaller=lambda: Fraction(1, 2),
+            larger=lambda: 1,
+        ),
+    ),
+)
 def largest_noisy_answer_moves_by_at_most_the_sensitivity(run: Run) -> Verdict:
     """Step 1: for fixed noise, |g(D) - g(D')| <= Delta, where g is the largest noisy answer before the last one.
 

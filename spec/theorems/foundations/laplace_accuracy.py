@@ -67,7 +67,18 @@ def laplace_error_exceeds_union_bound_rarely(queries: Queries, failure: Failure)
     )
 
 
-@statement(GABOARDI_2017, "split_budget_laplace_accuracy")
+@statement(
+    GABOARDI_2017,
+    "split_budget_laplace_accuracy",
+    pins=(
+        Pin(
+            {"queries": 3, "failure": Fraction(1, 10)},
+            "1/10 - 1/200; three chances of 1/30",
+            smaller=lambda: Fraction(19, 200),
+            larger=lambda: 1 - Fraction(29, 30) ** 3,
+        ),
+    ),
+)
 def laplace_union_bound_is_tight(queries: Queries, failure: Failure) -> Verdict:
     """The chance that the error exceeds the union bound is 1 - (1 - beta/n)^n, which is at least beta - beta^2/2."""
     share = exact("failure", failure)

@@ -265,7 +265,18 @@ def released_maximum_costs_every_answer(
     ])  # fmt: skip
 
 
-@statement(DPASSAY, "noisy_max_value", cases=25)
+@statement(
+    DPASSAY,
+    "noisy_max_value",
+    cases=25,
+    pins=(
+        Pin(
+            {"size": 2, "epsilon": 2, "step": 1},
+            "two exponential variables below 1",
+            larger=lambda: 2 * (1 - (-arb(1)).exp()).log(),
+        ),
+    ),
+)
 def released_maximum_of_exponential_noise_tells_the_largest_answer(
     size: Annotated[int, Integers("a number of answers", 1, 1000, (1, 5), logarithmic=True)],
     epsilon: Epsilon,

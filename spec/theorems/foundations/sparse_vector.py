@@ -259,7 +259,19 @@ def _approaches(pattern: Pattern, halvings: int, threshold: Fraction, query: Fra
     ])  # fmt: skip
 
 
-@statement(GABOARDI_2017, "sparse_vector", cases=20)
+@statement(
+    GABOARDI_2017,
+    "sparse_vector",
+    cases=20,
+    pins=(
+        Pin(
+            {"hits": 1, "threshold_cost": Fraction(1, 2), "query_cost": Fraction(1, 4), "halvings": 12},
+            "1/2 + 2/4 for threshold and hit, 2/4 for two answers, 1/2 + 2/4 for threshold and answer below",
+            both=lambda: [1, 1, Fraction(1, 2), Fraction(1, 2), 1, 1],
+            within=Fraction(1, 4000),
+        ),
+    ),
+)
 def loss_of_comparisons_is_approached(
     hits: Annotated[int, Integers("a number of hits", 1, 4, (1, 2, 4))],
     threshold_cost: Cost,
@@ -321,7 +333,19 @@ def sparse_vector_loss_is_largest_at_corners(
 # --- published variants that are wrong ----------------------------------------------------------------------
 
 
-@statement(GABOARDI_2017, "sparse_vector", cases=15)
+@statement(
+    GABOARDI_2017,
+    "sparse_vector",
+    cases=15,
+    pins=(
+        Pin(
+            {"cutoff": 2, "epsilon": 1, "halvings": 12},
+            "1/2 + 4/4 and 1/4 + 4 * 3/4 for threshold and two hits",
+            both=lambda: [Fraction(3, 2)] * 2 + [Fraction(13, 4)] * 2,
+            within=Fraction(1, 4000),
+        ),
+    ),
+)
 def query_noise_must_grow_with_the_cutoff(
     cutoff: Annotated[int, Integers("a number of hits", 1, 6, (1, 2, 4))], epsilon: Epsilon, halvings: Halvings
 ) -> Verdict:
@@ -340,7 +364,19 @@ def query_noise_must_grow_with_the_cutoff(
     ])  # fmt: skip
 
 
-@statement(GABOARDI_2017, "sparse_vector", cases=15)
+@statement(
+    GABOARDI_2017,
+    "sparse_vector",
+    cases=15,
+    pins=(
+        Pin(
+            {"size": 2, "epsilon": 1, "halvings": 12},
+            "four answers at 1/2",
+            both=lambda: [2] * 2,
+            within=Fraction(1, 4000),
+        ),
+    ),
+)
 def cost_without_cutoff_grows_with_the_stream(
     size: Annotated[int, Integers("half a number of queries", 1, 40, (1, 2, 5, 40))],
     epsilon: Epsilon,
@@ -397,7 +433,18 @@ def _rest(stream: ThresholdStream) -> tuple[Fraction, Fraction]:
     return stream.threshold, stream.sensitivity
 
 
-@statement(GABOARDI_2017, "sparse_vector", cases=15)
+@statement(
+    GABOARDI_2017,
+    "sparse_vector",
+    cases=15,
+    pins=(
+        Pin(
+            {"stream": FALLS_TWICE, "epsilon": 1, "lead": 1},
+            "the noise of the threshold is between 16 and 17",
+            larger=lambda: ((1 - arb(-1).exp()) / 2).log() - 16,
+        ),
+    ),
+)
 def answers_without_noise_are_revealed(
     stream: Stream, epsilon: Epsilon, lead: Annotated[Exact, Reals("a lead", Fraction(1, 100), 1, (1,))]
 ) -> Verdict:

@@ -26,7 +26,24 @@ __all__ = ["log_survival_of_constant_stream"]
 Short = Annotated[NeighbouringStreams, StreamPairs("a pair of streams of at most 5 queries", 5)]
 
 
-@statement(LEBENSOLD_2024, "gaussian_above_threshold", cases=25)
+_SHORT = NeighbouringStreams(
+    ThresholdSetting.of("0 1 1/2 1/2 3/5 4/5"),
+    (Block(Fraction(1, 3), Fraction(1, 2)), Block(Fraction(1), Fraction(1, 2))),
+)
+
+
+@statement(
+    LEBENSOLD_2024,
+    "gaussian_above_threshold",
+    cases=25,
+    pins=(
+        Pin(
+            {"stream": _SHORT},
+            "a sum of 1; the first answer in closed form",
+            both=lambda: [1, 1, *[normal_cdf(-ball(1) / 6)] * 4],
+        ),
+    ),
+)
 def above_threshold_distribution_is_a_distribution(stream: Short) -> Verdict:
     """The probabilities of halting at t = 1, ..., k,
 
@@ -65,7 +82,18 @@ Noise = Annotated[
 Time = Annotated[int, Integers("a time", 1, 10**6, (1, 2, 100), logarithmic=True)]
 
 
-@statement(LEBENSOLD_2024, "gaussian_above_threshold", cases=20)
+@statement(
+    LEBENSOLD_2024,
+    "gaussian_above_threshold",
+    cases=20,
+    pins=(
+        Pin(
+            {"time": 3, "noise": Fraction(2)},
+            "one of four equal noises; the angle between sqrt(24) and 1",
+            both=lambda: [*[Fraction(1, 4)] * 2, *[(1 + 2 * (1 / arb(24).sqrt()).atan() / arb.pi()) / 4] * 2],
+        ),
+    ),
+)
 def stream_at_the_threshold_halts_in_closed_form(time: Time, noise: Noise) -> Verdict:
     """On answers that all equal rho: with sigma_X = sigma_Z, the threshold's noise is one of t + 1 equal ones and
     Pr[T > t] = 1/(t + 1); in general, Pr[T > 2] = 1/4 + arcsin(sigma_X^2/(sigma_X^2 + sigma_Z^2))/(2 pi). (Equalities:

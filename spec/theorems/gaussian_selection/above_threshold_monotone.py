@@ -37,7 +37,7 @@ from dpassay.spec.theorems.gaussian_selection.normal_hazard import (
     normal_hazard_slope_between_0_and_1,
     survival,
 )
-from dpassay.spec.theorems.gaussian_selection.second_derivations import halting_loss
+from dpassay.spec.theorems.gaussian_selection.second_derivations import halting_loss, halts_at
 from dpassay.spec.verdict import Verdict, conjunction
 
 __all__ = ["log_enlarged_ratio", "log_tilted_ratio"]
@@ -90,7 +90,28 @@ def above_threshold_ratio_at_most_its_enlargement(stream: AnyStreams) -> Verdict
     ])  # fmt: skip
 
 
-@statement(LEBENSOLD_2024, "at_sup_location", cases=30)
+_WIDE_NOISE = ThresholdSetting.of("0 1 1/4 1/2 3/5 4/5")
+
+
+def _apart(below: Fraction, last: Fraction) -> arb:
+    step = _WIDE_NOISE.step
+    sides = [halts_at(_WIDE_NOISE, [(below - move, 1)], last + move) for move in (step, Fraction(0))]
+    return sides[0] / sides[1]
+
+
+@statement(
+    LEBENSOLD_2024,
+    "at_sup_location",
+    cases=30,
+    pins=(
+        Pin(
+            {"stream": worst_halting_pair(_WIDE_NOISE, 2), "move": Fraction(1, 4)},
+            "chances of halting as differences of survival, with all answers moved against each other",
+            smaller=lambda: [_apart(Fraction(1), Fraction(0)), _apart(Fraction(1), Fraction(1, 4))],
+            larger=lambda: [_apart(Fraction(5, 4), Fraction(0)), _apart(Fraction(1), Fraction(0))],
+        ),
+    ),
+)
 def enlarged_ratio_moves_with_the_answers(stream: AnyStreams, move: Move) -> Verdict:
     """Lemma 18's ratio does not decrease when one of y_1, ..., y_(t-1) rises, and does not increase when y_t rises;
     for every rho, Delta and noise, and all real y. (Compared with a relative slack of 2^-60: it may stand still.)
@@ -258,7 +279,31 @@ def log_tilted_ratio(
     return log_sum(other, tilt + lead) - log_sum(base, tilt)
 
 
-@statement(LEBENSOLD_2024, "mlr_ratio_monotone")
+def _weighed(low: int, middle: int, high: int, tilt: Fraction) -> arb:
+    return low * (-ball(tilt)).exp() + middle + high * (3 * ball(tilt)).exp()
+
+
+@statement(
+    LEBENSOLD_2024,
+    "mlr_ratio_monotone",
+    pins=(
+        Pin(
+            {
+                "gap": Fraction(1),
+                "middle": Fraction(2),
+                "last": Fraction(1),
+                "rise": Fraction(1),
+                "further": Fraction(2),
+                "tilt": Fraction(0),
+                "lead": Fraction(1, 2),
+                "move": Fraction(1),
+            },
+            "atoms -1, 0 and 3 with weights 1, 2 and 1 below, 1, 4 and 4 above: tilts 1/2 and 0, 3/2 and 1",
+            smaller=lambda: _weighed(1, 4, 4, Fraction(1, 2)) / 4,
+            larger=lambda: _weighed(1, 4, 4, Fraction(3, 2)) / _weighed(1, 2, 1, Fraction(1)),
+        ),
+    ),
+)
 def tilted_ratio_moves_with_the_tilt(
     *, gap: Gap, middle: Weight, last: Weight, rise: Growth, further: Growth, tilt: Tilt, lead: Step, move: Step
 ) -> Verdict:

@@ -363,7 +363,19 @@ def printed_stopping_moment_bound_from_r_0_3553(lead: FarLead) -> Verdict:
 NearLead = Annotated[Exact, Reals("rho / sigma_X below 0.3552", 0, Fraction(3552, 10**4), (0, Fraction(1, 5)))]
 
 
-@statement(LEBENSOLD_2024, "at_rdp_nonneg", cases=12)
+@statement(
+    LEBENSOLD_2024,
+    "at_rdp_nonneg",
+    cases=12,
+    pins=(
+        Pin(
+            {"lead": 0},
+            "1 + 2 sqrt(3) pi; E[Phi(-x/sqrt 3)^-2] by mpmath.quad with 30 digits",
+            smaller=lambda: 1 + 2 * arb(3).sqrt() * arb.pi(),
+            larger=lambda: Fraction("12.964361602524076181"),
+        ),
+    ),
+)
 def cited_stopping_moment_bound_fails_below_r_0_3552(lead: NearLead) -> Verdict:
     """The same step fails for 0 <= r <= 0.3552 (decided at points); Thm 7 does not depend on it.
 

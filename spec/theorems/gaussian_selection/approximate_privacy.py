@@ -23,6 +23,7 @@ from dpassay.spec.distributions.pairs import FinitePairs, Kernel, Kernels, PairA
 from dpassay.spec.domains.answers import AnswerPairs, NeighbouringAnswers
 from dpassay.spec.domains.base import Choices
 from dpassay.spec.proof.comparisons import agree
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.steps import Proof, all_of, computed, proof
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import LEBENSOLD_2024
@@ -141,7 +142,29 @@ def exceeding_outcomes(pair: PairAtRatio) -> list[int]:
     return [o for o in range(pair.size) if pair.left.probability(o) > pair.ratio * pair.right.probability(o)]
 
 
-@statement(LEBENSOLD_2024, "post_processing", "approx_dp")
+@statement(
+    LEBENSOLD_2024,
+    "post_processing",
+    "approx_dp",
+    pins=(
+        Pin(
+            {
+                "pair": PairAtRatio(
+                    FiniteDistribution.of(6, 2, 2, 0, 0), FiniteDistribution.of(2, 5, 1, 1, 1), Fraction(3, 2)
+                ),
+                "kernel": Kernel(
+                    (
+                        *(FiniteDistribution({0: Fraction(p), 1: Fraction(1 - p)}) for p in (1, 0, 0, 1)),
+                        FiniteDistribution.of(1, 1),
+                    )
+                ),
+            },
+            "6/10 - 3/2 (2 + 1 + 1/2)/10 of what is sent to 0; 6/10 - 3/10 + 2/10 - 3/20 before",
+            smaller=lambda: Fraction(3, 40),
+            larger=lambda: Fraction(7, 20),
+        ),
+    ),
+)
 def approximate_dp_survives_post_processing(pair: Pair, kernel: Processing) -> Verdict:
     """No randomised map of the outcomes increases the hockey-stick divergence, at any epsilon >= 0."""
     image = pair.mapped(kernel)

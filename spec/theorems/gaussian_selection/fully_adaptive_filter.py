@@ -132,6 +132,19 @@ FIRST_ROUND_ALWAYS_RUNS = Erratum(
             "delta": Fraction(0),
         },
     ),
+    pins=(
+        Pin(
+            {
+                "interaction": chain(*[leak_or_nothing(Fraction(1, 10))] * 2),
+                "budget": Fraction(2),
+                "slack_delta": Fraction(1, 100),
+                "delta": Fraction(1, 2),
+            },
+            "one of two leaks; 1/100 + 1/2",
+            smaller=lambda: Fraction(19, 100),
+            larger=lambda: Fraction(51, 100),
+        ),
+    ),
 )
 def approximate_dp_of_fully_adaptive_filter(
     interaction: Adaptive, budget: Budget, slack_delta: SlackDelta, delta: DeltaBudget
@@ -269,7 +282,34 @@ class _Everything:
         """Nothing to remember."""
 
 
-@statement(LEBENSOLD_2024, "dp_privacy_filter", errata=(ANSWERS_EXCHANGED,))
+def _square_of_half_more() -> arb:
+    return ball(Fraction(3, 2)).log() ** 2
+
+
+def _squares_within() -> arb:
+    twice = 2 * arb(100).log()
+    return ((twice + 2 * ball(Fraction(19, 5)).log()).sqrt() - twice.sqrt()) ** 2
+
+
+@statement(
+    LEBENSOLD_2024,
+    "dp_privacy_filter",
+    errata=(ANSWERS_EXCHANGED,),
+    pins=(
+        Pin(
+            {
+                "interaction": chain(*[randomised_response(Fraction(3, 2))] * 2),
+                "budget": Fraction(19, 5),
+                "slack_delta": Fraction(1, 100),
+                "delta": Fraction(0),
+            },
+            "log(3/2)^2 a round, and the root of V/2 + sqrt(2 V log(100)) = log(19/5)",
+            smaller=lambda: [_square_of_half_more(), _square_of_half_more(), 2 * _square_of_half_more()] * 4,
+            larger=lambda: [_squares_within()] * 12,
+            within=Fraction(1, 10**9),
+        ),
+    ),
+)
 def filter_halts_iff_release_would_overspend(
     interaction: Adaptive, budget: Budget, slack_delta: SlackDelta, delta: DeltaBudget
 ) -> Verdict:
@@ -371,6 +411,19 @@ def _positive(distribution: FiniteDistribution) -> dict[Hashable, Fraction]:
             "slack_delta": Fraction(1, 100),
             "delta": Fraction(1, 2),
         },
+    ),
+    pins=(
+        Pin(
+            {
+                "interaction": chain(*[leak_or_nothing(Fraction(1, 10))] * 3),
+                "budget": Fraction(2),
+                "slack_delta": Fraction(1, 100),
+                "delta": Fraction(1, 4),
+            },
+            "one of two leaks, which are released before the third would overspend; 1/100 + 1/4",
+            smaller=lambda: [Fraction(19, 100)] * 2,
+            larger=lambda: [Fraction(26, 100)] * 2,
+        ),
     ),
 )
 def running_before_the_check_changes_nothing(

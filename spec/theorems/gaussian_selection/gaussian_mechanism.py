@@ -192,7 +192,17 @@ def approximate_dp_of_gaussian_mechanism(shift: Shift, epsilon: Epsilon, positio
     )
 
 
-@statement(LEBENSOLD_2024, "analytic_gaussian_dp")
+@statement(
+    LEBENSOLD_2024,
+    "analytic_gaussian_dp",
+    pins=(
+        Pin(
+            {"shift": Fraction(3, 2), "epsilon": Fraction(1, 2)},
+            "the positive part of the difference of the densities, by adaptive integration",
+            both=lambda: gaussian_excess(arb(3) / 2, arb(1) / 2),
+        ),
+    ),
+)
 def gaussian_delta_is_attained(shift: Shift, epsilon: Epsilon) -> Verdict:
     """The best half-line attains the analytic delta: no smaller delta is true."""
     m, level = exact("shift", shift), exact("epsilon", epsilon)

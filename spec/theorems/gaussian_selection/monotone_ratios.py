@@ -19,6 +19,7 @@ from dpassay.spec.ball import ATTAINED, Exact, at_most, ball, exact, normal_cdf,
 from dpassay.spec.distributions.gaussian_race import GaussianRace, Hurdle
 from dpassay.spec.domains.base import Choices, Domain, Integers, Reals
 from dpassay.spec.proof.box import prove_on_box
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import at_least_by, nonnegative_from_zero
 from dpassay.spec.proof.steps import Proof, all_of, checked, computed, lemma, proof, prose, suppose
 from dpassay.spec.proof.steps import Step as ProofStep
@@ -31,6 +32,7 @@ from dpassay.spec.proof.symbolic import (
 )
 from dpassay.spec.sources import LEBENSOLD_2024
 from dpassay.spec.statement import Erratum, Severity, statement
+from dpassay.spec.theorems.gaussian_selection.second_derivations import wins
 from dpassay.spec.verdict import Evidence, Holds, Scope, Undecided, Verdict, Violated, conjunction
 
 __all__ = ["AtomLists", "SlopeLists"]
@@ -202,7 +204,25 @@ EXPONENTIAL_TAILS_DO_NOT_SUFFICE = Erratum(
 )
 
 
-@statement(LEBENSOLD_2024, "mgf_ratio_monotone", errata=(EXPONENTIAL_TAILS_DO_NOT_SUFFICE,), cases=60)
+@statement(
+    LEBENSOLD_2024,
+    "mgf_ratio_monotone",
+    errata=(EXPONENTIAL_TAILS_DO_NOT_SUFFICE,),
+    cases=60,
+    pins=(
+        Pin(
+            {
+                "atoms": ((Fraction(0), Fraction(2)), (Fraction(1), Fraction(1))),
+                "shift": Fraction(1),
+                "s": Fraction(0),
+                "step": Fraction(2),
+            },
+            "2 + e^k for the exponent k: from 0 to 1, and from 2 to 3",
+            smaller=lambda: (2 + arb(1).exp()) / 3,
+            larger=lambda: (2 + arb(3).exp()) / (2 + arb(2).exp()),
+        ),
+    ),
+)
 def mgf_ratio_monotone(atoms: Atoms, shift: Shift, s: Place, step: Step) -> Verdict:
     """E[e^((t+s)Z)] / E[e^(sZ)] is non-decreasing in s for t > 0, on the set where both expectations are finite.
 
@@ -332,7 +352,26 @@ def _log_race(mean: Fraction, x: Fraction, offsets: tuple[tuple[Fraction, Fracti
     return GaussianRace(Hurdle.of(1, mean - x), *others).log_expectation()
 
 
-@statement(LEBENSOLD_2024, "rnm_ratio_monotone")
+_OFFSETS = ((Fraction(1, 3), 1),)
+
+
+def _gain_of_a_shift(x: Fraction) -> arb:
+    rivals = [(x, 1), *_OFFSETS]
+    return wins(Fraction(1), rivals, Fraction(1)).log() - wins(Fraction(0), rivals, Fraction(1)).log()
+
+
+@statement(
+    LEBENSOLD_2024,
+    "rnm_ratio_monotone",
+    pins=(
+        Pin(
+            {"offsets": _OFFSETS, "shift": Fraction(1), "x": Fraction(0), "step": Fraction(1, 2)},
+            "chances to beat all rivals, integrated over the largest of them",
+            smaller=lambda: _gain_of_a_shift(Fraction(0)),
+            larger=lambda: _gain_of_a_shift(Fraction(1, 2)),
+        ),
+    ),
+)
 def noisy_max_ratio_monotone(offsets: Offsets, shift: Shift, x: Place, step: Step) -> Verdict:
     """F(x) = E_{z ~ N(t,1)}[Phi(z - x) prod Phi(z - c_i)] / E_{z ~ N(0,1)}[the same] is non-decreasing in x, t > 0."""
     t, a, b = exact("shift", shift), exact("x", x), exact("x", x) + exact("step", step)
@@ -439,7 +478,11 @@ def noisy_max_ratio_monotone_on_a_box() -> Proof:
 Count = Annotated[int, Integers("a number of equal rivals", 1, 10**6, (1, 2), logarithmic=True)]
 
 
-@statement(LEBENSOLD_2024, "gaussian_rnm")
+@statement(
+    LEBENSOLD_2024,
+    "gaussian_rnm",
+    pins=(Pin({"rivals": 3}, "one of four", both=lambda: [Fraction(1, 4)] * 2),),
+)
 def equal_answers_win_equally_often(rivals: Count) -> Verdict:
     """With equal answers each of d indices is reported with probability 1/d (an agreement to 60 bits)."""
     log_win = lambda: GaussianRace(Hurdle.of(1, 0, rivals)).log_expectation().exp()
@@ -449,7 +492,17 @@ def equal_answers_win_equally_often(rivals: Count) -> Verdict:
     ).without_tightness()
 
 
-@statement(LEBENSOLD_2024, "gaussian_rnm")
+@statement(
+    LEBENSOLD_2024,
+    "gaussian_rnm",
+    pins=(
+        Pin(
+            {"lead": 1},
+            "chances to beat the rival, integrated over it",
+            both=lambda: [wins(Fraction(1), [(Fraction(0), 1)], Fraction(1))] * 2,
+        ),
+    ),
+)
 def two_answers_race_in_closed_form(
     lead: Annotated[Exact, Reals("a lead in units of sigma", -1000, 1000, (0, 1000, -1000))],
 ) -> Verdict:

@@ -181,7 +181,18 @@ def noisy_max_epsilon_is_attained(size: Size, relative_sigma: ModerateNoise, rel
     )
 
 
-@statement(LEBENSOLD_2024, "rnm_scale_dependence")
+@statement(
+    LEBENSOLD_2024,
+    "rnm_scale_dependence",
+    pins=(
+        Pin(
+            {"size": 3, "relative_sigma": Fraction(1, 2), "relative_sensitivity": Fraction(3, 10)},
+            "both sides of the worst pair, integrated over the largest noisy rival",
+            smaller=lambda: _worst_loss(_worst_pair(3, Fraction(1), Fraction(3, 10)), Fraction(1, 2)),
+            larger=lambda: _worst_loss(_worst_pair(3, Fraction(2), Fraction(3, 10)), Fraction(1, 4)),
+        ),
+    ),
+)
 def noisy_max_epsilon_depends_on_the_width(
     size: Size, relative_sigma: ModerateNoise, relative_sensitivity: Share
 ) -> Verdict:
@@ -197,7 +208,18 @@ def noisy_max_epsilon_depends_on_the_width(
     ]).without_tightness()  # fmt: skip
 
 
-@statement(LEBENSOLD_2024, "rnm_no_pure_dp_unbounded")
+@statement(
+    LEBENSOLD_2024,
+    "rnm_no_pure_dp_unbounded",
+    pins=(
+        Pin(
+            {"size": 3, "relative_sigma": Fraction(1, 2), "relative_sensitivity": Fraction(3, 10)},
+            "4/3 times 3/10 times 7/10 times 4; both sides of the worst pair",
+            smaller=lambda: Fraction(28, 25),
+            larger=lambda: _worst_loss(_worst_pair(3, Fraction(1), Fraction(3, 10)), Fraction(1, 2)),
+        ),
+    ),
+)
 def noisy_max_epsilon_grows_linearly_in_the_width(
     size: Size, relative_sigma: RelativeNoise, relative_sensitivity: Share
 ) -> Verdict:

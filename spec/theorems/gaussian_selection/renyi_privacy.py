@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Annotated, Any
 
+from flint import arb
+
 from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import ATTAINED, Exact, Real, at_least, at_most, ball, exact, sum_balls
 from dpassay.spec.distributions.discrete import (
@@ -21,6 +23,7 @@ from dpassay.spec.distributions.discrete import (
 )
 from dpassay.spec.distributions.pairs import FinitePairs, Kernel, PairAtRatio
 from dpassay.spec.domains.base import Integers, Reals
+from dpassay.spec.notions.second_derivations import THREE
 from dpassay.spec.proof.comparisons import agree
 from dpassay.spec.proof.pins import Pin
 from dpassay.spec.proof.rules import at_least_by
@@ -70,7 +73,22 @@ def renyi_divergence_is_moment_of_loss(pair: Pair, alpha: IntegerOrder) -> Verdi
     ])  # fmt: skip
 
 
-@statement(LEBENSOLD_2024, "renyi_divergence")
+def _third_order_of_three() -> arb:
+    return ball(Fraction(25, 2) + Fraction(27, 160) + Fraction(4, 125)).log() / 2
+
+
+@statement(
+    LEBENSOLD_2024,
+    "renyi_divergence",
+    pins=(
+        Pin(
+            {"pair": THREE, "alpha": Fraction(2), "gap": Fraction(1)},
+            "25/10 + 9/40 + 4/50 and 125/10 + 27/160 + 8/250 for the moments",
+            smaller=lambda: ball(Fraction(561, 200)).log(),
+            larger=_third_order_of_three,
+        ),
+    ),
+)
 def renyi_divergence_increases_with_order(pair: PositivePair, alpha: Order, gap: Gap) -> Verdict:
     """D_alpha <= D_beta for alpha <= beta; equality where the loss is constant. (Trivial where D_beta is infinite.)"""
     low, high = exact("alpha", alpha), exact("alpha", alpha) + exact("gap", gap)
@@ -81,7 +99,18 @@ def renyi_divergence_increases_with_order(pair: PositivePair, alpha: Order, gap:
     ).without_tightness()
 
 
-@statement(LEBENSOLD_2024, "renyi_divergence")
+@statement(
+    LEBENSOLD_2024,
+    "renyi_divergence",
+    pins=(
+        Pin(
+            {"pair": THREE, "alpha": Fraction(3)},
+            "125/10 + 27/160 + 8/250 for the moment; the largest ratio is 5, with probability 1/2",
+            smaller=lambda: [_third_order_of_three(), (ball(25) / 2).log() / 2],
+            larger=lambda: [ball(5).log(), _third_order_of_three()],
+        ),
+    ),
+)
 def renyi_divergence_tends_to_max_divergence(pair: PositivePair, alpha: Order) -> Verdict:
     """max L + log P(argmax L) / (alpha - 1) <= D_alpha <= max L: the limit for alpha -> infinity, with its rate."""
     largest: Real = lambda: max_divergence(pair.left, pair.right)
@@ -104,7 +133,25 @@ def _weight_of_largest_ratio(pair: PairAtRatio) -> Fraction:
     return sum((pair.left.probability(o) for o, r in ratios.items() if r == max(ratios.values())), Fraction(0))
 
 
-@statement(LEBENSOLD_2024, "renyi_divergence")
+def _entropy_of_three() -> arb:
+    return (5 * ball(5).log() + 3 * ball(Fraction(3, 4)).log() + 2 * ball(Fraction(2, 5)).log()) / 10
+
+
+@statement(
+    LEBENSOLD_2024,
+    "renyi_divergence",
+    pins=(
+        Pin(
+            {"pair": THREE, "alpha": Fraction(2)},
+            "losses log 5, log(3/4) and log(2/5) with range log(25/2); 25/10 + 9/40 + 4/50 for the moment",
+            smaller=lambda: [_entropy_of_three(), ball(Fraction(561, 200)).log()],
+            larger=lambda: [
+                ball(Fraction(561, 200)).log(),
+                _entropy_of_three() + ball(Fraction(25, 2)).log() ** 2 / 8,
+            ],
+        ),
+    ),
+)
 def renyi_divergence_tends_to_relative_entropy(pair: PositivePair, alpha: Order) -> Verdict:
     """D_1 <= D_alpha <= D_1 + (alpha - 1) R^2 / 8, with D_1 = E_P[L] and R the range of L: the limit for
     alpha -> 1, with its rate. (Hoeffding's lemma; the notion of zCDP is decided by it.)

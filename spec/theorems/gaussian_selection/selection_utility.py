@@ -175,6 +175,14 @@ def f1_score(true_positives: int, false_positives: int, false_negatives: int) ->
         {"true_positives": 5, "false_positives": 0, "false_negatives": 0},
         {"true_positives": 0, "false_positives": 3, "false_negatives": 0},
     ),
+    pins=(
+        Pin(
+            {"true_positives": 1, "false_positives": 2, "false_negatives": 3},
+            "precision 1/3 and recall 1/4: 2/(3 + 4)",
+            smaller=lambda: [0, Fraction(2, 7)],
+            larger=lambda: [Fraction(2, 7), 1],
+        ),
+    ),
 )
 def f1_score_is_a_share(true_positives: Count, false_positives: Count, false_negatives: Count) -> Verdict:
     """0 <= F1 <= 1; F1 = 1 if and only if nothing is missed and nothing wrong is reported (also if there is

@@ -22,6 +22,7 @@ from dpassay.spec.interactions.charged_calls import (
     whole_range_response,
     with_leak,
 )
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import Ratio, product
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement
@@ -100,6 +101,21 @@ WORST = {"root": Fraction(2), "hits": 2, "calls": 5, "charged": 1, "leak": Fract
     "target_charging_approx",
     cases=15,
     examples=(WORST, {**WORST, "leak": Fraction(1, 50)}),
+    pins=(
+        Pin(
+            {
+                "root": Fraction(2),
+                "hits": 1,
+                "calls": 1,
+                "charged": 1,
+                "leak": Fraction(1, 50),
+                "slack": Fraction(1, 2),
+            },
+            "one call leaks; 1/2 + 2/50, and no hit in a call of quality 1/5",
+            smaller=lambda: Fraction(1, 50),
+            larger=lambda: Fraction(1, 2) + Fraction(1, 25) + Fraction(4, 5),
+        ),
+    ),
 )
 def advanced_bound_holds_for_adaptive_calls_of_different_parameters(
     root: Root, hits: Hits, calls: Most, charged: Charged, leak: Leak, slack: Slack

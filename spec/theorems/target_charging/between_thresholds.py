@@ -114,7 +114,19 @@ def between_is_target_at_real_parameters(epsilon: Epsilon, gap: Gap, value: Valu
     )
 
 
-@statement(COHEN_2023, "between_thresholds_target", examples=(BOTTOM,))
+@statement(
+    COHEN_2023,
+    "between_thresholds_target",
+    examples=(BOTTOM,),
+    pins=(
+        Pin(
+            BOTTOM,
+            "1/4 of 1/3; between with chances 1/12 and 1/6, below with 3/4 and 1/3, which have 1/8 in common",
+            smaller=lambda: Fraction(1, 12),
+            larger=lambda: Fraction(1, 12) / Fraction(7, 8),
+        ),
+    ),
+)
 def between_thresholds_quality_is_attained(ratio: Ratio, width: Width, position: WideRatio, share: Share) -> Verdict:
     """The quality is exactly (1 - W)/(e^epsilon + 1) for every two values at distance 1 on the same outer side; it is
     larger where they straddle both thresholds, which needs a gap below 1.

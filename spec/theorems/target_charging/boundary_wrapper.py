@@ -202,7 +202,19 @@ def wrapped_epsilon_is_at_most_four_thirds_of_epsilon() -> Proof:
     )
 
 
-@statement(COHEN_2023, "wrapped_classifier_privacy", "wrapped_privacy_general")
+@statement(
+    COHEN_2023,
+    "wrapped_classifier_privacy",
+    "wrapped_privacy_general",
+    pins=(
+        Pin(
+            {"ratio": Fraction(2), "rare": Fraction(1, 10**6)},
+            "12/5, which is approached",
+            both=lambda: Fraction(12, 5),
+            within=Fraction(1, 10**5),
+        ),
+    ),
+)
 def wrapped_classifier_epsilon_is_approached(ratio: Ratio, rare: Rare) -> Verdict:
     """No smaller t holds for three outcomes: where the dominant outcome has probability 1/2, a rare one of probability
     eta rises by e^epsilon and the third falls by e^epsilon, the likelihood ratio is at least e^t (1 - e^epsilon eta).

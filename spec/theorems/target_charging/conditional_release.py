@@ -91,6 +91,25 @@ def _as_targeted(ratio: Fraction, order: str, hits: int) -> TargetedPair:
             "kept": 2,
         },
     ),
+    pins=(
+        Pin(
+            {
+                "pair": PairAtRatio(FiniteDistribution.of(1, 2, 7), FiniteDistribution.of(2, 4, 4), Fraction(3, 2)),
+                "kept": 2,
+            },
+            "2/10 - 3/2 * 1/10 + 4/10 - 3/2 * 2/10 of the kept outcomes; 7/10 - 3/2 * 4/10 is less",
+            both=lambda: Fraction(3, 20),
+        ),
+        Pin(
+            {
+                "pair": PairAtRatio(FiniteDistribution.of(1, 2, 7), FiniteDistribution.of(1, 5, 4), Fraction(5, 4)),
+                "kept": 1,
+            },
+            "the outcomes that are hidden together have 9/10 on both sides; 5/10 - 5/4 * 2/10",
+            smaller=lambda: 0,
+            larger=lambda: Fraction(1, 4),
+        ),
+    ),
 )
 def restriction_is_post_processing(pair: Pair, kept: Kept) -> Verdict:
     """If B^0 and B^1 are (epsilon, delta)-indistinguishable, so are their restrictions to a set of outcomes."""
@@ -150,7 +169,19 @@ def conditioning_doubles_epsilon(targeted: Targeted) -> Verdict:
     return at_most_exact(worst_ratio(*given), revision_ratio(targeted.ratio), "likelihood ratio")
 
 
-@statement(COHEN_2023, "conditioning_doubles_eps", "revise_call_privacy")
+@statement(
+    COHEN_2023,
+    "conditioning_doubles_eps",
+    "revise_call_privacy",
+    pins=(
+        Pin(
+            {"ratio": Fraction(2), "rare": Fraction(1, 10**6)},
+            "the square of the ratio, which is approached",
+            both=lambda: 4,
+            within=Fraction(1, 10**5),
+        ),
+    ),
+)
 def two_epsilon_of_a_revision_is_approached(ratio: Ratio, rare: Rare) -> Verdict:
     """No less than 2 epsilon will do for a revised release: a rare outcome of ratio e^epsilon in an event whose bulk
     has the ratio e^-epsilon has a likelihood ratio of at least e^(2 epsilon) (1 - 4 e^(2 epsilon) eta), eta its

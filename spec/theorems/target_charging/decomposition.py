@@ -14,6 +14,7 @@ from dpassay.spec.distributions.discrete import FiniteDistribution, least_delta
 from dpassay.spec.distributions.pairs import PairAtRatio
 from dpassay.spec.domains.base import Reals
 from dpassay.spec.notions.target_quality import Mixture, indistinguishable, normalised, outcomes_of
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact
 from dpassay.spec.sources import COHEN_2023
 from dpassay.spec.statement import statement
@@ -108,6 +109,17 @@ _RESPONSE = PairAtRatio(FiniteDistribution.of(3, 1, 0), FiniteDistribution.of(1,
     examples=(
         {"pair": _LEAK, "errors": _RESPONSE, "share": Fraction(1, 2)},
         {"pair": _RESPONSE, "errors": _LEAK, "share": Fraction(0)},
+    ),
+    pins=(
+        Pin(
+            {
+                "pair": PairAtRatio(FiniteDistribution.of(1, 0, 0), FiniteDistribution.of(0, 0, 1), Fraction(3)),
+                "errors": _RESPONSE,
+                "share": Fraction(1, 2),
+            },
+            "7/8 - 3/8 of the first outcome, and all of the last one",
+            both=lambda: Fraction(1, 2),
+        ),
     ),
 )
 def approximate_dp_iff_pure_dp_with_errors(pair: Pair, errors: Pair, share: Weight) -> Verdict:

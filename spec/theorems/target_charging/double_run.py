@@ -166,7 +166,18 @@ def disagreement_of_two_runs_is_a_target(targeted: Targeted) -> Verdict:
     return conjunction([loss.without_tightness(), bound])
 
 
-@statement(COHEN_2023, "double_run_target")
+@statement(
+    COHEN_2023,
+    "double_run_target",
+    pins=(
+        Pin(
+            {"ratio": Fraction(2), "rare": Fraction(1, 10**6)},
+            "3/7, which is approached",
+            both=lambda: Fraction(3, 7),
+            within=Fraction(1, 10**5),
+        ),
+    ),
+)
 def double_run_quality_is_attained(ratio: Ratio, rare: Rare) -> Verdict:
     """No larger q holds for all algorithms: randomised response has the quality 2 x/(1 + x)^2 exactly; a minority
     outcome of probability eta that rises by x = e^epsilon has at most (x^2 - 1)/(x^3 - 1) times 1 + 2 x eta.
@@ -186,7 +197,18 @@ def _merged(pair: TargetedPair) -> TargetedPair:
     return TargetedPair(*_binary(*sums), pair.ratio)
 
 
-@statement(DPASSAY, "double_run_worst_case_is_binary")
+@statement(
+    DPASSAY,
+    "double_run_worst_case_is_binary",
+    pins=(
+        Pin(
+            {"targeted": TargetedPair(FiniteDistribution.of(2, 3, 5), FiniteDistribution.of(3, 4, 3), Fraction(2))},
+            "42/100 over 1 - 62/300, and 62/100 over 1 - 38/300: at e^(2 epsilon) = 4",
+            smaller=lambda: Fraction(9, 17),
+            larger=lambda: Fraction(93, 131),
+        ),
+    ),
+)
 def merging_outcomes_lowers_the_quality_of_disagreement(targeted: Targeted) -> Verdict:
     """Merging all outcomes that rise into one, and all others into another, does not raise the quality of
     disagreement: two outcomes are the worst case (step 2 of the proof).

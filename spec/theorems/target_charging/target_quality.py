@@ -71,7 +71,20 @@ def admissible_corners(pair: TargetedPair) -> Iterator[Masses]:
         yield {o: mass for o, mass, taken in zip(pair.left.outcomes, largest, chosen, strict=True) if taken}
 
 
-@statement(COHEN_2023, "q_target_pure")
+@statement(
+    COHEN_2023,
+    "q_target_pure",
+    pins=(
+        Pin(
+            {
+                "targeted": TargetedPair(FiniteDistribution.of(2, 8), FiniteDistribution.of(4, 6), Fraction(2), 1),
+            },
+            "0 in common on the target, up to 4/10 off it: 2/10 and (2/10)/(6/10)",
+            smaller=lambda: [Fraction(1, 5), Fraction(1, 3)] * 2,
+            larger=lambda: [Fraction(1, 3)] * 4,
+        ),
+    ),
+)
 def quality_of_target_in_closed_form(targeted: Targeted) -> Verdict:
     """T is a q-target of an epsilon-indistinguishable pair exactly for q up to min_b Z^b(T) / (1 - c_max(off T)),
     c_max(y) = (e^eps min Z^b(y) - max Z^b(y)) / (e^eps - 1).
@@ -98,7 +111,24 @@ def quality_of_target_in_closed_form(targeted: Targeted) -> Verdict:
     return conjunction(verdicts)
 
 
-@statement(DPASSAY, "quality_monotone", cases=25)
+@statement(
+    DPASSAY,
+    "quality_monotone",
+    cases=25,
+    pins=(
+        Pin(
+            {
+                "targeted": TargetedPair(
+                    FiniteDistribution.of(2, 4, 4), FiniteDistribution.of(3, 2, 5), Fraction(2), 1
+                ),
+                "growth": Fraction(3, 2),
+            },
+            "off the target 0 and 3/10 in common; 3/10; at e^epsilon = 3 these are 2/20 and 7/20",
+            smaller=lambda: [Fraction(2, 7)] * 2,
+            larger=lambda: [Fraction(5, 7), Fraction(4, 11)],
+        ),
+    ),
+)
 def quality_grows_with_target_and_epsilon(targeted: Targeted, growth: Growth) -> Verdict:
     """The quality of a target does not fall when outcomes are added to it, or when epsilon grows."""
     pair = targeted

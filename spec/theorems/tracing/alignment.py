@@ -15,6 +15,7 @@ from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.distribution import LeafDistribution
 from dpassay.spec.leaves.merging import merged
 from dpassay.spec.leaves.model import LeafModel, NoiseKind
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
@@ -25,6 +26,7 @@ from dpassay.spec.theorems.tracing.programs import (
     random_program,
     sparse_vector,
 )
+from dpassay.spec.theorems.tracing.second_derivations import RACE, race_losses
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
 __all__ = [
@@ -57,6 +59,14 @@ def _loss_is_at_most(
     "alignment lemma",
     cases=2,
     examples=tuple({"program": i, "relation": VectorNeighbours(3, linf=1)} for i in (42, 40, 8)),
+    pins=(
+        Pin(
+            {"program": RACE, "relation": VectorNeighbours(3, linf=1)},
+            "the difference of two exponential variables in closed form; the noise of scale 1/2 moves by 1",
+            smaller=race_losses,
+            larger=lambda: [2] * 9,
+        ),
+    ),
 )
 def pure_dp_of_alignment(program: Program, relation: Relation) -> Verdict:
     """If every leaf has, for every move of the data, a shift of the noise that keeps its decisions, then the privacy
@@ -75,7 +85,20 @@ def pure_dp_of_alignment(program: Program, relation: Relation) -> Verdict:
     ])  # fmt: skip
 
 
-@statement(DPASSAY, "alignment of noisy max", cases=8, examples=({"size": 4, "kind": NoiseKind.EXPONENTIAL},))
+@statement(
+    DPASSAY,
+    "alignment of noisy max",
+    cases=8,
+    examples=({"size": 4, "kind": NoiseKind.EXPONENTIAL},),
+    pins=(
+        Pin(
+            {"size": 3, "kind": NoiseKind.EXPONENTIAL},
+            "the winner moves up by 2; on the path of two improvements both winners do",
+            smaller=lambda: 1,
+            larger=lambda: 2,
+        ),
+    ),
+)
 def alignment_of_noisy_max_costs_epsilon(size: Size, kind: Kind) -> Verdict:
     """The merged leaves of noisy max with noise of scale 2/epsilon, found by a loop, are aligned at cost epsilon: the
     noise of the winner moves up by 2, whatever the number of answers. Paths that are not merged cost more.
@@ -91,7 +114,20 @@ def alignment_of_noisy_max_costs_epsilon(size: Size, kind: Kind) -> Verdict:
     ])  # fmt: skip
 
 
-@statement(DPASSAY, "alignment of sparse vector", cases=3, examples=({"size": 3},))
+@statement(
+    DPASSAY,
+    "alignment of sparse vector",
+    cases=3,
+    examples=({"size": 3},),
+    pins=(
+        Pin(
+            {"size": 3},
+            "each of three answers moves by 1; the threshold would move by 1 and the last answer by 2",
+            smaller=lambda: [Fraction(3, 4), Fraction(3, 4) * Fraction(999, 1000), Fraction(3, 4)],
+            larger=lambda: [1, Fraction(3, 4), Fraction(3, 4)],
+        ),
+    ),
+)
 def alignment_of_sparse_vector_is_approached_far_out(size: Size) -> Verdict:
     """Sparse vector with a threshold of Lap(2/epsilon), answers with Lap(4/epsilon) and one answer above costs at most
     epsilon = 1, and data far out in the direction of the worst move lose all but a thousandth of the bound.

@@ -18,6 +18,7 @@ from dpassay.spec.leaves.data_cells import AlignedCells, cell_bound
 from dpassay.spec.leaves.distribution import LeafDistribution
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Relation
 from dpassay.spec.leaves.polyhedra import negated
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
@@ -65,6 +66,14 @@ def _folded(parts: int, start: int, scale: Fraction) -> LeafModel:
     "disjoint images",
     cases=6,
     examples=({"parts": 2, "start": 1, "scale": Fraction(10)}, {"parts": 1, "start": 1, "scale": Fraction(10)}),
+    pins=(
+        Pin(
+            {"parts": 1, "start": 1, "scale": Fraction(2)},
+            "noise is below 1 or below 0; the event moves by 1",
+            smaller=lambda: [(2 - (-ball(1) / 2).exp()).log(), Fraction(1, 2)],
+            larger=lambda: [Fraction(1, 2)] * 2,
+        ),
+    ),
 )
 def pure_dp_of_alignment_into_other_cells(parts: Fold, start: Start, scale: Scale) -> Verdict:
     """Where data decide between branches, leaves of one branch may be shifted into leaves of the other one with the
@@ -90,7 +99,16 @@ def _clipped(scale: Fraction) -> LeafModel:
     return LeafModel(tuple(leaves), size=1)
 
 
-@statement(DPASSAY, "clipping", cases=6, examples=({"step": Fraction(3), "scale": Fraction(2)},))
+@statement(
+    DPASSAY,
+    "clipping",
+    cases=6,
+    examples=({"step": Fraction(3), "scale": Fraction(2)},),
+    pins=(
+        Pin({"step": Fraction(1, 4), "scale": Fraction(2)}, "a move by 1/4", both=lambda: [Fraction(1, 8)] * 2),
+        Pin({"step": Fraction(3), "scale": Fraction(2)}, "the whole range", both=lambda: [Fraction(1, 2)] * 2),
+    ),
+)
 def alignment_of_a_clipped_answer_costs_its_range(step: Step, scale: Scale) -> Verdict:
     """An answer clipped to [0, 1] plus Laplace noise of scale b costs min(1, step)/b, and its loss at the ends of the
     range is as large.
@@ -107,6 +125,10 @@ def alignment_of_a_clipped_answer_costs_its_range(step: Step, scale: Scale) -> V
         at_most(lambda: max_divergence(left, right), lambda: ball(bound.epsilon), slack=ATTAINED),
         at_most(lambda: ball(bound.epsilon), lambda: max_divergence(left, right), slack=ATTAINED),
     ])  # fmt: skip
+
+
+def _released_count() -> arb:
+    return (-ball(1) / 2).exp() / 2
 
 
 Keys = Annotated[int, Choices("number of keys", (1, 2))]
@@ -143,6 +165,14 @@ def _strictly(forms: list[Affine]) -> Iterator[Constraint]:
     examples=(
         {"keys": 2, "threshold": Fraction(9, 2), "scale": Fraction(1, 2)},
         {"keys": 1, "threshold": Fraction(2), "scale": Fraction(2)},
+    ),
+    pins=(
+        Pin(
+            {"keys": 1, "threshold": Fraction(2), "scale": Fraction(2)},
+            "a count of 1 with noise is above 2 with probability e^(-1/2)/2; from 2 to 1 no ratio is above e^(1/2)",
+            smaller=lambda: [0, _released_count(), 0, None, _released_count()],
+            larger=lambda: [_released_count()] * 5,
+        ),
     ),
 )
 def approximate_dp_of_leaves_given_up(keys: Keys, threshold: Threshold, scale: Scale) -> Verdict:

@@ -13,6 +13,7 @@ from dpassay.spec.leaves.check import check_alignment
 from dpassay.spec.leaves.data import at_data
 from dpassay.spec.leaves.gaussian_alignment import GaussianAligned, gaussian_bound
 from dpassay.spec.leaves.model import Affine, Derived, Function, Leaf, LeafModel, Noise, NoiseKind
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import at_most_exact, equal_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
@@ -97,6 +98,13 @@ def _changes(model: LeafModel, relation: VectorNeighbours, number: int) -> Itera
     cases=12,
     examples=tuple({"program": i, "relation": VectorNeighbours(3, l1=1, low=-END, high=END)} for i in range(6))
     + tuple({"program": i, "relation": VectorNeighbours(3, l0=1, linf=1, low=-END, high=END)} for i in range(6, 12)),
+    pins=(
+        Pin(
+            {"program": 303, "relation": VectorNeighbours(3, l0=1, linf=1, low=-END, high=END)},
+            "|x + 1| - x moves by 2 below -1",
+            both=lambda: 2,
+        ),
+    ),
 )
 def pure_dp_of_functions_of_data(program: Program, relation: Relation) -> Verdict:
     """Where clipped, rounded, compared or squared data, and functions of these, are coordinates of their own, the
@@ -118,6 +126,13 @@ def pure_dp_of_functions_of_data(program: Program, relation: Relation) -> Verdic
     cases=6,
     examples=tuple(
         {"program": i, "relation": VectorNeighbours(3, l0=1, linf=1, low=-END, high=END)} for i in (16, 18, 41)
+    ),
+    pins=(
+        Pin(
+            {"program": 303, "relation": VectorNeighbours(3, l0=1, linf=1, low=-END, high=END)},
+            "|x + 1| - x moves by 2 below -1",
+            both=lambda: 4,
+        ),
     ),
 )
 def gaussian_dp_of_functions_of_data(program: Program, relation: Relation) -> Verdict:

@@ -18,6 +18,7 @@ from dpassay.spec.leaves.check_cells import check_cells
 from dpassay.spec.leaves.discrete_cells import DiscreteCells, discrete_bound
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Relation
 from dpassay.spec.leaves.polyhedra import opposite
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.rational import equal_exact
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
@@ -147,6 +148,13 @@ def _relation(reach: Fraction) -> VectorNeighbours:
     "loss of cells",
     cases=8,
     examples=tuple({"program": i, "reach": Fraction(reach)} for i, reach in ((1, 3), (5, 1), (18, 3), (31, 1))),
+    pins=(
+        Pin(
+            {"program": 3, "reach": ONE},
+            '"no" is heads and falls from 1/2 to 1/4 at 1; all else has smaller ratios',
+            both=lambda: [ball(2).log()] * 2,
+        ),
+    ),
 )
 def exact_loss_of_distributions_on_cells(program: Program, reach: Reach) -> Verdict:
     """Where data decide between distributions, the privacy loss of all neighbours is the largest one between the
@@ -166,6 +174,13 @@ def exact_loss_of_distributions_on_cells(program: Program, reach: Reach) -> Verd
     cases=8,
     examples=tuple(
         {"program": i, "reach": Fraction(reach), "epsilon": Fraction(1, 4)} for i, reach in ((0, 1), (2, 3), (29, 1))
+    ),
+    pins=(
+        Pin(
+            {"program": 36, "reach": ONE, "epsilon": Fraction(1, 4)},
+            '"no" is heads of chance 3/8, and rises from 1/2 to 7/8 of it at -1',
+            both=lambda: [1 + (21 - 12 * (ball(1) / 4).exp()) / 64] * 2,
+        ),
     ),
 )
 def delta_of_distributions_on_cells(program: Program, reach: Reach, epsilon: Epsilon) -> Verdict:
@@ -188,7 +203,13 @@ def _largest_stick(pairs: Iterable[tuple[Masses, Masses]], factor: arb) -> arb:
     return largest
 
 
-@statement(DPASSAY, "boundaries as cells", cases=8, examples=({"low": 1, "high": 3, "strict": True},))
+@statement(
+    DPASSAY,
+    "boundaries as cells",
+    cases=8,
+    examples=({"low": 1, "high": 3, "strict": True},),
+    pins=(Pin({"low": 1, "high": 3, "strict": True}, "1/8 at 0, 1/4 beside", both=lambda: [ball(2).log()] * 2),),
+)
 def boundaries_of_branches_are_cells(low: Eighths, high: Eighths, strict: Strict) -> Verdict:
     """A boundary on which branches disagree is a cell of its own: a fair coin decides between a chance that rises at 0
     and one that falls there, so that data on either side have the same distribution and data at 0 another one.

@@ -16,8 +16,10 @@ from dpassay.spec.leaves.lattice_alignment import AlignedOnLattice, lattice_boun
 from dpassay.spec.leaves.lattice_masses import cell_masses
 from dpassay.spec.leaves.model import Affine, Constraint, Leaf, LeafModel, Noise, NoiseKind, Relation
 from dpassay.spec.leaves.polyhedra import opposite
+from dpassay.spec.proof.pins import Pin
 from dpassay.spec.sources import DPASSAY
 from dpassay.spec.statement import statement
+from dpassay.spec.theorems.tracing.second_derivations import DIFFERENCE, difference_losses
 from dpassay.spec.verdict import Evidence, Holds, Verdict, conjunction
 
 __all__ = ["pure_dp_of_integer_alignment"]
@@ -36,6 +38,14 @@ Threshold = tuple[int, Relation]
     "alignment by integers",
     cases=3,
     examples=tuple({"program": i, "relation": VectorNeighbours(1, linf=1, integer=True)} for i in range(12)),
+    pins=(
+        Pin(
+            {"program": DIFFERENCE, "relation": VectorNeighbours(1, linf=1, integer=True)},
+            "tails of the difference in closed form; one of the variables moves by 1",
+            smaller=difference_losses,
+            larger=lambda: [ball(4).log()] * 14,
+        ),
+    ),
 )
 def pure_dp_of_integer_alignment(program: Program, relation: Steps) -> Verdict:
     """If every leaf has, for every integer move of the data, an integer shift of its geometric noise upwards that

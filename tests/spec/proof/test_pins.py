@@ -75,6 +75,20 @@ def test_a_comparison_may_be_left_out_but_not_all_and_none_may_be_forgotten() ->
     assert Pin(point, "", larger=lambda x: [None, None]).check(two_bounds).outcome is Outcome.VIOLATED
 
 
+@pytest.mark.parametrize("window", [None, (1, 1)])
+def test_without_references_the_number_of_inequalities_is_counted(window: tuple[int, int] | None) -> None:
+    attained_twice = lambda x: conjunction(at_most_exact(x, x, name) for name in "xy")
+    outcomes = [
+        Pin({"x": Fraction(1)}, "", tightness=window, count=n).check(attained_twice).outcome for n in (1, 2, 3)
+    ]
+    assert outcomes == [Outcome.VIOLATED, Outcome.HOLDS, Outcome.VIOLATED]
+
+
+def test_a_pin_of_no_inequality_is_refused() -> None:
+    with pytest.raises(UsageError, match="count must be at least 1"):
+        Pin({}, "", count=0)
+
+
 def test_a_claim_that_fails_at_its_pin_fails() -> None:
     false = lambda x: at_most(lambda: ball(x), lambda: ball(x - 1))
     assert Pin({"x": 1}, "", larger=lambda x: x - 1).check(false).outcome is Outcome.VIOLATED
