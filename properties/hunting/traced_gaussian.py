@@ -19,7 +19,7 @@ from dpassay.claims import Claim
 from dpassay.properties.hunting.traced_events import Forms, numbers_of, range_of
 from dpassay.properties.notions.base import epsilon_delta_of
 from dpassay.properties.outcomes.events import Interval, Words
-from dpassay.properties.pairing.registry import DistributionPair, PushedForward
+from dpassay.properties.pairing.registry import PushedForward
 from dpassay.spec.ball import ball, normal_cdf
 from dpassay.spec.leaves.model import Image, LeafModel
 from dpassay.spec.leaves.noise_behind import Direction
@@ -101,7 +101,7 @@ def across(
     models: tuple[LeafModel, LeafModel],
     originals: tuple[LeafModel, LeafModel],
     claim: Claim | None,
-) -> DistributionPair | None:
+) -> tuple[PushedForward, PushedForward] | None:
     """Return the distributions of the cells between half-spaces across a direction.
 
     Parameters
@@ -195,6 +195,6 @@ def _log_interval(low: float, high: float, mean: Fraction, variance: Fraction) -
     deviation = ball(variance).sqrt()
     a, b = (None if math.isinf(end) else ball(Fraction(end) - mean) / deviation for end in (low, high))
     if a is not None and a > 0:  # both tails on the side where they are small
-        a, b = None if b is None else -b, -a
+        return _log_interval(-high, -low, -mean, variance)
     upper = arb(1) if b is None else normal_cdf(b)
     return (upper if a is None else upper - normal_cdf(a)).log()

@@ -47,6 +47,7 @@ _COST = 1.5
 """Time that the probability of a leaf takes, in units of the 5 ms of a Gaussian race."""
 
 _Models = tuple[LeafModel, LeafModel]
+_Pushed = tuple[PushedForward, PushedForward]
 
 _ROUNDS, _GAIN = 6, 1e-3
 """Times that the worst cell is cut again, and the relative gain for which it is."""
@@ -251,7 +252,7 @@ def _through_cells(left: LeafModel, right: LeafModel, *, is_whole: bool, claim: 
 
 def _in_cells(
     models: _Models, originals: _Models, jumps: Mapping[Hashable, tuple[Lattice, ...]], claim: Claim | None
-) -> DistributionPair:
+) -> _Pushed:
     """Return the distributions of the finest cells whose probabilities are known."""
     reason: UndecidedLeafError | None = None
     point = None if claim is None else epsilon_delta_of(claim)
@@ -321,7 +322,7 @@ def _complement(parts: Iterable[Leaf]) -> arb:
 
 def _refined(
     models: _Models, cuts: Cuts, originals: _Models, jumps: Mapping[Hashable, tuple[Lattice, ...]]
-) -> DistributionPair:
+) -> _Pushed:
     """Return the distributions of cells, after the one that loses most was cut again for as long as that helps.
 
     Between its jumps a rounded number is constant: it tells no more than the cells that are there already.
@@ -373,7 +374,7 @@ def _scale(model: LeafModel) -> Fraction:
 
 def _named(
     sides: Sequence[LeafDistribution], models: _Models, cuts: Cuts, originals: _Models
-) -> DistributionPair:  # fmt: skip
+) -> _Pushed:  # fmt: skip
     words = _Cells(models, cuts, originals)
     if any(side.model.undecided for side in sides):
         first, second = _completed(*sides)

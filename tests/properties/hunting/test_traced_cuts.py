@@ -16,6 +16,7 @@ from dpassay.properties.hunting.traced_pairs import distributions
 from dpassay.properties.tracing.trace import Trace, trace
 from dpassay.spec.ball import float_lower, precision
 from dpassay.spec.distributions.discrete import max_divergence
+from dpassay.spec.leaves.cells import Cuts
 
 
 def index_and_value(data: Any, size: Any, rng: Any) -> Any:
@@ -74,11 +75,11 @@ def test_a_rounded_number_is_not_cut_between_its_jumps(rounding: Any, start: flo
 
 
 def test_cells_are_halved_or_cut_at_a_distance_from_their_end() -> None:
-    cuts = {"a": [[Fraction(0), Fraction(2)]]}
-    assert refined(cuts, "a", (1,), Fraction(1)) == {"a": [[0, 1, 2]]}
-    assert refined(cuts, "a", (0,), Fraction(3)) == {"a": [[-3, 0, 2]]}
-    assert refined(cuts, "a", (2,), Fraction(3)) == {"a": [[0, 2, 5]]}
-    assert refined(cuts, "a", ("7",), Fraction(3)) == cuts
+    cuts: Cuts = {"a": [[Fraction(0), Fraction(2)]]}
+    cases: list[tuple[int | str, int, list[int]]] = [(1, 1, [0, 1, 2]), (0, 3, [-3, 0, 2]), (2, 3, [0, 2, 5])]
+    for label, scale, expected in [*cases, ("7", 3, [0, 2])]:
+        (ends,) = refined(cuts, "a", (label,), Fraction(scale))["a"]
+        assert list(map(int, ends)) == expected
 
 
 def test_a_claim_about_clipped_laplace_noise_is_cut_where_it_is_decided() -> None:

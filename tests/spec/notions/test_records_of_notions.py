@@ -116,13 +116,17 @@ def excess(pair: Pair, outcome: Hashable) -> float:
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("claim", ALL, ids=lambda claim: type(claim).__name__)
 def test_the_event_shows_what_the_claim_denies(claim: Claim, name: str) -> None:
-    """The likeliest losses: those beyond epsilon where a delta is spent on them, otherwise the largest one."""
+    """The likeliest losses: those beyond epsilon where a delta is spent on them, or largest ones."""
     left, right = pair = PAIRS[name]
     event = find_notion(claim).event(claim, left, right)
     possible = [outcome for outcome in left.outcomes if left.probability(outcome)]
     if isinstance(claim, ApproximateDP | ProbabilisticDP):
         beyond = tuple(o for o in possible if loss(pair, o) > claim.epsilon)
         assert event == (beyond or (max(possible, key=lambda o: loss(pair, o)),))
+    elif isinstance(claim, RenyiDP | ZCDP | GaussianDP):  # the outcomes beyond a level of the loss
+        outside = [loss(pair, o) for o in possible if o not in event]
+        assert event
+        assert all(loss(pair, o) >= other for o in event for other in outside)
     else:
         measure = excess if isinstance(claim, ExPost) else loss
         assert event == (max(possible, key=lambda o: measure(pair, o)),)
