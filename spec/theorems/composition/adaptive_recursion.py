@@ -183,7 +183,7 @@ def adaptive_recursion_is_best_of_all_plans(sequence: Sequence) -> Verdict:
     """
     base, classes = sequence.base, sequence.classes[:2]
     offers = [_responses(base, each) for each in classes] + [[TELLS_NOTHING]]
-    best = best_plan_delta(offers[0], offers[1], sequence.budget)
+    best = best_plan_delta(offers[:2], sequence.budget)
     return equal_exact(best, adaptive_delta(base, classes, sequence.level), "best of all plans")
 
 
@@ -242,8 +242,8 @@ STRICT = LatticeBatch(Fraction(16, 15), 2, 0, 5, 1)
                 best_batch_delta([bounded_range_masses(STRICT.base, STRICT.steps)] * 2, STRICT.budget),
             ],
             larger=lambda: [
-                best_plan_delta(*(bounded_range_masses(Fraction(3, 2), steps) for steps in (3, 2)), Fraction(3, 2)),
-                best_plan_delta(*[bounded_range_masses(STRICT.base, STRICT.steps)] * 2, STRICT.budget),
+                best_plan_delta([bounded_range_masses(Fraction(3, 2), steps) for steps in (3, 2)], Fraction(3, 2)),
+                best_plan_delta([bounded_range_masses(STRICT.base, STRICT.steps)] * 2, STRICT.budget),
             ],
         ),
     ),
