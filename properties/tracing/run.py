@@ -218,7 +218,7 @@ class Run:
         return bool(keys) and all(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in keys)
 
     def is_rounded(self, form: Form) -> bool:
-        """Return whether ``int`` rounds a form: one with continuous noise; data alone are traced as numbers instead."""
+        """Return whether ``int`` rounds a form, one with continuous noise; data alone are traced as numbers."""
         return any(self.kinds.get(key) in CONTINUOUS for key in form.terms) and not any(
             self.kinds.get(key) is NoiseKind.GEOMETRIC for key in form.terms
         )
