@@ -4,6 +4,7 @@ They are seeded for each draw, so that a hunt can be replayed and workers share 
 it was imported.
 """
 
+import itertools
 import random
 import sys
 from collections.abc import Iterator
@@ -37,19 +38,36 @@ def global_state() -> tuple[Any, ...]:
     return words.tobytes(), *others, random.getstate(), of_torch
 
 
+_NUMBERS = itertools.count(1)
+_users = [0]
+"""The number of the last user that keeps them."""
+
+
 @contextmanager
 def kept_global_generators() -> Iterator[None]:
-    """Leave them as they were found."""
+    """Leave them as they were found.
+
+    A user that was left behind in its thread, and ends late, leaves them to the one that began after it.
+    """
+    outer = _users[0]
+    _users[0] = own = max(_users[0], next(_NUMBERS))
     of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002  # see above
     torch = _torch()
     of_torch = None if torch is None else torch.get_rng_state()
     try:
         yield
     finally:
-        np.random.set_state(of_numpy)  # noqa: NPY002  # see above
-        random.setstate(of_python)
-        if torch is not None:
-            torch.set_rng_state(of_torch)
+        if _users[0] == own:
+            _users[0] = outer
+            _put_back(of_numpy, of_python, of_torch)
+
+
+def _put_back(of_numpy: Any, of_python: Any, of_torch: Any) -> None:
+    np.random.set_state(of_numpy)  # noqa: NPY002  # see above
+    random.setstate(of_python)
+    torch = _torch()
+    if torch is not None and of_torch is not None:
+        torch.set_rng_state(of_torch)
 
 
 def _torch() -> Any:

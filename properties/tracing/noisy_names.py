@@ -66,7 +66,7 @@ class _IntType(type):
     def __call__(cls, *values: Any, **options: Any) -> Any:
         if len(values) == 1 and not options and active.run is not None:
             value = values[0].item() if isinstance(values[0], SymbolArray) and values[0].size == 1 else values[0]
-            if isinstance(value, Image) or (isinstance(value, Symbol) and not value.run.is_on_lattice(value.form)):
+            if isinstance(value, Image) or (isinstance(value, Symbol) and value.run.is_rounded(value.form)):
                 return math.trunc(value)
         return builtins.int(*values, **options)
 

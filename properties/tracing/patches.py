@@ -97,8 +97,14 @@ def _replace(stack: ExitStack, module: Any, name: str, wrapper: Callable[[Any], 
     made = wrapper(original)
     if isinstance(made, FunctionType):
         made.replaces = original  # type: ignore[attr-defined]
-    stack.callback(setattr, module, name, original)
+    stack.callback(_put_back, module, name, made, original)
     setattr(module, name, made)
+
+
+def _put_back(module: Any, name: str, made: Any, original: Any) -> None:
+    """Put an original back, unless another trace replaces it by now: this one was left behind, and ends late."""
+    if getattr(module, name) is made:
+        setattr(module, name, original)
 
 
 def _hidden(words: str) -> Callable[[Any], Any]:

@@ -217,9 +217,11 @@ class Run:
         keys = form.terms
         return bool(keys) and all(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in keys)
 
-    def is_on_lattice(self, form: Form) -> bool:
-        """Return whether noise on a lattice occurs in a form."""
-        return any(self.kinds.get(key) is NoiseKind.GEOMETRIC for key in form.terms)
+    def is_rounded(self, form: Form) -> bool:
+        """Return whether ``int`` rounds a form, one with continuous noise; data alone are traced as numbers."""
+        return any(self.kinds.get(key) in CONTINUOUS for key in form.terms) and not any(
+            self.kinds.get(key) is NoiseKind.GEOMETRIC for key in form.terms
+        )
 
     def derives(self, form: Form) -> bool:
         """Return whether a function of the form is to be a coordinate of its own: it holds data and no noise."""

@@ -157,5 +157,11 @@ def _restore(name: str, own: Any) -> None:
 
 
 def _set(stack: ExitStack, names: dict[str, Any], name: str, value: Any, original: Any) -> None:
-    stack.callback(names.__setitem__, name, original)
+    stack.callback(_put_back, names, name, value, original)
     names[name] = value
+
+
+def _put_back(names: dict[str, Any], name: str, value: Any, original: Any) -> None:
+    """Put an original back, unless another trace replaces it by now: this one was left behind, and ends late."""
+    if names.get(name) is value:
+        names[name] = original
