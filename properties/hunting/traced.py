@@ -68,6 +68,8 @@ _SHARE = 1 / 2
 _HANGS_SECONDS = 2.0
 """A target that does not stop so long after the time is over is left behind in its thread."""
 
+_FOR_CONFIRMATION = 1 / 3
+"""Part of the time left that a search leaves for the comparison of what it finds with exact data."""
 
 _FOR_A_PROOF, _FOR_A_SEARCH = 60, 300
 """Enclosed probabilities of the search close by, where the claim is proved and where it is not."""
@@ -389,12 +391,16 @@ class _Work:
             )
             if is_settled and isinstance(found, WhiteBoxResult) and known.is_met_by(found):
                 break
-            known.factors = factors
+            known.factors, kept = factors, list[WhiteBoxResult]()
             try:
-                with time_limit(self.left):
-                    more = hunt_known(known, self.claim, self.relation, seed=self.seed, most_probabilities=limit)
+                with time_limit(self.left * (1 - _FOR_CONFIRMATION if known.may_round else 1)):
+                    more = hunt_known(
+                        known, self.claim, self.relation, seed=self.seed, most_probabilities=limit, keep=kept.append
+                    )
                 found = _joined(found, more) if isinstance(found, WhiteBoxResult) else more
             except OutOfTime:
+                if kept:
+                    return _joined(found, kept[0]) if isinstance(found, WhiteBoxResult) else kept[0]
                 return found if isinstance(found, WhiteBoxResult) else self._too_long()
             except (UndecidedLeafError, UnknownOutcomeError, WrongTraceError, NotTracedError) as error:
                 return found if isinstance(found, WhiteBoxResult) else str(error)

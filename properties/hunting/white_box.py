@@ -5,7 +5,7 @@ number of probabilities that are enclosed, not by time, so that the same seed gi
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -279,6 +279,7 @@ def hunt_known(
     *,
     seed: int = 0,
     most_probabilities: int = MOST_PROBABILITIES,
+    keep: Callable[[WhiteBoxResult], None] | None = None,
 ) -> WhiteBoxResult:
     """Search as `hunt_white_box` does, with the knowledge given.
 
@@ -288,6 +289,8 @@ def hunt_known(
         The exact distributions of the mechanism.
     claim, neighbours, seed, most_probabilities
         As for `hunt_white_box`.
+    keep : callable, optional
+        Receives a violation before its pair is simplified, for a caller whose time may end in between.
     """
     search = _Search(known, claim, most_probabilities)
     with precision(START_BITS):
@@ -298,6 +301,8 @@ def hunt_known(
         best = _climbed(search, best, neighbours, tried)
         verdict, best = _verdict(search, best, tried)
         if verdict is HuntVerdict.VIOLATED:
+            if keep is not None:
+                keep(_finding(search, best, verdict, Scope.POINTS, neighbours))
             search.left_over = max(search.left_over, most_probabilities * _FOR_SHRINKING)
             best = _simplified(search, best, neighbours, seed)
     scope = Scope.POINTS

@@ -18,7 +18,7 @@ import pytest
 
 from dpassay.claims import ApproximateDP, Claim, ExPost, parse_claim
 from dpassay.neighbours import parse_neighbours
-from dpassay.properties.hunting import traced
+from dpassay.properties.hunting import traced, white_box
 from dpassay.properties.hunting.decision import Decision
 from dpassay.properties.hunting.hunt import hunt
 from dpassay.properties.hunting.traced import decide
@@ -347,6 +347,19 @@ def test_outcomes_of_traces_are_the_symbols_of_samples(outcome: Any) -> None:
 
 
 # --- results ------------------------------------------------------------------------------------------------
+
+
+def test_a_violation_is_kept_if_the_time_ends_while_its_pair_is_simplified(monkeypatch: pytest.MonkeyPatch) -> None:
+    def out_of_time(*_: Any) -> Any:
+        raise OutOfTime
+
+    whole = decision(laplace, "pure:0.9", LINE)
+    monkeypatch.setattr(white_box, "_simplified", out_of_time)
+    kept = decision(laplace, "pure:0.9", LINE)
+    assert (kept.verdict, whole.verdict) == ("violated", "violated")
+    assert kept.finding is not None
+    assert whole.finding is not None
+    assert kept.finding.bounds == whole.finding.bounds
 
 
 def test_a_hunt_reports_the_decision(tmp_path: Path) -> None:
