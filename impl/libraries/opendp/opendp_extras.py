@@ -258,7 +258,7 @@ def line(scale: float, candidates: int) -> Mechanism:
 
 
 def _predictions(random: Any) -> Iterator[Row]:
-    """Compare the predictions of two points, and of these with another one in their midst, with the stated stability."""
+    """Compare predictions of two points, and of these with another one in their midst, with the stated stability."""
     from opendp.extras.sklearn.linear_model._make_private_theil_sen import make_pairwise_predict
 
     points = [[float(place), random.uniform(-5, 5)] for place in range(3)]
