@@ -257,6 +257,18 @@ def line(scale: float, candidates: int) -> Mechanism:
     )
 
 
+def _predictions(random: Any) -> Iterator[Row]:
+    """Compare predictions of two points, and of these with another one in their midst, with the stated stability."""
+    from opendp.extras.sklearn.linear_model._make_private_theil_sen import make_pairwise_predict
+
+    points = [[float(place), random.uniform(-5, 5)] for place in range(3)]
+    pairs = make_pairwise_predict(np.array([2.5, 7.5]))
+    left, right = (
+        {tuple(np.round(row, 9)) for row in pairs(np.array(data))} for data in ([points[0], points[2]], points)
+    )
+    yield f"{points!r}, without the second one", 0.0, float(len(left ^ right)), float(pairs.map(1))
+
+
 def _relations(name: str, words: str, relation: Any) -> Relations:
     _idealised()
     return Relations(name, {words: relation})
@@ -268,6 +280,7 @@ def extra_cases(collect: Collector) -> None:
         ("make_np_clamp", "rows are within the norm", _clamps),
         ("make_np_sum, make_np_sscp, make_eigenvalues", "outputs move as the maps say", _moves),
         ("PCAEpsilons, make_private_pca", "budgets add up", _component_budgets),
+        ("LinearRegression, pairs", "predictions move as the map says", _predictions),
         ("PCA", "a changed record costs its part of epsilon", _model_budgets),
     ):
         collect.add(_relations, name, words, relation)

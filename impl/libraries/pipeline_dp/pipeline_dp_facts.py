@@ -355,6 +355,30 @@ def _thresholds(random):
             yield f"threshold, {words}", exact * (1 - 1e-6), made.threshold(), exact * (1 + 1e-6)
 
 
+def _quantiles(random):
+    """Compare the loss that a tree of quantiles is given with that of the noise that was asked for."""
+    sigma, partitions, most = random.uniform(0.6, 9), random.randint(2, 5), random.randint(2, 5)
+
+    class Tree:
+        """A tree that returns what it was asked with."""
+
+        def compute_quantiles(self, **asked):
+            """Return the parameters."""
+            return asked
+
+    for kind in (MechanismType.LAPLACE, MechanismType.GAUSSIAN):
+        spec = budget_accounting.MechanismSpec(kind)
+        spec.set_noise_standard_deviation(sigma)
+        asked = dp_computations.compute_dp_quantiles(Tree(), spec, [0.5], partitions, most)
+        words = f"{kind}, standard deviation {sigma!r}"
+        exact = math.sqrt(2) / sigma if kind == MechanismType.LAPLACE else asked["epsilon"]
+        yield (f"epsilon, {words}", *near(asked["epsilon"], exact))
+        delta = 0.0 if kind == MechanismType.LAPLACE else gaussian_delta(sigma, asked["epsilon"])
+        yield (f"delta, {words}", *near(asked["delta"], delta))
+        bounds = (asked["max_partitions_contributed"], asked["max_contributions_per_partition"])
+        yield f"bounds, {words}", 1.0, float(bounds == (partitions, most)), 1.0
+
+
 # --- budgets and bounds --------------------------------------------------------------------------------------------
 
 
@@ -452,6 +476,7 @@ def facts_of_the_library():
         ("gaussian_epsilon, gaussian_delta", "each is the inverse of the other", _gaussians),
         ("create_compound_combiner", "answers are those of clipped records", _combined),
         ("create_thresholding_mechanism, ThresholdingMechanism", "thresholds hide one person", _thresholds),
+        ("compute_dp_quantiles", "the loss is that of the noise", _quantiles),
         ("NaiveBudgetAccountant, weights", "budgets follow weights", _weights),
         (
             "L0ScoringFunction, generate_possible_contribution_bounds, CalculatePrivateContributionBoundsParams",
