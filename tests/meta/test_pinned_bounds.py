@@ -3,7 +3,6 @@
 A statement is a bound if it decides inequalities; `EXEMPT` names those that cannot have pins, each with its reason.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
