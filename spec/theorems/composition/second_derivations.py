@@ -93,7 +93,14 @@ def best_strategy_delta(
 ) -> Fraction:
     """Return the largest delta of all strategies that choose from each list in turn, knowing what came before.
 
-    `left` and `right` are the probabilities of what came before.
+    Parameters
+    ----------
+    offers : sequence
+        The mechanisms of each round.
+    budget : Fraction
+        e^epsilon_g.
+    left, right : Fraction
+        The probabilities of what came before.
     """
     if not offers:
         return max(left - budget * right, Fraction(0))
