@@ -82,7 +82,7 @@ def _range_and_pure() -> tuple[list[Masses], list[Masses]]:
             {"sequence": ClassSequence(Fraction(3, 2), (bounded_range(4), pure(2)), 1)},
             "the best of all plans, tried one by one",
             smaller=lambda: best_plan_delta(*_range_and_pure(), Fraction(3, 2)),
-            larger=lambda: best_plan_delta(*reversed(_range_and_pure()), Fraction(3, 2)),
+            larger=lambda: best_plan_delta(*_range_and_pure()[::-1], Fraction(3, 2)),
         ),
     ),
 )
