@@ -183,7 +183,7 @@ def adaptive_recursion_is_best_of_all_plans(sequence: Sequence) -> Verdict:
     """
     base, classes = sequence.base, sequence.classes[:2]
     offers = [_responses(base, each) for each in classes] + [[TELLS_NOTHING]]
-    best = best_plan_delta(offers[:2], sequence.budget)
+    best = best_plan_delta(offers[0], offers[1], sequence.budget)
     return equal_exact(best, adaptive_delta(base, classes, sequence.level), "best of all plans")
 
 
@@ -229,6 +229,10 @@ STRICT = LatticeBatch(Fraction(16, 15), 2, 0, 5, 1)
 """Two bounded-range mechanisms at epsilon = 15 log(16/15) = 0.97 and epsilon_g = epsilon / 5."""
 
 
+def _strict_responses() -> list[Masses]:
+    return bounded_range_masses(STRICT.base, STRICT.steps)
+
+
 @statement(
     CESAR_2020,
     "class_composition_notation",
@@ -239,11 +243,13 @@ STRICT = LatticeBatch(Fraction(16, 15), 2, 0, 5, 1)
             "the best of all batches and of all plans, tried one by one",
             smaller=lambda: [
                 best_batch_delta([bounded_range_masses(Fraction(3, 2), steps) for steps in (3, 2)], Fraction(3, 2)),
-                best_batch_delta([bounded_range_masses(STRICT.base, STRICT.steps)] * 2, STRICT.budget),
+                best_batch_delta([_strict_responses()] * 2, STRICT.budget),
             ],
             larger=lambda: [
-                best_plan_delta([bounded_range_masses(Fraction(3, 2), steps) for steps in (3, 2)], Fraction(3, 2)),
-                best_plan_delta([bounded_range_masses(STRICT.base, STRICT.steps)] * 2, STRICT.budget),
+                best_plan_delta(
+                    bounded_range_masses(Fraction(3, 2), 3), bounded_range_masses(Fraction(3, 2), 2), Fraction(3, 2)
+                ),
+                best_plan_delta(_strict_responses(), _strict_responses(), STRICT.budget),
             ],
         ),
     ),

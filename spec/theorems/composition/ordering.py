@@ -9,9 +9,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
+import sympy as sp
 from flint import arb
 
-from dpassay.lazy import sympy as sp
 from dpassay.spec.ball import at_most, ball
 from dpassay.spec.distributions.generalized_randomized_response import hinge, keep_probability
 from dpassay.spec.domains.base import Integers, Reals
@@ -81,8 +81,8 @@ def _range_and_pure() -> tuple[list[Masses], list[Masses]]:
         Pin(
             {"sequence": ClassSequence(Fraction(3, 2), (bounded_range(4), pure(2)), 1)},
             "the best of all plans, tried one by one",
-            smaller=lambda: best_plan_delta(_range_and_pure(), Fraction(3, 2)),
-            larger=lambda: best_plan_delta(reversed(_range_and_pure()), Fraction(3, 2)),
+            smaller=lambda: best_plan_delta(*_range_and_pure(), Fraction(3, 2)),
+            larger=lambda: best_plan_delta(*_range_and_pure()[::-1], Fraction(3, 2)),
         ),
     ),
 )

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from flint import arb
@@ -74,18 +74,17 @@ def slice_of_truncated_normal(low: Fraction, width: Fraction) -> arb:
     return (top - normal_cdf(ball(low))) / (2 * top - 1)
 
 
-def best_plan_delta(rounds: Iterable[Sequence[Masses]], budget: Fraction) -> Fraction:
+def best_plan_delta(first: Sequence[Masses], second: Sequence[Masses], budget: Fraction) -> Fraction:
     """Return the largest delta at e^epsilon_g = `budget` of all plans for two rounds, by trying each of them.
 
-    A plan is a mechanism for the first round, and one for the second after each outcome; a round is a list of
-    mechanisms. The delta is the sum of [P - e^epsilon_g Q]_+ over all pairs of outcomes.
+    A plan is a mechanism for the first round, and one for the second after each outcome. The delta is the sum of
+    [P - e^epsilon_g Q]_+ over all pairs of outcomes.
     """
 
     def delta(one: Masses, others: tuple[Masses, ...]) -> Fraction:
         pairs = ((p * a, q * b) for (p, q), other in zip(one, others, strict=True) for a, b in other)
         return sum((max(left - budget * right, Fraction(0)) for left, right in pairs), Fraction(0))
 
-    first, second = rounds
     return max(delta(one, others) for one in first for others in itertools.product(second, repeat=len(one)))
 
 
@@ -94,7 +93,14 @@ def best_strategy_delta(
 ) -> Fraction:
     """Return the largest delta of all strategies that choose from each list in turn, knowing what came before.
 
-    `left` and `right` are the probabilities of what came before.
+    Parameters
+    ----------
+    offers : sequence
+        The mechanisms of each round.
+    budget : Fraction
+        e^epsilon_g.
+    left, right : Fraction
+        The probabilities of what came before.
     """
     if not offers:
         return max(left - budget * right, Fraction(0))

@@ -121,7 +121,7 @@ def setwise_value_is_best_of_all_plans(game: Game, budget: Budget) -> Verdict:
     level = exact("budget", budget)
     offers = [offer for offer in game.offers() if offer.index < 2]
     under = [[TELLS_NOTHING, *(_masses(offer) for offer in offers if offer.index == index)] for index in (0, 1)]
-    best = max(best_plan_delta(order, level) for order in (under, under[::-1]))
+    best = max(best_plan_delta(first, second, level) for first, second in (under, under[::-1]))
     return equal_exact(best, setwise_value(offers, 2, level), "best of all plans")
 
 

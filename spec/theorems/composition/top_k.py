@@ -179,8 +179,8 @@ ORDER_MUST_BE_RELEASED = Erratum(
     examples=tuple({"noisy": tuple(map(Fraction, v))} for v in TRIED),
     pins=(
         Pin(
-            {"noisy": tuple(map(Fraction, (4, 1, 2, -7)))},
-            "4, 3/2, 3/2, 0: the mean of the pool, and the cut",
+            {"noisy": tuple(map(Fraction, (6, 1, 2, 5, -7)))},
+            "6, 8/3, 8/3, 8/3, 0: the mean of the pool, and the cut",
             both=lambda: [0, 0],
         ),
         Pin(

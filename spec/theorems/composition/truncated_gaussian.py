@@ -145,11 +145,11 @@ OVERLAP_IS_LIKELY = Erratum(
     examples=({"excess": Fraction(1, 1000), "sigma": 1, "size": 3},),
     pins=(
         Pin(
-            {"excess": Fraction(1, 2), "sigma": 1, "size": 3},
-            "the slices [0, 1] of [-1, 1] and [-1/10, 11/10] of [-11/10, 11/10] overlap",
+            {"excess": Fraction(1, 2), "sigma": 2, "size": 3},
+            "the slices [0, 1/2] of [-1/2, 1/2] and [-1/20, 11/20] of [-11/20, 11/20] overlap",
             smaller=lambda: [
                 Fraction(3, 2),
-                3 * (1 - slice_of_truncated_normal(Fraction(-1, 10), Fraction(11, 10))),
+                3 * (1 - slice_of_truncated_normal(Fraction(-1, 20), Fraction(11, 20))),
             ],
             larger=lambda: [3, Fraction(3, 2)],
         ),

@@ -439,9 +439,9 @@ def _rest(stream: ThresholdStream) -> tuple[Fraction, Fraction]:
     cases=15,
     pins=(
         Pin(
-            {"stream": FALLS_TWICE, "epsilon": 1, "lead": 1},
-            "the noise of the threshold is between 16 and 17",
-            larger=lambda: ((1 - arb(-1).exp()) / 2).log() - 16,
+            {"stream": FALLS_TWICE, "epsilon": 2, "lead": Fraction(1, 2)},
+            "the noise of the threshold, of scale 1/2, is between 16 and 33/2",
+            larger=lambda: ((1 - arb(-1).exp()) / 2).log() - 32,
         ),
     ),
 )

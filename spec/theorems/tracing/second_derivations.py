@@ -32,8 +32,8 @@ def race_losses() -> list[arb]:
 def _loss(answer: Fraction, moved: Fraction) -> arb:
     sides = [_sides(value) for value in (answer, moved)]
     losses = [(here / there).log() for here, there in zip(*sides, strict=True)]
-    larger: arb = losses[0].max(losses[1])
-    return larger
+    largest: arb = losses[0].max(losses[1])
+    return largest
 
 
 def _sides(answer: Fraction) -> tuple[arb, arb]:
@@ -57,5 +57,6 @@ def _places(x: int) -> tuple[Fraction, Fraction, Fraction]:
 
 
 def _reaches(level: int) -> Fraction:
-    beyond = Fraction(4, 5) * Fraction(1, 4) ** max(level, 1 - level)
+    power = max(level, 1 - level)
+    beyond = Fraction(4, 5 * 4**power)
     return beyond if level > 0 else 1 - beyond
