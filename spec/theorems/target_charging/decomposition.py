@@ -113,11 +113,11 @@ _RESPONSE = PairAtRatio(FiniteDistribution.of(3, 1, 0), FiniteDistribution.of(1,
     pins=(
         Pin(
             {
-                "pair": PairAtRatio(FiniteDistribution.of(1, 0, 0), FiniteDistribution.of(0, 0, 1), Fraction(3)),
+                "pair": PairAtRatio(FiniteDistribution.of(1, 0, 0), FiniteDistribution.of(0, 1, 0), Fraction(3)),
                 "errors": _RESPONSE,
                 "share": Fraction(1, 2),
             },
-            "7/8 - 3/8 of the first outcome, and all of the last one",
+            "7/8 - 3/8 of either outcome",
             both=lambda: Fraction(1, 2),
         ),
     ),
