@@ -62,10 +62,15 @@ def laplace_mechanism_loss(outcome: Vector, left: Vector, right: Vector, epsilon
     pins=(
         Pin(
             {
-                "path": replace(DIAGONAL, right=(Fraction(1), Fraction(2)), noise=((Fraction(1, 2), Fraction(-1)),)),
+                "path": replace(
+                    DIAGONAL,
+                    left=(Fraction(1), Fraction(0)),
+                    right=(Fraction(2), Fraction(2)),
+                    noise=((Fraction(1, 2), Fraction(-1)),),
+                ),
                 "epsilon": Fraction(1, 2),
             },
-            "7/2 - 3/2 for the distances of (1/2, -1), 3 - 0 and 0 - 3 at the answers; halved",
+            "7/2 - 3/2 for the distances of (3/2, -1), 3 - 0 and 0 - 3 at the answers; halved",
             smaller=lambda: [1, Fraction(3, 2), Fraction(-3, 2)],
             larger=lambda: [Fraction(3, 2)] * 3,
         ),

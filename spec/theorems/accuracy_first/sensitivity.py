@@ -73,19 +73,19 @@ def largest_step(query: Table) -> int:
 
 
 def _linear(kinds: DataSet) -> Vector:
-    return kinds[0] + kinds[1], 3 * kinds[1]
+    return kinds[0] + 2 * kinds[1], 3 * kinds[1]
 
 
 def _linear_changes() -> list[int]:
-    """Return the powers of the norms of a (1, 0) + b (1, 3) for the differences (a, b) of data sets."""
+    """Return the powers of the norms of a (1, 0) + b (2, 3) for the differences (a, b) of data sets."""
     differences = [(c - a, d - b) for a, b in DATA_SETS for c, d in DATA_SETS]
-    return [abs(a + b) ** power + 3**power * abs(b) ** power for a, b in differences for power in POWERS]
+    return [abs(a + 2 * b) ** power + 3**power * abs(b) ** power for a, b in differences for power in POWERS]
 
 
 def _linear_bounds() -> list[int]:
-    """Return 4, 10 and 28, the powers of the norms of (1, 3), times those of the distances of data sets."""
+    """Return 5, 13 and 35, the powers of the norms of (2, 3), times those of the distances of data sets."""
     distances = [abs(c - a) + abs(d - b) for a, b in DATA_SETS for c, d in DATA_SETS]
-    return [step**power * norm for step in distances for power, norm in zip(POWERS, (4, 10, 28), strict=True)]
+    return [step**power * norm for step in distances for power, norm in zip(POWERS, (5, 13, 35), strict=True)]
 
 
 @statement(
@@ -95,9 +95,9 @@ def _linear_bounds() -> list[int]:
     pins=(
         Pin(
             {"query": tuple(map(_linear, DATA_SETS))},
-            "a linear query, whose steps are (1, 0) and (1, 3)",
-            smaller=lambda: [9, 10, 16, 10, *_linear_changes()],
-            larger=lambda: [10, 16, 20, 18, *_linear_bounds()],
+            "a linear query, whose steps are (1, 0) and (2, 3)",
+            smaller=lambda: [9, 13, 25, 13, *_linear_changes()],
+            larger=lambda: [13, 25, 26, 18, *_linear_bounds()],
         ),
     ),
 )
