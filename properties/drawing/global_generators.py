@@ -39,6 +39,8 @@ def global_state() -> tuple[Any, ...]:
 
 
 _NUMBERS = itertools.count(1)
+"""Numbers of the users, in the order in which they begin."""
+
 _users = [0]
 """The number of the last user that keeps them."""
 

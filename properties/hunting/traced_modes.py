@@ -43,7 +43,7 @@ def use_other_noise(one: LeafModel, other: LeafModel) -> bool:
 
 
 def _noise_of(model: LeafModel) -> set[tuple[Any, str]]:
-    """Return noises with the sizes of their coefficients, to so many digits that rounding does not show."""
+    """Return noises with the sizes of their coefficients, to nine digits, in which rounding does not show."""
     forms = [constraint.form for leaf in model.leaves for constraint in leaf.constraints]
     forms += [form for leaf in model.leaves for form in _forms_in(leaf.outcome)]
     return {(noise, f"{abs(float(value)):.9g}") for form in forms for noise, value in form.noise.items()}

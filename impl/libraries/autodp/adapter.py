@@ -271,7 +271,7 @@ _RELATIONS = (
     autodp_relations.searches,
     autodp_targets.searches,
 )
-"""What is fast comes first: a run that is short gets furthest."""
+"""The fast ones come first: a short run asks most of them."""
 
 
 def cases():

@@ -162,7 +162,7 @@ def _selections():
 def _weighted(epsilon, delta, most):
     """Return which of two partitions are kept to which everybody contributes, with weight 1 / sqrt(2) in each.
 
-    About half of the partitions with `most` people are kept: of fewer people hardly any, and nothing would be tested.
+    About half of the partitions with `most` people are kept: of fewer people almost none, and nothing would be tested.
     """
 
     @functools.lru_cache(maxsize=1)

@@ -294,10 +294,9 @@ def test_the_name_of_floats_keeps_noisy_values() -> None:
     assert "float" not in globals()
 
 
-@pytest.mark.parametrize("is_of_type", [lambda x: type(x) is float, lambda x: isinstance(x, float)])
-def test_a_check_for_the_type_float_is_caught_by_numbers(is_of_type: Any) -> None:
+def test_a_check_for_the_type_float_is_caught_by_numbers() -> None:
     def sampler(data: Any, size: Any, rng: Any) -> Any:
-        return ["float" if is_of_type(float(data[0] + rng.laplace())) else "other"]
+        return ["float" if type(float(data[0] + rng.laplace())) is float else "other"]
 
     assert "replay on numbers" in refused(sampler)
 
@@ -305,7 +304,7 @@ def test_a_check_for_the_type_float_is_caught_by_numbers(is_of_type: Any) -> Non
 def test_a_silent_check_of_the_type_is_caught_by_numbers() -> None:
     def sampler(data: Any, size: Any, rng: Any) -> Any:
         noisy = data[0] + rng.laplace()
-        return [0.0 if isinstance(noisy, float) else noisy]
+        return [0.0 if type(noisy) is np.float64 else noisy]
 
     assert "replay on numbers" in refused(sampler)
 
