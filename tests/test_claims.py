@@ -1,4 +1,5 @@
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from decimal import Decimal
@@ -125,6 +126,12 @@ def test_rounding_encloses(value: Any) -> None:
     exact = Fraction(value)
     assert Fraction(rounded_down(exact)) <= exact <= Fraction(rounded_up(exact))
     assert math.nextafter(rounded_down(exact), math.inf) >= rounded_up(exact)
+
+
+def test_rounding_beyond_the_largest_number() -> None:
+    huge, largest = Fraction(10) ** 400, sys.float_info.max
+    assert (rounded_up(huge), rounded_down(huge)) == (math.inf, largest)
+    assert (rounded_up(-huge), rounded_down(-huge)) == (-largest, -math.inf)
 
 
 @FEW

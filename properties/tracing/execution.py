@@ -119,8 +119,12 @@ class _Explorer:
             self._give_up(run.mass, again.interruption.reason)
             return
         if (same, again.answers, again.counts, again.choices) != (outcome, run.answers, run.counts, run.choices):
-            active.run = again
-            refuse("not a function of its data and its generator: two runs with the same decisions differ")
+            refusal = Refusal(
+                "not a function of its data and its generator: two runs with the same decisions differ",
+                "",
+            )
+            refusal.is_final = True  # what changes with the calls may look like a function in later runs
+            raise refusal
         self.found.leaves.append(replace(self._leaf(run, outcome, again.types), place=again.place))
 
     def _execute(self, prefix: Sequence[int], allowance: int) -> tuple[Run, Hashable]:

@@ -6,10 +6,13 @@ can be reached from the target and the modules next to it is noted before, each 
 differs afterwards is put back. Where that is not enough, :attr:`KeptState.is_clean` says so.
 """
 
+import array
 import collections
 import functools
 import gc
 import itertools
+import operator
+import os
 import random
 import sys
 import types
@@ -59,6 +62,7 @@ class KeptState:
         self._began = runs_made()
         spaces = spaces_of(target)
         self._spaces = {id(space) for space in spaces}
+        self._restores.append(_of_environment())
         self._seen: dict[int, Any] = {}
         self._note_all([target, *spaces])
 
@@ -100,7 +104,9 @@ class KeptState:
         if isinstance(value, np.random.Generator | np.random.RandomState | random.Random):
             self._restores.append(_of_generator(value))
             return []
-        if isinstance(value, itertools.count | types.GeneratorType):
+        if isinstance(value, array.array):
+            return self._noted_numbers(value)
+        if isinstance(value, itertools.count | types.GeneratorType) or _counts_down(value):
             before = _position(value)
             self._restores.append(lambda: _position(value) == before)
             return []
@@ -142,6 +148,18 @@ class KeptState:
 
         self._restores.append(restore)
         return ([] if base is bytearray else before) + self._attributes(value)
+
+    def _noted_numbers(self, value: "array.array[Any]") -> list[Any]:
+        before = value[:]
+
+        def restore() -> bool:
+            if value.tobytes() != before.tobytes():
+                value[:] = before
+            return True
+
+        self._elements += len(value)
+        self._restores.append(restore)
+        return []
 
     def _noted_array(self, value: Any) -> list[Any]:
         if value.dtype.hasobject:
@@ -264,7 +282,16 @@ def _in_slot(slot: types.MemberDescriptorType, value: Any) -> list[Any]:
 
 def _position(value: Any) -> Any:
     """Return what an iterator shows of its state; it cannot be put back."""
-    return repr(value) if isinstance(value, itertools.count) else (value.gi_frame and value.gi_frame.f_lasti)
+    if isinstance(value, itertools.count):
+        return repr(value)
+    if isinstance(value, types.GeneratorType):
+        return value.gi_frame and value.gi_frame.f_lasti
+    return operator.length_hint(value)
+
+
+def _counts_down(value: Any) -> bool:
+    """Return whether a value is an iterator that tells how many elements are left."""
+    return isinstance(value, Iterator) and hasattr(type(value), "__length_hint__")
 
 
 def _of_generator(value: Any) -> _Restore:
@@ -286,6 +313,18 @@ def _of_generator(value: Any) -> _Restore:
         return True
 
     return restore_state
+
+
+def _of_environment() -> _Restore:
+    before = dict(os.environ)
+
+    def restore() -> bool:
+        if dict(os.environ) != before:
+            os.environ.clear()
+            os.environ.update(before)
+        return True
+
+    return restore
 
 
 def _of_cache(value: Any) -> _Restore:

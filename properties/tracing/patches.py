@@ -10,7 +10,7 @@ import os
 import random
 import statistics
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
@@ -29,7 +29,12 @@ __all__ = ["Watch", "patched"]
 
 _CONVERSIONS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 _CREATIONS = ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")
+_SOURCES_OF_ENTROPY = ("/dev/random", "/dev/urandom")
 _FOREIGN = ("numpy", "scipy", "dpassay.properties.tracing", "dpassay.spec")
+
+
+_Wrapped = tuple[Any, str, Callable[[Any], Any]]
+"""A module, the name of its function, and what makes the function that stands for it."""
 
 
 class Watch:
@@ -44,7 +49,7 @@ class Watch:
 def patched(watch: Watch, sampler: Any) -> Iterator[None]:
     """Replace functions of numpy and of the system until the end of the context.
 
-    Functions of `math` and `statistics` that the modules of the target import by name are replaced there as well.
+    Functions that the modules of the target import by name are replaced there as well.
     """
     with ExitStack() as stack:
         _keep_numpy_in_generators(stack)
@@ -52,23 +57,37 @@ def patched(watch: Watch, sampler: Any) -> Iterator[None]:
             _replace(stack, np, name, _converting)
         for name in _CREATIONS:
             _replace(stack, np, name, _creating)
-        _replace_functions_of_numbers(stack, sampler)
-        _replace(stack, os, "urandom", _hidden("os.urandom"))
-        _replace(stack, random, "_urandom", _hidden("entropy of the system"))
+        _replace_by_name(stack, sampler, [*_of_numbers(), *_of_entropy()])
         _replace(stack, builtins, "open", lambda opener: _watched_open(opener, watch))
+        _replace(stack, os, "open", _guarded_open)
         stdout, sys.stdout = sys.stdout, _Watched(watch)
         stack.callback(lambda: setattr(sys, "stdout", stdout))
         yield
 
 
-def _replace_functions_of_numbers(stack: ExitStack, sampler: Any) -> None:
-    wrappers = [(math, name, _image(name)) for name in ("exp", "expm1", "log", "log1p", "sqrt")]
-    wrappers += [(math, name, _of_noise(function)) for name, function in _OF_NOISE.items()]
-    wrappers += [(math, "fsum", _of_noisy_parts(symbol_sum))]
-    wrappers += [(statistics, name, _of_noisy_parts(_mean)) for name in ("mean", "fmean")]
+def _of_numbers() -> Iterator[_Wrapped]:
+    yield from ((math, name, _image(name)) for name in ("exp", "expm1", "log", "log1p", "sqrt"))
+    yield from ((math, name, _of_noise(function)) for name, function in _OF_NOISE.items())
+    yield math, "fsum", _of_noisy_parts(symbol_sum)
+    yield from ((statistics, name, _of_noisy_parts(_mean)) for name in ("mean", "fmean"))
+
+
+def _of_entropy() -> Iterator[_Wrapped]:
+    yield random, "_urandom", _hidden("entropy of the system")
+    for module, name in (
+        ("os", "urandom"),
+        ("os", "getrandom"),
+        ("ssl", "RAND_bytes"),
+    ):
+        loaded = sys.modules.get(module)
+        if getattr(loaded, name, None) is not None:
+            yield loaded, name, _hidden(f"{module}.{name}")
+
+
+def _replace_by_name(stack: ExitStack, sampler: Any, wrappers: Sequence[_Wrapped]) -> None:
     made = {}
     for module, name, wrapper in wrappers:
-        original = getattr(module, name)
+        original = original_of(getattr(module, name))
         _replace(stack, module, name, wrapper)
         made[id(original)] = getattr(module, name)
     for space in spaces_of(sampler):
@@ -215,8 +234,23 @@ def _holds_noise(value: Any) -> bool:
     return isinstance(value, Noisy | Condition)
 
 
+def _require_no_entropy(file: Any) -> None:
+    if active.run is not None and str(file) in _SOURCES_OF_ENTROPY:
+        refuse(f"hidden randomness: {file}")
+
+
+def _guarded_open(original: Any) -> Any:
+    @functools.wraps(original)
+    def opened(path: Any, *arguments: Any, **options: Any) -> Any:
+        _require_no_entropy(path)
+        return original(path, *arguments, **options)
+
+    return opened
+
+
 def _watched_open(original: Any, watch: Watch) -> Any:
     def opened(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
+        _require_no_entropy(file)
         if active.run is not None and set(mode) & set("wax+"):
             watch.writes = True
         return original(file, mode, *arguments, **options)

@@ -25,7 +25,7 @@ from dpassay.properties.tracing.outcome_types import Typed
 from dpassay.properties.tracing.own_draws import OwnGenerators, watched_clock
 from dpassay.properties.tracing.patches import Watch, patched
 from dpassay.properties.tracing.python_random import SymbolicRandom
-from dpassay.properties.tracing.refusal import Refusal, forget_frames
+from dpassay.properties.tracing.refusal import Refusal, forget_frames, original_of
 from dpassay.properties.tracing.replay import Replays, replay
 from dpassay.properties.tracing.run import Mode, Run
 from dpassay.properties.tracing.shared_generators import shared_generators
@@ -276,7 +276,7 @@ class _Attempt:
 
 def _unlikely() -> np.random.SeedSequence:
     """Return a seed that no target sets."""
-    return np.random.SeedSequence(int.from_bytes(os.urandom(16), "little"))
+    return np.random.SeedSequence(int.from_bytes(original_of(os.urandom)(16), "little"))
 
 
 def _final(words: str) -> Refusal:

@@ -1,6 +1,7 @@
 """Arguments: the checks of what a user gives, and messages that name the parameter, the value and what is accepted."""
 
 import math
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -86,8 +87,11 @@ def as_number(value: Any) -> Any:
 
 
 def rounded_up(value: float | Fraction) -> float:
-    """Return the least float64 that is not below a number."""
-    near = float(value)
+    """Return the least float64 that is not below a number; infinity beyond the largest one."""
+    try:
+        near = float(value)
+    except OverflowError:  # a fraction
+        return math.inf if value > 0 else -sys.float_info.max
     return near if math.isinf(near) or Fraction(near) >= value else math.nextafter(near, math.inf)
 
 

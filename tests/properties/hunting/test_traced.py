@@ -349,6 +349,27 @@ def test_outcomes_of_traces_are_the_symbols_of_samples(outcome: Any) -> None:
 # --- results ------------------------------------------------------------------------------------------------
 
 
+def test_what_differs_in_the_first_call_alone_is_not_proved_by_later_ones() -> None:
+    begun = list[int]()
+
+    def raw_at_first(data: Any, size: Any, rng: Any) -> Any:
+        begun.append(1)
+        return data[0] + (rng.laplace(size=size) if begun[1:] else np.zeros(size))
+
+    found = decision(raw_at_first, "pure:1", LINE)
+    assert found.verdict is None
+    assert "two runs with the same decisions differ" in str(found.reason)
+
+
+def test_a_clipped_normal_number_has_no_cut_beyond_all_floats() -> None:
+    def in_unit_interval(data: Any, size: Any, rng: Any) -> Any:
+        return np.clip(data[0] + rng.normal(size=size), 0, 1)
+
+    unit = f"{LINE},low=0,high=1"
+    assert decision(in_unit_interval, "approx:1,0.06", unit).verdict == "violated"
+    assert decision(in_unit_interval, "approx:1,0.13", unit).verdict == "holds"
+
+
 def test_a_violation_is_kept_if_the_time_ends_while_its_pair_is_simplified(monkeypatch: pytest.MonkeyPatch) -> None:
     def out_of_time(*_: Any) -> Any:
         raise OutOfTime

@@ -1,8 +1,10 @@
 """After a trace the state of its target is what it was."""
 
+import array
 import collections
 import functools
 import itertools
+import os
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ SEEN: set[int] = {1}
 TOTALS = np.zeros(2)
 OBJECTS = np.array([None, 1], dtype=object)
 COUNTER = itertools.count()
+NUMBERS = array.array("l", [0])
+STREAM, LISTED = iter(np.arange(9)), iter([1, 2, 3])
 OWN = np.random.default_rng(0)
 
 
@@ -97,6 +101,15 @@ def to_global(value: Any) -> None:
     globals()["new_name"] = value
 
 
+def to_numbers(value: Any) -> None:
+    NUMBERS[0] += 1
+    NUMBERS.append(2)
+
+
+def to_environment(value: Any) -> None:
+    os.environ["DPASSAY_TEST_OF_STATE"] = "1"
+
+
 def to_cache(value: Any) -> None:
     cached(1).append(value)
 
@@ -105,13 +118,26 @@ def state() -> list[Any]:
     return [
         dict(CACHE), list(LOG), list(QUEUE), list(ORDERED.items()), set(SEEN), TOTALS.tolist(), OBJECTS.tolist(),
         vars(to_function).copy(), Slotted.shared, SLOTTED.value, hasattr(SLOTTED, "empty"), "new_name" in globals(),
-        cached.cache_info().currsize, OWN.bit_generator.state,
+        cached.cache_info().currsize, OWN.bit_generator.state, NUMBERS.tolist(), dict(os.environ),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "keep",
-    [to_dict, to_list, to_queue, to_ordered, to_set, to_array, to_function, to_class, to_global, to_cache],
+    [
+        to_dict,
+        to_list,
+        to_queue,
+        to_ordered,
+        to_set,
+        to_array,
+        to_function,
+        to_class,
+        to_global,
+        to_cache,
+        to_numbers,
+        to_environment,
+    ],
 )
 def test_what_the_target_keeps_of_a_trace_is_gone(keep: Any) -> None:
     def release(data: Any, size: int, rng: Any) -> list[Any]:
@@ -154,9 +180,13 @@ def test_generators_of_the_target_continue_where_they_were() -> None:
     assert OWN.bit_generator.state == before
 
 
-def test_iterators_cannot_be_put_back() -> None:
-    with kept_state(lambda: COUNTER) as kept:
-        next(COUNTER)
+@pytest.mark.parametrize("iterator", [COUNTER, STREAM, LISTED])
+def test_iterators_cannot_be_put_back(iterator: Any) -> None:
+    with kept_state(lambda: iterator) as kept:
+        pass
+    assert kept.is_clean
+    with kept_state(lambda: iterator) as kept:
+        next(iterator)
     assert not kept.is_clean
 
 

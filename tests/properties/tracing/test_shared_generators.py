@@ -2,9 +2,12 @@
 
 # ruff: noqa: NPY002, PLW0108, S311 - the shared generators are what is tested
 
+import os
 import random
 import secrets
+import ssl
 import threading
+from os import urandom as BOUND_AT_IMPORT  # noqa: N812
 from random import random as draw
 from typing import Any
 
@@ -148,3 +151,29 @@ def test_afterwards_the_generators_are_as_they_were() -> None:
     after = [np.random.laplace, np.random.mtrand._rand, random._inst, random.random, secrets.randbelow, laplace]
     assert all(one is other for one, other in zip(names, after, strict=True))
     assert dict(vars(random.SystemRandom)) == methods
+
+
+def _from_a_file() -> bytes:
+    with open("/dev/urandom", "rb") as file:  # noqa: PTH123  # as a user may write
+        return file.read(1)
+
+
+@pytest.mark.parametrize(
+    ("entropy", "words"),
+    [
+        (lambda: BOUND_AT_IMPORT(1), "os.urandom"),
+        (lambda: os.getrandom(1), "os.getrandom"),
+        (lambda: ssl.RAND_bytes(1), "ssl.RAND_bytes"),
+        (_from_a_file, "/dev/urandom"),
+        (lambda: os.read(os.open("/dev/random", os.O_RDONLY), 1), "/dev/random"),
+    ],
+)
+def test_entropy_of_the_system_is_refused_by_every_name(entropy: Any, words: str) -> None:
+    """A branch that entropy takes once in 64 runs is in none of the few runs of a trace."""
+
+    def rarely_without_noise(data: Any, size: Any, rng: Any) -> Any:
+        return [data[0] if entropy()[0] < 4 else data[0] + rng.laplace() for _ in range(size)]
+
+    found = trace(rarely_without_noise, [0.5])
+    assert isinstance(found, Refusal)
+    assert f"hidden randomness: {words}" in str(found)
