@@ -18,6 +18,7 @@ from diffprivlib_families import families
 from diffprivlib_mechanisms import mechanism_families
 from diffprivlib_models import model_families
 from diffprivlib_refusals import refusals
+from diffprivlib_relations import relations
 from diffprivlib_selection import selection_families
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
@@ -521,4 +522,4 @@ def _refusals():
 def cases():
     """Return all cases that this version of the library has."""
     found = present_cases(families, model_families, mechanism_families, selection_families, _noise, _selection)
-    return [*found, *present_cases(_tools, _models, _answers, _refusals, refusals)]
+    return [*found, *present_cases(_tools, _models, _answers, relations, _refusals, refusals)]
