@@ -115,7 +115,7 @@ def _variance_is_that_of_its_scale(random):
 # --- answers of the tools -----------------------------------------------------------------------------------
 
 _EPSILON = 400.0
-"""So little noise that answers stay inside the range to which they are cut."""
+"""Large enough for answers to stay inside the range to which they are cut."""
 
 _EXACT = {"sum": np.sum, "mean": np.mean, "var": np.var, "std": np.std}
 
