@@ -19,10 +19,10 @@ import numpy as np
 
 from dpassay.properties.tracing.arrays import SymbolArray, objects, wrap
 from dpassay.properties.tracing.conditions import Condition
-from dpassay.properties.tracing.exact_names import spaces_of
 from dpassay.properties.tracing.images import Image, image_of
 from dpassay.properties.tracing.noisy import Noisy
 from dpassay.properties.tracing.refusal import active, original_of, refuse
+from dpassay.properties.tracing.replacing import replace_name, replace_where_imported
 from dpassay.properties.tracing.symbols import Symbol, symbol_sum
 
 __all__ = ["Watch", "patched"]
@@ -74,11 +74,7 @@ def _of_numbers() -> Iterator[_Wrapped]:
 
 def _of_entropy() -> Iterator[_Wrapped]:
     yield random, "_urandom", _hidden("entropy of the system")
-    for module, name in (
-        ("os", "urandom"),
-        ("os", "getrandom"),
-        ("ssl", "RAND_bytes"),
-    ):
+    for module, name in (("os", "urandom"), ("os", "getrandom"), ("ssl", "RAND_bytes")):
         loaded = sys.modules.get(module)
         if getattr(loaded, name, None) is not None:
             yield loaded, name, _hidden(f"{module}.{name}")
@@ -90,11 +86,7 @@ def _replace_by_name(stack: ExitStack, sampler: Any, wrappers: Sequence[_Wrapped
         original = original_of(getattr(module, name))
         _replace(stack, module, name, wrapper)
         made[id(original)] = getattr(module, name)
-    for space in spaces_of(sampler):
-        for name, value in list(space.items()):
-            if id(value) in made:
-                stack.callback(space.__setitem__, name, value)
-                space[name] = made[id(value)]
+    replace_where_imported(stack, sampler, made)
 
 
 def _keep_numpy_in_generators(stack: ExitStack) -> None:
@@ -116,14 +108,7 @@ def _replace(stack: ExitStack, module: Any, name: str, wrapper: Callable[[Any], 
     made = wrapper(original)
     if isinstance(made, FunctionType):
         made.replaces = original  # type: ignore[attr-defined]
-    stack.callback(_put_back, module, name, made, original)
-    setattr(module, name, made)
-
-
-def _put_back(module: Any, name: str, made: Any, original: Any) -> None:
-    """Put an original back, unless another trace replaces it by now: this one was left behind, and ends late."""
-    if getattr(module, name) is made:
-        setattr(module, name, original)
+    replace_name(stack, vars(module), name, made, original)
 
 
 def _hidden(words: str) -> Callable[[Any], Any]:

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from dpassay.properties.tracing.exact_names import spaces_of
 from dpassay.properties.tracing.generators import SymbolicGenerator, SymbolicRandomState
 from dpassay.properties.tracing.own_draws import SHARED
 from dpassay.properties.tracing.python_random import SymbolicRandom
 from dpassay.properties.tracing.refusal import active, original_of, refuse
+from dpassay.properties.tracing.replacing import replace_name, replace_where_imported
 
 __all__ = ["shared_generators"]
 
@@ -90,13 +90,10 @@ def shared_generators(sampler: Any) -> Iterator[None]:
         for module, name, draw in _draws():
             original = original_of(getattr(module, name))
             made[id(original)] = routed = _routed(original, draw)
-            _set(stack, vars(module), name, routed, original)
-        _set(stack, vars(np.random.mtrand), "_rand", _STATE, _OF_NUMPY)
-        _set(stack, vars(random), "_inst", _RANDOM, _OF_PYTHON)
-        for space in spaces_of(sampler):
-            for name, value in list(space.items()):
-                if id(value) in made:
-                    _set(stack, space, name, made[id(value)], value)
+            replace_name(stack, vars(module), name, routed, original)
+        replace_name(stack, vars(np.random.mtrand), "_rand", _STATE, _OF_NUMPY)
+        replace_name(stack, vars(random), "_inst", _RANDOM, _OF_PYTHON)
+        replace_where_imported(stack, sampler, made)
         _replace_system_random(stack)
         yield
 
@@ -154,14 +151,3 @@ def _restore(name: str, own: Any) -> None:
             delattr(random.SystemRandom, name)
     else:
         setattr(random.SystemRandom, name, own)
-
-
-def _set(stack: ExitStack, names: dict[str, Any], name: str, value: Any, original: Any) -> None:
-    stack.callback(_put_back, names, name, value, original)
-    names[name] = value
-
-
-def _put_back(names: dict[str, Any], name: str, value: Any, original: Any) -> None:
-    """Put an original back, unless another trace replaces it by now: this one was left behind, and ends late."""
-    if names.get(name) is value:
-        names[name] = original
