@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import sympy
 from tmlt.core.domains.numpy_domains import NumpyFloatDomain, NumpyIntegerDomain
 from tmlt.core.domains.pandas_domains import PandasSeriesDomain
 from tmlt.core.measurements import noise_mechanisms
@@ -21,22 +20,17 @@ from tmlt.core.measurements.composition import Composition
 from tmlt.core.measurements.converters import PureDPToApproxDP, PureDPToRhoZCDP
 from tmlt.core.measurements.pandas_measurements.series import AddNoiseToSeries, NoisyQuantile
 from tmlt.core.measures import ApproxDP, ApproxDPBudget, PureDP, PureDPBudget, RhoZCDP, RhoZCDPBudget
-from tmlt.core.utils.exact_number import ExactNumber
 from tmlt.core.utils.parameters import calculate_noise_scale
 from tmlt_core_budgets import budgets
 from tmlt_core_facts import facts_of_the_library
 from tmlt_core_families import families
+from tmlt_core_numbers import nearest_float
 
 from dpassay.adapter import Answer, Mechanism, Nonsense, present_cases
 
 LIBRARY = "tmlt.core"
 
 warnings.simplefilter("ignore")
-
-
-def _float(number):
-    """Return the float64 number next to an exact one; `to_float` of the library goes up by 1e-15 or more."""
-    return float(sympy.N(ExactNumber(number).expr, 40))
 
 
 def _exact(number):
@@ -47,11 +41,11 @@ def _claim(measurement, distance=1):
     """Return what the measurement's privacy function says, in words."""
     loss = measurement.privacy_function(_exact(distance))
     if measurement.output_measure == PureDP():
-        return f"pure:{_float(loss)!r}"
+        return f"pure:{nearest_float(loss)!r}"
     if measurement.output_measure == RhoZCDP():
-        return f"zcdp:{_float(loss)!r}"
+        return f"zcdp:{nearest_float(loss)!r}"
     epsilon, delta = loss
-    return f"approx:{_float(epsilon)!r},{_float(delta)!r}"
+    return f"approx:{nearest_float(epsilon)!r},{nearest_float(delta)!r}"
 
 
 # --- noise on a number -------------------------------------------------------------------------------------------
@@ -90,7 +84,7 @@ def _number(make, *, name, family, scale, step=1, integer=False, offset=0):
 
 
 def _deviation(measurement):
-    return math.sqrt(_float(measurement.sigma_squared))
+    return math.sqrt(nearest_float(measurement.sigma_squared))
 
 
 def _numbers():
@@ -99,7 +93,7 @@ def _numbers():
             lambda s=scale: _laplace(s),
             name=f"AddLaplaceNoise({scale}), distance {step}",
             family="laplace",
-            scale=lambda m: _float(m.scale),
+            scale=lambda m: nearest_float(m.scale),
             step=step,
         )
     for variance, step in ((1, 1), ("1/4", 1), (100, 3)):
@@ -116,7 +110,7 @@ def _numbers():
             lambda a=alpha: noise_mechanisms.AddGeometricNoise(a),
             name=f"AddGeometricNoise({alpha}), distance {step}",
             family="discrete laplace",
-            scale=lambda m: _float(m.alpha),
+            scale=lambda m: nearest_float(m.alpha),
             step=step,
             integer=True,
         )
@@ -133,7 +127,7 @@ def _numbers():
         lambda: noise_mechanisms.AddGeometricNoise(2),
         name="AddGeometricNoise(2) at 2^62",
         family="discrete laplace",
-        scale=lambda m: _float(m.alpha),
+        scale=lambda m: nearest_float(m.alpha),
         integer=True,
         offset=2**62,
     )
@@ -260,7 +254,7 @@ def _sum(make, count, delta):
     if count != int(count):
         raise ValueError("a list has a whole length")
     ApproxDP().validate((0, Fraction(delta)))
-    return _float(Composition([make()] * int(count)).privacy_function(1))
+    return nearest_float(Composition([make()] * int(count)).privacy_function(1))
 
 
 def _answers():
@@ -290,7 +284,7 @@ def _answers():
     yield Answer(
         "calculate_noise_scale, pure",
         "laplace_scale",
-        lambda epsilon: _float(calculate_noise_scale(1, Fraction(epsilon), PureDP())),
+        lambda epsilon: nearest_float(calculate_noise_scale(1, Fraction(epsilon), PureDP())),
         claims_exact=True,
         account="Laplace noise",
         **pure,

@@ -52,14 +52,11 @@ from tmlt.core.metrics import (
 from tmlt.core.transformations.chaining import ChainTT
 from tmlt.core.transformations.identity import Identity
 from tmlt.core.utils.exact_number import ExactNumber
+from tmlt_core_numbers import nearest_float
 
 from dpassay.adapter import Mechanism, Relations
 
 __all__ = ["budgets"]
-
-
-def _float(number):
-    return ExactNumber(number).to_float(round_up=False)
 
 
 def _exactly(words, found, exact):
@@ -317,24 +314,30 @@ def _selections(random):
     # the noisy count of a group of one record reaches the threshold
     ratio = math.exp(-1 / float(alpha))
     exact = ratio ** (threshold - 1) / (1 + ratio)
-    yield f"delta, {words}", exact * (1 - 1e-9), _float(delta), exact * (1 + 1e-9)
+    yield f"delta, {words}", exact * (1 - 1e-9), nearest_float(delta), exact * (1 + 1e-9)
     several, delta_of_several = built.privacy_function(distance)
     yield _exactly(f"epsilon at {distance}, {words}", several, Fraction(distance) / alpha)
     # one person may own a group of that many records, or that many groups of one
-    alone = max(ratio ** (threshold - distance) / (1 + ratio), 1 - (1 - exact) ** distance)
-    yield f"delta at {distance}, {words}", alone * (1 - 1e-9), _float(delta_of_several), 1.0
+    groups_of_one = -math.expm1(distance * math.log1p(-exact))
+    alone = max(ratio ** (threshold - distance) / (1 + ratio), groups_of_one)
+    yield f"delta at {distance}, {words}", alone * (1 - 1e-9), nearest_float(delta_of_several), 1.0
     wanted = Fraction(1, 10 ** random.randint(2, 9))
     made = aggregations.create_partition_selection_measurement(domain, epsilon=1 / alpha, delta=wanted, d_in=1)
     epsilon, delta = made.privacy_function(1)
-    yield f"create_partition_selection_measurement, delta {wanted}", 0.0, _float(delta), float(wanted) * (1 + 1e-9)
-    yield f"its epsilon, {words}", 0.0, _float(epsilon), float(1 / alpha) * (1 + 1e-9)
+    yield (
+        f"create_partition_selection_measurement, delta {wanted}",
+        0.0,
+        nearest_float(delta),
+        float(wanted) * (1 + 1e-9),
+    )
+    yield f"its epsilon, {words}", 0.0, nearest_float(epsilon), float(1 / alpha) * (1 + 1e-9)
     ranks = SparkDataFrameDomain({"rank": SparkIntegerColumnDescriptor(), "count": SparkIntegerColumnDescriptor()})
     vector = SparseVectorPrefixSums(ranks, count_column="count", rank_column="rank", alpha=alpha)
     # noise of scale alpha on the threshold, and of 2 alpha on queries that move one way
     yield (
         f"SparseVectorPrefixSums, {alpha}",
         float(1 / alpha) * (1 - 1e-9),
-        _float(vector.privacy_function(1)),
+        nearest_float(vector.privacy_function(1)),
         math.inf,
     )
 
@@ -388,7 +391,7 @@ def _sequence_of_noise(scale):
     return Mechanism(
         f"SequentialComposition of Laplace noise at {scale} and {2 * scale}, distance 2",
         "vector:size=1,linf=2",
-        f"pure:{_float(whole.privacy_function(2))!r}",
+        f"pure:{nearest_float(whole.privacy_function(2))!r}",
         sample_one=sample_one,
         slow=True,
         relative_error=1e-9,

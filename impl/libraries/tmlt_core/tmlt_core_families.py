@@ -12,6 +12,7 @@ from tmlt.core.domains.pandas_domains import PandasSeriesDomain
 from tmlt.core.measurements import noise_mechanisms
 from tmlt.core.measurements.pandas_measurements.series import NoisyQuantile
 from tmlt.core.measures import PureDP
+from tmlt_core_numbers import nearest_float
 
 from dpassay.adapter import Family, Mechanism
 
@@ -31,7 +32,7 @@ def _noise(name, family, *, integer, gaussian):
         measurement = make_noise(*domain, size)
         scale = math.sqrt(size) if gaussian else float(size)
         loss = step**2 / (2 * float(size)) if gaussian else step / float(size)
-        stated = float(measurement.privacy_function(step).to_float(round_up=True))
+        stated = nearest_float(measurement.privacy_function(step))
 
         def sample_many(data, size):
             value = int(data[0]) if integer else float(data[0])
