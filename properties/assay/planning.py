@@ -13,11 +13,9 @@ from dpassay.impl.libraries.remote import (
     RemoteCase,
     RemoteFamily,
     RemoteMechanism,
-    Worker,
-    WorkerError,
-    WorkerLostError,
     open_library,
 )
+from dpassay.impl.libraries.worker_process import Worker, WorkerError, WorkerLostError
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.inquiry import unless_answer
 from dpassay.properties.assay.kinds import FindingKind

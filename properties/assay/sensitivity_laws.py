@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpassay.claims import PureDP
-from dpassay.impl.libraries.remote import RemoteMechanism, WorkerError
+from dpassay.impl.libraries.remote import RemoteMechanism
+from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.properties.assay.finding import Finding, Law, Settings, Turn
 from dpassay.properties.assay.ideal_distributions import ideal_distribution, is_decided
 from dpassay.properties.assay.kinds import FindingKind

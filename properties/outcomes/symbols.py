@@ -20,7 +20,7 @@ from dpassay.arguments import UsageError
 from dpassay.impl.libraries.plain import NAN, Record
 from dpassay.impl.libraries.reading import read
 from dpassay.impl.libraries.reading_arrays import rows_of_masked, rows_of_table
-from dpassay.impl.libraries.remote import WorkerError
+from dpassay.impl.libraries.worker_process import WorkerError
 from dpassay.keyboard import noting_interruptions
 from dpassay.mechanism import ClaimedMechanism, SamplerLostError
 from dpassay.properties.outcomes.columns import Columns
