@@ -20,13 +20,7 @@ from typing import IO, Any, Self
 from dpassay.arguments import UsageError, require_positive
 from dpassay.mechanism import SamplerLostError
 
-__all__ = [
-    "PORTION_SECONDS",
-    "Worker",
-    "WorkerError",
-    "WorkerLostError",
-    "error_named",
-]
+__all__ = ["PORTION_SECONDS", "Worker", "WorkerError", "WorkerLostError", "error_named"]
 
 PORTION_SECONDS = 1.0
 """Time that the requests of one message take, about: many slow ones are no hung worker."""

@@ -30,7 +30,8 @@ from dpassay.properties.hunting.idle import EveryCallRaisesError, exception_of
 from dpassay.properties.hunting.verdicts import HuntVerdict, Questions
 from dpassay.properties.neighbours.moves import Pair
 from dpassay.properties.neighbours.pairs import adversarial_pairs
-from dpassay.properties.outcomes.symbols import CallFailedError, Outcomes, call
+from dpassay.properties.outcomes.batch import Outcomes
+from dpassay.properties.outcomes.calls import CallFailedError, call
 from dpassay.properties.records import plain
 from dpassay.spec.verdict import Evidence, Scope
 

@@ -16,7 +16,7 @@ from dpassay.neighbours import VectorNeighbours
 from dpassay.properties.drawing.call_guard import Habit
 from dpassay.properties.drawing.draws import Draw, sample_side
 from dpassay.properties.drawing.sessions import generators_of
-from dpassay.properties.outcomes.symbols import CallFailedError, call
+from dpassay.properties.outcomes.calls import CallFailedError, call
 
 
 def test_a_mechanism_is_one(cases: dict[str, RemoteCase]) -> None:

@@ -15,7 +15,7 @@ from dpassay.impl.libraries.codec import encode
 from dpassay.impl.libraries.remote import RemoteCase, open_library
 from dpassay.impl.libraries.worker_process import Worker, WorkerError, WorkerLostError
 from dpassay.mechanism import SamplerLostError
-from dpassay.properties.outcomes.symbols import call
+from dpassay.properties.outcomes.calls import call
 
 HANGS = ("hang", "correct")
 
