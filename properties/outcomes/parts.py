@@ -32,7 +32,7 @@ class Parts:
 
     @property
     def are_plain(self) -> bool:
-        """Whether the outcomes are plain values, not rows of an array of numbers."""
+        """Return whether the outcomes are plain values, not rows of an array of numbers."""
         return self.rows.dtype == object
 
     @cached_property
