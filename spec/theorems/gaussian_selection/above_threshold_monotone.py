@@ -1,4 +1,4 @@
-"""Where the ex-post loss of AboveThreshold is largest.
+"""Location of the largest ex-post loss of AboveThreshold.
 
 Chapter after Lebensold, Precup and Balle (2024), Appendix A (Lemma 18 and its closing claim). The paper takes the
 location of the supremum from "the same argument" as for noisy max; it needs a second distribution, and thereby a lemma

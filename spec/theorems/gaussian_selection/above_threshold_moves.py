@@ -1,4 +1,4 @@
-"""How the ex-post loss of AboveThreshold moves with its threshold.
+"""Monotonicity of the ex-post loss of AboveThreshold in its threshold.
 
 Chapter after Lebensold, Precup and Balle (2024), Section 3.3. Its claim needs conditions that it does not state, on
 the time of halting and on the sensitivity.
